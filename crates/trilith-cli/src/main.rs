@@ -1,0 +1,3 @@
+//! The `trilith` command.
+
+fn main() {}

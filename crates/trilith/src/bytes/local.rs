@@ -1,0 +1,117 @@
+//! Files on this machine: positioned reads, and maps where views are wanted.
+
+use std::fs::{File, Metadata};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use super::map::Map;
+use super::source::{Source, SourceRef, past_end};
+use crate::error::{Error, Result};
+
+/// How a local file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// Whether [`Source::view`] may map the file (regular files only). A file that another process
+    /// truncates *while a view of it is in use* kills the process, as with every memory map.
+    pub map: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { map: true }
+    }
+}
+
+/// Opens a local file; a pipe or device is read into a spool first.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<SourceRef> {
+    let path = path.as_ref();
+    let doing = || format!("opening {}", path.display());
+    #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
+    let file = File::open(path).map_err(|e| Error::io(doing(), e))?;
+    let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
+    if metadata.is_dir() {
+        return Err(Error::usage(format!("{} is a directory", path.display())));
+    }
+    if !metadata.is_file() {
+        return super::spool(file, &path.to_string_lossy());
+    }
+    Ok(std::sync::Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options)))
+}
+
+/// A regular file, read by position; it notices when it changes underneath.
+#[derive(Debug)]
+pub struct LocalFile {
+    file: File,
+    name: String,
+    size: u64,
+    modified: Option<SystemTime>,
+    options: OpenOptions,
+    map: OnceLock<Option<Map>>,
+}
+
+impl LocalFile {
+    pub(super) fn new(file: File, metadata: &Metadata, name: String, options: OpenOptions) -> Self {
+        Self { file, name, size: metadata.len(), modified: metadata.modified().ok(), options, map: OnceLock::new() }
+    }
+
+    /// Whether size and modification time are still those of the moment it was opened.
+    pub fn is_unchanged(&self) -> bool {
+        self.file.metadata().is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.modified)
+    }
+}
+
+impl Source for LocalFile {
+    fn len(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.size) {
+            return Err(past_end(offset, into.len() as u64, self.size));
+        }
+        read_exact_at(&self.file, offset, into).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::UnexpectedEof {
+                Error::new(crate::Kind::Io, "the file was truncated while it was open").at_byte(offset)
+            } else {
+                Error::io(format!("reading {}", self.name), error).at_byte(offset)
+            }
+        })
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        if !self.options.map || self.size == 0 || !self.is_unchanged() {
+            return None;
+        }
+        let map = self.map.get_or_init(|| Map::new(&self.file).ok()).as_ref()?;
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(usize::try_from(len).ok()?)?;
+        map.bytes().get(start..end)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> std::io::Result<()> {
+    while !into.is_empty() {
+        let n = std::os::windows::fs::FileExt::seek_read(file, into, offset)?;
+        if n == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        offset += n as u64;
+        into = &mut into[n..];
+    }
+    Ok(())
+}

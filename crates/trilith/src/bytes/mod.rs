@@ -1,0 +1,18 @@
+//! Bytes: where they come from ([`Source`]), how they are read ([`Cursor`]) and how a file is
+//! replaced without ever losing the old one ([`Replace`]).
+//!
+//! Positions in a file are `u64`; a `usize` comes out of [`to_usize`] or a bounds check only.
+//! This module and `file.rs` are the only ones that open files.
+
+mod cursor;
+mod local;
+mod map;
+mod replace;
+mod source;
+mod spool;
+
+pub use cursor::Cursor;
+pub use local::{LocalFile, OpenOptions, open};
+pub use replace::{Replace, read_text, remove_stale};
+pub use source::{Slice, Source, SourceRef, Window, read_vec, to_usize};
+pub use spool::spool;

@@ -1,0 +1,178 @@
+//! Random access to bytes, whatever holds them.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Bytes that can be read at any place: a slice, a file, a map, a remote object.
+///
+/// Implementations hold no position, so one source serves many threads.
+///
+/// ```
+/// use trilith::bytes::{Slice, Source};
+/// let source = Slice::new(b"#ASDF 1.0.0\n".to_vec(), "memory");
+/// let mut token = [0; 5];
+/// source.read_at(0, &mut token)?;
+/// assert_eq!(&token, b"#ASDF");
+/// assert!(source.read_at(10, &mut token).is_err());
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[allow(clippy::len_without_is_empty, reason = "an empty source is nothing anybody asks for")]
+pub trait Source: Send + Sync {
+    /// How many bytes there are.
+    fn len(&self) -> u64;
+
+    /// Fills `into` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) when the bytes end before `into` is full,
+    /// [`Kind::Io`](crate::Kind::Io) when they cannot be read.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
+
+    /// The bytes themselves where they lie in memory, without a copy.
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let _ = (offset, len);
+        None
+    }
+
+    /// Says that these ranges will be read soon, in this order; a remote source fetches them at once.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io) when they cannot be fetched.
+    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
+        let _ = ranges;
+        Ok(())
+    }
+
+    /// The ranges of the *file* that must be read to fill `range` of this source: the same range for
+    /// plain bytes, the pieces that hold it for a compressed block.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where finding out needs bytes that are broken.
+    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+        Ok(vec![range])
+    }
+
+    /// What to call it in messages: a path or URL.
+    fn name(&self) -> &str;
+}
+
+/// A shared source.
+pub type SourceRef = Arc<dyn Source>;
+
+/// Bytes in memory.
+#[derive(Debug, Clone)]
+pub struct Slice {
+    bytes: Arc<Vec<u8>>,
+    name: String,
+}
+
+impl Slice {
+    /// Bytes that this source owns, and what to call them in messages.
+    pub fn new(bytes: Vec<u8>, name: impl Into<String>) -> Self {
+        Self { bytes: Arc::new(bytes), name: name.into() }
+    }
+}
+
+impl Source for Slice {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let bytes = self.view(offset, into.len() as u64).ok_or_else(|| past_end(offset, into.len() as u64, self.len()))?;
+        into.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(usize::try_from(len).ok()?)?;
+        self.bytes.get(start..end)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// A part of another source, counted from its own start: a file embedded in another file.
+pub struct Window {
+    inner: SourceRef,
+    start: u64,
+    len: u64,
+}
+
+impl Window {
+    /// The bytes `start..start + len` of `inner`.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) when `inner` is shorter.
+    pub fn new(inner: SourceRef, start: u64, len: u64) -> Result<Self> {
+        match start.checked_add(len) {
+            Some(end) if end <= inner.len() => Ok(Self { inner, start, len }),
+            _ => Err(past_end(start, len, inner.len())),
+        }
+    }
+}
+
+impl Source for Window {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        match offset.checked_add(into.len() as u64) {
+            Some(end) if end <= self.len => self.inner.read_at(self.start + offset, into),
+            _ => Err(past_end(offset, into.len() as u64, self.len)),
+        }
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        if offset.checked_add(len)? > self.len {
+            return None;
+        }
+        self.inner.view(self.start + offset, len)
+    }
+
+    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
+        let moved: Vec<_> = ranges.iter().map(|r| self.start.saturating_add(r.start)..self.start.saturating_add(r.end)).collect();
+        self.inner.prefetch(&moved)
+    }
+
+    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+        self.inner.stored(self.start.saturating_add(range.start)..self.start.saturating_add(range.end))
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}
+
+/// Reads `len` bytes from `offset` on into fresh memory, after checking that they exist and may be held.
+///
+/// # Errors
+/// As [`Source::read_at`], and [`Kind::Limit`](crate::Kind::Limit).
+pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> Result<Vec<u8>> {
+    if offset.checked_add(len).is_none_or(|end| end > source.len()) {
+        return Err(past_end(offset, len, source.len()));
+    }
+    limits.charge_memory(len, "reading")?;
+    let mut bytes = vec![0; to_usize(len)?];
+    source.read_at(offset, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// A size that must fit in this machine's memory.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) where it does not.
+pub fn to_usize(n: u64) -> Result<usize> {
+    usize::try_from(n).map_err(|_| Error::limit(format!("{n} bytes do not fit in the memory of this machine")))
+}
+
+#[cold]
+pub(super) fn past_end(offset: u64, len: u64, size: u64) -> Error {
+    Error::malformed(format!("the file ends at byte {size}, but {len} bytes are expected from byte {offset} on")).at_byte(offset)
+}

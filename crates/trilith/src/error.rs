@@ -1,0 +1,264 @@
+//! The one error type: whose fault, where, and doing what.
+//!
+//! An [`Error`] answers three questions. [`Error::kind`] says whose fault it is, [`Error::location`]
+//! where it happened (a byte of the file, a line and column of text, or a path in the tree), and the
+//! context chain what was being done. Messages are lower case, without a full stop, and name what
+//! was found and what was expected.
+
+use std::fmt;
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Whose fault an [`Error`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The operating system or the network could not read or write.
+    Io,
+    /// The file breaks the rules of its format.
+    Malformed,
+    /// The file may be right, but this library cannot do what it needs.
+    Unsupported,
+    /// A policy of [`Limits`](crate::Limits) forbids it; raise the limit to go on.
+    Limit,
+    /// The caller asked for something that cannot be.
+    Usage,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Io => "i/o error",
+            Kind::Malformed => "malformed file",
+            Kind::Unsupported => "unsupported",
+            Kind::Limit => "limit reached",
+            Kind::Usage => "usage",
+        })
+    }
+}
+
+/// Where an [`Error`] happened.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Location {
+    /// Nowhere in particular.
+    #[default]
+    Unknown,
+    /// At this byte of the file, counted from 0.
+    Byte(u64),
+    /// At this place of a text: line and column count from 1, in characters.
+    Text {
+        /// Line, from 1.
+        line: u32,
+        /// Column in characters, from 1.
+        column: u32,
+    },
+    /// At this node of the tree (a JSON Pointer) or this item of a layout.
+    Path(String),
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::Unknown => Ok(()),
+            Location::Byte(at) => write!(f, "at byte {at} (0x{at:x})"),
+            Location::Text { line, column } => write!(f, "at line {line}, column {column}"),
+            Location::Path(path) if path.is_empty() => f.write_str("at the root of the tree"),
+            Location::Path(path) => write!(f, "at {path}"),
+        }
+    }
+}
+
+/// What went wrong, whose fault it is, where, and doing what.
+///
+/// ```
+/// use trilith::{Error, Kind};
+/// let error = Error::malformed("block header too short: 31 bytes, expected 48")
+///     .at_byte(0x1f40)
+///     .context("reading block 3");
+/// assert_eq!(error.kind(), Kind::Malformed);
+/// assert_eq!(
+///     error.to_string(),
+///     "reading block 3: block header too short: 31 bytes, expected 48 (at byte 8000 (0x1f40))"
+/// );
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: Kind,
+    message: String,
+    location: Location,
+    /// Innermost first.
+    context: Vec<String>,
+    hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync + 'static>>,
+}
+
+impl Error {
+    /// An error of any kind.
+    #[cold]
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            location: Location::Unknown,
+            context: Vec::new(),
+            hint: None,
+            source: None,
+        }))
+    }
+
+    /// The file breaks the rules of its format.
+    #[cold]
+    pub fn malformed(message: impl Into<String>) -> Self {
+        Self::new(Kind::Malformed, message)
+    }
+
+    /// This library cannot do it.
+    #[cold]
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unsupported, message)
+    }
+
+    /// A policy forbids it.
+    #[cold]
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self::new(Kind::Limit, message)
+    }
+
+    /// The caller asked for what cannot be.
+    #[cold]
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// The operating system said no while `doing` something.
+    #[cold]
+    pub fn io(doing: impl Into<String>, error: std::io::Error) -> Self {
+        let mut made = Self::new(Kind::Io, error.to_string()).context(doing);
+        made.0.source = Some(Box::new(error));
+        made
+    }
+
+    /// Says at which byte of the file, unless a place is known already.
+    #[must_use]
+    pub fn at_byte(self, byte: u64) -> Self {
+        self.at(Location::Byte(byte))
+    }
+
+    /// Says at which line and column (from 1), unless a place is known already.
+    #[must_use]
+    pub fn at_text(self, line: u32, column: u32) -> Self {
+        self.at(Location::Text { line, column })
+    }
+
+    /// Says at which tree path, unless a place is known already.
+    #[must_use]
+    pub fn at_path(self, path: impl Into<String>) -> Self {
+        self.at(Location::Path(path.into()))
+    }
+
+    /// Says where, unless a place is known already: the innermost knows best.
+    #[must_use]
+    pub fn at(mut self, location: Location) -> Self {
+        if self.0.location == Location::Unknown {
+            self.0.location = location;
+        }
+        self
+    }
+
+    /// Adds what was being done, outermost last.
+    #[must_use]
+    pub fn context(mut self, doing: impl Into<String>) -> Self {
+        self.0.context.push(doing.into());
+        self
+    }
+
+    /// Adds what the reader of the message can do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Whose fault it is.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// Where it happened.
+    pub fn location(&self) -> &Location {
+        &self.0.location
+    }
+
+    /// The message alone, without place and context.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What to do about it, where there is something to do.
+    pub fn opt_hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for doing in self.0.context.iter().rev() {
+            write!(f, "{doing}: ")?;
+        }
+        f.write_str(&self.0.message)?;
+        if self.0.location != Location::Unknown {
+            write!(f, " ({})", self.0.location)?;
+        }
+        if let Some(hint) = &self.0.hint {
+            write!(f, "; {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|e| e as &(dyn std::error::Error + 'static))
+    }
+}
+
+/// Adds context to the error of a result, built only when there is one.
+pub trait Context<T> {
+    /// Says what was being done.
+    ///
+    /// # Errors
+    /// The same error, with the context added.
+    fn doing<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T>;
+}
+
+impl<T> Context<T> for Result<T> {
+    fn doing<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T> {
+        self.map_err(|error| error.context(what()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_place_wins_and_the_outermost_context_comes_first() {
+        let error = Error::malformed("bad").at_byte(4).at_path("/a").context("inner").context("outer");
+        assert_eq!(error.location(), &Location::Byte(4));
+        assert_eq!(error.to_string(), "outer: inner: bad (at byte 4 (0x4))");
+    }
+
+    #[test]
+    fn an_error_is_one_word_wide() {
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+}

@@ -1,0 +1,180 @@
+//! What a file may cost: the policy against hostile files.
+//!
+//! Every allocation whose size a file declares is charged to a [`Limits`] first. The defaults let
+//! every honest file pass; each can be raised by field, by option or by environment variable.
+
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident : $default:expr),+ $(,)?) => {
+        /// What a file may cost before reading it is refused with [`Kind::Limit`](crate::Kind::Limit).
+        ///
+        /// ```
+        /// use trilith::Limits;
+        /// let mut limits = Limits::default();
+        /// limits.set("depth=1000").unwrap();
+        /// assert_eq!(limits.depth, 1000);
+        /// ```
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Limits {
+            $($(#[$doc])* pub $name: u64,)+
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        impl Limits {
+            /// The names that [`Limits::set`] knows.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
+
+            fn field(&mut self, name: &str) -> Option<&mut u64> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+limits! {
+    /// Nesting depth of YAML, layouts, schemas and structured datatypes.
+    depth: 256,
+    /// Bytes of text in one tree or layout.
+    text: 256 << 20,
+    /// Bytes of one scalar of a tree.
+    scalar: 64 << 20,
+    /// Nodes that a walk which expands aliases and references may visit.
+    nodes: 10_000_000,
+    /// Entries that a listing may have (items of a layout, files of a family).
+    items: 1_000_000,
+    /// Bytes that may be allocated at once for what a file declares.
+    memory: 64 << 30,
+    /// Times that one external reference may lead on to another.
+    external_depth: 8,
+    /// Decoded bytes for each stored byte of a zlib block.
+    zlib_ratio: 1_100,
+    /// Decoded bytes for each stored byte of an lz4 block.
+    lz4_ratio: 260,
+    /// Decoded bytes for each stored byte of any other compressed block.
+    ratio: 100_000,
+}
+
+impl Limits {
+    /// Sets one limit from `name=value`; the value may end in k, M, G or T (powers of 1024).
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name or a value that is no number.
+    pub fn set(&mut self, assignment: &str) -> Result<()> {
+        let (name, value) = assignment
+            .split_once('=')
+            .ok_or_else(|| Error::usage(format!("limit {assignment:?} is not of the form NAME=VALUE")))?;
+        let number = parse_size(value)?;
+        match self.field(name) {
+            Some(field) => {
+                *field = number;
+                Ok(())
+            }
+            None => {
+                Err(Error::usage(format!("unknown limit {name:?}")).hint(format!("known limits: {}", Self::NAMES.join(", "))))
+            }
+        }
+    }
+
+    /// The defaults, changed by the environment variable `TRILITH_LIMITS` (`name=value,…`).
+    ///
+    /// # Errors
+    /// As [`Limits::set`].
+    pub fn from_env() -> Result<Self> {
+        let mut limits = Self::default();
+        if let Ok(list) = std::env::var("TRILITH_LIMITS") {
+            for assignment in list.split(',').filter(|part| !part.trim().is_empty()) {
+                limits.set(assignment.trim()).map_err(|e| e.context("TRILITH_LIMITS"))?;
+            }
+        }
+        Ok(limits)
+    }
+
+    /// The error for something that is over a limit.
+    #[cold]
+    pub fn exceeded(name: &str, limit: u64, what: impl std::fmt::Display) -> Error {
+        Error::limit(format!("{what}, more than the limit {name}={limit}"))
+            .hint(format!("if you trust the file, raise it with --limit {name}=N or TRILITH_LIMITS={name}=N"))
+    }
+
+    /// Refuses to allocate more than [`Limits::memory`] at once for what a file declares.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit).
+    pub fn charge_memory(&self, bytes: u64, what: &str) -> Result<()> {
+        if bytes > self.memory {
+            return Err(Self::exceeded("memory", self.memory, format_args!("{what} needs {bytes} bytes")));
+        }
+        Ok(())
+    }
+
+    /// Refuses text that nests deeper than [`Limits::depth`].
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit).
+    pub fn charge_depth(&self, depth: usize, what: &str) -> Result<()> {
+        if depth as u64 > self.depth {
+            return Err(Self::exceeded("depth", self.depth, format_args!("{what} nests {depth} deep")));
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Limits {
+    type Err = Error;
+
+    fn from_str(list: &str) -> Result<Self> {
+        let mut limits = Self::default();
+        for assignment in list.split(',').filter(|part| !part.trim().is_empty()) {
+            limits.set(assignment.trim())?;
+        }
+        Ok(limits)
+    }
+}
+
+/// Reads `10`, `64k`, `256M`, `4G` or `1T`.
+fn parse_size(text: &str) -> Result<u64> {
+    let text = text.trim();
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
+        Some(b'g' | b'G') => (&text[..text.len() - 1], 30),
+        Some(b't' | b'T') => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(1 << shift))
+        .ok_or_else(|| Error::usage(format!("{text:?} is no size")).hint("write a whole number, or one with k, M, G or T"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_binary_suffixes_and_overflow_is_an_error() {
+        assert_eq!(parse_size("64k").unwrap(), 65536);
+        assert_eq!(parse_size("2G").unwrap(), 2 << 30);
+        assert!(parse_size("99999999999T").is_err());
+        assert!(parse_size("").is_err());
+    }
+
+    #[test]
+    fn an_error_names_the_limit_its_value_and_the_option() {
+        let text = Limits::default().charge_memory(1 << 40, "block 3").unwrap_err().to_string();
+        assert!(text.contains("memory=68719476736") && text.contains("--limit memory=N"), "{text}");
+    }
+}
