@@ -1,0 +1,294 @@
+//! One block: its header, as every generation wrote it.
+//!
+//! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
+
+use super::generation::{self, Generation};
+use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Flag: the block is the last and extends to the end of the file.
+pub const STREAMED: u32 = 0x1;
+/// Flag (generation E only): the data begins with the YAML of an encoding chain.
+pub const ENCODED: u32 = 0x2;
+
+/// A block as its header describes it; its data are not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Number in the file, from 0.
+    pub index: usize,
+    /// The row of the generation table whose fields the header has.
+    pub generation: &'static Generation,
+    /// First byte of the mark.
+    pub offset: u64,
+    /// Size of the header behind `header_size` itself.
+    pub header_size: u16,
+    /// First byte behind the header.
+    pub data_offset: u64,
+    /// Flag bits as stored.
+    pub flags: u32,
+    /// Codec id as stored; zeros mean none.
+    pub compression: [u8; 4],
+    /// The 16 bytes `encoding` of generations A to D; zeros mean none.
+    pub codes: [u8; 16],
+    /// Space on disk, as stored.
+    pub allocated: u64,
+    /// Space in use, as stored.
+    pub used: u64,
+    /// Size when decoded, as stored; equal to `used` where the header has no such field.
+    pub data_size: u64,
+    /// The checksum as stored: 16 or 8 bytes; None where it is all zero.
+    pub checksum: Option<Vec<u8>>,
+    /// For a streamed block, the bytes from `data_offset` to the end of the file.
+    pub stored_size: Option<u64>,
+}
+
+impl Block {
+    /// Whether the block extends to the end of the file.
+    pub fn is_streamed(&self) -> bool {
+        self.flags & STREAMED != 0
+    }
+
+    /// Whether the data begin with the YAML of an encoding chain.
+    pub fn is_encoded(&self) -> bool {
+        self.generation.encoded && self.flags & ENCODED != 0
+    }
+
+    /// Whether the data are stored as they are, so that they can be viewed in place.
+    pub fn is_plain(&self) -> bool {
+        !self.is_encoded() && self.compression == [0; 4] && self.codes == [0; 16]
+    }
+
+    /// How many bytes are in use on disk.
+    pub fn stored_len(&self) -> u64 {
+        self.stored_size.unwrap_or(self.used)
+    }
+
+    /// How many bytes there are when decoded.
+    pub fn decoded_len(&self) -> u64 {
+        self.stored_size.unwrap_or(if self.is_plain() { self.used } else { self.data_size })
+    }
+
+    /// One past the last byte that belongs to the block; None where the sizes overflow.
+    pub fn end(&self) -> Option<u64> {
+        self.data_offset.checked_add(self.stored_size.unwrap_or(self.allocated))
+    }
+
+    /// The bytes in use on disk, checked against the file.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the sizes contradict each other or the file is too short.
+    pub fn stored(&self, source: &SourceRef) -> Result<SourceRef> {
+        self.check(source.len()).map_err(|e| e.context(format!("block {}", self.index)))?;
+        Ok(std::sync::Arc::new(Window::new(source.clone(), self.data_offset, self.stored_len())?))
+    }
+
+    /// Whether the sizes make sense in a file of `size` bytes.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) with the size that does not.
+    pub fn check(&self, size: u64) -> Result<()> {
+        let at = self.offset;
+        if self.is_streamed() {
+            if self.is_encoded() {
+                return Err(Error::malformed("the flags STREAMED and ENCODED exclude each other").at_byte(at));
+            }
+            return Ok(());
+        }
+        if self.used > self.allocated {
+            let message = format!("{} bytes used, but only {} allocated", self.used, self.allocated);
+            return Err(Error::malformed(message).at_byte(at));
+        }
+        let end = self.data_offset.checked_add(self.used);
+        if end.is_none_or(|end| end > size) {
+            let message = format!(
+                "{} bytes are used from byte {} on, but the file ends at byte {size}: it is truncated or the sizes are wrong",
+                self.used, self.data_offset
+            );
+            return Err(Error::malformed(message).at_byte(at));
+        }
+        if self.is_plain() && self.generation.fields.data_size.is_some() && self.data_size != self.used {
+            let message = format!("an uncompressed block of {} bytes states a data size of {}", self.used, self.data_size);
+            return Err(Error::malformed(message).at_byte(at));
+        }
+        Ok(())
+    }
+}
+
+/// Length of the block mark at the start of `bytes`, or None where there is none.
+pub fn magic_len(bytes: &[u8]) -> Option<usize> {
+    [
+        &generation::BLOCK_MAGIC[..],
+        &generation::BLOCK_MAGIC_DOCUMENTED,
+        &generation::DRAFT_MAGIC,
+        &generation::DRAFT_MAGIC_DOCUMENTED,
+    ]
+    .into_iter()
+    .find(|magic| bytes.starts_with(magic))
+    .map(<[u8]>::len)
+}
+
+/// Reads the header of block number `index`, whose mark is expected at byte `offset`.
+///
+/// `rows` are the generations that the header line allows, or the one that an earlier block showed.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where there is no mark or the header is too short.
+pub fn read(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
+    read_inner(source, rows, offset, index).map_err(|e| e.at_byte(offset).context(format!("block {index}")))
+}
+
+fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
+    const LONGEST_FIXED: u64 = 8 + 2 + 48;
+    let bytes = read_vec(source, offset, source.len().saturating_sub(offset).min(LONGEST_FIXED), &Limits::default())?;
+    let magic = magic_len(&bytes).ok_or_else(|| Error::malformed("no block mark (d3 42 4c 4b) where a block was expected"))?;
+    let mut at = Cursor::new(&bytes, offset);
+    at.take(magic)?;
+    let header_size = at.u16()?;
+    let fields = at.rest();
+    let candidates = generation::by_header_size(rows, magic, header_size);
+    let smallest = || rows.iter().filter(|g| g.magic.len() == magic).map(|g| g.fields.size).min();
+    let Some(&first) = candidates.first() else {
+        return Err(Error::malformed(match smallest() {
+            Some(least) => format!("block header of {header_size} bytes, expected at least {least}"),
+            None => "this mark does not belong to the generation of the header line".to_owned(),
+        }));
+    };
+    let data_offset = offset.saturating_add(magic as u64 + 2 + u64::from(header_size));
+    let parse = |row: &'static Generation| parse(row, fields, offset, header_size, data_offset, index, source.len());
+    // An enlarged header may be that of several rows: the one whose sizes make sense is meant.
+    if candidates.len() > 1 {
+        for &row in &candidates {
+            if let Ok(block) = parse(row) {
+                if is_plausible(&block, source) {
+                    return Ok(block);
+                }
+            }
+        }
+    }
+    parse(first)
+}
+
+fn parse(
+    row: &'static Generation,
+    bytes: &[u8],
+    offset: u64,
+    header_size: u16,
+    data_offset: u64,
+    index: usize,
+    size: u64,
+) -> Result<Block> {
+    let f = &row.fields;
+    let field = |slot: generation::Slot| {
+        bytes.get(usize::from(slot.at)..usize::from(slot.at) + usize::from(slot.len)).ok_or_else(|| {
+            Error::malformed(format!("the file ends inside a block header: {} bytes, expected {}", bytes.len(), f.size))
+        })
+    };
+    let number = |slot: generation::Slot| field(slot).map(|b| b.iter().fold(0u64, |n, b| n << 8 | u64::from(*b)));
+    let flags = f.flags.map(number).transpose()?.unwrap_or(0) as u32;
+    let used = number(f.used)?;
+    let mut block = Block {
+        index,
+        generation: row,
+        offset,
+        header_size,
+        data_offset,
+        flags,
+        compression: [0; 4],
+        codes: [0; 16],
+        allocated: number(f.allocated)?,
+        used,
+        data_size: f.data_size.map(number).transpose()?.unwrap_or(used),
+        checksum: Some(field(f.checksum)?.to_vec()).filter(|sum| sum.iter().any(|b| *b != 0)),
+        stored_size: (flags & STREAMED != 0).then(|| size.saturating_sub(data_offset)),
+    };
+    if let Some(slot) = f.compression {
+        block.compression.copy_from_slice(field(slot)?);
+    }
+    if let Some(slot) = f.encoding {
+        block.codes.copy_from_slice(field(slot)?);
+    }
+    Ok(block)
+}
+
+/// The rule of section 3 of the evidence: sizes in order, and behind the block comes another, an index or the end.
+fn is_plausible(block: &Block, source: &dyn Source) -> bool {
+    if block.is_streamed() {
+        return block.flags & !(STREAMED | ENCODED) == 0;
+    }
+    if block.used > block.allocated {
+        return false;
+    }
+    let Some(end) = block.end().filter(|end| *end <= source.len()) else { return false };
+    if end == source.len() {
+        return true;
+    }
+    let mut next = [0; 8];
+    let ahead = (source.len() - end).min(8) as usize;
+    if source.read_at(end, &mut next[..ahead]).is_err() {
+        return false;
+    }
+    magic_len(&next[..ahead]).is_some() || next.starts_with(b"#ASDF BL") || next[..ahead].iter().all(|b| *b == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::Slice;
+
+    /// A header assembled field by field, as the table of section 1 lists them.
+    fn file(fields: &[&[u8]], header_size: u16, data: &[u8]) -> Slice {
+        let mut bytes = b"\xd3BLK".to_vec();
+        bytes.extend_from_slice(&header_size.to_be_bytes());
+        let start = bytes.len();
+        for field in fields {
+            bytes.extend_from_slice(field);
+        }
+        bytes.resize(start + usize::from(header_size), 0);
+        bytes.extend_from_slice(data);
+        Slice::new(bytes, "test")
+    }
+
+    fn rows(token: &str, version: (u32, u32, u32)) -> Vec<&'static Generation> {
+        generation::candidates(token, version).unwrap()
+    }
+
+    #[test]
+    fn an_asdf_1_header_is_read_field_by_field() {
+        let size = 3u64.to_be_bytes();
+        let source = file(&[&[0; 4], b"zlib", &5u64.to_be_bytes(), &size, &9u64.to_be_bytes(), &[7; 16]], 48, b"abcde");
+        let block = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 0).unwrap();
+        assert_eq!((block.allocated, block.used, block.data_size), (5, 3, 9));
+        assert_eq!((&block.compression, block.data_offset), (b"zlib", 54));
+        assert_eq!(block.checksum.as_deref(), Some(&[7; 16][..]));
+    }
+
+    #[test]
+    fn an_enlarged_header_of_asdf_0_1_is_told_by_the_sizes_that_make_sense() {
+        let three = 3u64.to_be_bytes();
+        // D# (44 bytes of fields) enlarged to 64: read as G, `allocated` would be absurd.
+        let source = file(&[&[0; 4], &three, &three, &[0; 8], &[0; 16]], 64, b"abc");
+        let block = read(&source, &rows("#ASDF", (0, 1, 0)), 0, 0).unwrap();
+        assert_eq!(block.generation.name, "asdf-0.1-hs44");
+        assert_eq!(block.used, 3);
+        // G enlarged to the same size.
+        let source = file(&[&[0; 4], &[0; 4], &three, &three, &three, &[0; 16]], 64, b"abc");
+        assert_eq!(read(&source, &rows("#ASDF", (0, 1, 0)), 0, 0).unwrap().generation.name, "asdf-0.1-hs48");
+    }
+
+    #[test]
+    fn a_header_smaller_than_its_fields_is_refused_with_the_expected_size() {
+        let source = file(&[&[0; 44]], 44, b"");
+        let error = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 0).unwrap_err();
+        assert!(error.to_string().contains("44 bytes, expected at least 48"), "{error}");
+    }
+
+    #[test]
+    fn contradicting_sizes_are_an_error_when_the_data_are_wanted() {
+        let source =
+            file(&[&[0; 4], &[0; 4], &3u64.to_be_bytes(), &4u64.to_be_bytes(), &4u64.to_be_bytes(), &[0; 16]], 48, b"abcd");
+        let block = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 2).unwrap();
+        let error = block.check(source.len()).unwrap_err();
+        assert!(error.to_string().contains("4 bytes used, but only 3 allocated"), "{error}");
+    }
+}

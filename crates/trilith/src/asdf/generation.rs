@@ -1,0 +1,294 @@
+//! The one table of generations: what each era of the family wrote, and how a file tells its own.
+//!
+//! A generation is found by the token and version of the header line, the length of the block mark
+//! and the `header_size` of the first block. Reader, writer, `info` and tests take every constant
+//! from the rows here; adding a generation is adding a row.
+
+use crate::error::{Error, Result};
+
+/// The mark that opens a block: what all code wrote, and the 0x89 that the documents said until 2015.
+pub const BLOCK_MAGIC: [u8; 4] = *b"\xd3BLK";
+/// The mark of the documents before 2015-01-15; accepted when reading.
+pub const BLOCK_MAGIC_DOCUMENTED: [u8; 4] = *b"\x89BLK";
+/// The eight-byte mark of the first FINF draft.
+pub const DRAFT_MAGIC: [u8; 8] = *b"\xd3BFF\x0d\x0a\x20\x0a";
+/// The same as its document spelt it.
+pub const DRAFT_MAGIC_DOCUMENTED: [u8; 8] = *b"\x89BFF\x0d\x0a\x1a\x0a";
+
+/// A place in the block header: offset behind `header_size`, and length in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// Bytes from the end of `header_size`.
+    pub at: u16,
+    /// Length in bytes.
+    pub len: u16,
+}
+
+const fn slot(at: u16, len: u16) -> Option<Slot> {
+    Some(Slot { at, len })
+}
+
+/// Which fields a block header has, and where. All are big-endian.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockFields {
+    /// Sum of the fields: the smallest `header_size` that holds them all.
+    pub size: u16,
+    /// Three bytes: major, minor, micro.
+    pub version: Option<Slot>,
+    /// Flag bits, 32 bits.
+    pub flags: Option<Slot>,
+    /// Codec id, four bytes.
+    pub compression: Option<Slot>,
+    /// Space on disk, 64 bits.
+    pub allocated: Slot,
+    /// Space in use, 64 bits.
+    pub used: Slot,
+    /// Size when decoded, 64 bits (`memory_size` in generation E).
+    pub data_size: Option<Slot>,
+    /// MD5 (16 bytes) or the 8 bytes that were always 0.
+    pub checksum: Slot,
+    /// The 16 bytes `encoding` that held codes on one branch and zeros elsewhere.
+    pub encoding: Option<Slot>,
+}
+
+/// What the YAML of a generation looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeDialect {
+    /// What `!` stands for, as `%TAG` says.
+    pub prefix: &'static str,
+    /// Tag of the root, behind the prefix.
+    pub root: &'static str,
+    /// Tag of an array, behind the prefix.
+    pub ndarray: &'static str,
+    /// The key that names the datatype.
+    pub datatype_key: &'static str,
+    /// Whether byteorder is left out where it is big.
+    pub default_big: bool,
+}
+
+/// One row of the table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Generation {
+    /// Its name in `info --json` and messages.
+    pub name: &'static str,
+    /// The name of a file of this token that has no blocks to tell the rows apart.
+    pub plain_name: &'static str,
+    /// `finf` or `asdf`.
+    pub family: &'static str,
+    /// First word of the header line.
+    pub token: &'static str,
+    /// Versions of the header line: exactly 0.1, or any 1.x.
+    pub major: u32,
+    /// Mark written before each block.
+    pub magic: &'static [u8],
+    /// The same as the documents of the day spelt it.
+    pub magic_documented: &'static [u8],
+    /// Fields of the block header.
+    pub fields: BlockFields,
+    /// The minimum that the document stated, right or not (reported, never enforced).
+    pub documented_minimum: u16,
+    /// Whether `flags` may hold ENCODED (0x2).
+    pub encoded: bool,
+    /// Whether a block index may stand at the end.
+    pub index: bool,
+    /// How the tree is written.
+    pub tree: TreeDialect,
+    /// When code wrote it, for people.
+    pub written: &'static str,
+}
+
+const A: BlockFields = BlockFields {
+    size: 43,
+    version: slot(0, 3),
+    flags: None,
+    compression: None,
+    allocated: Slot { at: 3, len: 8 },
+    used: Slot { at: 11, len: 8 },
+    data_size: None,
+    checksum: Slot { at: 19, len: 8 },
+    encoding: slot(27, 16),
+};
+const B: BlockFields = BlockFields {
+    size: 40,
+    version: None,
+    flags: None,
+    compression: None,
+    allocated: Slot { at: 0, len: 8 },
+    used: Slot { at: 8, len: 8 },
+    data_size: None,
+    checksum: Slot { at: 16, len: 8 },
+    encoding: slot(24, 16),
+};
+const C: BlockFields = BlockFields {
+    size: 44,
+    version: None,
+    flags: slot(0, 4),
+    compression: None,
+    allocated: Slot { at: 4, len: 8 },
+    used: Slot { at: 12, len: 8 },
+    data_size: None,
+    checksum: Slot { at: 20, len: 8 },
+    encoding: slot(28, 16),
+};
+const E: BlockFields = BlockFields {
+    size: 36,
+    version: None,
+    flags: slot(0, 4),
+    compression: None,
+    allocated: Slot { at: 4, len: 8 },
+    used: Slot { at: 12, len: 8 },
+    data_size: slot(20, 8),
+    checksum: Slot { at: 28, len: 8 },
+    encoding: None,
+};
+const F: BlockFields = BlockFields {
+    size: 40,
+    version: None,
+    flags: slot(0, 4),
+    compression: slot(4, 4),
+    allocated: Slot { at: 8, len: 8 },
+    used: Slot { at: 16, len: 8 },
+    data_size: slot(24, 8),
+    checksum: Slot { at: 32, len: 8 },
+    encoding: None,
+};
+const G: BlockFields = BlockFields {
+    size: 48,
+    version: None,
+    flags: slot(0, 4),
+    compression: slot(4, 4),
+    allocated: Slot { at: 8, len: 8 },
+    used: Slot { at: 16, len: 8 },
+    data_size: slot(24, 8),
+    checksum: Slot { at: 32, len: 16 },
+    encoding: None,
+};
+
+const FINF_FLAT: TreeDialect = TreeDialect {
+    prefix: "tag:stsci.edu:finf/0.1.0/",
+    root: "finf",
+    ndarray: "ndarray",
+    datatype_key: "dtype",
+    default_big: true,
+};
+const FINF: TreeDialect = TreeDialect { root: "core/finf", ndarray: "core/ndarray", ..FINF_FLAT };
+const ASDF_DEV: TreeDialect = TreeDialect { prefix: "tag:stsci.edu:asdf/0.1.0/", root: "core/asdf", ..FINF };
+const ASDF_010: TreeDialect = TreeDialect { datatype_key: "datatype", default_big: false, ..ASDF_DEV };
+const ASDF_1: TreeDialect = TreeDialect {
+    prefix: "tag:stsci.edu:asdf/",
+    root: "core/asdf-1.1.0",
+    ndarray: "core/ndarray-1.1.0",
+    datatype_key: "datatype",
+    default_big: false,
+};
+
+const BLK: (&[u8], &[u8]) = (&BLOCK_MAGIC, &BLOCK_MAGIC_DOCUMENTED);
+
+macro_rules! row {
+    ($name:literal, $plain:literal, $family:literal, $token:literal $major:literal, $magic:expr, $fields:expr, min $min:literal,
+     encoded $encoded:literal, index $index:literal, $tree:expr, $written:literal) => {
+        Generation {
+            name: $name,
+            plain_name: $plain,
+            family: $family,
+            token: $token,
+            major: $major,
+            magic: $magic.0,
+            magic_documented: $magic.1,
+            fields: $fields,
+            documented_minimum: $min,
+            encoded: $encoded,
+            index: $index,
+            tree: $tree,
+            written: $written,
+        }
+    };
+}
+
+/// Every generation that ever was, oldest first.
+#[rustfmt::skip]
+pub static GENERATIONS: &[Generation] = &[
+    row!("finf-0.1-hs43", "finf-0.1", "finf", "%FINF" 0, (&DRAFT_MAGIC, &DRAFT_MAGIC_DOCUMENTED), A, min 29, encoded false, index false, FINF_FLAT, "2014-03-28 to 2014-04-28"),
+    row!("finf-0.1-hs40", "finf-0.1", "finf", "%FINF" 0, BLK, B, min 29, encoded false, index false, FINF_FLAT, "2014-04-28 to 2014-05-12"),
+    row!("finf-0.1-hs44", "finf-0.1", "finf", "%FINF" 0, BLK, C, min 40, encoded false, index false, FINF, "2014-05-12 to 2014-07-29"),
+    row!("asdf-0.1-dev", "asdf-0.1-dev", "asdf", "%ASDF" 0, BLK, C, min 40, encoded false, index false, ASDF_DEV, "2014-07-29 to 2014-10-16"),
+    row!("asdf-0.1-hs44", "asdf-0.1", "asdf", "#ASDF" 0, BLK, C, min 40, encoded false, index false, ASDF_DEV, "2014-10-16 to 2015-03-06"),
+    row!("asdf-0.1-hs36", "asdf-0.1", "asdf", "#ASDF" 0, BLK, E, min 36, encoded true, index false, ASDF_010, "2015-01-06 to 2015-01-12, a branch"),
+    row!("asdf-0.1-hs40", "asdf-0.1", "asdf", "#ASDF" 0, BLK, F, min 40, encoded false, index false, ASDF_010, "2015-03-10 to 2015-03-19"),
+    row!("asdf-0.1-hs48", "asdf-0.1", "asdf", "#ASDF" 0, BLK, G, min 48, encoded false, index true, ASDF_010, "2015-03-19 to 2015-09-17"),
+    row!("asdf-1.x", "asdf-1.x", "asdf", "#ASDF" 1, BLK, G, min 48, encoded false, index true, ASDF_1, "2015-09-18 to this day"),
+];
+
+/// The name of the branch of `asdf-0.1-hs44` that put codes into `encoding`; only the contents tell it apart.
+pub const CODES_NAME: &str = "asdf-0.1-hs44-codes";
+
+/// The rows that a header line may belong to.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for a token that is none of the family's,
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for a version that does not exist yet.
+pub fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static Generation>> {
+    let of_token: Vec<_> = GENERATIONS.iter().filter(|g| g.token == token).collect();
+    if of_token.is_empty() {
+        return Err(Error::malformed(format!("unknown header token {token:?}, expected %FINF, %ASDF or #ASDF")).at_byte(0));
+    }
+    let found: Vec<_> = of_token.into_iter().filter(|g| g.major == version.0).collect();
+    if found.is_empty() {
+        let (major, minor, micro) = version;
+        return Err(Error::unsupported(format!("{token} file format {major}.{minor}.{micro}, newer than any known")).at_byte(0));
+    }
+    Ok(found)
+}
+
+/// The order in which rows are tried for a block whose header says `header_size` behind a mark of
+/// `magic_len` bytes: the row of exactly this size, then those that it may be an enlarged form of,
+/// largest first.
+pub fn by_header_size(rows: &[&'static Generation], magic_len: usize, header_size: u16) -> Vec<&'static Generation> {
+    let mut fitting: Vec<_> =
+        rows.iter().copied().filter(|g| g.magic.len() == magic_len && g.fields.size <= header_size).collect();
+    fitting.sort_by_key(|g| std::cmp::Reverse(g.fields.size));
+    fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_of_every_row_lie_side_by_side_and_fill_its_size() {
+        for row in GENERATIONS {
+            let f = &row.fields;
+            let mut slots: Vec<Slot> =
+                [f.version, f.flags, f.compression, Some(f.allocated), Some(f.used), f.data_size, Some(f.checksum), f.encoding]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            slots.sort_by_key(|s| s.at);
+            let mut end = 0;
+            for slot in slots {
+                assert_eq!(slot.at, end, "{}", row.name);
+                end += slot.len;
+            }
+            assert_eq!(end, f.size, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn header_size_tells_the_row_as_section_3_of_the_evidence_says() {
+        let name = |token, version, magic, hs| {
+            let rows = candidates(token, version).unwrap();
+            by_header_size(&rows, magic, hs).first().map(|g| g.name)
+        };
+        assert_eq!(name("%FINF", (0, 1, 0), 8, 43), Some("finf-0.1-hs43"));
+        assert_eq!(name("%FINF", (0, 1, 0), 4, 40), Some("finf-0.1-hs40"));
+        assert_eq!(name("%FINF", (0, 1, 0), 4, 44), Some("finf-0.1-hs44"));
+        assert_eq!(name("%ASDF", (0, 1, 0), 4, 44), Some("asdf-0.1-dev"));
+        assert_eq!(name("#ASDF", (0, 1, 0), 4, 36), Some("asdf-0.1-hs36"));
+        assert_eq!(name("#ASDF", (0, 1, 0), 4, 40), Some("asdf-0.1-hs40"));
+        assert_eq!(name("#ASDF", (0, 1, 0), 4, 44), Some("asdf-0.1-hs44"));
+        assert_eq!(name("#ASDF", (0, 1, 0), 4, 48), Some("asdf-0.1-hs48"));
+        assert_eq!(name("#ASDF", (1, 0, 0), 4, 48), Some("asdf-1.x"));
+        assert_eq!(name("#ASDF", (1, 0, 0), 4, 44), None);
+        assert!(candidates("#ASDF", (2, 0, 0)).is_err());
+    }
+}

@@ -1,0 +1,238 @@
+//! The first line of the file, the comment lines behind it, and where the tree ends.
+//!
+//! ASDF 1.x, "Header", "Comments" and "Tree"; the same in FINF and ASDF 0.1 without comments.
+
+use memchr::memmem;
+
+use super::generation::{self, Generation};
+use crate::bytes::{Source, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// What stands before the tree.
+#[derive(Debug, Clone)]
+pub struct Header {
+    /// The first line, without its line end.
+    pub line: String,
+    /// The comment lines between header and tree, without line ends.
+    pub comments: Vec<String>,
+    /// The rows of the generation table that the line allows.
+    pub rows: Vec<&'static Generation>,
+    /// First byte behind header and comments.
+    pub end: u64,
+    /// Whether the first line is one that YAML takes for a directive (`%FINF`, `%ASDF`).
+    pub is_directive: bool,
+}
+
+impl Header {
+    /// The version that `#ASDF_STANDARD` states, if it does.
+    pub fn standard(&self) -> Option<&str> {
+        self.comments.iter().find_map(|line| line.strip_prefix("#ASDF_STANDARD ")).map(str::trim)
+    }
+}
+
+/// Longest header line or comment that is looked at.
+const LONGEST_LINE: u64 = 64 << 10;
+
+/// Whether these first bytes of a file are those of the family.
+pub fn is_asdf(start: &[u8]) -> bool {
+    generation::GENERATIONS.iter().any(|g| start.starts_with(g.token.as_bytes()))
+}
+
+/// Reads header line and comments.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) when the first line is not one of the family's.
+pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
+    let (line, mut end) = line_at(source, 0)?
+        .ok_or_else(|| Error::malformed("the first line is not a header such as \"#ASDF 1.0.0\"").at_byte(0))?;
+    let (token, version) = parse_line(&line)?;
+    let rows = generation::candidates(token, version)?;
+    let mut comments = Vec::new();
+    let mut bytes = 0;
+    // `#ASDF BLOCK INDEX` can only follow a block, so every `#` line here is a comment.
+    while let Some((text, next)) = line_at(source, end)?.filter(|(text, _)| text.starts_with('#')) {
+        bytes += text.len() as u64;
+        if bytes > limits.text {
+            return Err(Limits::exceeded("text", limits.text, "the comments behind the header hold more text"));
+        }
+        comments.push(text);
+        end = next;
+    }
+    let is_directive = token.starts_with('%');
+    Ok(Header { line, comments, rows, end, is_directive })
+}
+
+/// The line that starts at `at` (without its line end) and where the next starts; None where the
+/// bytes there are no text line.
+fn line_at(source: &dyn Source, at: u64) -> Result<Option<(String, u64)>> {
+    let rest = source.len().saturating_sub(at).min(LONGEST_LINE);
+    let mut taken = rest.min(256);
+    while taken > 0 {
+        let bytes = read_vec(source, at, taken, &Limits::default())?;
+        if !bytes.starts_with(b"#") && !bytes.starts_with(b"%") {
+            return Ok(None);
+        }
+        let end = match memchr::memchr(b'\n', &bytes) {
+            Some(end) => end,
+            None if taken < rest => {
+                taken = rest.min(taken * 16);
+                continue;
+            }
+            // A file may end behind its header line.
+            None if taken == source.len() - at => bytes.len(),
+            None => return Ok(None),
+        };
+        let next = at + (end as u64 + 1).min(taken);
+        let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
+        return Ok(std::str::from_utf8(line).ok().map(|line| (line.to_owned(), next)));
+    }
+    Ok(None)
+}
+
+fn parse_line(line: &str) -> Result<(&str, (u32, u32, u32))> {
+    let bad = || {
+        Error::malformed(format!(
+            "header line {:?} is not of the form \"#ASDF 1.0.0\"",
+            line.chars().take(40).collect::<String>()
+        ))
+        .at_byte(0)
+    };
+    let (token, version) = line.split_once([' ', '\t']).ok_or_else(bad)?;
+    let mut numbers =
+        version.trim().split('.').map(|part| part.bytes().take_while(u8::is_ascii_digit).count()).zip(version.trim().split('.'));
+    let mut next = || numbers.next().and_then(|(digits, part)| part.get(..digits)).and_then(|digits| digits.parse::<u32>().ok());
+    let major = next().ok_or_else(bad)?;
+    let minor = next().ok_or_else(bad)?;
+    let micro = next().unwrap_or(0);
+    Ok((token, (major, minor, micro)))
+}
+
+/// Where the tree lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeExtent {
+    /// First byte (that of `%YAML` or `---`).
+    pub start: u64,
+    /// One past the line break behind `...`.
+    pub end: u64,
+    /// Whether the end marker was there.
+    pub closed: bool,
+}
+
+/// Finds the tree behind the header, if there is one: decided from the bytes right there, since a
+/// block index, too, contains `%YAML`.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where neither tree nor block follows,
+/// [`Kind::Limit`](crate::Kind::Limit) where the tree is too long.
+pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Result<Option<TreeExtent>> {
+    let size = source.len();
+    // Blank lines between header and tree are harmless.
+    let mut start = header.end;
+    let first = loop {
+        let ahead = read_vec(source, start, (size - start).min(4096), limits)?;
+        match ahead.iter().position(|b| !matches!(b, b'\n' | b'\r' | b' ' | b'\t')) {
+            Some(at) => {
+                start += at as u64;
+                break ahead[at];
+            }
+            None if ahead.is_empty() => return Ok(None),
+            None => start += ahead.len() as u64,
+        }
+    };
+    // A block mark is no UTF-8; zeros are unused space.
+    if first >= 0x80 || first == 0 {
+        return Ok(None);
+    }
+    let mut chunk_len = 64 << 10;
+    let mut text = Vec::new();
+    loop {
+        let have = text.len();
+        let want = (size - start - have as u64).min(chunk_len);
+        if have as u64 + want > limits.text {
+            return Err(Limits::exceeded("text", limits.text, "the tree has no end marker in that many bytes").at_byte(start));
+        }
+        text.resize(have + want as usize, 0);
+        source.read_at(start + have as u64, &mut text[have..])?;
+        let at_end = start + text.len() as u64 == size;
+        // The marker, its line end and a block mark may lie across two reads.
+        let from = have.saturating_sub(8);
+        if let Some(end) = find_end(&text, from, at_end) {
+            return Ok(Some(TreeExtent { start, end: start + end as u64, closed: true }));
+        }
+        if at_end || memmem::find(&text[from..], &generation::BLOCK_MAGIC).is_some() {
+            let end = memmem::find(&text, &generation::BLOCK_MAGIC).unwrap_or(text.len());
+            return Ok(Some(TreeExtent { start, end: start + end as u64, closed: false }));
+        }
+        chunk_len = chunk_len.saturating_mul(2);
+    }
+}
+
+/// The byte behind the line break of `...` on its own line, searched from byte `from` on.
+fn find_end(text: &[u8], from: usize, complete: bool) -> Option<usize> {
+    let marker = |at: usize| -> Option<usize> {
+        let rest = text.get(at + 3..)?;
+        let blanks = rest.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        match rest.get(blanks..)? {
+            [b'\n', ..] => Some(at + 3 + blanks + 1),
+            [b'\r', b'\n', ..] => Some(at + 3 + blanks + 2),
+            [] if complete => Some(text.len()),
+            _ => None,
+        }
+    };
+    if from == 0 && text.starts_with(b"...") {
+        if let Some(end) = marker(0) {
+            return Some(end);
+        }
+    }
+    memmem::find_iter(&text[from..], b"\n...").find_map(|at| marker(from + at + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::Slice;
+
+    fn extent(bytes: &[u8]) -> Option<(u64, u64, bool)> {
+        let source = Slice::new(bytes.to_vec(), "test");
+        let limits = Limits::default();
+        let header = read(&source, &limits).unwrap();
+        find_tree(&source, &header, &limits).unwrap().map(|t| (t.start, t.end, t.closed))
+    }
+
+    #[test]
+    fn the_end_marker_stands_on_its_own_line_with_either_line_end_or_at_the_end_of_the_file() {
+        assert_eq!(extent(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: '\n ...\n'}\n...\nrest"), Some((12, 44, true)));
+        assert_eq!(extent(b"#ASDF 1.0.0\r\n---\r\na: 1\r\n...\r\n\xd3BLK"), Some((13, 29, true)));
+        assert_eq!(extent(b"#ASDF 1.0.0\n--- {}\n..."), Some((12, 22, true)));
+        assert_eq!(extent(b"#ASDF 1.0.0\n--- {}\n"), Some((12, 19, false)));
+        assert_eq!(extent(b"#ASDF 1.0.0\n--- {}\n....\n"), Some((12, 24, false)));
+    }
+
+    #[test]
+    fn a_file_without_a_tree_is_told_by_the_bytes_behind_the_header() {
+        assert_eq!(extent(b"#ASDF 1.0.0\n"), None);
+        assert_eq!(extent(b"#ASDF 1.0.0"), None);
+        assert_eq!(
+            extent(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n\xd3BLK\0\x30 #ASDF BLOCK INDEX\n%YAML 1.1\n--- [1]\n...\n"),
+            None
+        );
+    }
+
+    #[test]
+    fn the_end_marker_is_found_across_reads() {
+        let mut bytes = b"#ASDF 1.0.0\n--- ".to_vec();
+        bytes.resize(12 + (64 << 10) - 2, b'a');
+        bytes.extend_from_slice(b"\n...\n\xd3BLK");
+        let end = bytes.len() as u64 - 4;
+        assert_eq!(extent(&bytes), Some((12, end, true)));
+    }
+
+    #[test]
+    fn header_lines() {
+        assert_eq!(parse_line("#ASDF 1.0.0").unwrap(), ("#ASDF", (1, 0, 0)));
+        assert_eq!(parse_line("%FINF 0.1.0").unwrap(), ("%FINF", (0, 1, 0)));
+        assert!(parse_line("#ASDF").is_err());
+        assert!(parse_line("#ASDF x.y").is_err());
+    }
+}

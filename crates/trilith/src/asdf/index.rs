@@ -1,0 +1,185 @@
+//! The block index at the end of the file.
+//!
+//! ASDF 1.x, "Block index". Two forms: the YAML list, and the early one of July 2015 (a mark of its
+//! own and decimal offsets, one a line). The index is a hint: each entry is verified before use.
+
+use std::fmt::Write as _;
+
+use memchr::memmem;
+
+use crate::bytes::{Source, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// What opens the index.
+pub const INDEX_HEADER: &[u8] = b"#ASDF BLOCK INDEX";
+/// What opened it on one branch in July 2015.
+pub const EARLY_HEADER: &[u8] = b"\xd3IDX # ASDF BLOCK INDEX";
+
+/// An index as found, not yet verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockIndex {
+    /// First byte of the index.
+    pub offset: u64,
+    /// The offsets that it lists, or what is wrong with its text.
+    pub entries: std::result::Result<Vec<u64>, String>,
+}
+
+/// Looks for an index by reading backwards from the end, not before byte `from`.
+///
+/// The last header counts whose text runs to the end of the file (zeros aside): the same words
+/// inside the data of a block are not an index.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<BlockIndex>> {
+    let size = source.len();
+    // An index takes at most some 22 bytes an entry, and the block it names at least 46.
+    let room = size.saturating_sub(from);
+    let farthest = if room > 1 << 20 { size - room / 5 * 2 } else { from };
+    let mut tail: Vec<u8> = Vec::new();
+    let mut start = size;
+    let mut step = 4096;
+    while start > farthest {
+        let begin = start.saturating_sub(step).max(farthest);
+        let mut bytes = read_vec(source, begin, start - begin, limits)?;
+        bytes.append(&mut tail);
+        tail = bytes;
+        start = begin;
+        step = (step * 4).min(16 << 20);
+        // Look again only where an index could begin: text all the way down, or a header in sight.
+        let plain = memmem::rfind(&tail, INDEX_HEADER).map(|at| (at, INDEX_HEADER.len()));
+        let early = memmem::rfind(&tail, EARLY_HEADER).map(|at| (at, EARLY_HEADER.len()));
+        if let Some((at, header)) = plain.max(early) {
+            let end = tail.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
+            let text = tail.get(at + header..end).unwrap_or(&[]);
+            if text.iter().any(|b| *b >= 0x80 || *b == 0) {
+                return Ok(None);
+            }
+            let entries = parse(text, header == EARLY_HEADER.len());
+            return Ok(Some(BlockIndex { offset: start + at as u64, entries }));
+        }
+        // Go on only while there is nothing but what an index is made of.
+        let fits = |b: &u8| b"\0\t\n\r -,[].0123456789#%ASDFBLOCKINDEXYMx!\xd3".contains(b);
+        if !tail[..tail.len().min(4096)].iter().all(fits) {
+            return Ok(None);
+        }
+    }
+    Ok(None)
+}
+
+/// Reads the list of offsets: `- n` lines, a flow list over any number of lines, or plain lines of the early form.
+fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
+    let text = std::str::from_utf8(text).map_err(|_| "it is no text".to_owned())?;
+    let body = text.split_once('\n').map_or("", |(_, rest)| rest);
+    let list = if early {
+        body
+    } else {
+        let (_, rest) = body.split_once("---").ok_or("it has no YAML document (---)")?;
+        rest.split("\n...").next().unwrap_or("")
+    };
+    let mut entries = Vec::new();
+    for word in
+        list.split(|c: char| c.is_ascii_whitespace() || matches!(c, '[' | ']' | ',')).filter(|w| !w.is_empty() && *w != "-")
+    {
+        if word.starts_with("!!") || word.starts_with('#') || word == "..." {
+            continue;
+        }
+        entries.push(word.parse::<u64>().map_err(|_| format!("its entry {word:?} is no offset"))?);
+    }
+    Ok(entries)
+}
+
+impl BlockIndex {
+    /// Checks the list as the standard recommends, without touching a block: increasing, the first
+    /// entry at the first block, room for a header between entries, none behind the index itself.
+    pub fn check(&self, first_block: u64) -> std::result::Result<&[u64], String> {
+        let entries = self.entries.as_deref().map_err(Clone::clone)?;
+        match entries.first() {
+            None => return Err("it lists no block".to_owned()),
+            Some(&first) if first != first_block => {
+                return Err(format!("its first entry is {first}, but the first block is at {first_block}"));
+            }
+            _ => {}
+        }
+        for pair in entries.windows(2) {
+            if pair[1] <= pair[0] {
+                return Err(format!("its entries do not increase: {} after {}", pair[1], pair[0]));
+            }
+            if pair[1] - pair[0] < super::generation::BLOCK_MAGIC.len() as u64 + 2 + 48 {
+                return Err(format!("its entries {} and {} leave no room for a block header", pair[0], pair[1]));
+            }
+        }
+        match entries.last() {
+            Some(&last) if last >= self.offset => Err(format!("its entry {last} lies behind the index")),
+            _ => Ok(entries),
+        }
+    }
+}
+
+/// The text of an index: the form that Python asdf writes.
+pub fn print(offsets: &[u64]) -> String {
+    let mut text = String::with_capacity(40 + offsets.len() * 14);
+    text.push_str("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n");
+    for offset in offsets {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "- {offset}");
+    }
+    text.push_str("...\n");
+    text
+}
+
+/// The error for an index that must be right but is not.
+#[cold]
+pub fn wrong(problem: &str, at: u64) -> Error {
+    Error::malformed(format!("the block index is wrong: {problem}")).at_byte(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::Slice;
+
+    fn entries(text: &str) -> Option<Vec<u64>> {
+        let source = Slice::new(text.as_bytes().to_vec(), "test");
+        find(&source, 0, &Limits::default()).unwrap().and_then(|index| index.entries.ok())
+    }
+
+    #[test]
+    fn flow_and_block_lists_with_either_line_end_and_trailing_zeros_are_read() {
+        assert_eq!(entries("....#ASDF BLOCK INDEX\n%YAML 1.1\n--- [2043, 16340]\n...\n\0\0\0"), Some(vec![2043, 16340]));
+        assert_eq!(entries("....#ASDF BLOCK INDEX\r\n%YAML 1.1\r\n---\r\n- 1\r\n- 2\r\n...\r\n"), Some(vec![1, 2]));
+        assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1,\n  2]\n..."), Some(vec![1, 2]));
+        assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1, x]\n...\n"), None);
+    }
+
+    #[test]
+    fn the_printed_index_reads_back_however_long_it_is() {
+        let offsets: Vec<u64> = (0..20_000).map(|n| 1000 + n * 1078).collect();
+        let mut bytes = vec![0xff; 1_000_000];
+        bytes.extend_from_slice(print(&offsets).as_bytes());
+        let source = Slice::new(bytes, "test");
+        let index = find(&source, 0, &Limits::default()).unwrap().unwrap();
+        assert_eq!((index.offset, index.entries.unwrap()), (1_000_000, offsets));
+    }
+
+    #[test]
+    fn the_early_form_has_a_mark_of_its_own() {
+        let mut bytes = vec![0xff; 10];
+        bytes.extend_from_slice(b"\xd3IDX # ASDF BLOCK INDEX\n5\n90\n");
+        let source = Slice::new(bytes, "test");
+        let found = find(&source, 0, &Limits::default()).unwrap();
+        assert_eq!(found.unwrap().entries.unwrap(), [5, 90]);
+    }
+
+    #[test]
+    fn an_index_is_refused_for_the_reason_that_is_wrong() {
+        let index = |entries: &[u64]| BlockIndex { offset: 1000, entries: Ok(entries.to_vec()) };
+        assert!(index(&[100, 300]).check(100).is_ok());
+        assert!(index(&[101, 300]).check(100).unwrap_err().contains("first entry is 101"));
+        assert!(index(&[100, 90]).check(100).unwrap_err().contains("do not increase"));
+        assert!(index(&[100, 120]).check(100).unwrap_err().contains("no room"));
+        assert!(index(&[100, 2000]).check(100).unwrap_err().contains("behind the index"));
+        assert!(index(&[]).check(100).unwrap_err().contains("no block"));
+    }
+}
