@@ -219,6 +219,78 @@ pub static GENERATIONS: &[Generation] = &[
     row!("asdf-1.x", "asdf-1.x", "asdf", "#ASDF" 1, BLK, G, min 48, encoded false, index true, ASDF_1, "2015-09-18 to this day"),
 ];
 
+/// What `--to` can name: a generation to write, and the standard where there are several.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Target {
+    /// `finf-0.1`, `asdf-0.1-dev`, `asdf-0.1`, `asdf-1.0` … `asdf-1.6`.
+    pub name: &'static str,
+    /// Name of the row whose block header is written.
+    pub row: &'static str,
+    /// The header line.
+    pub header: &'static str,
+    /// What `#ASDF_STANDARD` says.
+    pub standard: Option<&'static str>,
+    /// Tags and keys of the tree.
+    pub tree: TreeDialect,
+    /// Whether `history` is a mapping {entries, extensions} (from 1.2) instead of a list.
+    pub history_map: bool,
+    /// Whether the datatype float16 exists (from 1.6).
+    pub float16: bool,
+}
+
+const fn asdf_1(root: &'static str, ndarray: &'static str) -> TreeDialect {
+    TreeDialect { root, ndarray, ..ASDF_1 }
+}
+
+macro_rules! target {
+    ($name:literal, $row:literal, $header:literal, $standard:expr, $tree:expr, $map:literal, $float16:literal) => {
+        Target { name: $name, row: $row, header: $header, standard: $standard, tree: $tree, history_map: $map, float16: $float16 }
+    };
+}
+
+/// Every form that can be written, oldest first.
+#[rustfmt::skip]
+pub static TARGETS: &[Target] = &[
+    target!("finf-0.1", "finf-0.1-hs44", "%FINF 0.1.0", None, FINF, false, false),
+    target!("asdf-0.1-dev", "asdf-0.1-dev", "%ASDF 0.1.0", None, ASDF_DEV, false, false),
+    target!("asdf-0.1", "asdf-0.1-hs36", "#ASDF 0.1.0", None, ASDF_010, false, false),
+    target!("asdf-1.0", "asdf-1.x", "#ASDF 1.0.0", Some("1.0.0"), asdf_1("core/asdf-1.0.0", "core/ndarray-1.0.0"), false, false),
+    target!("asdf-1.1", "asdf-1.x", "#ASDF 1.0.0", Some("1.1.0"), asdf_1("core/asdf-1.0.0", "core/ndarray-1.0.0"), false, false),
+    target!("asdf-1.2", "asdf-1.x", "#ASDF 1.0.0", Some("1.2.0"), asdf_1("core/asdf-1.1.0", "core/ndarray-1.0.0"), true, false),
+    target!("asdf-1.3", "asdf-1.x", "#ASDF 1.0.0", Some("1.3.0"), asdf_1("core/asdf-1.1.0", "core/ndarray-1.0.0"), true, false),
+    target!("asdf-1.4", "asdf-1.x", "#ASDF 1.0.0", Some("1.4.0"), asdf_1("core/asdf-1.1.0", "core/ndarray-1.0.0"), true, false),
+    target!("asdf-1.5", "asdf-1.x", "#ASDF 1.0.0", Some("1.5.0"), asdf_1("core/asdf-1.1.0", "core/ndarray-1.0.0"), true, false),
+    target!("asdf-1.6", "asdf-1.x", "#ASDF 1.0.0", Some("1.6.0"), asdf_1("core/asdf-1.1.0", "core/ndarray-1.1.0"), true, true),
+];
+
+impl Target {
+    /// The target of this name.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
+    pub fn named(name: &str) -> Result<&'static Self> {
+        TARGETS.iter().find(|target| target.name == name).ok_or_else(|| {
+            let names: Vec<_> = TARGETS.iter().map(|t| t.name).collect();
+            Error::usage(format!("unknown generation {name:?}")).hint(format!("known: {}", names.join(", ")))
+        })
+    }
+
+    /// The newest: what is written where nothing else was asked for.
+    pub fn newest() -> &'static Self {
+        &TARGETS[TARGETS.len() - 1]
+    }
+
+    /// The row of the generation table whose block headers it has.
+    pub fn generation(&self) -> &'static Generation {
+        GENERATIONS.iter().find(|g| g.name == self.row).unwrap_or(&GENERATIONS[GENERATIONS.len() - 1])
+    }
+
+    /// The comment lines behind the header line.
+    pub fn comments(&self) -> Vec<String> {
+        self.standard.map(|version| format!("#ASDF_STANDARD {version}")).into_iter().collect()
+    }
+}
+
 /// The name of the branch of `asdf-0.1-hs44` that put codes into `encoding`; only the contents tell it apart.
 pub const CODES_NAME: &str = "asdf-0.1-hs44-codes";
 
@@ -271,6 +343,14 @@ mod tests {
             }
             assert_eq!(end, f.size, "{}", row.name);
         }
+    }
+
+    #[test]
+    fn every_target_names_a_row() {
+        for target in TARGETS {
+            assert_eq!(target.generation().name, target.row);
+        }
+        assert_eq!(Target::newest().name, "asdf-1.6");
     }
 
     #[test]

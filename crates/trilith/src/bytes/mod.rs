@@ -8,11 +8,13 @@ mod cursor;
 mod local;
 mod map;
 mod replace;
+mod resolve;
 mod source;
 mod spool;
 
 pub use cursor::Cursor;
 pub use local::{LocalFile, OpenOptions, open};
 pub use replace::{Replace, read_text, remove_stale};
+pub use resolve::{Folder, Nowhere, Resolve, percent_decode};
 pub use source::{Slice, Source, SourceRef, Window, read_vec, to_usize};
 pub use spool::spool;

@@ -1,0 +1,160 @@
+//! `trilith info FILE`: what the file is.
+
+use clap::Args;
+use serde_json::{Value, json};
+use trilith::asdf::{AsdfFile, Block};
+use trilith::file::{AnyFile, Container};
+use trilith::Result;
+
+use crate::Outcome;
+use crate::json::{codec, hex};
+use crate::options::Options;
+use crate::output::{Out, Table, size};
+
+/// Show what a file is: generation, sizes, tree, blocks, index
+///
+/// Nothing is decoded; the time it takes does not depend on the size of the file.
+#[derive(Debug, Args)]
+pub struct Info {
+    /// The file, or - for standard input
+    #[arg(value_name = "FILE")]
+    file: String,
+}
+
+impl Info {
+    /// Prints what the file is.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let opened = options.open_any(&self.file)?;
+        let mut out = Out::new();
+        match &opened {
+            AnyFile::Asdf(file) => {
+                if options.json {
+                    out.json(&asdf_json(&self.file, file)?)?;
+                } else {
+                    asdf_text(&mut out, &self.file, file, options)?;
+                }
+                for warning in file.warnings() {
+                    options.warn(&warning);
+                }
+            }
+        }
+        out.finish()?;
+        Ok(Outcome::Yes)
+    }
+}
+
+fn asdf_json(name: &str, file: &AsdfFile) -> Result<Value> {
+    let sections = file.sections();
+    let base = file.container().map_or(0, |container| container.offset);
+    let mut blocks = Vec::new();
+    for block in sections.blocks()? {
+        blocks.push(block_json(file, block, base));
+    }
+    let tree = sections.tree().map(|tree| {
+        json!({"offset": base + tree.start, "length": tree.end - tree.start, "padding": sections.padding()})
+    });
+    let index = sections.index_report();
+    Ok(json!({
+        "file": name,
+        "family": sections.generation().map_or("asdf", |g| g.family),
+        "generation": sections.generation_name(),
+        "header": sections.header().line,
+        "standard": sections.header().standard(),
+        "comments": sections.header().comments,
+        "container": file.container().map(|Container { hdu, offset }| json!({"kind": "fits", "hdu": hdu, "offset": offset})),
+        "tree": tree,
+        "blocks": blocks,
+        "block_index": {"present": index.present, "valid": index.valid, "problem": index.problem},
+        "size": file.size(),
+    }))
+}
+
+/// One block as JSON; offsets count from the start of the outer file.
+pub fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
+    let mut value = json!({
+        "index": block.index,
+        "offset": base + block.offset,
+        "header_size": block.header_size,
+        "data_offset": base + block.data_offset,
+        "flags": block.flags,
+        "compression": codec(block.compression),
+        "encoding": file.encoding_names(block),
+        "allocated": block.allocated,
+        "used": block.used,
+        "data_size": block.data_size,
+        "checksum": block.checksum.as_deref().map(hex),
+    });
+    if let (Some(stored), Some(object)) = (block.stored_size, value.as_object_mut()) {
+        object.insert("streamed".to_owned(), json!(true));
+        object.insert("stored_size".to_owned(), json!(stored));
+    }
+    value
+}
+
+fn asdf_text(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
+    let sections = file.sections();
+    let mut facts = vec![("file", name.to_owned()), ("generation", sections.generation_name().to_owned())];
+    facts.push(("header", sections.header().line.clone()));
+    if let Some(standard) = sections.header().standard() {
+        facts.push(("standard", standard.to_owned()));
+    }
+    if let Some(row) = sections.generation().filter(|_| options.verbose > 0) {
+        facts.push(("written", row.written.to_owned()));
+    }
+    if let Some(container) = file.container() {
+        facts.push(("inside", format!("FITS, HDU {} (byte {})", container.hdu, container.offset)));
+    }
+    facts.push(("size", size(file.size())));
+    facts.push(match sections.tree() {
+        Some(tree) => {
+            let padding = match sections.padding() {
+                0 => String::new(),
+                n => format!(", then {} unused", size(n)),
+            };
+            ("tree", format!("{} at byte {}{padding}", size(tree.end - tree.start), tree.start))
+        }
+        None => ("tree", "none".to_owned()),
+    });
+    let blocks = sections.blocks()?;
+    let decoded: u64 = blocks.iter().fold(0, |sum, b| sum.saturating_add(b.decoded_len()));
+    let stored: u64 = blocks.iter().fold(0, |sum, b| sum.saturating_add(b.stored_len()));
+    facts.push(("blocks", match blocks.len() {
+        0 => "none".to_owned(),
+        n if decoded == stored => format!("{n}, {}", size(stored)),
+        n => format!("{n}, {} stored, {} decoded", size(stored), size(decoded)),
+    }));
+    let index = sections.index_report();
+    facts.push(("block index", match (index.present, index.problem) {
+        (false, _) => "none".to_owned(),
+        (true, None) => "right".to_owned(),
+        (true, Some(problem)) => format!("wrong: {problem}"),
+    }));
+    for (fact, value) in facts {
+        out.line(&format!("{fact:<12} {value}"))?;
+    }
+    if !blocks.is_empty() {
+        out.line("")?;
+        block_table(file, &blocks, if options.verbose > 0 { usize::MAX } else { 20 }).print(out)?;
+        if blocks.len() > 20 && options.verbose == 0 {
+            out.line(&format!("... and {} more (trilith blocks lists them all)", blocks.len() - 20))?;
+        }
+    }
+    Ok(())
+}
+
+/// The blocks as aligned text, at most `most` of them.
+pub fn block_table(file: &AsdfFile, blocks: &[&Block], most: usize) -> Table {
+    let mut table = Table::new(&[">block", ">byte", "codec", ">stored", ">decoded", ">ratio", "checksum"]);
+    for block in blocks.iter().take(most) {
+        let (stored, decoded) = (block.stored_len(), block.decoded_len());
+        let codec = match file.encoding_names(block) {
+            Some(chain) => chain.join("+"),
+            None if block.is_streamed() => "streamed".to_owned(),
+            None => codec(block.compression).as_str().unwrap_or("-").to_owned(),
+        };
+        let ratio = if block.is_plain() || stored == 0 { String::new() } else { format!("{:.2}", decoded as f64 / stored as f64) };
+        let checksum = block.checksum.as_deref().map_or("-".to_owned(), |sum| hex(&sum[..sum.len().min(4)]) + "…");
+        table.row(vec![block.index.to_string(), block.offset.to_string(), codec, size(stored), size(decoded), ratio, checksum]);
+    }
+    table
+}

@@ -1,0 +1,32 @@
+//! One file per subcommand.
+
+mod blocks;
+mod info;
+
+use clap::Subcommand;
+use trilith::Result;
+
+use crate::Outcome;
+use crate::options::Options;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Info(info::Info),
+    Blocks(blocks::Blocks),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self, options: &Options) -> Result<Outcome> {
+        match self {
+            Command::Info(command) => command.run(options),
+            Command::Blocks(command) => command.run(options),
+        }
+    }
+
+    /// Whether a malformed file is an answer (exit status 1) and not a failure to answer (2).
+    pub fn malformed_is_no(&self) -> bool {
+        false
+    }
+}

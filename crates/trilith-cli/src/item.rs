@@ -1,0 +1,45 @@
+//! `FILE#/a/b/0`: a file and an item in it.
+
+/// What an argument names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The file; `-` is standard input.
+    pub file: String,
+    /// What stands behind `#`, or None where there is no `#`.
+    pub path: Option<String>,
+}
+
+impl Item {
+    /// Splits at the last `#` that is followed by `/` or ends the argument; a file that exists under
+    /// the whole name is that file.
+    pub fn parse(argument: &str) -> Self {
+        let split = argument.rfind("#/").or_else(|| argument.ends_with('#').then(|| argument.len() - 1)).or_else(|| argument.rfind('#'));
+        match split {
+            Some(at) if !std::path::Path::new(argument).exists() => {
+                // The first `#/` counts: a pointer may hold another.
+                let at = argument.find("#/").unwrap_or(at);
+                Self { file: argument[..at].to_owned(), path: Some(argument[at + 1..].to_owned()) }
+            }
+            _ => Self { file: argument.to_owned(), path: None },
+        }
+    }
+
+    /// The path, or the root.
+    pub fn path(&self) -> &str {
+        self.path.as_deref().unwrap_or("")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pointer_stands_behind_the_hash() {
+        assert_eq!(Item::parse("x.asdf#/a/b"), Item { file: "x.asdf".into(), path: Some("/a/b".into()) });
+        assert_eq!(Item::parse("x.asdf#"), Item { file: "x.asdf".into(), path: Some(String::new()) });
+        assert_eq!(Item::parse("x.asdf"), Item { file: "x.asdf".into(), path: None });
+        assert_eq!(Item::parse("x.asdf#/a#/b"), Item { file: "x.asdf".into(), path: Some("/a#/b".into()) });
+        assert_eq!(Item::parse("-#/a"), Item { file: "-".into(), path: Some("/a".into()) });
+    }
+}

@@ -1,0 +1,94 @@
+//! The options that every command shares.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use trilith::bytes::{self, OpenOptions, SourceRef};
+use trilith::{Limits, Result};
+
+/// Options of every command, where they mean something.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub struct Options {
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print no progress and no warnings
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Print more of what is being done
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Colour the output
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Use this many threads (also TRILITH_THREADS; default: one per core)
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Read by copying, never through a memory map
+    #[arg(long, global = true)]
+    pub no_mmap: bool,
+    /// Raise or lower a limit against hostile files, e.g. depth=1000 or memory=8G
+    #[arg(long = "limit", global = true, value_name = "NAME=VALUE")]
+    pub limits: Vec<String>,
+    /// Let references out of a file lead to URLs that begin with this
+    #[arg(long = "allow", global = true, value_name = "URL-PREFIX")]
+    pub allow: Vec<String>,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Options {
+    /// Applies what is set once for the whole process.
+    pub fn prepare(&self) -> Result<()> {
+        if let Some(threads) = self.threads {
+            trilith::codec::set_threads(threads);
+        }
+        self.limits().map(drop)
+    }
+
+    /// The limits: defaults, environment, then `--limit`.
+    pub fn limits(&self) -> Result<Limits> {
+        let mut limits = Limits::from_env()?;
+        for assignment in &self.limits {
+            limits.set(assignment)?;
+        }
+        Ok(limits)
+    }
+
+    /// Opens a file to read; `-` is standard input.
+    pub fn open(&self, path: &str) -> Result<SourceRef> {
+        if path == "-" {
+            return bytes::spool(std::io::stdin().lock(), "-");
+        }
+        let mut options = OpenOptions::default();
+        options.map = !self.no_mmap;
+        bytes::open(Path::new(path), options)
+    }
+
+    /// Whether to colour what goes to stdout.
+    pub fn colored(&self) -> bool {
+        use std::io::IsTerminal;
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        }
+    }
+
+    /// Prints a warning on stderr, unless `--quiet`.
+    pub fn warn(&self, message: &str) {
+        if !self.quiet {
+            crate::output::note(&format!("warning: {message}"));
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What goes to stdout and stderr: text without control characters, aligned tables, sizes with units.
+
+use std::io::{self, IsTerminal, Write};
+
+use trilith::{Error, Kind, Result};
+
+/// Prints a line on stderr; control characters of a file never pass through.
+pub fn note(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", clean(message));
+}
+
+/// Buffered stdout.
+pub struct Out(io::BufWriter<io::StdoutLock<'static>>);
+
+impl Out {
+    /// Locks stdout.
+    pub fn new() -> Self {
+        Self(io::BufWriter::with_capacity(64 << 10, io::stdout().lock()))
+    }
+
+    /// Writes a line of text, control characters made visible.
+    pub fn line(&mut self, text: &str) -> Result<()> {
+        writeln!(self.0, "{}", clean(text)).map_err(failed)
+    }
+
+    /// Writes text that was made here and may hold line breaks and colours.
+    pub fn raw(&mut self, text: &str) -> Result<()> {
+        self.0.write_all(text.as_bytes()).map_err(failed)
+    }
+
+    /// Writes bytes, but never to a terminal.
+    pub fn binary(&mut self, bytes: &[u8]) -> Result<()> {
+        if io::stdout().is_terminal() {
+            return Err(Error::usage("this is binary data and stdout is a terminal").hint("write it to a file with -o FILE, or pipe it on"));
+        }
+        self.0.write_all(bytes).map_err(failed)
+    }
+
+    /// Writes one JSON document.
+    pub fn json(&mut self, value: &serde_json::Value) -> Result<()> {
+        serde_json::to_writer_pretty(&mut self.0, value).map_err(|e| failed(e.into()))?;
+        self.0.write_all(b"\n").map_err(failed)
+    }
+
+    /// Makes sure that everything is out.
+    pub fn finish(mut self) -> Result<()> {
+        self.0.flush().map_err(failed)
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::io("writing to stdout", error)
+}
+
+/// Whether the reader of our output went away.
+pub fn is_broken_pipe(error: &Error) -> bool {
+    use std::error::Error as _;
+    error.kind() == Kind::Io
+        && error.source().and_then(|e| e.downcast_ref::<io::Error>()).is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Replaces control characters, which could drive a terminal, by their escapes.
+pub fn clean(text: &str) -> std::borrow::Cow<'_, str> {
+    let is_bad = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(is_bad) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_bad(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
+/// A size for people: `512 B`, `80.3 kB`, `1.07 GB` (powers of 1000, as disks and networks count).
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 { 2 } else if value < 99.95 { 1 } else { 0 };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// Rows of text in aligned columns.
+pub struct Table {
+    rows: Vec<Vec<String>>,
+    right: Vec<bool>,
+}
+
+impl Table {
+    /// A table whose columns are named; a name that begins with `>` is set flush right.
+    pub fn new(names: &[&str]) -> Self {
+        let right = names.iter().map(|n| n.starts_with('>')).collect();
+        Self { rows: vec![names.iter().map(|n| n.trim_start_matches('>').to_owned()).collect()], right }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells.into_iter().map(|cell| clean(&cell).into_owned()).collect());
+    }
+
+    /// The lines of the table.
+    pub fn print(&self, out: &mut Out) -> Result<()> {
+        let width = |column: usize| self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.right.len()).map(width).collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                let fill = widths.get(column).copied().unwrap_or(0).saturating_sub(cell.chars().count());
+                if column > 0 {
+                    line.push_str("  ");
+                }
+                if self.right.get(column) == Some(&true) {
+                    line.push_str(&" ".repeat(fill));
+                    line.push_str(cell);
+                } else {
+                    line.push_str(cell);
+                    line.push_str(&" ".repeat(fill));
+                }
+            }
+            out.line(line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_three_digits_and_a_unit() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(1000), "1.00 kB");
+        assert_eq!(size(80_307), "80.3 kB");
+        assert_eq!(size(999_999), "1.00 MB");
+        assert_eq!(size(1 << 30), "1.07 GB");
+        assert_eq!(size(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn control_characters_of_a_file_are_shown_not_obeyed() {
+        assert_eq!(clean("a\u{1b}[31mb\u{202e}"), "a\\u{1b}[31mb\\u{202e}");
+        assert_eq!(clean("plain µ"), "plain µ");
+    }
+}

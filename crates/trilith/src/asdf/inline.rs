@@ -1,0 +1,360 @@
+//! Inline data: nested lists in the tree become an array.
+//!
+//! Schema core/ndarray, "data". Without a datatype the elements decide, as numpy does it: truth
+//! values, integers, floats, complex numbers, text (ucs4); `null` masks an element and counts as 0.
+
+use crate::array::{Array, Byteorder, Datatype, Mask, StructType};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, Scalar};
+
+/// One element as the tree writes it.
+#[derive(Debug, Clone, PartialEq)]
+enum Value<'t> {
+    Null,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Complex(f64, f64),
+    Text(std::borrow::Cow<'t, str>),
+}
+
+/// Reads nested lists as an array; `shape` is checked where it is given, but for open dimensions.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) at the element that does not fit.
+pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<u64>]>, limits: &Limits) -> Result<Array> {
+    let structure = match datatype {
+        Some(Datatype::Struct(structure)) => Some(structure.clone()),
+        _ => None,
+    };
+    let ndim = shape.map(<[_]>::len);
+    let found_shape = match (&structure, ndim) {
+        // A row of a structure is a list too, so the depth must come from the shape.
+        (Some(_), ndim) => dimensions(data, Some(ndim.unwrap_or(1)), limits)?,
+        (None, Some(n)) if shape.is_some_and(|s| s.len() == n && !data.is_sequence() && n > 0) => {
+            return Err(data.error("the shape has dimensions, but the data are no list"));
+        }
+        (None, _) => dimensions(data, None, limits)?,
+    };
+    if let Some(shape) = shape {
+        let empty = found_shape.contains(&0) && shape.contains(&Some(0));
+        let same = shape.len() == found_shape.len() && shape.iter().zip(&found_shape).all(|(s, f)| s.is_none_or(|s| s == *f));
+        if !same && !empty {
+            let stated: Vec<_> = shape.iter().map(|s| s.map_or("*".to_owned(), |n| n.to_string())).collect();
+            return Err(data.error(format!("the data have the shape {found_shape:?}, but the shape [{}] is stated", stated.join(", "))));
+        }
+        if empty {
+            let shape = shape.iter().map(|s| s.unwrap_or(0)).collect();
+            let datatype = datatype.cloned().unwrap_or(Datatype::Float64);
+            return Array::from_bytes(Vec::new(), datatype, Byteorder::Little, shape);
+        }
+    }
+    let leaves = leaves(data, found_shape.len());
+    let mut masked = Vec::new();
+    let mut bytes = Vec::new();
+    let datatype = match structure {
+        Some(structure) => {
+            for leaf in &leaves {
+                masked.push(leaf.is_null());
+                put_record(*leaf, &structure, &mut bytes, limits)?;
+            }
+            // Inline data have no byteorder: what is built here is little-endian.
+            Datatype::Struct(std::sync::Arc::new(structure.as_little()))
+        }
+        None => {
+            let values = leaves.iter().map(|leaf| value(*leaf)).collect::<Result<Vec<_>>>()?;
+            let datatype = datatype.cloned().unwrap_or_else(|| infer(&values));
+            limits.charge_memory((values.len() as u64).saturating_mul(datatype.item_size()), "inline data")?;
+            for (leaf, value) in leaves.iter().zip(&values) {
+                masked.push(*value == Value::Null);
+                put(&datatype, value, &mut bytes).map_err(|e| super::ndarray::at_node(e, *leaf))?;
+            }
+            datatype
+        }
+    };
+    let mut array = Array::from_bytes(bytes, datatype, Byteorder::Little, found_shape.clone())?;
+    if masked.contains(&true) {
+        let mask = masked.into_iter().map(u8::from).collect();
+        array = array.with_mask(Mask::Array(Box::new(Array::from_bytes(mask, Datatype::Bool8, Byteorder::Little, found_shape)?)));
+    }
+    Ok(array)
+}
+
+/// Length of the lists at each depth, which must be the same everywhere.
+fn dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<Vec<u64>> {
+    let mut shape = Vec::new();
+    let mut level = vec![data];
+    while depth.is_none_or(|d| shape.len() < d) {
+        let Some(first) = level.first() else { break };
+        if !first.is_sequence() || first.tag().is_some_and(|t| t.contains("complex")) {
+            // Below the first level a scalar beside lists is an error, except a null for a whole row.
+            break;
+        }
+        let length = first.len();
+        if let Some(odd) = level.iter().find(|n| !n.is_sequence() || n.len() != length) {
+            return Err(odd.error(format!("the lists of inline data differ in length: expected {length} elements here")));
+        }
+        shape.push(length as u64);
+        limits.charge_depth(shape.len(), "inline data")?;
+        level = level.iter().flat_map(|n| n.items()).collect();
+        if level.len() as u64 > limits.nodes {
+            return Err(Limits::exceeded("nodes", limits.nodes, "inline data has more elements"));
+        }
+    }
+    if depth.is_none() {
+        if let Some(odd) = level.iter().find(|n| n.is_sequence() || n.is_mapping()) {
+            return Err(odd.error("the lists of inline data differ in depth: expected a number or text here"));
+        }
+    }
+    Ok(shape)
+}
+
+/// The nodes `depth` lists below `data`, in order.
+fn leaves(data: Node<'_>, depth: usize) -> Vec<Node<'_>> {
+    let mut level = vec![data];
+    for _ in 0..depth {
+        level = level.iter().flat_map(|n| n.items()).collect();
+    }
+    level
+}
+
+fn value(node: Node<'_>) -> Result<Value<'_>> {
+    if node.tag().is_some_and(|tag| tag.contains("/complex")) {
+        let text = node.text();
+        return match complex(&text) {
+            Some((re, im)) => Ok(Value::Complex(re, im)),
+            None => Err(node.error(format!("{text:?} is no complex number"))),
+        };
+    }
+    Ok(match node.scalar() {
+        Scalar::Null => Value::Null,
+        Scalar::Bool(b) => Value::Bool(b),
+        Scalar::Int(n) => Value::Int(i128::from(n)),
+        Scalar::BigInt(digits) => Value::Int(digits.parse().map_err(|_| node.error("integer too large for any datatype"))?),
+        Scalar::Float(f) => Value::Float(f),
+        _ => Value::Text(node.text()),
+    })
+}
+
+/// The datatype that holds all values, with the widths of numpy where numbers stand beside text.
+fn infer(values: &[Value<'_>]) -> Datatype {
+    let has = |test: fn(&Value<'_>) -> bool| values.iter().any(test);
+    let text_width = |value: &Value<'_>| match value {
+        Value::Text(text) => text.chars().count(),
+        Value::Null => 4,
+        Value::Bool(_) => 5,
+        Value::Int(_) => 21,
+        Value::Float(_) => 32,
+        Value::Complex(..) => 64,
+    };
+    if has(|v| matches!(v, Value::Text(_))) {
+        let width = values.iter().filter(|v| **v != Value::Null).map(text_width).max().unwrap_or(1).max(1);
+        return Datatype::Ucs4(u32::try_from(width).unwrap_or(u32::MAX));
+    }
+    if has(|v| matches!(v, Value::Complex(..))) {
+        return Datatype::Complex128;
+    }
+    if has(|v| matches!(v, Value::Float(_))) {
+        return Datatype::Float64;
+    }
+    if has(|v| matches!(v, Value::Int(_))) {
+        let fits = |v: &Value<'_>| if let Value::Int(n) = v { i64::try_from(*n).is_ok() } else { true };
+        return if values.iter().all(fits) { Datatype::Int64 } else { Datatype::Uint64 };
+    }
+    if has(|v| matches!(v, Value::Bool(_))) {
+        return Datatype::Bool8;
+    }
+    Datatype::Float64
+}
+
+/// One row of a structured array: a list with a value for each field.
+fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits: &Limits) -> Result<()> {
+    // What is still to be written, last first: a node with its datatype.
+    let mut todo: Vec<(Node<'_>, Datatype, Vec<u64>)> =
+        vec![(row, Datatype::Struct(std::sync::Arc::new(structure.clone())), Vec::new())];
+    while let Some((node, datatype, shape)) = todo.pop() {
+        limits.charge_memory(bytes.len() as u64, "inline data")?;
+        if let Some((first, rest)) = shape.split_first() {
+            let items: Vec<_> = node.items().collect();
+            if node.is_null() || items.len() as u64 != *first {
+                return Err(node.error(format!("expected a list of {first} elements for this field")));
+            }
+            todo.extend(items.into_iter().rev().map(|item| (item, datatype.clone(), rest.to_vec())));
+            continue;
+        }
+        match &datatype {
+            Datatype::Struct(inner) if node.is_null() => {
+                let size = Datatype::Struct(inner.clone()).item_size();
+                bytes.resize(bytes.len().saturating_add(crate::bytes::to_usize(size)?), 0);
+            }
+            Datatype::Struct(inner) => {
+                let items: Vec<_> = node.items().collect();
+                if items.len() != inner.fields().len() {
+                    return Err(node.error(format!("expected a list with a value for each of {} fields", inner.fields().len())));
+                }
+                let pairs = items.into_iter().zip(inner.fields()).rev();
+                todo.extend(pairs.map(|(item, field)| (item, field.datatype.clone(), field.shape.clone())));
+            }
+            simple => put(simple, &value(node)?, bytes).map_err(|e| super::ndarray::at_node(e, node))?,
+        }
+    }
+    Ok(())
+}
+
+/// Appends one element, little-endian.
+fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()> {
+    let misfit = || Error::malformed(format!("{} does not fit the datatype {datatype}", describe(value)));
+    let integer = || match value {
+        Value::Null => Ok(0),
+        Value::Bool(b) => Ok(i128::from(*b)),
+        Value::Int(n) => Ok(*n),
+        Value::Float(f) if f.fract() == 0.0 && f.abs() < 1e19 => Ok(*f as i128),
+        _ => Err(misfit()),
+    };
+    let float = || match value {
+        Value::Null => Ok(0.0),
+        Value::Bool(b) => Ok(f64::from(u8::from(*b))),
+        Value::Int(n) => Ok(*n as f64),
+        Value::Float(f) => Ok(*f),
+        Value::Text(text) => text.trim().parse().map_err(|_| misfit()),
+        Value::Complex(..) => Err(misfit()),
+    };
+    let pair = || match value {
+        Value::Complex(re, im) => Ok((*re, *im)),
+        Value::Text(text) => complex(text).ok_or_else(misfit),
+        _ => float().map(|re| (re, 0.0)),
+    };
+    macro_rules! int {
+        ($t:ty) => {
+            bytes.extend_from_slice(&<$t>::try_from(integer()?).map_err(|_| misfit())?.to_le_bytes())
+        };
+    }
+    match datatype {
+        Datatype::Int8 => int!(i8),
+        Datatype::Int16 => int!(i16),
+        Datatype::Int32 => int!(i32),
+        Datatype::Int64 => int!(i64),
+        Datatype::Uint8 => int!(u8),
+        Datatype::Uint16 => int!(u16),
+        Datatype::Uint32 => int!(u32),
+        Datatype::Uint64 => int!(u64),
+        Datatype::Float16 => bytes.extend_from_slice(&half::f16::from_f64(float()?).to_le_bytes()),
+        Datatype::Float32 => bytes.extend_from_slice(&(float()? as f32).to_le_bytes()),
+        Datatype::Float64 => bytes.extend_from_slice(&float()?.to_le_bytes()),
+        Datatype::Complex64 => {
+            let (re, im) = pair()?;
+            bytes.extend_from_slice(&(re as f32).to_le_bytes());
+            bytes.extend_from_slice(&(im as f32).to_le_bytes());
+        }
+        Datatype::Complex128 => {
+            let (re, im) = pair()?;
+            bytes.extend_from_slice(&re.to_le_bytes());
+            bytes.extend_from_slice(&im.to_le_bytes());
+        }
+        Datatype::Bool8 => bytes.push(u8::from(integer()? != 0)),
+        Datatype::Ascii(width) => put_text(value, *width, bytes, |text, out| {
+            if !text.is_ascii() {
+                return Err(Error::malformed(format!("{text:?} is not ascii")));
+            }
+            out.extend_from_slice(text.as_bytes());
+            Ok(text.len())
+        })?,
+        Datatype::Ucs4(width) => put_text(value, width.saturating_mul(4), bytes, |text, out| {
+            out.extend(text.chars().flat_map(|c| u32::from(c).to_le_bytes()));
+            Ok(text.chars().count() * 4)
+        })?,
+        other => return Err(Error::unsupported(format!("inline data of the datatype {other}"))),
+    }
+    Ok(())
+}
+
+/// Appends text, padded with NUL to `width` bytes.
+fn put_text(value: &Value<'_>, width: u32, bytes: &mut Vec<u8>, write: fn(&str, &mut Vec<u8>) -> Result<usize>) -> Result<()> {
+    let text = match value {
+        Value::Null => String::new(),
+        other => describe(other),
+    };
+    let written = write(&text, bytes)?;
+    let width = width as usize;
+    if written > width {
+        return Err(Error::malformed(format!("text of {written} bytes does not fit into {width}")));
+    }
+    bytes.resize(bytes.len() + (width - written), 0);
+    Ok(())
+}
+
+/// An element as text, as Python prints it.
+fn describe(value: &Value<'_>) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Int(n) => n.to_string(),
+        Value::Float(f) => format!("{f:?}"),
+        Value::Complex(re, im) => format!("({re}{im:+}j)"),
+        Value::Text(text) => text.clone().into_owned(),
+    }
+}
+
+/// Reads a complex number as core/complex writes it: `1+2j`, `-1.5e3-infj`, `nan`, `2j`, in parentheses or not.
+pub fn complex(text: &str) -> Option<(f64, f64)> {
+    let text = text.trim();
+    let text = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).unwrap_or(text).trim();
+    let number = |part: &str| -> Option<f64> {
+        let lower = part.trim().to_ascii_lowercase();
+        let (sign, word) = match lower.strip_prefix('-') {
+            Some(rest) => (-1.0, rest),
+            None => (1.0, lower.strip_prefix('+').unwrap_or(&lower)),
+        };
+        match word {
+            "inf" | "infinity" | ".inf" => Some(sign * f64::INFINITY),
+            "nan" | ".nan" => Some(f64::NAN),
+            "" => None,
+            _ if word.starts_with(['+', '-']) => None,
+            _ => word.parse::<f64>().ok().map(|v| sign * v),
+        }
+    };
+    let Some(body) = text.strip_suffix(['j', 'J', 'i', 'I']).filter(|_| !text.to_ascii_lowercase().ends_with("inf")) else {
+        return number(text).map(|re| (re, 0.0));
+    };
+    // The sign that parts the two numbers is the last one that belongs to no exponent.
+    let bytes = body.as_bytes();
+    let split = (1..bytes.len()).rev().find(|&at| matches!(bytes[at], b'+' | b'-') && !matches!(bytes[at - 1], b'e' | b'E'));
+    let imaginary = |part: &str| match part.trim() {
+        "" | "+" => Some(1.0),
+        "-" => Some(-1.0),
+        other => number(other),
+    };
+    match split {
+        Some(at) => Some((number(&body[..at])?, imaginary(&body[at..])?)),
+        None => Some((0.0, imaginary(body)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complex_numbers_are_read_in_every_spelling() {
+        assert_eq!(complex("1+2j"), Some((1.0, 2.0)));
+        assert_eq!(complex("(1.5e-3-2E+5j)"), Some((1.5e-3, -2e5)));
+        assert_eq!(complex("-2j"), Some((0.0, -2.0)));
+        assert_eq!(complex("3"), Some((3.0, 0.0)));
+        assert_eq!(complex("inf-infj"), Some((f64::INFINITY, f64::NEG_INFINITY)));
+        assert_eq!(complex("j"), Some((0.0, 1.0)));
+        assert!(complex("nan+nanj").is_some_and(|(re, im)| re.is_nan() && im.is_nan()));
+        assert_eq!(complex("banana"), None);
+        assert_eq!(complex(""), None);
+    }
+
+    #[test]
+    fn elements_decide_the_datatype() {
+        assert_eq!(infer(&[Value::Bool(true)]), Datatype::Bool8);
+        assert_eq!(infer(&[Value::Int(1), Value::Null]), Datatype::Int64);
+        assert_eq!(infer(&[Value::Int(1), Value::Float(0.5)]), Datatype::Float64);
+        assert_eq!(infer(&[Value::Int(i128::from(u64::MAX))]), Datatype::Uint64);
+        assert_eq!(infer(&[Value::Text("abc".into()), Value::Text("d".into())]), Datatype::Ucs4(3));
+    }
+}

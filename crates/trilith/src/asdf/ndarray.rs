@@ -1,0 +1,386 @@
+//! The ndarray node: the description of an array in a tree, in every dialect.
+//!
+//! Schema core/ndarray of ASDF 1.x, of the 0.1.0dev document and of FINF: `source` or `data`,
+//! `datatype` (`dtype` until 2015), `byteorder`, `shape`, `offset`, `strides`, `mask`. This is the
+//! only place where a node becomes an [`Array`].
+
+use super::inline;
+use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
+use crate::bytes::SourceRef;
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, Scalar};
+
+/// Whether a node is an ndarray: by its tag, whatever the generation.
+pub fn is_ndarray(node: Node<'_>) -> bool {
+    node.tag().is_some_and(is_ndarray_tag)
+}
+
+/// Whether a whole tag is that of an ndarray: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`.
+pub fn is_ndarray_tag(tag: &str) -> bool {
+    let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return false };
+    let last = name.rsplit('/').next().unwrap_or(name);
+    last == "ndarray" || last.strip_prefix("ndarray-").is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Where the elements of an ndarray are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin<'t> {
+    /// In a block of this file; negative numbers count from the end.
+    Block(i64),
+    /// In the first block of another file.
+    External(String),
+    /// In a FITS file around this one (`fits:NAME,VER`).
+    Fits(String),
+    /// In the tree.
+    Inline(Node<'t>),
+}
+
+/// One dimension of a shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dim {
+    /// So many.
+    Fixed(u64),
+    /// `*`: as many as the block holds; only the first.
+    Open,
+}
+
+/// What an ndarray node says, before anything is looked up.
+#[derive(Debug, Clone)]
+pub struct Ndarray<'t> {
+    /// The node itself.
+    pub node: Node<'t>,
+    /// Where the elements are.
+    pub origin: Origin<'t>,
+    /// The datatype; None where it is left to inference (inline data).
+    pub datatype: Option<Datatype>,
+    /// The byteorder of what states none itself.
+    pub byteorder: Byteorder,
+    /// The shape; None where it is left to inference.
+    pub shape: Option<Vec<Dim>>,
+    /// Bytes from the start of the block to the first element.
+    pub offset: u64,
+    /// Bytes from element to element along each dimension.
+    pub strides: Option<Vec<i64>>,
+    /// What is masked.
+    pub mask: Option<Node<'t>>,
+}
+
+impl<'t> Ndarray<'t> {
+    /// Reads the node.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) at the line and column of what is wrong.
+    pub fn read(node: Node<'t>, limits: &Limits) -> Result<Self> {
+        if node.is_sequence() {
+            return Ok(Self {
+                node,
+                origin: Origin::Inline(node),
+                datatype: None,
+                byteorder: Byteorder::Little,
+                shape: None,
+                offset: 0,
+                strides: None,
+                mask: None,
+            });
+        }
+        if !node.is_mapping() {
+            return Err(node.error("an ndarray is a mapping or a list, not a scalar"));
+        }
+        let byteorder = node.get("byteorder").map(byteorder).transpose()?.unwrap_or(Byteorder::Big);
+        let datatype = node.get("datatype").or_else(|| node.get("dtype"));
+        let datatype = datatype.map(|d| read_datatype(d, byteorder, limits)).transpose()?;
+        let origin = match (node.get("source"), node.get("data")) {
+            (None, Some(data)) => Origin::Inline(data),
+            (Some(source), _) => origin(source)?,
+            (None, None) => return Err(node.error("an ndarray has neither source nor data")),
+        };
+        let strides = node.get("strides").map(|list| list.items().map(|n| n.as_i64().ok_or_else(|| n.error("a stride is a whole number"))).collect::<Result<Vec<_>>>());
+        let offset = match node.get("offset") {
+            None => 0,
+            Some(offset) => offset.as_u64().ok_or_else(|| offset.error("offset is not a whole number of bytes from 0"))?,
+        };
+        Ok(Self {
+            node,
+            origin,
+            // FINF's code took a missing dtype for uint8; inline data tell theirs.
+            datatype: datatype.or_else(|| node.get("data").is_none().then_some(Datatype::Uint8)),
+            byteorder,
+            shape: node.get("shape").map(shape).transpose()?,
+            offset,
+            strides: strides.transpose()?,
+            mask: node.get("mask"),
+        })
+    }
+
+    /// The array over the decoded bytes of its block.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where an element would lie outside.
+    pub fn over(&self, source: SourceRef, limits: &Limits) -> Result<Array> {
+        let datatype = self.datatype.clone().unwrap_or(Datatype::Uint8);
+        let item = datatype.item_size();
+        let available = source.len().saturating_sub(self.offset);
+        let shape = match &self.shape {
+            None => vec![available.checked_div(item).unwrap_or(0)],
+            Some(dims) => {
+                let mut fixed = Vec::with_capacity(dims.len());
+                for (axis, dim) in dims.iter().enumerate() {
+                    match dim {
+                        Dim::Fixed(n) => fixed.push(*n),
+                        Dim::Open if axis == 0 => fixed.push(self.rows(&dims[1..], item, available)?),
+                        Dim::Open => return Err(self.node.error("only the first dimension of a shape can be *")),
+                    }
+                }
+                fixed
+            }
+        };
+        Array::new(source, self.offset, datatype, self.byteorder, shape, self.strides.clone(), limits)
+            .map_err(|e| at_node(e, self.node))
+    }
+
+    /// How many rows a block of `available` bytes holds: floor(bytes / row).
+    fn rows(&self, rest: &[Dim], item: u64, available: u64) -> Result<u64> {
+        let mut row = item;
+        for dim in rest {
+            let Dim::Fixed(n) = dim else { return Err(self.node.error("only the first dimension of a shape can be *")) };
+            row = row.checked_mul(*n).ok_or_else(|| self.node.error("the rows of this shape are larger than 2^64 bytes"))?;
+        }
+        if let Some(stride) = self.strides.as_ref().and_then(|s| s.first()) {
+            row = u64::try_from(*stride).unwrap_or(0);
+        }
+        Ok(available.checked_div(row).unwrap_or(0))
+    }
+
+    /// The array of inline data.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) at the line and column of an element that does not fit.
+    pub fn inline(&self, data: Node<'t>, limits: &Limits) -> Result<Array> {
+        let shape = self.shape.as_ref().map(|dims| {
+            dims.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect::<Vec<_>>()
+        });
+        inline::read(data, self.datatype.as_ref(), shape.as_deref(), limits)
+    }
+
+    /// The mask where it is a number; None where it is an ndarray, which the caller resolves.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where it is neither.
+    pub fn scalar_mask(mask: Node<'_>) -> Result<Option<Mask>> {
+        if is_ndarray(mask) || mask.is_sequence() || mask.is_mapping() {
+            return Ok(None);
+        }
+        match mask.untagged() {
+            Scalar::Float(value) if value.is_nan() => Ok(Some(Mask::Nan)),
+            Scalar::Float(value) => Ok(Some(Mask::Float(value))),
+            Scalar::Int(value) => Ok(Some(Mask::Int(i128::from(value)))),
+            Scalar::BigInt(digits) => match digits.parse() {
+                Ok(value) => Ok(Some(Mask::Int(value))),
+                Err(_) => Err(mask.error("the mask is a number too large for any element")),
+            },
+            Scalar::Bool(value) => Ok(Some(Mask::Int(i128::from(value)))),
+            _ => match inline::complex(&mask.text()) {
+                Some((re, im)) => Ok(Some(Mask::Complex(re, im))),
+                None => Err(mask.error("a mask is a number, a complex number or an ndarray")),
+            },
+        }
+    }
+}
+
+/// Adds the place of a node to an error that has none.
+pub(super) fn at_node(error: Error, node: Node<'_>) -> Error {
+    let (line, column) = node.line_column();
+    error.at_text(line, column)
+}
+
+fn origin<'t>(source: Node<'t>) -> Result<Origin<'t>> {
+    if let Some(number) = source.as_i64() {
+        return Ok(Origin::Block(number));
+    }
+    match source.as_str() {
+        Some(text) => Ok(match text.strip_prefix("fits:") {
+            Some(hdu) => Origin::Fits(hdu.to_owned()),
+            None => Origin::External(text.into_owned()),
+        }),
+        None => Err(source.error("source is neither the number of a block nor a URI")),
+    }
+}
+
+/// Reads `big` or `little`.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for anything else.
+pub fn byteorder(node: Node<'_>) -> Result<Byteorder> {
+    match &*node.text() {
+        "big" => Ok(Byteorder::Big),
+        "little" => Ok(Byteorder::Little),
+        other => Err(node.error(format!("unknown byteorder {other:?}, expected big or little"))),
+    }
+}
+
+fn shape(node: Node<'_>) -> Result<Vec<Dim>> {
+    if !node.is_sequence() {
+        return Err(node.error("a shape is a list of whole numbers"));
+    }
+    node.items()
+        .map(|dim| match dim.as_u64() {
+            Some(n) => Ok(Dim::Fixed(n)),
+            None if dim.text() == "*" => Ok(Dim::Open),
+            None => Err(dim.error(format!("dimension {:?} is not a whole number from 0", dim.raw()))),
+        })
+        .collect()
+}
+
+/// Reads a datatype: a name, `[ascii, n]`, `[ucs4, n]`, or the list of the fields of a structure.
+///
+/// `byteorder` is that of what states none itself.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) naming the nearest known datatype.
+pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> Result<Datatype> {
+    // Structures within structures: what is being read, and the fields found so far.
+    struct Level<'t> {
+        fields: Vec<Field>,
+        items: Vec<Node<'t>>,
+        next: usize,
+        /// How the finished structure is named and shaped in the one around it.
+        name: Option<String>,
+        shape: Vec<u64>,
+        byteorder: Byteorder,
+    }
+    if let Some(simple) = simple_datatype(node)? {
+        return Ok(simple);
+    }
+    let start = |node, name, shape, byteorder| Level { fields: Vec::new(), items: Node::items(node).collect(), next: 0, name, shape, byteorder };
+    let mut stack = vec![start(node, None, Vec::new(), byteorder)];
+    loop {
+        limits.charge_depth(stack.len(), "a structured datatype").doing(|| format!("line {}", node.line_column().0))?;
+        let Some(level) = stack.last_mut() else { return Err(node.error("no datatype")) };
+        if let Some(item) = level.items.get(level.next).copied() {
+            level.next += 1;
+            let (inner, name, dims, order) = field_parts(item, level.byteorder)?;
+            match simple_datatype(inner)? {
+                Some(simple) => level.fields.push(Field::new(name, simple, order, dims)),
+                None => stack.push(start(inner, name, dims, order)),
+            }
+            continue;
+        }
+        let Some(done) = stack.pop() else { return Err(node.error("no datatype")) };
+        let made = StructType::packed(done.fields).map_err(|e| at_node(e, node))?;
+        let made = Datatype::Struct(std::sync::Arc::new(made));
+        match stack.last_mut() {
+            Some(outer) => outer.fields.push(Field::new(done.name, made, done.byteorder, done.shape)),
+            None => return Ok(made),
+        }
+    }
+}
+
+/// Datatype node, name, shape and byteorder of one field.
+fn field_parts(item: Node<'_>, byteorder: Byteorder) -> Result<(Node<'_>, Option<String>, Vec<u64>, Byteorder)> {
+    if !item.is_mapping() {
+        return Ok((item, None, Vec::new(), byteorder));
+    }
+    let inner = item.get("datatype").or_else(|| item.get("dtype")).ok_or_else(|| item.error("a field has no datatype"))?;
+    let order = item.get("byteorder").map(self::byteorder).transpose()?.unwrap_or(byteorder);
+    let name = item.get("name").map(|name| name.text().into_owned());
+    let mut dims = Vec::new();
+    for dim in item.get("shape").map(shape).transpose()?.unwrap_or_default() {
+        match dim {
+            Dim::Fixed(n) => dims.push(n),
+            Dim::Open => return Err(item.error("the shape of a field has no *")),
+        }
+    }
+    Ok((inner, name, dims, order))
+}
+
+/// A datatype that is no structure; None where it is one.
+fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
+    if node.is_scalar() {
+        let name = node.text();
+        return match Datatype::from_name(&name) {
+            Some(found) => Ok(Some(found)),
+            None => {
+                let hint = nearest(&name).map(|near| format!("did you mean {near}?"));
+                let error = node.error(format!("unknown datatype {name:?}"));
+                Err(match hint {
+                    Some(hint) => error.hint(hint),
+                    None => error,
+                })
+            }
+        };
+    }
+    if !node.is_sequence() {
+        return Err(node.error("a datatype is a name or a list"));
+    }
+    let mut items = node.items();
+    if let (Some(first), Some(second), None) = (items.next(), items.next(), items.next()) {
+        let length = if first.is_scalar() && second.is_scalar() { second.as_u64() } else { None };
+        if let Some(length) = length {
+            let length = u32::try_from(length).map_err(|_| second.error("text of this length is not supported"))?;
+            match &*first.text() {
+                "ascii" => return Ok(Some(Datatype::Ascii(length))),
+                "ucs4" => return Ok(Some(Datatype::Ucs4(length))),
+                _ => {}
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The known name that is the fewest changes away.
+fn nearest(name: &str) -> Option<&'static str> {
+    const NAMES: [&str; 16] = [
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64",
+        "complex128", "bool8", "ascii", "ucs4",
+    ];
+    let name: Vec<char> = name.chars().take(20).collect();
+    NAMES.into_iter().map(|known| (distance(&name, known), known)).min().filter(|(d, _)| *d <= 2).map(|(_, known)| known)
+}
+
+/// Damerau-Levenshtein distance of short words.
+fn distance(a: &[char], b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let same = a[i - 1] == b[j - 1];
+            let mut cost = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + usize::from(!same));
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                cost = cost.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(cost);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_era_tags_its_arrays() {
+        for tag in [
+            "tag:stsci.edu:finf/0.1.0/ndarray",
+            "tag:stsci.edu:finf/0.1.0/core/ndarray",
+            "tag:stsci.edu:asdf/0.1.0/core/ndarray",
+            "tag:stsci.edu:asdf/core/ndarray-0.1.0",
+            "tag:stsci.edu:asdf/core/ndarray-1.1.0",
+        ] {
+            assert!(is_ndarray_tag(tag), "{tag}");
+        }
+        for tag in ["tag:stsci.edu:asdf/core/ndarrayish", "tag:yaml.org,2002:seq", "tag:stsci.edu:asdf/core/ndarray-x"] {
+            assert!(!is_ndarray_tag(tag), "{tag}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_name_is_told_the_nearest() {
+        assert_eq!(nearest("flaot64"), Some("float64"));
+        assert_eq!(nearest("uint33"), Some("uint32"));
+        assert_eq!(nearest("banana"), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! An open file: its sections, its tree, and its arrays on asking.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::block::Block;
+use super::chain;
+use super::ndarray::{self, Ndarray, Origin};
+use super::sections::Sections;
+use crate::array::{Array, Mask};
+use crate::bytes::{Nowhere, Resolve, Source, SourceRef, read_vec, to_usize};
+use crate::codec::{self, CodecId};
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+use crate::tree::{self, Node, Tree};
+
+/// An open file of the ASDF family, any generation.
+///
+/// Opening finds the sections and parses the tree; no block is read before an array is asked for.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trilith::asdf::AsdfFile;
+/// use trilith::{Limits, bytes::Slice};
+/// let text = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\na: !core/ndarray-1.1.0 [1, 2, 3]\n...\n";
+/// let file = AsdfFile::open(Arc::new(Slice::new(text.into(), "example")), &Limits::default())?;
+/// let array = file.array_at("/a")?;
+/// assert_eq!(array.load::<i64>()?, [1, 2, 3]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub struct AsdfFile {
+    sections: Sections,
+    tree: Tree,
+    limits: Limits,
+    resolve: Arc<dyn Resolve>,
+    fits: Option<Arc<dyn FitsArrays>>,
+    /// Decoded blocks by number, and external files by URI: both are looked up once.
+    decoded: Mutex<HashMap<usize, SourceRef>>,
+    external: Mutex<HashMap<String, Arc<AsdfFile>>>,
+}
+
+/// Arrays of the FITS file around an ASDF file (`source: fits:SCI,1`).
+pub trait FitsArrays: Send + Sync {
+    /// The array of the HDU that `spec` names: `NAME,VER`, `NAME` or a number.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where there is no such HDU.
+    fn hdu(&self, spec: &str) -> Result<Array>;
+}
+
+impl AsdfFile {
+    /// Opens a file; references out of it are refused until [`AsdfFile::with_resolver`] allows them.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where header or tree are broken; broken blocks are
+    /// found when they are read.
+    pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
+        let sections = Sections::read(source, limits)?;
+        let tree = read_tree(&sections, limits).doing(|| format!("reading the tree of {}", sections.source().name()))?;
+        Ok(Self {
+            sections,
+            tree,
+            limits: limits.clone(),
+            resolve: Arc::new(Nowhere),
+            fits: None,
+            decoded: Mutex::default(),
+            external: Mutex::default(),
+        })
+    }
+
+    /// Lets references lead where `resolve` allows.
+    #[must_use]
+    pub fn with_resolver(mut self, resolve: Arc<dyn Resolve>) -> Self {
+        self.resolve = resolve;
+        self
+    }
+
+    /// Lets `fits:` sources find the HDUs around this file.
+    #[must_use]
+    pub fn with_fits(mut self, fits: Arc<dyn FitsArrays>) -> Self {
+        self.fits = Some(fits);
+        self
+    }
+
+    /// Where everything lies.
+    pub fn sections(&self) -> &Sections {
+        &self.sections
+    }
+
+    /// The tree; that of a file without one is empty.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The limits that it was opened with.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What is odd about the file but does not stop reading it.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.sections.warnings();
+        warnings.extend(self.tree.warnings().iter().map(|w| format!("line {}, column {}: {}", w.line, w.column, w.message)));
+        warnings
+    }
+
+    /// The names of the steps of a block's encoding chain (generations E0 and E); None without one.
+    pub fn encoding_names(&self, block: &Block) -> Option<Vec<String>> {
+        chain::names(block, self.sections.source(), &self.limits)
+    }
+
+    /// The decoded bytes of a block; nothing is decoded before they are read.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the block does not exist or its sizes are
+    /// wrong, [`Kind::Unsupported`](crate::Kind::Unsupported) for an unknown codec or encoding.
+    pub fn block_data(&self, number: i64) -> Result<SourceRef> {
+        self.block_for(number, None)
+    }
+
+    fn block_for(&self, number: i64, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {
+        let block = self.sections.block(number)?;
+        let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = decoded.get(&block.index) {
+            return Ok(source.clone());
+        }
+        let stored = block.stored(self.sections.source())?;
+        let source = if block.is_plain() {
+            stored
+        } else if block.is_encoded() || block.codes != [0; 16] {
+            chain::decoder(block, stored, array, &self.limits).doing(|| format!("block {}", block.index))?
+        } else {
+            let id = CodecId(block.compression);
+            codec::decoder(id, stored, block.data_size, &self.limits).doing(|| format!("block {}", block.index))?
+        };
+        decoded.insert(block.index, source.clone());
+        Ok(source)
+    }
+
+    /// The array at a tree path (a JSON Pointer); `$ref`s on the way are followed.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is no such path or no ndarray, and as [`AsdfFile::array`].
+    pub fn array_at(&self, path: &str) -> Result<Array> {
+        let found = super::walk::find(self, path)?;
+        let Some(node) = found.node().filter(|node| ndarray::is_ndarray(*node)) else {
+            return Err(Error::usage("this is no ndarray").at_path(path));
+        };
+        found.file(self).array(node).map_err(|e| e.context(path.to_owned()))
+    }
+
+    /// The array that an ndarray node of this file's tree describes.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the node or its block is broken,
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for an unknown codec,
+    /// [`Kind::Limit`](crate::Kind::Limit) where an external source is refused.
+    pub fn array(&self, node: Node<'_>) -> Result<Array> {
+        let mut array = self.unmasked(node)?;
+        if let Some(mask) = Ndarray::read(node, &self.limits)?.mask {
+            let mask = match Ndarray::scalar_mask(mask)? {
+                Some(mask) => mask,
+                None => Mask::Array(Box::new(self.unmasked(mask).doing(|| "mask")?)),
+            };
+            array = array.with_mask(mask).map_err(|e| ndarray::at_node(e, node))?;
+        }
+        Ok(array)
+    }
+
+    fn unmasked(&self, node: Node<'_>) -> Result<Array> {
+        let described = Ndarray::read(node, &self.limits)?;
+        match &described.origin {
+            Origin::Inline(data) => described.inline(*data, &self.limits),
+            Origin::Block(number) => {
+                let source = self.block_for(*number, Some(&described)).map_err(|e| e.context(at_line(node)))?;
+                described.over(source, &self.limits)
+            }
+            Origin::External(uri) => {
+                let file = self.external(uri).map_err(|e| e.context(at_line(node)))?;
+                described.over(file.block_for(0, Some(&described))?, &self.limits)
+            }
+            Origin::Fits(spec) => match &self.fits {
+                Some(fits) => fits.hdu(spec).map_err(|e| e.context(at_line(node))),
+                None => Err(node.error(format!("source fits:{spec}, but this file is not inside a FITS file"))),
+            },
+        }
+    }
+
+    /// Another file that this one refers to, opened once.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where the reference is refused, and as opening.
+    pub fn external(&self, uri: &str) -> Result<Arc<AsdfFile>> {
+        let mut files = self.external.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = files.get(uri) {
+            return Ok(file.clone());
+        }
+        // The writers of 2014 and early 2015 put one `../` too many; it goes before the sandbox looks.
+        let is_old = self.sections.header().rows.first().is_some_and(|row| row.major == 0);
+        let meant = if is_old { uri.strip_prefix("../").unwrap_or(uri) } else { uri };
+        let (source, resolve) = self.resolve.resolve(meant)?;
+        let file = Arc::new(AsdfFile::open(source, &self.limits)?.with_resolver(resolve));
+        files.insert(uri.to_owned(), file.clone());
+        Ok(file)
+    }
+}
+
+impl std::fmt::Debug for AsdfFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AsdfFile")
+            .field("name", &self.sections.source().name())
+            .field("generation", &self.sections.generation_name())
+            .finish_non_exhaustive()
+    }
+}
+
+fn at_line(node: Node<'_>) -> String {
+    format!("the ndarray at line {}", node.line_column().0)
+}
+
+/// Parses the tree where it lies.
+fn read_tree(sections: &Sections, limits: &Limits) -> Result<Tree> {
+    let Some(extent) = sections.tree() else {
+        return Tree::parse("", limits);
+    };
+    let source: &dyn Source = &**sections.source();
+    // The lines in front count, so that line and column are those of the file.
+    let before = read_vec(source, 0, extent.start, limits)?;
+    let lines = memchr::memchr_iter(b'\n', &before).count();
+    limits.charge_memory(extent.end - extent.start, "the tree")?;
+    let mut text = vec![0; to_usize(extent.end - extent.start)?];
+    source.read_at(extent.start, &mut text)?;
+    let origin = tree::Origin { byte: extent.start, line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1) };
+    Tree::parse_bytes(text, origin, limits)
+}

@@ -1,0 +1,227 @@
+//! Going through the tree across references: every array with its path, and the node at a path.
+//!
+//! Aliases and `$ref`s (into this file or another) count at each place where they stand; where one
+//! would close a cycle it is entered once. The number of nodes is bounded by [`Limits::nodes`].
+
+use std::sync::Arc;
+
+use super::ndarray;
+use super::read::AsdfFile;
+use crate::bytes::percent_decode;
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, NodeId, TreePath};
+
+/// References that may lead on from one to the next.
+const LONGEST_CHAIN: usize = 64;
+
+/// A node, in this file or one that it refers to.
+#[derive(Debug, Clone)]
+pub struct Found {
+    other: Option<Arc<AsdfFile>>,
+    node: NodeId,
+}
+
+impl Found {
+    /// The file whose tree holds the node: the other one, or `this`.
+    pub fn file<'a>(&'a self, this: &'a AsdfFile) -> &'a AsdfFile {
+        self.other.as_deref().unwrap_or(this)
+    }
+
+    /// The node.
+    pub fn node<'a>(&'a self, this: &'a AsdfFile) -> Node<'a> {
+        let tree = self.file(this).tree();
+        tree.node(self.node).unwrap_or_else(|| tree.root())
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        let file = |found: &Self| found.other.as_ref().map(Arc::as_ptr);
+        self.node == other.node && file(self) == file(other)
+    }
+}
+
+/// An array in a listing: its path, and where it is or why it cannot be reached.
+#[derive(Debug)]
+pub struct Listed {
+    /// JSON Pointer from the root of the file that was asked.
+    pub path: String,
+    /// The ndarray node.
+    pub found: Result<Found>,
+}
+
+/// What a `$ref` says.
+fn reference(node: Node<'_>) -> Option<String> {
+    if !node.is_mapping() || node.len() > 8 {
+        return None;
+    }
+    node.entries().find(|(key, _)| &*key.text() == "$ref").and_then(|(_, value)| value.as_str().map(|t| t.into_owned()))
+}
+
+/// Follows the `$ref` of a node, on and on to what is none.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for a target that does not exist or a circle of
+/// references, [`Kind::Limit`](crate::Kind::Limit) where the target is refused.
+pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
+    follow_bounded(this, from, LONGEST_CHAIN)
+}
+
+/// The node that a JSON Pointer leads to from `start`, through references on the way.
+fn descend(this: &AsdfFile, start: Found, pointer: &str, chain: usize) -> Result<Found> {
+    let path = TreePath::parse(pointer)?;
+    let mut at = start;
+    for key in path.keys() {
+        if reference(at.node(this)).is_some() {
+            at = follow_bounded(this, &at, chain)?;
+        }
+        let child = at.node(this).child(key).map(|node| node.id());
+        let node = child.ok_or_else(|| missing(at.node(this), key, pointer))?;
+        at.node = node;
+    }
+    Ok(at)
+}
+
+/// As [`follow`]; the steps left bound how often one reference may lead through another, and with it the recursion.
+fn follow_bounded(this: &AsdfFile, from: &Found, chain: usize) -> Result<Found> {
+    let mut at = from.clone();
+    for left in (0..chain).rev() {
+        let Some(uri) = reference(at.node(this)) else { return Ok(at) };
+        let (file, pointer) = uri.split_once('#').unwrap_or((&uri, ""));
+        let doing = || format!("$ref {uri:?}");
+        let pointer = percent_decode(pointer).ok_or_else(|| Error::malformed("this is no URI")).doing(doing)?;
+        let other = match file {
+            "" => at.other.clone(),
+            name => Some(at.file(this).external(name).doing(doing)?),
+        };
+        let start = Found { node: other.as_deref().unwrap_or(this).tree().root().id(), other };
+        at = descend(this, start, &pointer, left.min(chain / 2)).doing(doing)?;
+    }
+    Err(Error::malformed("the references lead in a circle"))
+}
+
+#[cold]
+fn missing(node: Node<'_>, key: &str, pointer: &str) -> Error {
+    let mut error = Error::usage(format!("there is no {key:?} here")).at_path(pointer);
+    if node.is_mapping() {
+        let keys: Vec<_> = node.entries().map(|(k, _)| k.text().into_owned()).take(12).collect();
+        error = error.hint(format!("there are: {}", keys.join(", ")));
+    } else if node.is_sequence() {
+        error = error.hint(format!("it is a list of {} items", node.len()));
+    }
+    error
+}
+
+/// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, and as [`follow`].
+pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
+    let start = Found { other: None, node: file.tree().root().id() };
+    let found = descend(file, start, pointer, LONGEST_CHAIN)?;
+    follow(file, &found)
+}
+
+/// What is still to be visited.
+struct Step {
+    found: Found,
+    /// How much of the path leads to the parent, and what is added for this node.
+    parent: usize,
+    key: Key,
+    depth: usize,
+    by_reference: bool,
+}
+
+enum Key {
+    Root,
+    Index(usize),
+    Name(String),
+}
+
+/// Every ndarray of a file, in document order.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) after [`Limits::nodes`] nodes.
+pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
+    let mut list = Vec::new();
+    let limit = file.limits().nodes;
+    let mut budget = limit;
+    let mut path = String::new();
+    let mut inside: Vec<Found> = Vec::new();
+    let root = Found { other: None, node: file.tree().root().id() };
+    let mut stack = vec![Step { found: root, parent: 0, key: Key::Root, depth: 0, by_reference: false }];
+    while let Some(step) = stack.pop() {
+        budget = budget
+            .checked_sub(1)
+            .ok_or_else(|| Limits::exceeded("nodes", limit, "the tree, references expanded, has more nodes to visit"))?;
+        path.truncate(step.parent);
+        match &step.key {
+            Key::Root => {}
+            Key::Index(index) => push_key(&mut path, &index.to_string()),
+            Key::Name(name) => push_key(&mut path, name),
+        }
+        inside.truncate(step.depth);
+        let node = step.found.node(file);
+        if ndarray::is_ndarray(node) {
+            list.push(Listed { path: path.clone(), found: Ok(step.found) });
+            continue;
+        }
+        if node.is_scalar() || node.tag().is_some_and(is_integer_tag) {
+            continue;
+        }
+        if reference(node).is_some() {
+            match follow(file, &step.found) {
+                Ok(found) => {
+                    stack.push(Step { found, parent: path.len(), key: Key::Root, depth: step.depth, by_reference: true });
+                }
+                Err(error) => list.push(Listed { path: path.clone(), found: Err(error) }),
+            }
+            continue;
+        }
+        if step.by_reference && inside.iter().any(|outer| outer.same(&step.found)) {
+            continue;
+        }
+        inside.push(step.found.clone());
+        let (parent, depth, first) = (path.len(), inside.len(), stack.len());
+        let push = |stack: &mut Vec<Step>, child: Node<'_>, key: Key| {
+            let found = Found { other: step.found.other.clone(), node: child.id() };
+            stack.push(Step { found, parent, key, depth, by_reference: child.is_alias() });
+        };
+        if node.is_sequence() {
+            for (index, item) in node.items().enumerate() {
+                if !item.is_scalar() || ndarray::is_ndarray(item) {
+                    push(&mut stack, item, Key::Index(index));
+                }
+                budget = budget.saturating_sub(1);
+            }
+        } else {
+            let merges = node.entries().any(|(key, _)| key.raw() == "<<");
+            let entries = if merges { node.merged_entries() } else { node.entries().collect() };
+            for (key, value) in entries {
+                if !value.is_scalar() || ndarray::is_ndarray(value) {
+                    let name = if key.is_scalar() { key.text().into_owned() } else { key.raw().to_owned() };
+                    push(&mut stack, value, Key::Name(name));
+                }
+                budget = budget.saturating_sub(1);
+            }
+        }
+        // Last in, first out: turned round, the children come in the order of the document.
+        stack[first..].reverse();
+    }
+    Ok(list)
+}
+
+/// core/integer keeps its words in an ndarray that is no array of the user's.
+fn is_integer_tag(tag: &str) -> bool {
+    tag.strip_prefix("tag:stsci.edu:asdf/core/integer-").is_some()
+}
+
+fn push_key(path: &mut String, key: &str) {
+    path.push('/');
+    for c in key.chars() {
+        match c {
+            '~' => path.push_str("~0"),
+            '/' => path.push_str("~1"),
+            c => path.push(c),
+        }
+    }
+}

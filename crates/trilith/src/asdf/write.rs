@@ -1,0 +1,414 @@
+//! Writing a file of any generation: header, tree, blocks, index.
+//!
+//! [`FileWriter`] takes the parts in the order of the file and only ever moves forward, but for one
+//! step back at the end of each block whose size was not known when it began. The fields of a block
+//! header come from the generation table.
+
+use std::io::{Seek, SeekFrom, Write};
+
+use super::block::{ENCODED, STREAMED};
+use super::checksum::Md5Thread;
+use super::generation::{BlockFields, Generation, Slot};
+use super::index;
+use crate::bytes::Source;
+use crate::codec::{self, CodecId, EncodeOptions};
+use crate::error::{Error, Result};
+
+/// How a file is laid out.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// Data of uncompressed blocks begin at a multiple of this many bytes, so that they can be
+    /// viewed in place: 64 suits every datatype, 4096 direct I/O.
+    pub align: u64,
+    /// Whether to write MD5 checksums of the stored bytes.
+    pub checksums: bool,
+    /// Whether to write a block index (where the generation has one).
+    pub index: bool,
+    /// Spare bytes behind the tree, for growing it in place later.
+    pub tree_padding: u64,
+    /// Writes the block mark as the documents before 2015 spelt it (0x89) instead of as code did (0xd3).
+    pub as_documented: bool,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { align: 64, checksums: true, index: true, tree_padding: 0, as_documented: false }
+    }
+}
+
+/// How one block is stored.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct BlockOptions {
+    /// The codec; None stores the bytes as they are.
+    pub codec: Option<CodecId>,
+    /// What the codec wants to know: level, item size, row size.
+    pub encode: EncodeOptions,
+    /// Written as a streamed block: the last of the file, without sizes.
+    pub streamed: bool,
+}
+
+/// Where a block was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// First byte of the mark.
+    pub offset: u64,
+    /// Bytes on disk.
+    pub used: u64,
+    /// Bytes when decoded.
+    pub data_size: u64,
+}
+
+/// Writes a file from its first to its last byte.
+///
+/// ```
+/// use trilith::asdf::{FileWriter, WriteOptions, GENERATIONS, BlockOptions};
+/// use trilith::bytes::Slice;
+/// let mut out = std::io::Cursor::new(Vec::new());
+/// let newest = GENERATIONS.last().unwrap();
+/// let mut writer = FileWriter::new(&mut out, newest, WriteOptions::default());
+/// writer.header("#ASDF 1.0.0", &["#ASDF_STANDARD 1.6.0".to_owned()], Some("%YAML 1.1\n---\na: 1\n...\n"))?;
+/// writer.block(&Slice::new(vec![1, 2, 3], "data"), &BlockOptions::default())?;
+/// writer.finish()?;
+/// assert!(out.into_inner().starts_with(b"#ASDF 1.0.0\n"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub struct FileWriter<W: Write + Seek> {
+    out: W,
+    at: u64,
+    generation: &'static Generation,
+    options: WriteOptions,
+    offsets: Vec<u64>,
+    /// Where spare space may still be added: behind the tree, or behind the last block.
+    spare: Spare,
+    has_tree: bool,
+    streamed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spare {
+    /// Spaces may follow the tree.
+    Tree,
+    /// The last block, of which this is the place of its `allocated` field and its value.
+    Block { field: u64, allocated: u64 },
+    /// Only the header of the next block can be enlarged.
+    Header,
+}
+
+impl<W: Write + Seek> FileWriter<W> {
+    /// A writer at the start of `out`.
+    pub fn new(out: W, generation: &'static Generation, options: WriteOptions) -> Self {
+        Self { out, at: 0, generation, options, offsets: Vec::new(), spare: Spare::Header, has_tree: false, streamed: false }
+    }
+
+    /// Writes header line, comments and tree (the whole YAML document, `%YAML` to `...`).
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io).
+    pub fn header(&mut self, line: &str, comments: &[String], tree: Option<&str>) -> Result<()> {
+        let mut head = String::with_capacity(line.len() + 2);
+        for text in std::iter::once(line).chain(comments.iter().map(String::as_str)) {
+            head.push_str(text);
+            head.push('\n');
+        }
+        self.put(head.as_bytes())?;
+        if let Some(tree) = tree {
+            self.put(tree.as_bytes())?;
+            if !tree.ends_with('\n') {
+                self.put(b"\n")?;
+            }
+            self.spaces(self.options.tree_padding)?;
+            self.spare = Spare::Tree;
+            self.has_tree = true;
+        }
+        Ok(())
+    }
+
+    /// Writes a block with the bytes of `data`.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what reading `data` or the codec says.
+    pub fn block(&mut self, data: &dyn Source, options: &BlockOptions) -> Result<Written> {
+        let mut at = 0;
+        let mut piece = Vec::new();
+        let len = data.len();
+        let mut sized = options.clone();
+        sized.encode.total = Some(len);
+        let mut block = self.begin(&sized)?;
+        while at < len {
+            let n = (len - at).min(8 << 20);
+            if let Some(bytes) = data.view(at, n) {
+                block.write(bytes)?;
+            } else {
+                piece.resize(n as usize, 0);
+                data.read_at(at, &mut piece)?;
+                block.write(&piece)?;
+            }
+            at += n;
+        }
+        block.finish()
+    }
+
+    /// Copies a block as it is stored, without decoding it: `stored` are the used bytes.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what reading `stored` says.
+    pub fn copy(&mut self, stored: &dyn Source, compression: [u8; 4], data_size: u64) -> Result<Written> {
+        self.stored_block(stored, compression, 0, data_size)
+    }
+
+    /// Writes a block whose encoding chain was applied already: `stored` is its YAML and the data (generation E).
+    ///
+    /// # Errors
+    /// As [`FileWriter::copy`].
+    pub fn encoded(&mut self, stored: &dyn Source, memory_size: u64) -> Result<Written> {
+        if !self.generation.encoded {
+            return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
+        }
+        self.stored_block(stored, [0; 4], ENCODED, memory_size)
+    }
+
+    fn stored_block(&mut self, stored: &dyn Source, compression: [u8; 4], flags: u32, data_size: u64) -> Result<Written> {
+        let mut block = self.begin_raw(compression, flags, None)?;
+        let mut at = 0;
+        let mut piece = Vec::new();
+        while at < stored.len() {
+            let n = (stored.len() - at).min(8 << 20);
+            if let Some(bytes) = stored.view(at, n) {
+                block.write(bytes)?;
+            } else {
+                piece.resize(n as usize, 0);
+                stored.read_at(at, &mut piece)?;
+                block.write(&piece)?;
+            }
+            at += n;
+        }
+        block.data_size = data_size;
+        block.finish()
+    }
+
+    /// Begins a block that is then written piece by piece, for arrays larger than memory.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) behind a streamed block or where the generation lacks the
+    /// field for the codec.
+    pub fn begin(&mut self, options: &BlockOptions) -> Result<BlockWriter<'_, W>> {
+        if let Some(id) = options.codec {
+            if self.generation.fields.compression.is_none() {
+                return Err(Error::usage(format!("{} cannot hold a block compressed with {id}", self.generation.name)));
+            }
+            let encoder = codec::encoder(id, &options.encode)?;
+            return self.begin_raw(id.bytes(), 0, Some(encoder));
+        }
+        let flags = if options.streamed { STREAMED } else { 0 };
+        self.begin_raw([0; 4], flags, None)
+    }
+
+    fn begin_raw(&mut self, compression: [u8; 4], flags: u32, encoder: Option<Box<dyn codec::Encode>>) -> Result<BlockWriter<'_, W>> {
+        if self.streamed {
+            return Err(Error::usage("no block can follow a streamed block"));
+        }
+        let fields = self.generation.fields;
+        if flags & STREAMED != 0 && fields.flags.is_none() {
+            return Err(Error::usage(format!("{} has no streamed blocks", self.generation.name)));
+        }
+        let plain = compression == [0; 4] && flags & ENCODED == 0;
+        let header_size = self.align(if plain { self.options.align } else { 1 })?;
+        let magic = if self.options.as_documented { self.generation.magic_documented } else { self.generation.magic };
+        let offset = self.at;
+        let mut header = magic.to_vec();
+        header.extend_from_slice(&header_size.to_be_bytes());
+        let fields_at = offset + header.len() as u64;
+        header.resize(header.len() + usize::from(header_size), 0);
+        self.put(&header)?;
+        self.offsets.push(offset);
+        self.streamed = flags & STREAMED != 0;
+        let md5 = (self.options.checksums && fields.checksum.len == 16 && !self.streamed).then(Md5Thread::new);
+        Ok(BlockWriter { file: self, offset, fields_at, header_size, compression, flags, encoder, md5, used: 0, data_size: 0 })
+    }
+
+    /// Makes the data of the next block begin at a multiple of `align`, by spare space where there
+    /// can be some and by a larger header otherwise; returns the size of the header.
+    fn align(&mut self, align: u64) -> Result<u16> {
+        let least = self.generation.fields.size;
+        let before = self.generation.magic.len() as u64 + 2 + u64::from(least);
+        let align = align.max(1);
+        let missing = (align - (self.at + before) % align) % align;
+        if missing == 0 {
+            return Ok(least);
+        }
+        match self.spare {
+            Spare::Tree => self.spaces(missing)?,
+            Spare::Block { field, allocated } => {
+                self.zeros(missing)?;
+                self.patch(field, &(allocated + missing).to_be_bytes())?;
+            }
+            // A file without a tree begins its first block right behind the header.
+            Spare::Header => {
+                return u16::try_from(u64::from(least) + missing)
+                    .map_err(|_| Error::usage(format!("blocks cannot be aligned to {align} bytes in a file without a tree")));
+            }
+        }
+        Ok(least)
+    }
+
+    /// Writes the block index and makes sure that everything is out.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io).
+    pub fn finish(mut self) -> Result<()> {
+        if self.options.index && self.generation.index && !self.streamed && !self.offsets.is_empty() {
+            let text = index::print(&self.offsets);
+            self.put(text.as_bytes())?;
+        }
+        self.out.flush().map_err(failed)
+    }
+
+    /// Where each block began.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(failed)?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn spaces(&mut self, count: u64) -> Result<()> {
+        self.fill(b' ', count)
+    }
+
+    fn zeros(&mut self, count: u64) -> Result<()> {
+        self.fill(0, count)
+    }
+
+    fn fill(&mut self, byte: u8, mut count: u64) -> Result<()> {
+        let filling = [byte; 4096];
+        while count > 0 {
+            let n = count.min(filling.len() as u64);
+            self.put(&filling[..n as usize])?;
+            count -= n;
+        }
+        Ok(())
+    }
+
+    fn patch(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        self.out.seek(SeekFrom::Start(at)).map_err(failed)?;
+        self.out.write_all(bytes).map_err(failed)?;
+        self.out.seek(SeekFrom::Start(self.at)).map_err(failed)?;
+        Ok(())
+    }
+}
+
+#[cold]
+fn failed(error: std::io::Error) -> Error {
+    Error::io("writing", error)
+}
+
+/// A block that is being written; nothing of it counts before [`BlockWriter::finish`].
+pub struct BlockWriter<'a, W: Write + Seek> {
+    file: &'a mut FileWriter<W>,
+    offset: u64,
+    fields_at: u64,
+    header_size: u16,
+    compression: [u8; 4],
+    flags: u32,
+    encoder: Option<Box<dyn codec::Encode>>,
+    md5: Option<Md5Thread>,
+    used: u64,
+    data_size: u64,
+}
+
+impl<W: Write + Seek> BlockWriter<'_, W> {
+    /// Adds decoded bytes.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what the codec says.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.data_size += bytes.len() as u64;
+        match self.encoder.take() {
+            Some(mut encoder) => {
+                let done = encoder.write(bytes, &mut Tee { block: self });
+                self.encoder = Some(encoder);
+                done
+            }
+            None => self.store(bytes).map_err(failed),
+        }
+    }
+
+    fn store(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if let Some(md5) = &mut self.md5 {
+            md5.update(bytes);
+        }
+        self.file.out.write_all(bytes)?;
+        self.file.at += bytes.len() as u64;
+        self.used += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Ends the block and fills in its header.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what the codec says.
+    pub fn finish(mut self) -> Result<Written> {
+        if let Some(mut encoder) = self.encoder.take() {
+            encoder.finish(&mut Tee { block: &mut self })?;
+        }
+        let streamed = self.flags & STREAMED != 0;
+        let size = |n: u64| if streamed { 0 } else { n };
+        let checksum = self.md5.take().map(Md5Thread::finish);
+        let fields = self.file.generation.fields;
+        let sizes = (size(self.used), size(self.data_size));
+        let header = fill_fields(&fields, self.header_size, self.flags, self.compression, sizes, checksum);
+        self.file.patch(self.fields_at, &header)?;
+        let field = self.fields_at + u64::from(fields.allocated.at);
+        self.file.spare = Spare::Block { field, allocated: self.used };
+        Ok(Written { offset: self.offset, used: self.used, data_size: self.data_size })
+    }
+}
+
+/// The bytes behind `header_size`.
+fn fill_fields(
+    fields: &BlockFields,
+    header_size: u16,
+    flags: u32,
+    compression: [u8; 4],
+    (used, data_size): (u64, u64),
+    checksum: Option<[u8; 16]>,
+) -> Vec<u8> {
+    let mut bytes = vec![0; usize::from(header_size)];
+    let mut set = |slot: Option<Slot>, value: &[u8]| {
+        if let Some(place) = slot.and_then(|s| bytes.get_mut(usize::from(s.at)..usize::from(s.at) + usize::from(s.len))) {
+            place.copy_from_slice(value);
+        }
+    };
+    // The draft of March 2014 held its version, 0.1.0, in each block.
+    set(fields.version, &[0, 1, 0]);
+    set(fields.flags, &flags.to_be_bytes());
+    set(fields.compression, &compression);
+    set(Some(fields.allocated), &used.to_be_bytes());
+    set(Some(fields.used), &used.to_be_bytes());
+    set(fields.data_size, &data_size.to_be_bytes());
+    if let Some(checksum) = checksum {
+        set(Some(fields.checksum), &checksum);
+    }
+    bytes
+}
+
+/// What an encoder writes into: the file, hashed on the way.
+struct Tee<'a, 'b, W: Write + Seek> {
+    block: &'a mut BlockWriter<'b, W>,
+}
+
+impl<W: Write + Seek> Write for Tee<'_, '_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.block.store(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

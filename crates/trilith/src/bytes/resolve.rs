@@ -1,0 +1,171 @@
+//! Opening what a file refers to: external blocks, `$ref` targets, layouts beside a file.
+//!
+//! Only the caller decides what a reference may reach. [`Folder`] is the sandbox for local files:
+//! the file's own folder and those below it; no absolute path, no `..`, no link that leads out.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::local::{LocalFile, OpenOptions};
+use super::source::SourceRef;
+use crate::error::{Error, Result};
+
+/// Opens the target of a relative reference.
+pub trait Resolve: Send + Sync {
+    /// The bytes that `uri` (without fragment) names, and what resolves references found in them.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where policy refuses it, [`Kind::Io`](crate::Kind::Io)
+    /// where it does not exist.
+    fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)>;
+}
+
+/// Refuses everything: for bytes that came without a place.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nowhere;
+
+impl Resolve for Nowhere {
+    fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        Err(Error::limit(format!("the reference {uri:?} leads out of bytes that have no folder")))
+    }
+}
+
+/// The folder of a file, and those below it.
+///
+/// ```
+/// use trilith::bytes::{Folder, OpenOptions, Resolve};
+/// let folder = Folder::new(".", OpenOptions::default(), 8);
+/// assert!(folder.resolve("../secret.asdf").is_err());
+/// assert!(folder.resolve("/etc/passwd").is_err());
+/// assert!(folder.resolve("http://example.org/x.asdf").is_err());
+/// ```
+#[derive(Debug, Clone)]
+pub struct Folder {
+    root: PathBuf,
+    current: PathBuf,
+    options: OpenOptions,
+    depth: u64,
+}
+
+impl Folder {
+    /// A sandbox of `folder`; references may lead on from file to file `depth` times.
+    pub fn new(folder: impl AsRef<Path>, options: OpenOptions, depth: u64) -> Self {
+        let folder = folder.as_ref();
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        Self { root: folder.to_path_buf(), current: folder.to_path_buf(), options, depth }
+    }
+}
+
+impl Resolve for Folder {
+    fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
+        let depth = self.depth.checked_sub(1).ok_or_else(|| refused("too many files refer to each other"))?;
+        let decoded = percent_decode(uri).ok_or_else(|| refused("it is no valid URI"))?;
+        let has_scheme = decoded.split(['/', '\\']).next().is_some_and(|first| first.contains(':'));
+        if has_scheme {
+            return Err(refused("it is a URL, and none was allowed").hint("allow it with --allow PREFIX"));
+        }
+        let relative = Path::new(&decoded);
+        let normal = |c: Component<'_>| matches!(c, Component::Normal(_) | Component::CurDir);
+        if decoded.is_empty() || decoded.contains('\0') || !relative.components().all(normal) {
+            return Err(refused("it leads out of the file's folder"));
+        }
+        let path = self.current.join(relative);
+        let doing = || format!("opening {}, which the file refers to", path.display());
+        // Opening a pipe would wait for its writer.
+        if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
+            return Err(refused("it is no regular file"));
+        }
+        #[allow(clippy::disallowed_methods, reason = "this module opens files")]
+        let file = std::fs::File::open(&path).map_err(|e| Error::io(doing(), e))?;
+        let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
+        if !metadata.is_file() {
+            return Err(refused("it is no regular file"));
+        }
+        // Checked on the file that is open already, so that a link swapped meanwhile changes nothing.
+        let real = std::fs::canonicalize(&path).map_err(|e| Error::io(doing(), e))?;
+        let root = std::fs::canonicalize(&self.root).map_err(|e| Error::io(doing(), e))?;
+        if !real.starts_with(&root) || !same_file(&metadata, &real) {
+            return Err(refused("a link in it leads out of the file's folder"));
+        }
+        let current = path.parent().map_or_else(|| self.current.clone(), Path::to_path_buf);
+        let source = LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), self.options);
+        Ok((Arc::new(source), Arc::new(Self { current, depth, ..self.clone() })))
+    }
+}
+
+#[cfg(unix)]
+fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).is_ok_and(|there| there.dev() == open.dev() && there.ino() == open.ino())
+}
+
+#[cfg(not(unix))]
+fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == open.len())
+}
+
+/// Replaces `%41` by `A`; None for a broken escape or text that is not UTF-8 afterwards.
+pub fn percent_decode(uri: &str) -> Option<String> {
+    if !uri.contains('%') {
+        return Some(uri.to_owned());
+    }
+    let mut out = Vec::with_capacity(uri.len());
+    let mut bytes = uri.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digit = |b: u8| (b as char).to_digit(16);
+            let (high, low) = (bytes.next().and_then(digit)?, bytes.next().and_then(digit)?);
+            out.push((high * 16 + low) as u8);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    fn write(path: &Path) {
+        std::fs::OpenOptions::new().create(true).truncate(true).write(true).open(path).unwrap();
+    }
+
+    #[test]
+    fn the_folder_and_those_below_it_are_reached_and_nothing_else() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("in");
+        std::fs::create_dir_all(folder.join("deep")).unwrap();
+        write(&outside.path().join("secret"));
+        write(&folder.join("a b.asdf"));
+        write(&folder.join("deep/c.asdf"));
+        let sandbox = Folder::new(&folder, OpenOptions::default(), 2);
+        assert!(sandbox.resolve("a%20b.asdf").is_ok());
+        let (_, inner) = sandbox.resolve("./deep/c.asdf").unwrap();
+        assert!(inner.resolve("c.asdf").is_ok());
+        for bad in ["../secret", "deep/../../secret", "/etc/passwd", "file:///etc/passwd", "http://x/y", "", "%2e%2e/secret", "deep"] {
+            assert_eq!(sandbox.resolve(bad).err().map(|e| e.kind()), Some(Kind::Limit), "{bad:?}");
+        }
+        assert_eq!(sandbox.resolve("missing.asdf").err().map(|e| e.kind()), Some(Kind::Io));
+        // Each file may lead on to another only so often.
+        let (_, second) = inner.resolve("c.asdf").unwrap();
+        assert_eq!(second.resolve("c.asdf").err().map(|e| e.kind()), Some(Kind::Limit));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_out_is_refused_and_one_that_stays_inside_is_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("in");
+        std::fs::create_dir(&folder).unwrap();
+        write(&outside.path().join("secret"));
+        write(&folder.join("real.asdf"));
+        std::os::unix::fs::symlink(outside.path().join("secret"), folder.join("out.asdf")).unwrap();
+        std::os::unix::fs::symlink("real.asdf", folder.join("link.asdf")).unwrap();
+        let sandbox = Folder::new(&folder, OpenOptions::default(), 8);
+        assert_eq!(sandbox.resolve("out.asdf").err().map(|e| e.kind()), Some(Kind::Limit));
+        assert!(sandbox.resolve("link.asdf").is_ok());
+    }
+}
