@@ -1,1 +1,357 @@
-//! (being built)
+//! Codecs: how the bytes of a block are stored, and decoded again.
+//!
+//! A codec is named by the four bytes in a block's header ([`CodecId`]). [`decoder`] makes a
+//! [`Source`](crate::bytes::Source) of the decoded bytes, which decodes nothing until it is read and
+//! then, where the format allows it, only what is asked for; [`encoder`] encodes what is written to
+//! it, piece by piece, in bounded memory and on all cores, to the same bytes however it is cut.
+//! [`chain`] holds the encoding chains of ASDF 0.1.0.
+//!
+//! | codec | slices | encodes / decodes on all cores | who reads it |
+//! |---|---|---|---|
+//! | `zlib` | decode what comes before | yes / no | every ASDF library |
+//! | `bzp2` | decode what comes before | yes / yes | every ASDF library |
+//! | `lz4` | decode their sub-blocks | yes / yes | Python asdf, asdf-cxx, libasdf, asdf-rs |
+//!
+//! This table is the only open one of this library: a codec is a file in this folder and a row in
+//! [`CODECS`].
+
+mod bits;
+mod bzp2;
+mod chunks;
+mod input;
+mod lz4;
+mod pieces;
+mod stream;
+mod threads;
+mod zlib;
+
+use std::fmt;
+use std::io::Write;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+pub use threads::{set_threads, threads};
+
+use crate::bytes::{Slice, Source, SourceRef, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// The four bytes that name a codec in a block header, as they are stored.
+///
+/// ```
+/// use trilith::codec::CodecId;
+/// let id = CodecId(*b"lz4\0");
+/// assert_eq!(id.to_string(), "lz4");
+/// assert_eq!(CodecId::named("lz4"), Some(id));
+/// assert!(CodecId::NONE.is_none());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CodecId(pub [u8; 4]);
+
+impl CodecId {
+    /// Not compressed.
+    pub const NONE: Self = Self([0; 4]);
+
+    /// The id of this name, filled up with NULs; nothing where it is longer than four bytes.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut id = [0; 4];
+        id.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+        Some(Self(id))
+    }
+
+    /// Whether the bytes are stored as they are.
+    pub fn is_none(self) -> bool {
+        self == Self::NONE
+    }
+}
+
+impl fmt::Display for CodecId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.0.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        write!(f, "{}", self.0.get(..end).unwrap_or(&[]).escape_ascii())
+    }
+}
+
+impl fmt::Debug for CodecId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CodecId({self})")
+    }
+}
+
+/// One row of the table of codecs.
+pub struct Codec {
+    /// The four bytes that name it.
+    pub id: CodecId,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Whether a slice decodes only a part of the block.
+    pub seekable: bool,
+    /// Which other programs read it.
+    pub readers: &'static str,
+    decode: Decode,
+    encode: fn(&EncodeOptions) -> Result<Box<dyn Encode>>,
+    /// Decoded bytes for each stored byte, at most: the limit's name, its value, and how many times
+    /// as much the format itself may need.
+    ratio: fn(&Limits) -> (&'static str, u64, u64),
+}
+
+impl fmt::Debug for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Codec({})", self.id)
+    }
+}
+
+type Decode = fn(SourceRef, u64, &Limits) -> Result<SourceRef>;
+
+/// The codecs that this library knows.
+pub static CODECS: &[Codec] = &[
+    Codec {
+        id: CodecId(*b"zlib"),
+        about: "one zlib stream",
+        seekable: false,
+        readers: "every ASDF library",
+        decode: |stored, len, limits| Ok(Arc::new(stream::Streamed::new(Box::new(zlib::Zlib), stored, len, limits))),
+        encode: zlib::encoder,
+        ratio: |limits| ("zlib_ratio", limits.zlib_ratio, 1),
+    },
+    Codec {
+        id: CodecId(*b"bzp2"),
+        about: "bzip2",
+        seekable: false,
+        readers: "every ASDF library",
+        decode: |stored, len, limits| Ok(Arc::new(stream::Streamed::new(Box::new(bzp2::Bzip2), stored, len, limits))),
+        encode: bzp2::encoder,
+        // 45.9 MB of zeros are one block of 37 bytes, which honest masks are made of.
+        ratio: |limits| ("ratio", limits.ratio, 13),
+    },
+    Codec {
+        id: CodecId(*b"lz4\0"),
+        about: "raw LZ4 blocks in the framing of Python asdf",
+        seekable: true,
+        readers: "Python asdf, asdf-cxx, libasdf, asdf-rs",
+        decode: |stored, len, limits| Ok(Arc::new(chunks::Chunks::new(Box::new(lz4::SubBlocks), stored, len, limits))),
+        encode: lz4::encoder,
+        ratio: |limits| ("lz4_ratio", limits.lz4_ratio, 1),
+    },
+];
+
+/// The codec of this id, where this library knows it.
+pub fn opt_codec(id: CodecId) -> Option<&'static Codec> {
+    CODECS.iter().find(|codec| codec.id == id)
+}
+
+/// The codec of this id.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for an id that no codec here has.
+pub fn codec(id: CodecId) -> Result<&'static Codec> {
+    opt_codec(id).ok_or_else(|| {
+        let known: Vec<_> = CODECS.iter().map(|codec| codec.id.to_string()).collect();
+        Error::unsupported(format!("unknown compression {:?}", id.to_string())).hint(format!("known: {}", known.join(", ")))
+    })
+}
+
+/// The decoded bytes of a block, as a source of exactly `decoded_len` bytes.
+///
+/// `stored` is exactly the used bytes of the block. Nothing is decoded until the source is read.
+/// Reading a range of a seekable codec decodes the chunks that hold it, in parallel, straight into
+/// the destination; reading everything at once does so for every codec. Reads of other codecs that
+/// go forward share one running decoder and hold nothing; the first that goes back decodes the
+/// block once and keeps it. [`Source::stored`](crate::bytes::Source::stored) tells which bytes of
+/// the file a range needs.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for an unknown codec,
+/// [`Kind::Limit`](crate::Kind::Limit) where the block claims to decode to more than the limits'
+/// ratio allows, [`Kind::Malformed`](crate::Kind::Malformed) where a block that is not compressed
+/// has another length. When it is read: `Malformed` where the stored bytes are broken or decode to
+/// fewer or more bytes.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trilith::bytes::Slice;
+/// use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
+/// use trilith::Limits;
+///
+/// let id = CodecId(*b"zlib");
+/// let stored = encode(id, b"three stones", &EncodeOptions::default())?;
+/// let source = decoder(id, Arc::new(Slice::new(stored, "memory")), 12, &Limits::default())?;
+/// let mut word = [0; 6];
+/// source.read_at(6, &mut word)?;
+/// assert_eq!(&word, b"stones");
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits) -> Result<SourceRef> {
+    if id.is_none() {
+        return match stored.len() {
+            len if len == decoded_len => Ok(stored),
+            len => Err(Error::malformed(format!("the block is not compressed and holds {len} bytes, expected {decoded_len}"))
+                .at_byte(input::file_byte(&stored, 0))),
+        };
+    }
+    let codec = codec(id)?;
+    if decoded_len == 0 && stored.len() == 0 {
+        return Ok(Arc::new(Slice::new(Vec::new(), stored.name())));
+    }
+    let (name, ratio, times) = (codec.ratio)(limits);
+    if decoded_len > stored.len().saturating_mul(ratio).saturating_mul(times) {
+        let what = format!("{} stored bytes claim to decode to {decoded_len} bytes with {id}", stored.len());
+        return Err(Limits::exceeded(name, ratio, what).at_byte(input::file_byte(&stored, 0)));
+    }
+    (codec.decode)(stored, decoded_len, limits)
+}
+
+/// Decodes a block from front to back, in bounded memory, handing over a few MiB at a time.
+///
+/// # Errors
+/// As [`decoder`] and reading from it; whatever `sink` fails with.
+pub fn stream_decode(
+    id: CodecId,
+    stored: SourceRef,
+    decoded_len: u64,
+    limits: &Limits,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    stream_source(&*decoder(id, stored, decoded_len, limits)?, sink)
+}
+
+/// Reads a source from front to back, handing over a few MiB at a time: the pieces are large enough
+/// to keep every core busy on chunks, and at most 64 MiB.
+///
+/// # Errors
+/// Those of reading; whatever `sink` fails with.
+pub fn stream_source(source: &dyn Source, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let piece = (threads() as u64).clamp(1, 16) * (4 << 20);
+    let mut buffer = vec![0; to_usize(piece.min(source.len()))?];
+    let mut at = 0;
+    while at < source.len() {
+        let take = to_usize((source.len() - at).min(piece))?;
+        let part = buffer.get_mut(..take).unwrap_or_default();
+        source.read_at(at, part)?;
+        sink(part)?;
+        at += take as u64;
+    }
+    Ok(())
+}
+
+/// How items are rearranged before they are compressed, where the codec can do it (`blsc`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Shuffle {
+    /// Not at all.
+    None,
+    /// The first bytes of all items, then the second bytes, and so on.
+    #[default]
+    Bytes,
+    /// The same with bits.
+    Bits,
+}
+
+/// What an encoder may know about the data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EncodeOptions {
+    /// How hard to try, on the codec's own scale; its usual level unless given.
+    pub level: Option<i32>,
+    /// Bytes of one item.
+    pub item_size: usize,
+    /// Bytes of one row: chunks are cut between rows where a row fits into one.
+    pub row_bytes: Option<u64>,
+    /// Bytes that will be written in all, where that is known.
+    pub total: Option<u64>,
+    /// How items are rearranged first.
+    pub shuffle: Shuffle,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        Self { level: None, item_size: 1, row_bytes: None, total: None, shuffle: Shuffle::default() }
+    }
+}
+
+/// An encoder in the middle of its work.
+///
+/// What comes out depends on the bytes written alone: neither on how they are cut into writes nor
+/// on the number of threads.
+pub trait Encode: Send {
+    /// Encodes more bytes; what is ready goes to `out`.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io) where `out` fails, [`Kind::Unsupported`](crate::Kind::Unsupported)
+    /// for data that the codec cannot hold.
+    fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()>;
+
+    /// Encodes what is left; nothing may be written afterwards.
+    ///
+    /// # Errors
+    /// As [`Encode::write`].
+    fn finish(&mut self, out: &mut dyn Write) -> Result<()>;
+}
+
+/// An encoder of this codec.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for an unknown codec,
+/// [`Kind::Usage`](crate::Kind::Usage) for a level that the codec does not have.
+///
+/// ```
+/// use trilith::codec::{CodecId, EncodeOptions, encoder};
+/// let mut stored = Vec::new();
+/// let mut encoder = encoder(CodecId(*b"bzp2"), &EncodeOptions::default())?;
+/// encoder.write(b"one ", &mut stored)?;
+/// encoder.write(b"stone", &mut stored)?;
+/// encoder.finish(&mut stored)?;
+/// assert!(stored.starts_with(b"BZh9"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn encoder(id: CodecId, options: &EncodeOptions) -> Result<Box<dyn Encode>> {
+    if id.is_none() {
+        return Ok(Box::new(Plain));
+    }
+    (codec(id)?.encode)(options)
+}
+
+/// Encodes bytes in memory.
+///
+/// # Errors
+/// As [`encoder`].
+pub fn encode(id: CodecId, data: &[u8], options: &EncodeOptions) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut encoder = encoder(id, &EncodeOptions { total: Some(data.len() as u64), ..options.clone() })?;
+    encoder.write(data, &mut out)?;
+    encoder.finish(&mut out)?;
+    Ok(out)
+}
+
+/// The encoder of blocks that are not compressed.
+struct Plain;
+
+impl Encode for Plain {
+    fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
+        pieces::put(out, data)
+    }
+
+    fn finish(&mut self, _out: &mut dyn Write) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The level that was asked for, where the codec has it.
+fn level_in(name: &str, options: &EncodeOptions, levels: RangeInclusive<i32>, usual: i32) -> Result<i32> {
+    match options.level {
+        None => Ok(usual),
+        Some(level) if levels.contains(&level) => Ok(level),
+        Some(level) => Err(Error::usage(format!("{name} has levels {} to {}, not {level}", levels.start(), levels.end()))),
+    }
+}
+
+/// Refuses a level where the codec has none.
+fn no_level(name: &str, options: &EncodeOptions) -> Result<()> {
+    match options.level {
+        None => Ok(()),
+        Some(level) => Err(Error::usage(format!("{name} has no levels, but level {level} was asked for"))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

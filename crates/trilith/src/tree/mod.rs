@@ -1,1 +1,221 @@
-//! (being built)
+//! The tree: a YAML document that keeps its source.
+//!
+//! A [`Tree`] owns the text it was parsed from; its nodes are spans of that text in document order, so
+//! that comments, key order, tags and the spelling of numbers survive whatever is done to it. Scalars
+//! resolve (YAML 1.1) when they are asked for.
+//!
+//! ```
+//! use trilith::{Limits, tree::Tree};
+//! let tree = Tree::parse("shape: [2, 3] # rows, columns\nname: µ\n", &Limits::default())?;
+//! let shape = tree.root().get("shape").unwrap();
+//! assert_eq!(shape.index(1).unwrap().as_u64(), Some(3));
+//! assert_eq!(tree.at("/name").unwrap().as_str().as_deref(), Some("µ"));
+//! # Ok::<(), trilith::Error>(())
+//! ```
+
+mod build;
+mod children;
+mod node;
+mod path;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod warn;
+
+pub use crate::yaml::{Layout, Scalar, Style};
+pub use children::{Entries, Items};
+pub use node::{Node, NodeId, NodeKind};
+pub use path::TreePath;
+pub use walk::{Visit, Walk};
+pub use warn::Warning;
+
+use build::Builder;
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::span::{Span, line_column};
+use crate::yaml::{Head, read_complete};
+
+/// One node: 20 bytes, in document order.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    start: u32,
+    end: u32,
+    /// Collections: the record after their last descendant. Aliases: the node they stand for.
+    next: u32,
+    /// Collections: how many children. Scalars: 0, or one more than the place of their text in `cooked`.
+    count: u32,
+    /// Kind, style and flags in the low byte, the tag's number above.
+    meta: u32,
+}
+
+/// The properties written before a node, for the few nodes that have some.
+#[derive(Debug, Clone, Copy)]
+struct Props {
+    node: u32,
+    anchor: Span,
+    tag: Span,
+}
+
+/// Where a text begins within its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The line of the text's first byte, from 1.
+    pub line: u32,
+    /// The byte of the file at which the text begins.
+    pub byte: u64,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self { line: 1, byte: 0 }
+    }
+}
+
+/// A YAML document and the text it was parsed from.
+///
+/// Nothing is resolved, validated or decoded on opening. Memory: the text, and 20 bytes a node.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    text: String,
+    origin: Origin,
+    records: Vec<Record>,
+    props: Vec<Props>,
+    /// Whole tags; the first is of nodes without one.
+    tags: Vec<String>,
+    /// Texts that differ from their source and cannot be made from it alone.
+    cooked: Vec<String>,
+    head: Head,
+    begins: bool,
+    ends: bool,
+}
+
+impl Tree {
+    /// Parses the YAML document in `text`, directives and comment lines included.
+    ///
+    /// An empty text is a tree of one null. Implements chapter "Tree" of the ASDF standard on YAML 1.1.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) with line and column where `text` is no YAML or holds
+    /// a second document, [`Kind::Limit`](crate::Kind::Limit) where it is larger or deeper than `limits` allow.
+    pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self> {
+        Self::parse_at(text, Origin::default(), limits)
+    }
+
+    /// As [`Tree::parse`], for a text that begins somewhere within a file: places in errors are the file's.
+    ///
+    /// # Errors
+    /// As [`Tree::parse`].
+    pub fn parse_at(text: impl Into<String>, origin: Origin, limits: &Limits) -> Result<Self> {
+        let text = text.into();
+        let longest = limits.text.min(u64::from(u32::MAX - 1));
+        if text.len() as u64 > longest {
+            return Err(Limits::exceeded("text", longest, format_args!("the tree has {} bytes of text", text.len())));
+        }
+        let head = Head::parse(&text);
+        let parts = Builder::read(&text, &head, limits).map(Builder::into_parts).map_err(|e| moved(e, origin))?;
+        Ok(parts.into_tree(text, head, origin))
+    }
+
+    /// As [`Tree::parse_at`], for bytes that should be UTF-8.
+    ///
+    /// # Errors
+    /// As [`Tree::parse`]; [`Kind::Malformed`](crate::Kind::Malformed) naming the byte that is no UTF-8.
+    pub fn parse_bytes(bytes: Vec<u8>, origin: Origin, limits: &Limits) -> Result<Self> {
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let found = error.as_bytes().get(at).copied().unwrap_or(0);
+            Error::malformed(format!("the tree is not UTF-8: found byte 0x{found:02x}")).at_byte(origin.byte + at as u64)
+        })?;
+        Self::parse_at(text, origin, limits)
+    }
+
+    /// The node at the top.
+    pub fn root(&self) -> Node<'_> {
+        Node::new(self, 0)
+    }
+
+    /// The node at a path, or `None` where there is none. Aliases are followed on the way.
+    pub fn find(&self, path: &TreePath) -> Option<Node<'_>> {
+        path.keys().iter().try_fold(self.root(), |node, key| node.child(key))
+    }
+
+    /// The node at a path written as a JSON Pointer, or `None` where there is none.
+    pub fn at(&self, pointer: &str) -> Option<Node<'_>> {
+        self.find(&TreePath::parse(pointer).ok()?)
+    }
+
+    /// The node with this number.
+    pub fn node(&self, id: NodeId) -> Option<Node<'_>> {
+        self.records.get(id.0 as usize).map(|_| Node::new(self, id.0))
+    }
+
+    /// The text this tree was parsed from, byte for byte.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Gives the text back.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Where the text begins within its file.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// How many nodes there are, keys and aliases included.
+    pub fn node_count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The version that `%YAML` names, or `None` without that directive.
+    pub fn yaml_version(&self) -> Option<&str> {
+        self.head.version.as_deref()
+    }
+
+    /// Handle and prefix of each `%TAG` directive.
+    pub fn tag_handles(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.head.handles.iter().map(|(handle, prefix)| (handle.as_str(), prefix.as_str()))
+    }
+
+    /// Every distinct tag of the tree.
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        self.tags.iter().skip(1).map(String::as_str)
+    }
+
+    /// The line and column, from 1, of a byte of the text, counted within the file.
+    pub fn line_column(&self, byte: usize) -> (u32, u32) {
+        let (line, column) = line_column(&self.text, byte);
+        (line.saturating_add(self.origin.line.saturating_sub(1)), column)
+    }
+
+    fn props(&self, node: u32) -> Option<&Props> {
+        let at = self.props.binary_search_by_key(&node, |p| p.node).ok()?;
+        self.props.get(at)
+    }
+}
+
+/// An error of the text as one of the file that it stands in.
+fn moved(error: Error, origin: Origin) -> Error {
+    if origin == Origin::default() {
+        return error;
+    }
+    match *error.location() {
+        crate::error::Location::Text { line, column } => {
+            let mut made =
+                Error::new(error.kind(), error.message()).at_text(line.saturating_add(origin.line.saturating_sub(1)), column);
+            if let Some(hint) = error.opt_hint() {
+                made = made.hint(hint);
+            }
+            made
+        }
+        _ => error,
+    }
+}
+
+/// Reads with the complete reader only.
+fn read_events(text: &str, limits: &Limits, builder: &mut Builder<'_>) -> Result<()> {
+    read_complete(text, limits, builder)
+}

@@ -1,0 +1,177 @@
+//! One bzip2 stream from blocks compressed side by side.
+
+use std::io::Write;
+
+use bzip2::{Action, Compress, Compression, Status};
+
+use super::super::bits::{BitWriter, bits_at};
+use super::super::pieces::put;
+use super::super::threads::{each, threads};
+use super::super::{Encode, EncodeOptions, level_in};
+use super::{BLOCK, END};
+use crate::error::{Error, Result};
+
+/// A writer of one bzip2 stream; levels 1 to 9, 9 unless given.
+pub(in super::super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
+    let level = level_in("bzp2", options, 1..=9, 9)? as u8;
+    Ok(Box::new(Writer {
+        cutter: Cutter::new(level),
+        pending: Vec::new(),
+        cuts: Vec::new(),
+        join: Join { level, begun: false, bits: BitWriter::default(), sum: 0 },
+    }))
+}
+
+/// Finds where libbz2 ends its blocks: each holds a fixed number of bytes *after* the run-length
+/// coding that comes first, in which four equal bytes are followed by a count of more of them, and
+/// a run that is still open when the block is full belongs to the next.
+struct Cutter {
+    most: u32,
+    filled: u32,
+    byte: u8,
+    /// Length of the open run, 0 before the first byte.
+    run: u32,
+}
+
+impl Cutter {
+    fn new(level: u8) -> Self {
+        Self { most: u32::from(level) * 100_000 - 19, filled: 0, byte: 0, run: 0 }
+    }
+
+    /// Looks at `data`; where a block ends, says how many of the bytes seen so far, counted from
+    /// the first of `data`, come before the open run. `seen` counts bytes looked at.
+    fn scan(&mut self, data: &[u8], seen: &mut usize) -> bool {
+        let (mut filled, mut byte, mut run) = (self.filled, self.byte, self.run);
+        let mut full = false;
+        for next in data {
+            *seen += 1;
+            if *next == byte && run > 0 && run < 255 {
+                run += 1;
+                continue;
+            }
+            filled += if run < 4 { run } else { 5 };
+            (byte, run) = (*next, 1);
+            if filled >= self.most {
+                filled = 0;
+                full = true;
+                break;
+            }
+        }
+        (self.filled, self.byte, self.run) = (filled, byte, run);
+        full
+    }
+}
+
+struct Writer {
+    cutter: Cutter,
+    pending: Vec<u8>,
+    /// Where blocks end in `pending`.
+    cuts: Vec<usize>,
+    join: Join,
+}
+
+impl Writer {
+    /// Compresses the blocks found so far and keeps what comes after them.
+    fn flush(&mut self, out: &mut dyn Write) -> Result<()> {
+        let mut blocks = Vec::with_capacity(self.cuts.len());
+        let mut from = 0;
+        for cut in self.cuts.drain(..) {
+            blocks.push(self.pending.get(from..cut).unwrap_or(&[]));
+            from = cut;
+        }
+        self.join.blocks(blocks, out)?;
+        self.pending.drain(..from);
+        Ok(())
+    }
+}
+
+impl Encode for Writer {
+    fn write(&mut self, mut data: &[u8], out: &mut dyn Write) -> Result<()> {
+        while !data.is_empty() {
+            let mut seen = 0;
+            let full = self.cutter.scan(data, &mut seen);
+            let (now, later) = data.split_at(seen.min(data.len()));
+            self.pending.extend_from_slice(now);
+            data = later;
+            if full {
+                // The byte that begins the open run is the last one seen.
+                self.cuts.push(self.pending.len() - 1);
+                if self.cuts.len() >= 2 * threads() {
+                    self.flush(out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
+        if self.cuts.last().copied().unwrap_or(0) < self.pending.len() {
+            self.cuts.push(self.pending.len());
+        }
+        self.flush(out)?;
+        self.join.finish(out)
+    }
+}
+
+/// The one stream that the blocks go into.
+struct Join {
+    level: u8,
+    begun: bool,
+    bits: BitWriter,
+    /// The CRC of the stream, made of those of its blocks.
+    sum: u32,
+}
+
+impl Join {
+    fn head(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            self.bits.put(u64::from(u32::from_be_bytes([b'B', b'Z', b'h', b'0' + self.level])), 32);
+        }
+    }
+
+    fn blocks(&mut self, blocks: Vec<&[u8]>, out: &mut dyn Write) -> Result<()> {
+        self.head();
+        let level = self.level;
+        for stream in each(blocks, |block| compress(level, block))? {
+            let end = stream_end(&stream).ok_or_else(|| Error::unsupported("libbz2 wrote a stream of an unknown form"))?;
+            let crc = bits_at(&stream, 32 + 48, 32).unwrap_or(0) as u32;
+            self.sum = self.sum.rotate_left(1) ^ crc;
+            self.bits.copy(&stream, 32, end);
+            put(out, &self.bits.take())?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
+        self.head();
+        let mut bits = std::mem::take(&mut self.bits);
+        bits.put(END, 48);
+        bits.put(u64::from(self.sum), 32);
+        put(out, &bits.finish())
+    }
+}
+
+/// Where the end mark of a stream of one block begins: 80 bits and up to 7 of padding before its
+/// last bit.
+fn stream_end(stream: &[u8]) -> Option<u64> {
+    let bits = 8 * stream.len() as u64;
+    if bits_at(stream, 32, 48) != Some(BLOCK) {
+        return None;
+    }
+    (80..88).filter_map(|back| bits.checked_sub(back)).find(|at| bits_at(stream, *at, 48) == Some(END))
+}
+
+/// One block as a stream of its own.
+fn compress(level: u8, block: &[u8]) -> Result<Vec<u8>> {
+    let fail = || Error::unsupported("bzip2 failed to compress a block");
+    let mut state = Compress::new(Compression::new(u32::from(level)), 0);
+    let mut out = Vec::with_capacity(block.len() / 2 + 1024);
+    loop {
+        let rest = block.get(state.total_in() as usize..).unwrap_or(&[]);
+        match state.compress_vec(rest, &mut out, Action::Finish).map_err(|_| fail())? {
+            Status::StreamEnd => return Ok(out),
+            _ => out.reserve(block.len() / 2 + 1024),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Blocks made of chunks that decode on their own: only those that are asked for are decoded.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use super::input::file_byte;
+use super::stream::check_range;
+use super::threads::{each, lock};
+use crate::bytes::{Source, SourceRef, read_vec, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Less than this is decoded faster by one thread than others are started.
+const PARALLEL: usize = 512 << 10;
+
+/// One piece of a block that decodes on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// Its number in the block, from 0.
+    pub(super) index: u64,
+    /// Where its stored bytes begin, counted from the start of the stored block, and how many they are.
+    pub(super) stored: (u64, u64),
+    /// Where its decoded bytes begin in the block, and how many they are.
+    pub(super) decoded: (u64, u64),
+}
+
+impl Chunk {
+    fn end(&self) -> u64 {
+        self.decoded.0.saturating_add(self.decoded.1)
+    }
+}
+
+/// What a codec whose chunks decode on their own has to give.
+pub(super) trait Chunked: Send + Sync {
+    /// The chunk whose stored bytes begin at `at`, not beyond the end of `stored`, with its place
+    /// after `before`; `None` where there is no more. It reads lengths and decodes nothing.
+    fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>>;
+
+    /// Decodes the stored bytes of one chunk into exactly as many bytes as were announced.
+    fn decode(&self, chunk: &Chunk, bytes: &[u8], into: &mut [u8]) -> Result<()>;
+}
+
+/// A block made of chunks, as a source of its decoded bytes.
+pub(super) struct Chunks {
+    codec: Box<dyn Chunked>,
+    stored: SourceRef,
+    len: u64,
+    limits: Limits,
+    table: Mutex<Table>,
+    /// The last chunk of which only a part was asked for: the next read often wants the rest.
+    last: Mutex<Option<(Chunk, Arc<Vec<u8>>)>>,
+}
+
+/// The chunks found so far, in order.
+#[derive(Default)]
+struct Table {
+    chunks: Vec<Chunk>,
+    /// Where the next one begins in the stored bytes.
+    at: u64,
+    ended: bool,
+}
+
+impl Chunks {
+    pub(super) fn new(codec: Box<dyn Chunked>, stored: SourceRef, len: u64, limits: &Limits) -> Self {
+        Self { codec, stored, len, limits: limits.clone(), table: Mutex::default(), last: Mutex::default() }
+    }
+
+    /// The chunks that hold `range`, looking no further than its end (or the end of the block).
+    fn covering(&self, range: Range<u64>) -> Result<Vec<Chunk>> {
+        let mut table = lock(&self.table);
+        let whole = range.end == self.len;
+        loop {
+            let reached = table.chunks.last().map_or(0, Chunk::end);
+            if (reached >= range.end && !whole) || table.ended {
+                break;
+            }
+            self.extend(&mut table, reached)?;
+        }
+        let from = table.chunks.partition_point(|chunk| chunk.end() <= range.start);
+        let to = table.chunks.partition_point(|chunk| chunk.decoded.0 < range.end);
+        Ok(table.chunks.get(from..to).unwrap_or(&[]).to_vec())
+    }
+
+    /// Finds one chunk more, or that there is none.
+    fn extend(&self, table: &mut Table, reached: u64) -> Result<()> {
+        let before = table.chunks.last().copied();
+        let none = Chunk { index: u64::MAX, stored: (0, 0), decoded: (0, 0) };
+        let found = self.codec.locate(&self.stored, table.at, &before.unwrap_or(none), &self.limits)?;
+        let Some((chunk, next)) = found else {
+            table.ended = true;
+            if reached != self.len {
+                return Err(Error::malformed(format!("the block decodes to {reached} bytes, expected {}", self.len))
+                    .at_byte(file_byte(&self.stored, table.at)));
+            }
+            return Ok(());
+        };
+        if chunk.end() > self.len {
+            return Err(self.place(
+                &chunk,
+                Error::malformed(format!(
+                    "decodes to {} bytes, but only {} are left of the block",
+                    chunk.decoded.1,
+                    self.len - reached
+                )),
+            ));
+        }
+        self.limits.charge_memory(32 * (table.chunks.len() as u64 + 1), "the table of a block's chunks")?;
+        table.at = next;
+        if chunk.decoded.1 > 0 {
+            table.chunks.push(chunk);
+        }
+        Ok(())
+    }
+
+    /// Says in which chunk it happened.
+    fn place(&self, chunk: &Chunk, error: Error) -> Error {
+        error.at_byte(file_byte(&self.stored, chunk.stored.0)).context(format!("sub-block {}", chunk.index))
+    }
+
+    /// The stored bytes of a chunk, in place where they can be.
+    fn bytes(&self, chunk: &Chunk) -> Result<Cow<'_, [u8]>> {
+        let (at, len) = chunk.stored;
+        match self.stored.view(at, len) {
+            Some(bytes) => Ok(Cow::Borrowed(bytes)),
+            None => read_vec(&*self.stored, at, len, &self.limits).map(Cow::Owned),
+        }
+    }
+
+    fn decode(&self, chunk: &Chunk, into: &mut [u8]) -> Result<()> {
+        let bytes = self.bytes(chunk)?;
+        self.codec.decode(chunk, &bytes, into).map_err(|error| self.place(chunk, error))
+    }
+
+    /// Fills `into` with the bytes of `chunk` from its byte `skip` on.
+    fn fill(&self, chunk: &Chunk, skip: u64, into: &mut [u8]) -> Result<()> {
+        if skip == 0 && into.len() as u64 == chunk.decoded.1 {
+            return self.decode(chunk, into);
+        }
+        let cached = lock(&self.last).as_ref().filter(|(other, _)| other == chunk).map(|(_, bytes)| bytes.clone());
+        let bytes = match cached {
+            Some(bytes) => bytes,
+            None => {
+                self.limits.charge_memory(chunk.decoded.1, "decoding a sub-block")?;
+                let mut bytes = vec![0; to_usize(chunk.decoded.1)?];
+                self.decode(chunk, &mut bytes)?;
+                let bytes = Arc::new(bytes);
+                *lock(&self.last) = Some((*chunk, bytes.clone()));
+                bytes
+            }
+        };
+        let skip = to_usize(skip)?;
+        let part = skip.checked_add(into.len()).and_then(|end| bytes.get(skip..end));
+        into.copy_from_slice(part.ok_or_else(|| Error::malformed("a sub-block is shorter than announced"))?);
+        Ok(())
+    }
+}
+
+impl Source for Chunks {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        check_range(offset, into.len() as u64, self.len)?;
+        if into.is_empty() {
+            return Ok(());
+        }
+        let chunks = self.covering(offset..offset + into.len() as u64)?;
+        if chunks.len() > 1 {
+            self.stored.prefetch(&joined(&chunks))?;
+        }
+        let parallel = into.len() >= PARALLEL && chunks.len() > 1;
+        let mut jobs = Vec::with_capacity(chunks.len());
+        let (mut rest, mut at) = (into, offset);
+        for chunk in chunks {
+            let take = to_usize((chunk.end() - at).min(rest.len() as u64))?;
+            let (part, after) = std::mem::take(&mut rest).split_at_mut(take);
+            jobs.push((chunk, at - chunk.decoded.0, part));
+            at += take as u64;
+            rest = after;
+        }
+        if parallel {
+            each(jobs, |(chunk, skip, part)| self.fill(&chunk, skip, part))?;
+            return Ok(());
+        }
+        jobs.into_iter().try_for_each(|(chunk, skip, part)| self.fill(&chunk, skip, part))
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let mut chunks = Vec::new();
+        for range in ranges {
+            chunks.extend(self.covering(range.start..range.end.min(self.len))?);
+        }
+        self.stored.prefetch(&joined(&chunks))
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut ranges = Vec::new();
+        for part in joined(&self.covering(range)?) {
+            ranges.extend(self.stored.stored(part)?);
+        }
+        Ok(ranges)
+    }
+
+    fn name(&self) -> &str {
+        self.stored.name()
+    }
+}
+
+/// The stored ranges of chunks, neighbours joined. Between two sub-blocks lies at most their length
+/// field, which is read along.
+fn joined(chunks: &[Chunk]) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for chunk in chunks {
+        let (start, end) = (chunk.stored.0, chunk.stored.0.saturating_add(chunk.stored.1));
+        match ranges.last_mut() {
+            Some(last) if last.end <= start && start - last.end <= 16 => last.end = end,
+            _ => ranges.push(start..end),
+        }
+    }
+    ranges
+}

@@ -1,0 +1,104 @@
+//! `lz4`: raw LZ4 blocks in the framing of Python asdf.
+//!
+//! The stored bytes are a sequence of sub-blocks: a `u32` big-endian count n, then n bytes, which
+//! are a `u32` little-endian decoded length and one raw LZ4 block. Python writes sub-blocks of 4 MiB
+//! decoded, any other length is read as well. Since the lengths can be hopped over, a slice decodes
+//! only the sub-blocks that hold it, and these decode in parallel.
+//!
+//! The standard does not define `lz4`; the reference implementation does (`asdf/_compression.py`).
+//! Readers: Python asdf, asdf-cxx, libasdf, asdf-rs.
+
+use std::io::Write;
+
+use super::chunks::{Chunk, Chunked};
+use super::input::file_byte;
+use super::pieces::{Pieces, encode_each};
+use super::{Encode, EncodeOptions, no_level};
+use crate::bytes::SourceRef;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Decoded bytes of a sub-block: at most this many are written.
+const SUB_BLOCK: u64 = 4 << 20;
+
+/// Reads sub-blocks.
+pub(super) struct SubBlocks;
+
+impl Chunked for SubBlocks {
+    fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>> {
+        let left = stored.len().saturating_sub(at);
+        if left == 0 {
+            return Ok(None);
+        }
+        let index = before.index.wrapping_add(1);
+        let fail =
+            |message: String| Error::malformed(message).at_byte(file_byte(stored, at)).context(format!("sub-block {index}"));
+        if left < 8 {
+            return Err(fail(format!("expected 8 bytes of lengths, found {left}")));
+        }
+        let mut lengths = [0; 8];
+        stored.read_at(at, &mut lengths)?;
+        let [a, b, c, d, e, f, g, h] = lengths;
+        let (count, decoded) = (u64::from(u32::from_be_bytes([a, b, c, d])), u64::from(u32::from_le_bytes([e, f, g, h])));
+        if count < 4 || count > left - 4 {
+            return Err(fail(format!("stored length {count}, expected 4 to {}", left - 4)));
+        }
+        let bytes = count - 4;
+        if decoded > bytes.saturating_mul(limits.lz4_ratio) {
+            let what = format!("sub-block {index} claims to decode from {bytes} to {decoded} bytes");
+            return Err(Limits::exceeded("lz4_ratio", limits.lz4_ratio, what).at_byte(file_byte(stored, at)));
+        }
+        let start = before.decoded.0.saturating_add(before.decoded.1);
+        Ok(Some((Chunk { index, stored: (at + 8, bytes), decoded: (start, decoded) }, at + 4 + count)))
+    }
+
+    fn decode(&self, _chunk: &Chunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+        let len = into.len();
+        match lz4_flex::block::decompress_into(bytes, into) {
+            Ok(n) if n == len => Ok(()),
+            Ok(n) => Err(Error::malformed(format!("decodes to {n} bytes, expected {len}"))),
+            Err(error) => Err(Error::malformed(format!("no valid lz4 data: {error}"))),
+        }
+    }
+}
+
+/// Writes sub-blocks of whole rows where a row fits, else of whole items.
+pub(super) struct Writer {
+    pieces: Pieces,
+}
+
+/// A writer of sub-blocks.
+pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
+    no_level("lz4", options)?;
+    Ok(Box::new(Writer { pieces: Pieces::new(piece_len(options, SUB_BLOCK)?) }))
+}
+
+/// At most `most` bytes that are whole rows where a row fits, else whole items.
+pub(super) fn piece_len(options: &EncodeOptions, most: u64) -> Result<usize> {
+    let unit =
+        [options.row_bytes.unwrap_or(0), options.item_size as u64].into_iter().find(|n| (1..=most).contains(n)).unwrap_or(1);
+    crate::bytes::to_usize(most - most % unit)
+}
+
+impl Writer {
+    fn flush(pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
+        encode_each(pieces.to_vec(), out, |piece| {
+            let body = lz4_flex::block::compress_prepend_size(piece);
+            let count = u32::try_from(body.len()).map_err(|_| Error::unsupported("an lz4 sub-block of more than 4 GiB"))?;
+            let mut bytes = Vec::with_capacity(body.len() + 4);
+            bytes.extend_from_slice(&count.to_be_bytes());
+            bytes.extend_from_slice(&body);
+            Ok(bytes)
+        })
+    }
+}
+
+impl Encode for Writer {
+    fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
+        self.pieces.write(data, |pieces| Self::flush(pieces, out))
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
+        self.pieces.finish(|pieces| Self::flush(pieces, out))
+    }
+}

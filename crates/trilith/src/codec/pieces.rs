@@ -1,0 +1,64 @@
+//! Cutting what is written into pieces that encode on their own, on all cores, in bounded memory.
+
+use std::io::Write;
+
+use super::threads::{each, threads};
+use crate::error::{Error, Result};
+
+/// Input cut at fixed places, whatever the lengths of the writes.
+pub(super) struct Pieces {
+    /// Bytes of every piece but the last.
+    piece: usize,
+    pending: Vec<u8>,
+}
+
+impl Pieces {
+    pub(super) fn new(piece: usize) -> Self {
+        Self { piece: piece.max(1), pending: Vec::new() }
+    }
+
+    /// Takes `data`; hands full pieces to `flush`, several at a time, as soon as there are enough
+    /// to keep every thread busy.
+    pub(super) fn write(&mut self, mut data: &[u8], mut flush: impl FnMut(&[&[u8]]) -> Result<()>) -> Result<()> {
+        let group = self.piece.saturating_mul(2 * threads());
+        while !data.is_empty() {
+            if self.pending.is_empty() && data.len() >= group {
+                let (now, later) = data.split_at(group);
+                flush(&now.chunks(self.piece).collect::<Vec<_>>())?;
+                data = later;
+                continue;
+            }
+            let (now, later) = data.split_at(data.len().min(group - self.pending.len()));
+            self.pending.extend_from_slice(now);
+            data = later;
+            if self.pending.len() == group {
+                flush(&self.pending.chunks(self.piece).collect::<Vec<_>>())?;
+                self.pending.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over what is left, the last piece perhaps shorter than the others.
+    pub(super) fn finish(&mut self, mut flush: impl FnMut(&[&[u8]]) -> Result<()>) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.is_empty() { Ok(()) } else { flush(&pending.chunks(self.piece).collect::<Vec<_>>()) }
+    }
+}
+
+/// Encodes every piece, in parallel, and writes the results in order.
+pub(super) fn encode_each<J: Send>(
+    jobs: Vec<J>,
+    out: &mut dyn Write,
+    encode: impl Fn(J) -> Result<Vec<u8>> + Sync,
+) -> Result<()> {
+    for bytes in each(jobs, encode)? {
+        put(out, &bytes)?;
+    }
+    Ok(())
+}
+
+/// Writes encoded bytes.
+pub(super) fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+    out.write_all(bytes).map_err(|error| Error::io("writing an encoded block", error))
+}

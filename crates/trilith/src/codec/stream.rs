@@ -1,0 +1,193 @@
+//! Blocks that are one stream: to read byte n, everything before it is decoded.
+
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock};
+
+use super::input::file_byte;
+use super::threads::lock;
+use crate::bytes::{Source, SourceRef, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// A decoder in the middle of its work.
+pub(super) trait Pull: Send {
+    /// Decodes the next bytes into the front of `into`; fewer than it holds only at the end, at
+    /// which every checksum of the stream has been compared.
+    fn pull(&mut self, into: &mut [u8]) -> Result<usize>;
+
+    /// How many stored bytes are used up.
+    fn position(&self) -> u64;
+}
+
+/// What a codec that works on streams has to give.
+pub(super) trait Opens: Send + Sync {
+    /// A decoder at the start of `stored`, which should decode to `len` bytes.
+    fn open(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn Pull>>;
+
+    /// Decodes everything at once, where that is faster than by pieces; `None` where it is not.
+    fn whole(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
+        let _ = (stored, into);
+        None
+    }
+}
+
+/// A block that is one stream, as a source of its decoded bytes.
+///
+/// Reads that go forward share one running decoder, so that reading row after row decodes once and
+/// holds nothing. The first read that goes back decodes the whole block and keeps it, or starts
+/// again where [`Limits::memory`] does not let it be kept.
+pub(super) struct Streamed {
+    opens: Box<dyn Opens>,
+    stored: SourceRef,
+    len: u64,
+    limits: Limits,
+    running: Mutex<Option<Running>>,
+    kept: OnceLock<Vec<u8>>,
+}
+
+struct Running {
+    pull: Box<dyn Pull>,
+    /// How many bytes have come out.
+    at: u64,
+}
+
+impl Streamed {
+    pub(super) fn new(opens: Box<dyn Opens>, stored: SourceRef, len: u64, limits: &Limits) -> Self {
+        Self { opens, stored, len, limits: limits.clone(), running: Mutex::new(None), kept: OnceLock::new() }
+    }
+
+    fn start(&self) -> Result<Running> {
+        Ok(Running { pull: self.opens.open(&self.stored, self.len, &self.limits)?, at: 0 })
+    }
+
+    /// Decodes everything into `into`, which is as long as the block.
+    fn whole(&self, into: &mut [u8]) -> Result<()> {
+        match self.opens.whole(&self.stored, into) {
+            Some(done) => done,
+            None => self.fill(&mut self.start()?, into),
+        }
+    }
+
+    /// Decodes the next bytes until `into` is full; after the last of the block comes the check that it is.
+    fn fill(&self, running: &mut Running, into: &mut [u8]) -> Result<()> {
+        let mut filled = 0;
+        while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match running.pull.pull(rest)? {
+                0 => return Err(self.ended(running)),
+                n => {
+                    filled += n;
+                    running.at += n as u64;
+                }
+            }
+        }
+        if running.at == self.len && running.pull.pull(&mut [0])? > 0 {
+            return Err(Error::malformed(format!("the block decodes to more than its {} bytes", self.len))
+                .at_byte(file_byte(&self.stored, running.pull.position())));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn ended(&self, running: &Running) -> Error {
+        Error::malformed(format!("the block decodes to {} bytes, expected {}", running.at, self.len))
+            .at_byte(file_byte(&self.stored, running.pull.position()))
+    }
+
+    /// Goes forward to `offset` and reads there.
+    fn forward(&self, running: &mut Running, offset: u64, into: &mut [u8]) -> Result<()> {
+        let mut scratch = Vec::new();
+        while running.at < offset {
+            let step = (offset - running.at).min(256 << 10);
+            scratch.resize(to_usize(step)?, 0);
+            self.fill(running, &mut scratch)?;
+        }
+        self.fill(running, into)
+    }
+
+    /// Decodes the block once and keeps it, where the limits let it be kept.
+    fn keep(&self) -> Result<Option<&Vec<u8>>> {
+        if self.limits.charge_memory(self.len, "keeping a decoded block").is_err() {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; to_usize(self.len)?];
+        self.whole(&mut bytes)?;
+        Ok(Some(self.kept.get_or_init(|| bytes)))
+    }
+}
+
+impl Source for Streamed {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        check_range(offset, into.len() as u64, self.len)?;
+        if let Some(bytes) = self.view(offset, into.len() as u64) {
+            into.copy_from_slice(bytes);
+            return Ok(());
+        }
+        if into.len() as u64 == self.len {
+            return self.whole(into);
+        }
+        let mut slot = lock(&self.running);
+        let mut running = match slot.take() {
+            Some(running) if running.at <= offset => running,
+            None => self.start()?,
+            Some(_) => match self.keep()? {
+                Some(bytes) => {
+                    drop(slot);
+                    return copy_out(bytes, offset, into);
+                }
+                None => self.start()?,
+            },
+        };
+        // After an error the decoder is dropped: the next read meets the same error from the start.
+        self.forward(&mut running, offset, into)?;
+        *slot = Some(running);
+        Ok(())
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        self.kept.get()?.get(start..start.checked_add(usize::try_from(len).ok()?)?)
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        // All that comes before the last byte asked for; how much that is nobody knows.
+        if ranges.iter().any(|range| !range.is_empty()) && self.kept.get().is_none() {
+            return self.stored.prefetch(std::slice::from_ref(&(0..self.stored.len())));
+        }
+        Ok(())
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.stored.stored(0..self.stored.len())
+    }
+
+    fn name(&self) -> &str {
+        self.stored.name()
+    }
+}
+
+fn copy_out(bytes: &[u8], offset: u64, into: &mut [u8]) -> Result<()> {
+    let start = to_usize(offset)?;
+    let found = start.checked_add(into.len()).and_then(|end| bytes.get(start..end));
+    into.copy_from_slice(found.ok_or_else(|| out_of_range(offset, into.len() as u64, bytes.len() as u64))?);
+    Ok(())
+}
+
+/// Refuses a range that goes past the end of the decoded block.
+pub(super) fn check_range(offset: u64, len: u64, size: u64) -> Result<()> {
+    match offset.checked_add(len) {
+        Some(end) if end <= size => Ok(()),
+        _ => Err(out_of_range(offset, len, size)),
+    }
+}
+
+#[cold]
+fn out_of_range(offset: u64, len: u64, size: u64) -> Error {
+    Error::malformed(format!("the block decodes to {size} bytes, but {len} bytes are expected from its byte {offset} on"))
+}

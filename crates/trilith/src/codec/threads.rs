@@ -1,0 +1,136 @@
+//! How many threads the codecs use, and the one way in which they use them.
+//!
+//! Work is spread over scoped threads that live as long as one call. There is no pool: with one
+//! thread nothing is spawned at all, a lock held around a parallel call cannot meet a stolen task,
+//! and calls inside of calls share one budget, so that many blocks decoded side by side do not
+//! start threads by the square of the cores.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::error::Result;
+
+/// Set by [`set_threads`]; 0 means not set.
+static CHOSEN: AtomicUsize = AtomicUsize::new(0);
+/// Threads at work at this moment besides those that asked for work.
+static HELPERS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads one call may use: what [`set_threads`] said, else the environment variable
+/// `TRILITH_THREADS`, else one for each core.
+///
+/// ```
+/// trilith::codec::set_threads(Some(1));
+/// assert_eq!(trilith::codec::threads(), 1);
+/// trilith::codec::set_threads(None);
+/// assert!(trilith::codec::threads() >= 1);
+/// ```
+pub fn threads() -> usize {
+    static DEFAULT: OnceLock<usize> = OnceLock::new();
+    match CHOSEN.load(Ordering::Relaxed) {
+        0 => *DEFAULT.get_or_init(|| {
+            std::env::var("TRILITH_THREADS")
+                .ok()
+                .and_then(|text| text.trim().parse().ok())
+                .filter(|n| *n > 0)
+                .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
+        }),
+        n => n,
+    }
+}
+
+/// Sets how many threads the codecs may use; `None` goes back to the environment and the cores.
+///
+/// The bytes that come out, decoded or encoded, never depend on it.
+pub fn set_threads(n: Option<usize>) {
+    CHOSEN.store(n.unwrap_or(0), Ordering::Relaxed);
+}
+
+/// Helpers taken out of the common budget, given back when dropped.
+struct Permits(usize);
+
+impl Permits {
+    /// At most `wanted` helpers, at most one less than [`threads`] over all calls at work.
+    fn take(wanted: usize) -> Self {
+        let most = threads().saturating_sub(1);
+        let mut got = 0;
+        let _ = HELPERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |busy| {
+            got = wanted.min(most.saturating_sub(busy));
+            Some(busy + got)
+        });
+        Self(got)
+    }
+}
+
+impl Drop for Permits {
+    fn drop(&mut self) {
+        HELPERS.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
+/// Does every job, on as many threads as are free, and returns the results in the order of the jobs.
+///
+/// After a job fails, none is begun any more; the error is that of the first job in order that
+/// failed, which is the one that a single thread would have met.
+///
+/// # Errors
+/// That of the first job that failed.
+pub(crate) fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let permits = Permits::take(jobs.len().saturating_sub(1));
+    if permits.0 == 0 {
+        return jobs.into_iter().map(work).collect();
+    }
+    let count = jobs.len();
+    let queue = Mutex::new(Some(jobs.into_iter().enumerate()));
+    let done = Mutex::new(Vec::with_capacity(count));
+    let run = || {
+        loop {
+            let Some((at, job)) = lock(&queue).as_mut().and_then(Iterator::next) else { return };
+            let result = work(job);
+            if result.is_err() {
+                *lock(&queue) = None;
+            }
+            lock(&done).push((at, result));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..permits.0 {
+            // Where the system has no thread left, those that run do the work.
+            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
+                break;
+            }
+        }
+        run();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// A lock whose holder cannot leave half-done work behind.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn results_keep_their_order_and_the_first_error_wins() {
+        let squares = each((0..100u64).collect(), |n| Ok(n * n)).unwrap();
+        assert_eq!(squares, (0..100u64).map(|n| n * n).collect::<Vec<_>>());
+        for _ in 0..20 {
+            let failed =
+                each((0..50u64).collect(), |n| if n % 7 == 3 { Err(Error::malformed(format!("job {n}"))) } else { Ok(n) });
+            assert_eq!(failed.unwrap_err().message(), "job 3");
+        }
+    }
+
+    #[test]
+    fn calls_inside_of_calls_share_one_budget() {
+        let sums = each((0..8u64).collect(), |a| Ok(each((0..8u64).collect(), |b| Ok(a * b))?.iter().sum::<u64>())).unwrap();
+        assert_eq!(sums.iter().sum::<u64>(), 28 * 28);
+    }
+}

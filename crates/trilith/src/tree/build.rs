@@ -1,0 +1,229 @@
+//! Events to records.
+
+use std::collections::HashMap;
+
+use super::{Origin, Props, Record, Tree};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::span::{Span, line_column};
+use crate::yaml::{Event, Head, Layout, Receiver, What};
+
+/// Record kinds: the low two bits of `meta`.
+pub(super) const SCALAR: u32 = 0;
+pub(super) const SEQUENCE: u32 = 1;
+pub(super) const MAPPING: u32 = 2;
+pub(super) const ALIAS: u32 = 3;
+pub(super) const KIND: u32 = 3;
+/// Scalars: the style in bits 2 to 4.
+pub(super) const STYLE_SHIFT: u32 = 2;
+/// Scalars: the text is the source, less the quotes.
+pub(super) const VERBATIM: u32 = 1 << 5;
+/// Collections: in brackets.
+pub(super) const FLOW: u32 = 1 << 5;
+/// The node has properties.
+pub(super) const PROPS: u32 = 1 << 6;
+/// The tag's number in the upper 24 bits.
+pub(super) const TAG_SHIFT: u32 = 8;
+
+/// Builds the records of a tree from the events of a reader.
+pub(super) struct Builder<'t> {
+    text: &'t str,
+    head: &'t Head,
+    limits: &'t Limits,
+    records: Vec<Record>,
+    props: Vec<Props>,
+    tags: Vec<String>,
+    cooked: Vec<String>,
+    /// The collections that are open, and how many children each has.
+    open: Vec<(u32, u32)>,
+    children: u32,
+    tag_numbers: HashMap<&'t str, u32>,
+    last_tag: (&'t str, u32),
+    anchors: HashMap<&'t str, u32>,
+    begins: bool,
+    ends: bool,
+}
+
+impl<'t> Builder<'t> {
+    fn new(text: &'t str, head: &'t Head, limits: &'t Limits) -> Self {
+        Self {
+            text,
+            head,
+            limits,
+            records: Vec::with_capacity(text.len() / 24),
+            props: Vec::new(),
+            tags: vec![String::new()],
+            cooked: Vec::new(),
+            open: Vec::new(),
+            children: 0,
+            tag_numbers: HashMap::new(),
+            last_tag: ("", 0),
+            anchors: HashMap::new(),
+            begins: false,
+            ends: false,
+        }
+    }
+
+    /// Reads `text` into a finished builder.
+    pub(super) fn read(text: &'t str, head: &'t Head, limits: &'t Limits) -> Result<Self> {
+        let mut builder = Self::new(text, head, limits);
+        super::read_events(text, limits, &mut builder)?;
+        Ok(builder)
+    }
+
+    pub(super) fn into_parts(self) -> Parts {
+        Parts {
+            records: self.records,
+            props: self.props,
+            tags: self.tags,
+            cooked: self.cooked,
+            begins: self.begins,
+            ends: self.ends,
+        }
+    }
+
+    /// The number of a tag as written.
+    fn tag_number(&mut self, raw: &'t str, at: Span) -> Result<u32> {
+        if self.last_tag.0 == raw {
+            return Ok(self.last_tag.1);
+        }
+        let number = match self.tag_numbers.get(raw) {
+            Some(number) => *number,
+            None => {
+                let whole =
+                    self.head.resolve(raw).ok_or_else(|| self.error(at, format!("the handle of tag {raw} is not declared")))?;
+                let number = self.tags.len() as u32;
+                if number >= 1 << 24 {
+                    return Err(Error::limit("the tree has more than 16 million distinct tags"));
+                }
+                self.tags.push(whole);
+                self.tag_numbers.insert(raw, number);
+                number
+            }
+        };
+        self.last_tag = (raw, number);
+        Ok(number)
+    }
+
+    #[cold]
+    fn error(&self, at: Span, message: String) -> Error {
+        let (line, column) = line_column(self.text, at.start as usize);
+        Error::malformed(message).at_text(line, column)
+    }
+
+    /// Notes properties; the bits they add to `meta`.
+    #[inline(never)]
+    fn properties(&mut self, event: &Event) -> Result<u32> {
+        let node = self.records.len() as u32;
+        self.props.push(Props { node, anchor: event.anchor, tag: event.tag });
+        if !event.anchor.is_empty() {
+            let name = event.anchor.slice(self.text);
+            self.anchors.insert(name.get(1..).unwrap_or(""), node);
+        }
+        let number = if event.tag.is_empty() { 0 } else { self.tag_number(event.tag.slice(self.text), event.tag)? };
+        Ok(PROPS | number << TAG_SHIFT)
+    }
+
+    fn alias(&mut self, span: Span) -> Result<()> {
+        let name = span.slice(self.text).get(1..).unwrap_or("");
+        let Some(&target) = self.anchors.get(name) else {
+            return Err(self.error(span, format!("alias *{name} has no anchor before it")));
+        };
+        self.records.push(Record { start: span.start, end: span.end, next: target, count: 0, meta: ALIAS });
+        Ok(())
+    }
+
+    fn scalar_length(&self, span: Span) -> Result<()> {
+        if span.len() as u64 > self.limits.scalar {
+            let what = format_args!("a scalar has {} bytes", span.len());
+            let (line, column) = line_column(self.text, span.start as usize);
+            return Err(Limits::exceeded("scalar", self.limits.scalar, what).at_text(line, column));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn enter(&mut self, kind: u32, layout: Layout, span: Span, extra: u32) -> Result<()> {
+        let flow = if layout == Layout::Flow { FLOW } else { 0 };
+        self.open.push((self.records.len() as u32, self.children));
+        if self.open.len() as u64 > self.limits.depth {
+            let (line, column) = line_column(self.text, span.start as usize);
+            return Err(Limits::exceeded(
+                "depth",
+                self.limits.depth,
+                format_args!("the YAML tree nests {} deep", self.open.len()),
+            )
+            .at_text(line, column));
+        }
+        self.children = 0;
+        self.records.push(Record { start: span.start, end: span.end, next: 0, count: 0, meta: kind | flow | extra });
+        Ok(())
+    }
+
+    #[inline]
+    fn leave(&mut self, end: u32) {
+        if let Some((node, outer)) = self.open.pop() {
+            let next = self.records.len() as u32;
+            if let Some(record) = self.records.get_mut(node as usize) {
+                record.end = end.max(record.start);
+                record.next = next;
+                record.count = self.children;
+            }
+            self.children = outer;
+        }
+    }
+}
+
+impl Receiver for Builder<'_> {
+    #[inline]
+    fn event(&mut self, event: Event, cooked: Option<&str>) -> Result<()> {
+        if event.what == What::End {
+            self.leave(event.span.end);
+            return Ok(());
+        }
+        self.children += 1;
+        let extra = if event.anchor.is_empty() && event.tag.is_empty() { 0 } else { self.properties(&event)? };
+        match event.what {
+            What::Mapping(layout) => self.enter(MAPPING, layout, event.span, extra)?,
+            What::Sequence(layout) => self.enter(SEQUENCE, layout, event.span, extra)?,
+            What::Scalar { style, verbatim } => {
+                self.scalar_length(event.span)?;
+                let count = match cooked {
+                    Some(text) => {
+                        self.cooked.push(text.to_owned());
+                        self.cooked.len() as u32
+                    }
+                    None => 0,
+                };
+                let meta = SCALAR | (style as u32) << STYLE_SHIFT | if verbatim { VERBATIM } else { 0 } | extra;
+                self.records.push(Record { start: event.span.start, end: event.span.end, next: 0, count, meta });
+            }
+            What::Alias => self.alias(event.span)?,
+            What::End => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, begins: bool, ends: bool) -> Result<()> {
+        (self.begins, self.ends) = (begins, ends);
+        Ok(())
+    }
+}
+
+/// What a builder has made.
+pub(super) struct Parts {
+    records: Vec<Record>,
+    props: Vec<Props>,
+    tags: Vec<String>,
+    cooked: Vec<String>,
+    begins: bool,
+    ends: bool,
+}
+
+impl Parts {
+    pub(super) fn into_tree(mut self, text: String, head: Head, origin: Origin) -> Tree {
+        self.records.shrink_to_fit();
+        let Parts { records, props, tags, cooked, begins, ends } = self;
+        Tree { text, origin, records, props, tags, cooked, head, begins, ends }
+    }
+}

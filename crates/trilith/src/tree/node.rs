@@ -1,0 +1,440 @@
+//! One node of a tree.
+
+use std::borrow::Cow;
+
+use super::build::{ALIAS, FLOW, KIND, MAPPING, PROPS, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM};
+use super::children::{Entries, Items};
+use super::{Layout, Record, Scalar, Style, Tree};
+use crate::error::{Error, Result};
+use crate::span::Span;
+use crate::yaml::{cooked, scalar};
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// Text, a number, a truth value, nothing.
+    Scalar,
+    /// A list of nodes.
+    Sequence,
+    /// Pairs of nodes.
+    Mapping,
+}
+
+/// The number of a node in its tree, in document order; an alias shares the number of its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub(super) u32);
+
+impl NodeId {
+    /// The number, from 0 for the root, below [`Tree::node_count`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A node of a [`Tree`]; an alias is followed by every accessor but those that say otherwise.
+///
+/// ```
+/// use trilith::{Limits, tree::{NodeKind, Tree}};
+/// let tree = Tree::parse("%TAG ! tag:stsci.edu:asdf/\n---\nq: !unit/unit-1.0.0 m\n", &Limits::default())?;
+/// let unit = tree.at("/q").unwrap();
+/// assert_eq!(unit.kind(), NodeKind::Scalar);
+/// assert_eq!(unit.tag(), Some("tag:stsci.edu:asdf/unit/unit-1.0.0"));
+/// assert_eq!((unit.raw(), unit.line_column()), ("m", (3, 22)));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Node<'t> {
+    tree: &'t Tree,
+    /// The record as written, which may be an alias.
+    written: u32,
+}
+
+/// What stands where there is no record; no node leads there.
+static NOTHING: Record = Record { start: 0, end: 0, next: 0, count: 0, meta: SCALAR | VERBATIM };
+
+impl<'t> Node<'t> {
+    #[inline]
+    pub(super) fn new(tree: &'t Tree, written: u32) -> Self {
+        Self { tree, written }
+    }
+
+    /// The tree that this node is of.
+    pub fn tree(self) -> &'t Tree {
+        self.tree
+    }
+
+    #[inline]
+    fn written(self) -> &'t Record {
+        self.tree.records.get(self.written as usize).unwrap_or(&NOTHING)
+    }
+
+    /// The record that counts: the target of an alias.
+    #[inline]
+    pub(super) fn record(self) -> &'t Record {
+        let record = self.written();
+        if record.meta & KIND == ALIAS { self.tree.records.get(record.next as usize).unwrap_or(&NOTHING) } else { record }
+    }
+
+    #[inline]
+    fn target(self) -> u32 {
+        let record = self.written();
+        if record.meta & KIND == ALIAS { record.next } else { self.written }
+    }
+
+    /// The record after this node, as written.
+    #[inline]
+    pub(super) fn after(self) -> u32 {
+        let record = self.written();
+        if matches!(record.meta & KIND, SEQUENCE | MAPPING) { record.next } else { self.written + 1 }
+    }
+
+    /// Scalar, sequence or mapping.
+    #[inline]
+    pub fn kind(self) -> NodeKind {
+        match self.record().meta & KIND {
+            SEQUENCE => NodeKind::Sequence,
+            MAPPING => NodeKind::Mapping,
+            _ => NodeKind::Scalar,
+        }
+    }
+
+    /// Whether this is a mapping.
+    pub fn is_mapping(self) -> bool {
+        self.kind() == NodeKind::Mapping
+    }
+
+    /// Whether this is a sequence.
+    pub fn is_sequence(self) -> bool {
+        self.kind() == NodeKind::Sequence
+    }
+
+    /// Whether this is a scalar.
+    pub fn is_scalar(self) -> bool {
+        self.kind() == NodeKind::Scalar
+    }
+
+    /// Which node it is: two nodes with the same number are one node, reached through an alias.
+    pub fn id(self) -> NodeId {
+        NodeId(self.target())
+    }
+
+    /// Whether it is written as an alias, `*name`.
+    #[inline]
+    pub fn is_alias(self) -> bool {
+        self.written().meta & KIND == ALIAS
+    }
+
+    /// The node that an alias stands for, or `None` where this is no alias.
+    pub fn alias_target(self) -> Option<Node<'t>> {
+        self.is_alias().then(|| Node::new(self.tree, self.target()))
+    }
+
+    /// The name of its anchor, or `None` without one.
+    pub fn anchor(self) -> Option<&'t str> {
+        let anchor = self.tree.props(self.target())?.anchor;
+        anchor.slice(&self.tree.text).get(1..)
+    }
+
+    /// The whole tag, `%TAG` handles expanded, or `None` without one. `!` alone is a tag too.
+    #[inline]
+    pub fn tag(self) -> Option<&'t str> {
+        match self.record().meta >> TAG_SHIFT {
+            0 => None,
+            number => self.tree.tags.get(number as usize).map(String::as_str),
+        }
+    }
+
+    /// Where its content is written, without anchor and tag; for an alias, the alias itself.
+    pub fn span(self) -> Span {
+        let record = self.written();
+        Span::new(record.start, record.end)
+    }
+
+    /// As [`Node::span`], from its anchor or tag on where it has one.
+    pub fn whole_span(self) -> Span {
+        let mut span = self.span();
+        if self.written().meta & PROPS != 0
+            && let Some(props) = self.tree.props(self.written)
+        {
+            for part in [props.anchor, props.tag] {
+                if !part.is_empty() {
+                    span.start = span.start.min(part.start);
+                    span.end = span.end.max(part.end);
+                }
+            }
+        }
+        span
+    }
+
+    /// Where its tag is written, or `None` without one.
+    pub fn tag_span(self) -> Option<Span> {
+        let props = self.tree.props(self.written)?;
+        (!props.tag.is_empty()).then_some(props.tag)
+    }
+
+    /// Line and column, from 1, of its content (or of its tag or anchor), within the file.
+    pub fn line_column(self) -> (u32, u32) {
+        self.tree.line_column(self.whole_span().start as usize)
+    }
+
+    /// The content as written, quotes and brackets included; for an alias that of its target.
+    pub fn raw(self) -> &'t str {
+        let record = self.record();
+        Span::new(record.start, record.end).slice(&self.tree.text)
+    }
+
+    /// Block or flow, or `None` for a scalar.
+    pub fn layout(self) -> Option<Layout> {
+        let meta = self.record().meta;
+        match meta & KIND {
+            SEQUENCE | MAPPING => Some(if meta & FLOW == 0 { Layout::Block } else { Layout::Flow }),
+            _ => None,
+        }
+    }
+
+    /// How a scalar is written, or `None` for a collection.
+    pub fn style(self) -> Option<Style> {
+        let meta = self.record().meta;
+        if meta & KIND != SCALAR {
+            return None;
+        }
+        Some(match meta >> STYLE_SHIFT & 7 {
+            0 => Style::Plain,
+            1 => Style::Single,
+            2 => Style::Double,
+            3 => Style::Literal,
+            _ => Style::Folded,
+        })
+    }
+
+    /// The text of a scalar, unquoted and unfolded; "" for a collection.
+    pub fn text(self) -> Cow<'t, str> {
+        let record = self.record();
+        let Some(style) = self.style() else { return Cow::Borrowed("") };
+        if record.meta & VERBATIM != 0 {
+            let raw = self.raw();
+            return Cow::Borrowed(match style {
+                Style::Single | Style::Double => raw.get(1..raw.len().saturating_sub(1)).unwrap_or(""),
+                _ => raw,
+            });
+        }
+        match record.count.checked_sub(1) {
+            Some(at) => Cow::Borrowed(self.tree.cooked.get(at as usize).map_or("", String::as_str)),
+            None => Cow::Owned(cooked(&self.tree.text, Span::new(record.start, record.end), style)),
+        }
+    }
+
+    /// What a scalar is by its tag, its style and the rules of YAML 1.1; null for a collection.
+    ///
+    /// Quoted text is text, and so is a scalar with any tag that is not YAML's own.
+    pub fn scalar(self) -> Scalar<'t> {
+        let Some(style) = self.style() else { return Scalar::Null };
+        let text = self.text();
+        match self.tag() {
+            None if style == Style::Plain => scalar::resolve(text),
+            None => Scalar::Str(text),
+            Some(tag) => tagged(tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(""), text),
+        }
+    }
+
+    /// As [`Node::scalar`], whatever its tag is.
+    pub fn untagged(self) -> Scalar<'t> {
+        match self.style() {
+            None => Scalar::Null,
+            Some(Style::Plain) => scalar::resolve(self.text()),
+            Some(_) => Scalar::Str(self.text()),
+        }
+    }
+
+    /// The text where this is a string, else `None`.
+    pub fn as_str(self) -> Option<Cow<'t, str>> {
+        match self.scalar() {
+            Scalar::Str(text) if self.is_scalar() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number where this is an integer of 64 bits with sign, else `None`.
+    pub fn as_i64(self) -> Option<i64> {
+        match self.scalar() {
+            Scalar::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number where this is an integer of 64 bits without sign, else `None`.
+    pub fn as_u64(self) -> Option<u64> {
+        match self.scalar() {
+            Scalar::Int(value) => value.try_into().ok(),
+            Scalar::BigInt(digits) => digits.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The number where this is a float or an integer, else `None`.
+    pub fn as_f64(self) -> Option<f64> {
+        match self.scalar() {
+            Scalar::Float(value) => Some(value),
+            Scalar::Int(value) => Some(value as f64),
+            Scalar::BigInt(digits) => digits.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The truth value where this is one, else `None`.
+    pub fn as_bool(self) -> Option<bool> {
+        match self.scalar() {
+            Scalar::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether this is nothing.
+    pub fn is_null(self) -> bool {
+        self.is_scalar() && self.scalar() == Scalar::Null
+    }
+
+    /// How many items or pairs, as written; 0 for a scalar.
+    pub fn len(self) -> usize {
+        let record = self.record();
+        match record.meta & KIND {
+            SEQUENCE => record.count as usize,
+            MAPPING => record.count as usize / 2,
+            _ => 0,
+        }
+    }
+
+    /// Whether it has no children.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of a sequence, in order; none for anything else.
+    pub fn items(self) -> Items<'t> {
+        Items::of(self, SEQUENCE)
+    }
+
+    /// The pairs of a mapping as written: duplicates and `<<` included; none for anything else.
+    pub fn entries(self) -> Entries<'t> {
+        Entries(Items::of(self, MAPPING))
+    }
+
+    /// The item of a sequence with this number, from 0.
+    pub fn index(self, index: usize) -> Option<Node<'t>> {
+        let record = self.record();
+        if record.meta & KIND != SEQUENCE || index >= record.count as usize {
+            return None;
+        }
+        // Where no item has children of its own, its place is known.
+        let first = self.target() + 1;
+        if record.next - first == record.count {
+            return Some(Node::new(self.tree, first + index as u32));
+        }
+        self.items().nth(index)
+    }
+
+    /// The value of a mapping's key, as YAML 1.1 reads it: the last of duplicates wins, and explicit keys
+    /// win over those merged with `<<`. Keys are compared by their text.
+    pub fn get(self, key: &str) -> Option<Node<'t>> {
+        let mut found = None;
+        let mut merges = false;
+        for (name, value) in self.entries() {
+            if name.is_key(key) {
+                found = Some(value);
+            }
+            merges |= name.is_merge();
+        }
+        if found.is_none() && merges {
+            return super::children::merged(self, 0, self.tree.records.len())
+                .into_iter()
+                .find(|(k, _)| k.is_key(key))
+                .map(|(_, v)| v);
+        }
+        found
+    }
+
+    /// As [`Node::get`].
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) naming the key and this node's place where it is missing.
+    pub fn require(self, key: &str) -> Result<Node<'t>> {
+        self.get(key).ok_or_else(|| {
+            let what = if self.is_mapping() { "key is missing" } else { "mapping is missing that has the key" };
+            self.error(format!("{what}: {key}"))
+        })
+    }
+
+    /// The child under this key or, in a sequence, with this number.
+    pub fn child(self, key: &str) -> Option<Node<'t>> {
+        match self.kind() {
+            NodeKind::Mapping => self.get(key),
+            NodeKind::Sequence => super::path::index_of(key).and_then(|index| self.index(index)),
+            NodeKind::Scalar => None,
+        }
+    }
+
+    /// The pairs of a mapping as YAML 1.1 reads them: duplicates gone (the last value, at the first's place),
+    /// `<<` merged in where explicit keys leave room, after them.
+    pub fn merged_entries(self) -> Vec<(Node<'t>, Node<'t>)> {
+        super::children::merged(self, 0, self.tree.records.len())
+    }
+
+    /// An error about this node: of the file, with its line and column.
+    #[cold]
+    pub fn error(self, message: impl Into<String>) -> Error {
+        let (line, column) = self.line_column();
+        Error::malformed(message).at_text(line, column)
+    }
+
+    /// Whether it is a scalar with this text.
+    #[inline]
+    pub(super) fn is_key(self, key: &str) -> bool {
+        let record = self.record();
+        if record.meta & KIND != SCALAR {
+            return false;
+        }
+        if record.meta & (VERBATIM | 7 << STYLE_SHIFT) == VERBATIM {
+            return Span::new(record.start, record.end).slice(&self.tree.text) == key;
+        }
+        self.text() == key
+    }
+
+    /// Whether it is the plain key `<<`, or tagged as a merge key.
+    pub(super) fn is_merge(self) -> bool {
+        let record = self.record();
+        match self.tag() {
+            None => record.meta & (KIND | 7 << STYLE_SHIFT) == SCALAR && record.end - record.start == 2 && self.raw() == "<<",
+            Some(tag) => tag == "tag:yaml.org,2002:merge",
+        }
+    }
+}
+
+/// A scalar under one of YAML's own tags; text that does not fit it stays text.
+fn tagged<'t>(tag: &str, text: Cow<'t, str>) -> Scalar<'t> {
+    let found = match tag {
+        "null" => Some(Scalar::Null),
+        "bool" => scalar::boolean_of_any_case(&text).map(Scalar::Bool),
+        "int" => scalar::integer(&text),
+        "float" => scalar::float(&text).map(Scalar::Float).or_else(|| scalar::any_float(&text).map(Scalar::Float)),
+        "binary" => return Scalar::Binary(text),
+        "timestamp" if scalar::is_timestamp(text.as_bytes()) => return Scalar::Timestamp(text),
+        _ => None,
+    };
+    found.unwrap_or(Scalar::Str(text))
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.tree, other.tree) && self.target() == other.target()
+    }
+}
+
+impl Eq for Node<'_> {}
+
+impl std::fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (line, column) = self.line_column();
+        let raw: String = self.raw().chars().take(40).collect();
+        write!(f, "{:?} {raw:?} at {line}:{column}", self.kind())
+    }
+}

@@ -1,0 +1,205 @@
+//! Tests of the tree as a whole.
+
+use super::*;
+use crate::Kind;
+
+fn tree(text: &str) -> Tree {
+    Tree::parse(text, &Limits::default()).unwrap_or_else(|e| panic!("{text:?}: {e}"))
+}
+
+/// One line for each node: path, kind, tag, raw text.
+fn listing(text: &str) -> Vec<String> {
+    let tree = tree(text);
+    let limits = Limits::default();
+    let mut walk = tree.root().walk(&limits).as_written();
+    let mut lines = Vec::new();
+    while let Some(visit) = walk.step().unwrap() {
+        lines.push(format!("{} {:?}", walk.path(), visit.node.raw()));
+    }
+    lines
+}
+
+#[test]
+fn spans_are_exact_in_every_layout() {
+    assert_eq!(
+        listing("a:\n- 1\n-\n- x: 2\n  y:\nb: {c: [1, 'd''e']}\n"),
+        [
+            r#" "a:\n- 1\n-\n- x: 2\n  y:\nb: {c: [1, 'd''e']}""#,
+            r#"/a "- 1\n-\n- x: 2\n  y:""#,
+            r#"/a/0 "1""#,
+            r#"/a/1 """#,
+            r#"/a/2 "x: 2\n  y:""#,
+            r#"/a/2/x "2""#,
+            r#"/a/2/y """#,
+            r#"/b "{c: [1, 'd''e']}""#,
+            r#"/b/c "[1, 'd''e']""#,
+            r#"/b/c/0 "1""#,
+            r#"/b/c/1 "'d''e'""#,
+        ]
+    );
+}
+
+#[test]
+fn block_scalars_span_from_their_indicator_to_their_last_line() {
+    let tree = tree("a: !t |\n  x\n   y\n\nb: &k >-\n  z # no\n  w\n# c\nc: |+2 # x | y\n    q\n\nd: |\n");
+    assert_eq!(tree.at("/a").unwrap().raw(), "|\n  x\n   y");
+    assert_eq!(tree.at("/a").unwrap().text(), "x\n y\n");
+    assert_eq!(tree.at("/b").unwrap().raw(), ">-\n  z # no\n  w");
+    assert_eq!(tree.at("/b").unwrap().text(), "z # no w");
+    assert_eq!(tree.at("/c").unwrap().raw(), "|+2 # x | y\n    q");
+    assert_eq!(tree.at("/c").unwrap().text(), "  q\n\n");
+    assert_eq!(tree.at("/d").unwrap().raw(), "|");
+    assert_eq!(tree.at("/d").unwrap().text(), "");
+    assert_eq!(tree.at("/b").unwrap().whole_span().slice(tree.text()), "&k >-\n  z # no\n  w");
+}
+
+#[test]
+fn scalars_obey_tags_and_quotes() {
+    let tree = tree(
+        "- !!str 5\n- '5'\n- !x 5\n- !!float 5\n- ! 5\n- !!binary aGk=\n- !!int '7'\n- !!null x\n- 5\n- !!str\n- !!bool YeS\n",
+    );
+    let scalars: Vec<_> = tree.root().items().map(Node::scalar).collect();
+    assert_eq!(
+        scalars,
+        [
+            Scalar::Str("5".into()),
+            Scalar::Str("5".into()),
+            Scalar::Str("5".into()),
+            Scalar::Float(5.0),
+            Scalar::Str("5".into()),
+            Scalar::Binary("aGk=".into()),
+            Scalar::Int(7),
+            Scalar::Null,
+            Scalar::Int(5),
+            Scalar::Str("".into()),
+            Scalar::Bool(true),
+        ]
+    );
+}
+
+#[test]
+fn aliases_are_followed_and_keep_their_identity() {
+    let tree = tree("a: &x {k: 1}\nb: *x\nc: &y\n  self: *y\n");
+    let (a, b) = (tree.at("/a").unwrap(), tree.at("/b").unwrap());
+    assert!(b.is_alias() && !a.is_alias());
+    assert_eq!(a.id(), b.id());
+    assert_eq!(b.get("k").unwrap().as_i64(), Some(1));
+    assert_eq!(b.span().slice(tree.text()), "*x");
+    assert_eq!(a.anchor(), Some("x"));
+    assert_eq!(tree.at("/c/self/self/self").unwrap().id(), tree.at("/c").unwrap().id());
+}
+
+#[test]
+fn a_walk_that_expands_enters_a_cycle_once_and_keeps_to_its_budget() {
+    let tree = tree("&r {a: *r, b: &l [1, *r], c: *l}");
+    let mut limits = Limits::default();
+    let mut walk = tree.root().walk(&limits).expand_aliases();
+    let mut seen = Vec::new();
+    while let Some(visit) = walk.step().unwrap() {
+        seen.push(format!("{}{}", walk.path(), if visit.cycle { "!" } else { "" }));
+    }
+    assert_eq!(seen, ["", "/a!", "/b", "/b/0", "/b/1!", "/c", "/c/0", "/c/1!"]);
+
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for n in 1..12 {
+        bomb.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", ")));
+    }
+    let tree = Tree::parse(bomb, &limits).unwrap();
+    limits.nodes = 1000;
+    let mut walk = tree.root().walk(&limits).expand_aliases();
+    let error = loop {
+        match walk.step() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("the walk ended"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), Kind::Limit);
+}
+
+#[test]
+fn the_last_duplicate_and_explicit_keys_win() {
+    let tree = tree("base: &b {x: 1, y: 2}\nother: &o {y: 3, z: 4}\nm:\n  <<: [*b, *o]\n  x: 9\n  k: 1\n  k: 2\n");
+    let m = tree.at("/m").unwrap();
+    let pairs: Vec<_> = m.merged_entries().iter().map(|(k, v)| (k.text().into_owned(), v.as_i64().unwrap())).collect();
+    assert_eq!(pairs, [("x".into(), 9), ("k".into(), 2), ("y".into(), 2), ("z".into(), 4)]);
+    for (key, value) in pairs {
+        assert_eq!(m.get(&key).unwrap().as_i64(), Some(value));
+    }
+    assert_eq!(m.get("<<").unwrap().kind(), NodeKind::Sequence);
+    assert_eq!(tree.warnings().iter().filter(|w| w.message.contains("duplicate key k")).count(), 1);
+}
+
+#[test]
+fn tags_are_whole_and_directives_known() {
+    let tree = tree("#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: !<tag:x,1:y> 1\n...\n");
+    assert_eq!(tree.root().tag(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
+    assert_eq!(tree.at("/a").unwrap().tag(), Some("tag:x,1:y"));
+    assert_eq!(tree.yaml_version(), Some("1.1"));
+    assert_eq!(tree.warnings(), []);
+}
+
+#[test]
+fn errors_say_where_in_the_file() {
+    let origin = Origin { line: 10, byte: 400 };
+    let limits = Limits::default();
+    let error = Tree::parse_at("a: 1\nb: [\n", origin, &limits).unwrap_err();
+    assert_eq!(error.kind(), Kind::Malformed);
+    assert!(error.to_string().contains("line 1"), "{error}");
+    let error = Tree::parse_bytes(b"a: \xff".to_vec(), origin, &limits).unwrap_err();
+    assert_eq!(error.location(), &crate::Location::Byte(403));
+    let error = Tree::parse("a: 1\n---\nb: 2\n", &limits).unwrap_err();
+    assert!(error.to_string().contains("second YAML document") && error.to_string().contains("line 2"), "{error}");
+    let error = Tree::parse("a: !z!b 1\n", &limits).unwrap_err();
+    assert_eq!(error.kind(), Kind::Malformed);
+}
+
+#[test]
+fn limits_hold() {
+    let mut limits = Limits::default();
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    assert_eq!(Tree::parse(deep, &limits).unwrap_err().kind(), Kind::Limit);
+    let deep: String = (0..300).map(|n| format!("{}a:\n", " ".repeat(n))).collect();
+    assert_eq!(Tree::parse(deep, &limits).unwrap_err().kind(), Kind::Limit);
+    limits.text = 4;
+    assert_eq!(Tree::parse("a: 1\n", &limits).unwrap_err().kind(), Kind::Limit);
+    limits = Limits::default();
+    limits.scalar = 4;
+    assert_eq!(Tree::parse("a: 12345\n", &limits).unwrap_err().kind(), Kind::Limit);
+}
+
+#[test]
+fn a_very_deep_tree_is_read_walked_and_dropped_without_recursion() {
+    let mut limits = Limits::default();
+    limits.depth = 1_000_000;
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let tree = Tree::parse(deep, &limits).unwrap();
+    let mut walk = tree.root().walk(&limits);
+    let mut depth = 0;
+    while let Some(visit) = walk.step().unwrap() {
+        depth = visit.depth;
+    }
+    assert_eq!(depth, 99_999);
+}
+
+#[test]
+fn texts_without_content_are_null() {
+    for text in ["", "# c\n", "---\n...\n", "---\n", "--- # c\n", "%YAML 1.1\n---\n"] {
+        assert!(tree(text).root().is_null(), "{text:?}");
+    }
+}
+
+#[test]
+fn items_are_found_by_number_with_and_without_children() {
+    let tree = tree("[1, 2, [3], 4]");
+    let root = tree.root();
+    assert_eq!(root.index(3).unwrap().as_i64(), Some(4));
+    assert_eq!(root.at_path("/2/0"), Some(3));
+    assert!(root.index(4).is_none());
+}
+
+impl Node<'_> {
+    fn at_path(self, path: &str) -> Option<i64> {
+        TreePath::parse(path).unwrap().keys().iter().try_fold(self, |n, k| n.child(k))?.as_i64()
+    }
+}

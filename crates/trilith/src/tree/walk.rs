@@ -1,0 +1,211 @@
+//! Walking a tree, node after node, without recursion.
+
+use std::collections::HashSet;
+
+use super::TreePath;
+use super::children::key_of;
+use super::node::{Node, NodeKind};
+use super::{NodeId, Tree};
+use crate::error::Result;
+use crate::limits::Limits;
+
+/// One step of a [`Walk`].
+#[derive(Debug, Clone)]
+pub struct Visit<'t> {
+    /// The key in the parent mapping; `None` for items and the root.
+    pub key: Option<Node<'t>>,
+    /// The node.
+    pub node: Node<'t>,
+    /// How many steps below the start.
+    pub depth: usize,
+    /// Whether the node is one of those that the walk is inside of already; it is not entered again.
+    pub cycle: bool,
+}
+
+/// Walks a node and all below it in document order; see [`Node::walk`].
+///
+/// ```
+/// use trilith::{Limits, tree::Tree};
+/// let tree = Tree::parse("a: {b: [1, 2]}\n", &Limits::default())?;
+/// let limits = Limits::default();
+/// let mut walk = tree.root().walk(&limits);
+/// let mut paths = Vec::new();
+/// while let Some(visit) = walk.step()? {
+///     if visit.node.is_scalar() {
+///         paths.push(walk.path().to_string());
+///     }
+/// }
+/// assert_eq!(paths, ["/a/b/0", "/a/b/1"]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub struct Walk<'t> {
+    stack: Vec<Level<'t>>,
+    /// The nodes of the stack.
+    inside: HashSet<NodeId>,
+    /// The node to enter at the next step.
+    entering: Option<Node<'t>>,
+    start: Option<Node<'t>>,
+    expand: bool,
+    merge: bool,
+    budget: u64,
+    limit: u64,
+}
+
+/// A collection that the walk is inside of.
+struct Level<'t> {
+    node: Node<'t>,
+    children: Children<'t>,
+    key: Option<Node<'t>>,
+    index: usize,
+}
+
+enum Children<'t> {
+    Items(super::Items<'t>),
+    Entries(super::Entries<'t>),
+    Merged(std::vec::IntoIter<(Node<'t>, Node<'t>)>),
+}
+
+impl<'t> Node<'t> {
+    /// Walks this node and all below it: pairs as YAML 1.1 reads them, aliases not entered.
+    pub fn walk(self, limits: &Limits) -> Walk<'t> {
+        Walk {
+            stack: Vec::new(),
+            inside: HashSet::new(),
+            entering: None,
+            start: Some(self),
+            expand: false,
+            merge: true,
+            budget: limits.nodes,
+            limit: limits.nodes,
+        }
+    }
+}
+
+impl<'t> Walk<'t> {
+    /// Enters aliases too, as often as they occur; cycles are entered once.
+    #[must_use]
+    pub fn expand_aliases(mut self) -> Self {
+        self.expand = true;
+        self
+    }
+
+    /// Takes the pairs of mappings as written, duplicates and `<<` included.
+    #[must_use]
+    pub fn as_written(mut self) -> Self {
+        self.merge = false;
+        self
+    }
+
+    /// The next node, or `None` at the end.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) after as many nodes as [`Limits::nodes`] says.
+    pub fn step(&mut self) -> Result<Option<Visit<'t>>> {
+        if let Some(node) = self.entering.take() {
+            self.enter(node);
+        }
+        let (key, node) = match self.start.take() {
+            Some(start) => (None, start),
+            None => match self.advance() {
+                Some(next) => next,
+                None => return Ok(None),
+            },
+        };
+        self.budget = match self.budget.checked_sub(1) {
+            Some(left) => left,
+            None => return Err(Limits::exceeded("nodes", self.limit, "the tree, aliases expanded, has more nodes to visit")),
+        };
+        let cycle = !node.is_scalar() && self.inside.contains(&node.id());
+        if !node.is_scalar() && !cycle && (self.expand || !node.is_alias()) {
+            self.entering = Some(node);
+        }
+        Ok(Some(Visit { key, node, depth: self.stack.len(), cycle }))
+    }
+
+    /// Leaves out what is below the node of the last step.
+    pub fn skip_children(&mut self) {
+        self.entering = None;
+    }
+
+    /// The path, from the start of the walk, of the node of the last step.
+    pub fn path(&self) -> TreePath {
+        self.stack
+            .iter()
+            .map(|level| match level.key {
+                Some(key) => match key.kind() {
+                    NodeKind::Scalar => key.text().into_owned(),
+                    _ => key.raw().to_owned(),
+                },
+                None => level.index.saturating_sub(1).to_string(),
+            })
+            .collect()
+    }
+
+    fn enter(&mut self, node: Node<'t>) {
+        let children = match node.kind() {
+            NodeKind::Sequence => Children::Items(node.items()),
+            _ if self.merge && needs_merge(node) => Children::Merged(node.merged_entries().into_iter()),
+            _ => Children::Entries(node.entries()),
+        };
+        self.inside.insert(node.id());
+        self.stack.push(Level { node, children, key: None, index: 0 });
+    }
+
+    fn advance(&mut self) -> Option<(Option<Node<'t>>, Node<'t>)> {
+        loop {
+            let level = self.stack.last_mut()?;
+            let next = match &mut level.children {
+                Children::Items(items) => items.next().map(|node| (None, node)),
+                Children::Entries(entries) => entries.next().map(|(key, value)| (Some(key), value)),
+                Children::Merged(entries) => entries.next().map(|(key, value)| (Some(key), value)),
+            };
+            match next {
+                Some((key, node)) => {
+                    level.key = key;
+                    level.index += 1;
+                    return Some((key, node));
+                }
+                None => {
+                    self.inside.remove(&level.node.id());
+                    self.stack.pop();
+                }
+            }
+        }
+    }
+}
+
+/// Whether the pairs of a mapping differ from those as written.
+fn needs_merge(node: Node<'_>) -> bool {
+    if node.len() < 8 {
+        let keys: Vec<_> = node.entries().map(|(key, _)| key).collect();
+        return keys
+            .iter()
+            .enumerate()
+            .any(|(at, key)| key.is_merge() || keys.iter().take(at).any(|before| same_key(*before, *key)));
+    }
+    let mut seen = std::collections::HashSet::with_capacity(node.len());
+    node.entries().any(|(key, _)| key.is_merge() || !seen.insert(key_of(key)))
+}
+
+fn same_key(a: Node<'_>, b: Node<'_>) -> bool {
+    if a.is_scalar() && b.is_scalar() { a.text() == b.text() } else { a.id() == b.id() }
+}
+
+impl Tree {
+    /// The path at which a node is first reached, or `None` where it is only part of a key.
+    pub fn path_of(&self, id: NodeId) -> Option<TreePath> {
+        let limits = Limits::default();
+        let mut walk = self.root().walk(&limits).as_written();
+        while let Ok(Some(visit)) = walk.step() {
+            if visit.node.id() == id {
+                return Some(walk.path());
+            }
+            // Only the branch that holds the node is entered.
+            let record = visit.node.record();
+            if visit.node.is_alias() || id.0 < visit.node.id().0 || id.0 >= record.next {
+                walk.skip_children();
+            }
+        }
+        None
+    }
+}

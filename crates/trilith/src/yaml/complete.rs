@@ -1,0 +1,228 @@
+//! The complete reader: all of YAML, by a library that is never visible outside this file.
+
+use granit_parser::{ErrorKind, Parser, ScalarStyle, ScanError, StructureStyle};
+
+use super::event::{Event, Layout, Receiver, Style, What};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::span::Span;
+
+/// Reads the one document of `text` and tells `receiver` about it.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where it is no YAML or holds two documents,
+/// [`Kind::Limit`](crate::Kind::Limit) where it nests too deep, and what `receiver` returns.
+pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: &mut R) -> Result<()> {
+    let depth = usize::try_from(limits.depth).unwrap_or(usize::MAX);
+    let options = granit_parser::options! {
+        emit_anchor_events: true,
+        emit_comments: false,
+        flow_nesting_limit: depth,
+        block_nesting_limit: depth,
+        max_directive_bytes: 65536,
+        max_reserved_directive_params: 1024,
+    };
+    let mut parser = Parser::new_from_str_with_options(text, options);
+    let mut adapter = Adapter { text, last: 0, stack: Vec::new(), ahead: None, documents: 0, begins: false, ends: false };
+    while let Some(next) = parser.next_event() {
+        let (event, span) = next.map_err(|error| translated(&error, limits))?;
+        adapter.take(event, span, receiver)?;
+    }
+    adapter.flush(receiver)?;
+    if adapter.documents == 0 {
+        // A text of comments only is an empty document.
+        let at = Span::of(text.len(), text.len());
+        receiver.event(Event::bare(What::Scalar { style: Style::Plain, verbatim: true }, at), None)?;
+    }
+    receiver.finish(adapter.begins, adapter.ends)
+}
+
+/// A node whose anchor may still follow.
+struct Ahead {
+    event: Event,
+    cooked: Option<String>,
+}
+
+/// Turns the library's events into ours: exact spans, anchors on their nodes, nothing for empty text.
+struct Adapter<'t> {
+    text: &'t str,
+    /// The end of the last token seen.
+    last: usize,
+    /// Whether each open collection is a mapping.
+    stack: Vec<bool>,
+    ahead: Option<Ahead>,
+    documents: usize,
+    begins: bool,
+    ends: bool,
+}
+
+impl Adapter<'_> {
+    fn take<R: Receiver>(&mut self, event: granit_parser::Event<'_>, at: granit_parser::Span, to: &mut R) -> Result<()> {
+        use granit_parser::Event as Theirs;
+        let range = at.byte_range().unwrap_or(0..0);
+        if let Theirs::Anchor(..) = event {
+            if let Some(ahead) = &mut self.ahead {
+                ahead.event.anchor = Span::of(range.start, range.end);
+                if ahead.event.span.is_empty() && matches!(ahead.event.what, What::Scalar { style: Style::Plain, .. }) {
+                    let end = ahead.event.span.start.max(ahead.event.anchor.end);
+                    ahead.event.span = Span::new(end, end);
+                }
+                self.last = self.last.max(range.end);
+            }
+            return Ok(());
+        }
+        self.flush(to)?;
+        let tag = at.tag_span().and_then(|t| t.byte_range()).map_or(Span::default(), |r| Span::of(r.start, r.end));
+        self.last = self.last.max(tag.end as usize);
+        match event {
+            Theirs::DocumentStart(explicit, _) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    let (line, column) = crate::span::line_column(self.text, range.start);
+                    return Err(Error::malformed("a second YAML document begins, but a tree is one document")
+                        .at_text(line, column)
+                        .hint("end the file at `...`"));
+                }
+                self.begins = explicit;
+                self.last = range.start + if explicit { 3 } else { 0 };
+            }
+            Theirs::DocumentEnd => self.ends = !range.is_empty(),
+            Theirs::Alias(_) => self.open(What::Alias, range, tag, None),
+            Theirs::Scalar(value, style, ..) => self.scalar(&value, style, range, tag),
+            Theirs::SequenceStart(style, ..) => {
+                let range = self.sequence_start(style, range);
+                self.open(What::Sequence(layout(style)), range, tag, None);
+                self.stack.push(false);
+            }
+            Theirs::MappingStart(style, ..) => {
+                self.open(What::Mapping(layout(style)), range, tag, None);
+                self.stack.push(true);
+            }
+            Theirs::SequenceEnd | Theirs::MappingEnd => {
+                self.stack.pop();
+                // A block collection ends where its last node does.
+                let end = if range.is_empty() { self.last } else { range.end };
+                self.last = end;
+                to.event(Event::bare(What::End, Span::of(end, end)), None)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Holds a node back until it is known whether an anchor follows.
+    fn open(&mut self, what: What, range: std::ops::Range<usize>, tag: Span, cooked: Option<String>) {
+        self.last = range.end.max(self.last);
+        let event = Event { what, span: Span::of(range.start, range.end), anchor: Span::default(), tag };
+        self.ahead = Some(Ahead { event, cooked });
+    }
+
+    fn flush<R: Receiver>(&mut self, to: &mut R) -> Result<()> {
+        match self.ahead.take() {
+            Some(ahead) => to.event(ahead.event, ahead.cooked.as_deref()),
+            None => Ok(()),
+        }
+    }
+
+    fn scalar(&mut self, value: &str, style: ScalarStyle, range: std::ops::Range<usize>, tag: Span) {
+        let style = match style {
+            ScalarStyle::Plain => Style::Plain,
+            ScalarStyle::SingleQuoted => Style::Single,
+            ScalarStyle::DoubleQuoted => Style::Double,
+            ScalarStyle::Literal => Style::Literal,
+            ScalarStyle::Folded => Style::Folded,
+        };
+        let plain = |verbatim| What::Scalar { style, verbatim };
+        if style == Style::Plain && range.is_empty() {
+            let at = if tag.is_empty() { self.empty_at(range.start) } else { range.start };
+            return self.open(plain(true), at..at, tag, None);
+        }
+        let range = match style {
+            Style::Literal | Style::Folded => {
+                let start = self.skip_to(b"|>").unwrap_or(range.start);
+                start..super::cook::block_end(self.text, start, range.end)
+            }
+            _ => range,
+        };
+        let raw = self.text.get(range.clone()).unwrap_or("");
+        let inner = match style {
+            Style::Plain => Some(raw),
+            Style::Single | Style::Double => raw.get(1..raw.len().saturating_sub(1)),
+            Style::Literal | Style::Folded => None,
+        };
+        let verbatim = inner == Some(value);
+        self.open(plain(verbatim), range, tag, (!verbatim).then(|| value.to_owned()));
+    }
+
+    /// Where an empty node stands: right after the `:`, `-` or `?` that asks for it.
+    fn empty_at(&self, at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        if bytes.get(at) == Some(&b':') {
+            return at + 1;
+        }
+        let before = bytes.get(..at).unwrap_or(&[]);
+        let blanks = before.iter().rev().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        let trimmed = at - blanks;
+        if before.get(..trimmed).is_some_and(|b| b.ends_with(b"-")) { trimmed } else { at }
+    }
+
+    /// Where a sequence begins: at its first `-`, also where it is not indented.
+    fn sequence_start(&self, style: StructureStyle, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        if style == StructureStyle::Flow || self.stack.last() != Some(&true) {
+            return range;
+        }
+        let before = self.text.as_bytes().get(..range.start).unwrap_or(&[]);
+        let trimmed = before.len() - before.iter().rev().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        match before.get(..trimmed) {
+            Some(head) if head.ends_with(b"-") && trimmed > self.last => trimmed - 1..trimmed - 1,
+            _ => range,
+        }
+    }
+
+    /// The first of `wanted` after the last token, over blanks, line breaks, comments and the indicators between.
+    fn skip_to(&self, wanted: &[u8]) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.last;
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b if wanted.contains(b) => return Some(at),
+                b' ' | b'\t' | b'\n' | b'\r' | b':' | b'-' | b'?' => at += 1,
+                b'#' => at += bytes.get(at..)?.iter().position(|b| matches!(b, b'\n' | b'\r'))?,
+                // The anchor comes after the node in the library's order.
+                b'&' => at += bytes.get(at..)?.iter().position(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'))?,
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+fn layout(style: StructureStyle) -> Layout {
+    match style {
+        StructureStyle::Block => Layout::Block,
+        StructureStyle::Flow => Layout::Flow,
+    }
+}
+
+/// The library's error as ours.
+#[cold]
+fn translated(error: &ScanError, limits: &Limits) -> Error {
+    let place = error.marker();
+    let line = u32::try_from(place.line()).unwrap_or(u32::MAX);
+    let column = u32::try_from(place.col()).unwrap_or(u32::MAX).saturating_add(1);
+    let made = match error.kind() {
+        ErrorKind::RecursionLimitExceeded => Limits::exceeded("depth", limits.depth, "the YAML tree nests too deep"),
+        _ => Error::malformed(format!("no valid YAML: {}", lowered(&error.info()))),
+    };
+    made.at_text(line, column)
+}
+
+/// The library's message in our form: lower case, no full stop.
+fn lowered(message: &str) -> String {
+    let trimmed = message.trim().trim_end_matches('.');
+    let mut chars = trimmed.chars();
+    match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => "unexpected text".to_owned(),
+    }
+}

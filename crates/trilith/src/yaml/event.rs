@@ -1,0 +1,85 @@
+//! What a reader of YAML text says about it, one event at a time.
+
+use crate::error::Result;
+use crate::span::Span;
+
+/// How a collection is written: by indentation or between brackets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// `- item` and `key: value` lines.
+    Block,
+    /// `[…]` and `{…}`.
+    Flow,
+}
+
+/// How a scalar is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Style {
+    /// Without quotes.
+    Plain = 0,
+    /// `'…'`.
+    Single = 1,
+    /// `"…"` with backslash escapes.
+    Double = 2,
+    /// `|`: lines kept as they are.
+    Literal = 3,
+    /// `>`: lines joined to paragraphs.
+    Folded = 4,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A mapping begins.
+    Mapping(Layout),
+    /// A sequence begins.
+    Sequence(Layout),
+    /// The innermost collection ends at `span.end`.
+    End,
+    /// A scalar; `verbatim` says that its text is the source itself, less the quotes.
+    Scalar {
+        /// How it is written.
+        style: Style,
+        /// Whether the text needs no unescaping or folding.
+        verbatim: bool,
+    },
+    /// `*name`.
+    Alias,
+}
+
+/// One event: what, where, and the properties written before it (empty spans where there are none).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub what: What,
+    /// The content: brackets, quotes and block indicators included, properties excluded. The end of a
+    /// collection is only known from its [`What::End`].
+    pub span: Span,
+    /// `&name`.
+    pub anchor: Span,
+    /// `!tag`.
+    pub tag: Span,
+}
+
+impl Event {
+    /// An event without properties.
+    pub(crate) fn bare(what: What, span: Span) -> Self {
+        Self { what, span, anchor: Span::default(), tag: Span::default() }
+    }
+}
+
+/// Who listens to a reader. A reader that steps back calls nothing any more; the receiver is thrown away.
+pub(crate) trait Receiver {
+    /// One event; `cooked` is the text of a scalar that is not verbatim where the reader had to make it,
+    /// `None` where [`cooked`](super::cooked) makes the same from the source.
+    ///
+    /// # Errors
+    /// Any error stops the reader.
+    fn event(&mut self, event: Event, cooked: Option<&str>) -> Result<()>;
+
+    /// The document ended; `explicit` where with `...`.
+    ///
+    /// # Errors
+    /// Any error stops the reader.
+    fn finish(&mut self, begins: bool, ends: bool) -> Result<()>;
+}

@@ -1,0 +1,123 @@
+//! The head of a document, `%YAML` and `%TAG`, and how a tag as written becomes a whole one.
+
+use std::borrow::Cow;
+
+/// The prefix of `!!`.
+pub(crate) const CORE: &str = "tag:yaml.org,2002:";
+
+/// The directives before `---`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The version of `%YAML`, as written.
+    pub version: Option<String>,
+    /// Handle and prefix of each `%TAG`, in order.
+    pub handles: Vec<(String, String)>,
+}
+
+impl Head {
+    /// Reads the directives at the start of `text`; whether they are right is for the readers to say.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut head = Self::default();
+        for line in text.trim_start_matches('\u{feff}').split(['\n', '\r']) {
+            let Some(directive) = line.strip_prefix('%') else {
+                if line.trim_start_matches([' ', '\t']).is_empty() || line.trim_start().starts_with('#') {
+                    continue;
+                }
+                break;
+            };
+            let mut words = directive.split([' ', '\t']).filter(|w| !w.is_empty());
+            match words.next() {
+                Some("YAML") => head.version = words.next().map(str::to_owned),
+                Some("TAG") => {
+                    if let (Some(handle), Some(prefix)) = (words.next(), words.next()) {
+                        head.handles.push((handle.to_owned(), percent_decoded(prefix).into_owned()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        head
+    }
+
+    /// The prefix that `handle` stands for, or `None` where it is not declared.
+    fn prefix(&self, handle: &str) -> Option<&str> {
+        let declared = self.handles.iter().find(|(name, _)| name == handle).map(|(_, prefix)| prefix.as_str());
+        declared.or(match handle {
+            "!!" => Some(CORE),
+            "!" => Some("!"),
+            _ => None,
+        })
+    }
+
+    /// The whole tag of a tag as written (`!a`, `!!a`, `!h!a`, `!<a>`, `!`), or `None` where its handle is not declared.
+    pub(crate) fn resolve(&self, raw: &str) -> Option<String> {
+        if let Some(verbatim) = raw.strip_prefix("!<") {
+            return Some(percent_decoded(verbatim.strip_suffix('>').unwrap_or(verbatim)).into_owned());
+        }
+        if raw == "!" {
+            return Some(raw.to_owned());
+        }
+        let split = raw.get(1..)?.find('!').map_or(1, |at| at + 2);
+        let (handle, suffix) = raw.split_at_checked(split)?;
+        let mut whole = self.prefix(handle)?.to_owned();
+        whole.push_str(&percent_decoded(suffix));
+        Some(whole)
+    }
+}
+
+/// `text` with `%41` turned into `A`; what is no escape, or would be no UTF-8, stays as it is.
+pub(crate) fn percent_decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let escape = text.get(at + 1..at + 3).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        match escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(value) if byte == b'%' => {
+                decoded.push(value);
+                at += 3;
+            }
+            _ => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directives_are_read_up_to_the_document() {
+        let head = Head::parse("#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\n--- !core/asdf-1.1.0\n%TAG !x! y\n");
+        assert_eq!(head.version.as_deref(), Some("1.1"));
+        assert_eq!(head.handles, [("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())]);
+        assert_eq!(head.resolve("!core/asdf-1.1.0").as_deref(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
+    }
+
+    #[test]
+    fn every_way_to_write_a_tag_resolves() {
+        let head = Head { version: None, handles: vec![("!e!".into(), "tag:e.org,1:".into())] };
+        let whole = |raw| head.resolve(raw);
+        assert_eq!(whole("!!str").as_deref(), Some("tag:yaml.org,2002:str"));
+        assert_eq!(whole("!local").as_deref(), Some("!local"));
+        assert_eq!(whole("!e!a%21b").as_deref(), Some("tag:e.org,1:a!b"));
+        assert_eq!(whole("!<tag:x>").as_deref(), Some("tag:x"));
+        assert_eq!(whole("!").as_deref(), Some("!"));
+        assert_eq!(whole("!f!a"), None);
+    }
+
+    #[test]
+    fn percent_escapes_that_are_none_stay() {
+        assert_eq!(percent_decoded("a%2"), "a%2");
+        assert_eq!(percent_decoded("%zz%41"), "%zzA");
+        assert_eq!(percent_decoded("%ff"), "%ff");
+        assert_eq!(percent_decoded("%C3%A9é"), "éé");
+    }
+}

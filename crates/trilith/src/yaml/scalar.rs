@@ -1,0 +1,418 @@
+//! What an untagged scalar is: the rules of YAML 1.1 as Python's C loader applies them.
+//!
+//! `yes` is true but `y` is text; `017` is 15; `1e3` is text because a float needs a point and a signed
+//! exponent; `190:20:30` counts in sixties.
+
+use std::borrow::Cow;
+
+/// A resolved scalar.
+///
+/// Integers beyond 64 bits keep all their digits; timestamps and binary data keep their text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scalar<'t> {
+    /// `~`, `null` or nothing.
+    Null,
+    /// `true`, `yes`, `on`, …
+    Bool(bool),
+    /// An integer of 64 bits.
+    Int(i64),
+    /// A larger integer, as decimal digits with a sign only where negative.
+    BigInt(String),
+    /// A floating-point number.
+    Float(f64),
+    /// Text.
+    Str(Cow<'t, str>),
+    /// A date or a time with date, as written.
+    Timestamp(Cow<'t, str>),
+    /// `!!binary`: base 64, as written.
+    Binary(Cow<'t, str>),
+}
+
+/// Integers with more characters than this stay text: turning them into decimal digits takes quadratic time.
+const LONGEST_INTEGER: usize = 16_384;
+
+/// Resolves the text of a plain scalar without a tag.
+///
+/// ```
+/// use trilith::yaml::{Scalar, resolve};
+/// assert_eq!(resolve("0x1F".into()), Scalar::Int(31));
+/// assert_eq!(resolve("190:20:30".into()), Scalar::Int(685230));
+/// assert_eq!(resolve("1e3".into()), Scalar::Str("1e3".into()));
+/// ```
+pub fn resolve(text: Cow<'_, str>) -> Scalar<'_> {
+    match simple(&text) {
+        Some(found) => found,
+        None if is_timestamp(text.as_bytes()) => Scalar::Timestamp(text),
+        None => Scalar::Str(text),
+    }
+}
+
+/// What `text` is where that needs no text: null, bool, int, float.
+fn simple(text: &str) -> Option<Scalar<'static>> {
+    let Some(first) = text.bytes().next() else { return Some(Scalar::Null) };
+    match first {
+        b'~' | b'n' | b'N' if is_null(text) => Some(Scalar::Null),
+        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => boolean(text).map(Scalar::Bool),
+        b'0'..=b'9' | b'+' | b'-' | b'.' => integer(text).or_else(|| float(text).map(Scalar::Float)),
+        _ => None,
+    }
+}
+
+/// Whether `text` is one of the words for nothing.
+pub(crate) fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+/// The truth value that `text` is a word for.
+pub(crate) fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Some(true),
+        "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Some(false),
+        _ => None,
+    }
+}
+
+/// The truth value of `!!bool`, whose words may have any casing.
+pub(crate) fn boolean_of_any_case(text: &str) -> Option<bool> {
+    boolean(&text.to_ascii_lowercase())
+}
+
+/// The number of `!!float`, which may also be written as an integer or without a point.
+pub(crate) fn any_float(text: &str) -> Option<f64> {
+    let plain = text.replace('_', "");
+    let decimal = plain.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
+    if decimal { plain.parse().ok() } else { None }
+}
+
+/// The integer that `text` spells: decimal, `017`, `0x1F`, `0b101`, `1_000`, `190:20:30`.
+pub(crate) fn integer(text: &str) -> Option<Scalar<'static>> {
+    let (negative, digits) = signed(text);
+    let bytes = digits.as_bytes();
+    // Most are short and decimal.
+    if (1..=18).contains(&bytes.len()) && (bytes[0] != b'0' || bytes.len() == 1) && bytes.iter().all(u8::is_ascii_digit) {
+        let value = bytes.iter().fold(0i64, |sum, b| sum * 10 + i64::from(b - b'0'));
+        return Some(Scalar::Int(if negative { -value } else { value }));
+    }
+    if bytes.len() > LONGEST_INTEGER || !bytes.first()?.is_ascii_digit() {
+        return None;
+    }
+    let (radix, body) = match bytes {
+        [b'0', b'b', rest @ ..] => (2, rest),
+        [b'0', b'x', rest @ ..] => (16, rest),
+        [b'0', rest @ ..] if !rest.is_empty() => (8, rest),
+        _ if bytes.contains(&b':') => return sexagesimal(negative, digits),
+        _ => (10, bytes),
+    };
+    let mut big = Digits::default();
+    let mut any = radix == 8;
+    for &byte in body {
+        if byte == b'_' {
+            continue;
+        }
+        big.push(radix, char::from(byte).to_digit(radix)?);
+        any = true;
+    }
+    any.then(|| big.into_scalar(negative))
+}
+
+/// `[1-9][0-9_]*(:[0-5]?[0-9])+`
+fn sexagesimal(negative: bool, digits: &str) -> Option<Scalar<'static>> {
+    let mut parts = digits.split(':');
+    let first = parts.next()?;
+    if first.starts_with(['0', '_']) {
+        return None;
+    }
+    let mut big = Digits::default();
+    for byte in first.bytes().filter(|b| *b != b'_') {
+        big.push(10, char::from(byte).to_digit(10)?);
+    }
+    for part in parts {
+        big.push(60, sixtieth(part)?);
+    }
+    Some(big.into_scalar(negative))
+}
+
+/// `[0-5]?[0-9]`
+fn sixtieth(part: &str) -> Option<u32> {
+    match part.as_bytes() {
+        [a @ b'0'..=b'9'] => Some(u32::from(a - b'0')),
+        [a @ b'0'..=b'5', b @ b'0'..=b'9'] => Some(u32::from(a - b'0') * 10 + u32::from(b - b'0')),
+        _ => None,
+    }
+}
+
+fn signed(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+/// A whole number of any size, in limbs of nine decimal digits, lowest first.
+#[derive(Default)]
+struct Digits {
+    low: u64,
+    limbs: Vec<u32>,
+}
+
+impl Digits {
+    /// Multiplies by `radix` and adds `digit`.
+    fn push(&mut self, radix: u32, digit: u32) {
+        if self.limbs.is_empty() {
+            match self.low.checked_mul(u64::from(radix)).and_then(|n| n.checked_add(u64::from(digit))) {
+                Some(next) => {
+                    self.low = next;
+                    return;
+                }
+                None => {
+                    let mut rest = self.low;
+                    while rest > 0 {
+                        self.limbs.push((rest % 1_000_000_000) as u32);
+                        rest /= 1_000_000_000;
+                    }
+                }
+            }
+        }
+        let mut carry = u64::from(digit);
+        for limb in &mut self.limbs {
+            let sum = u64::from(*limb) * u64::from(radix) + carry;
+            *limb = (sum % 1_000_000_000) as u32;
+            carry = sum / 1_000_000_000;
+        }
+        if carry > 0 {
+            self.limbs.push(carry as u32);
+        }
+    }
+
+    fn into_scalar(self, negative: bool) -> Scalar<'static> {
+        if self.limbs.is_empty() {
+            let small = if negative { 0i64.checked_sub_unsigned(self.low) } else { i64::try_from(self.low).ok() };
+            if let Some(value) = small {
+                return Scalar::Int(value);
+            }
+        }
+        let mut text = String::from(if negative { "-" } else { "" });
+        match self.limbs.split_last() {
+            None => text.push_str(&self.low.to_string()),
+            Some((top, rest)) => {
+                text.push_str(&top.to_string());
+                for limb in rest.iter().rev() {
+                    text.push_str(&format!("{limb:09}"));
+                }
+            }
+        }
+        Scalar::BigInt(text)
+    }
+}
+
+/// The floating-point number that `text` spells.
+pub(crate) fn float(text: &str) -> Option<f64> {
+    let (negative, body) = signed(text);
+    let sign = if negative { -1.0 } else { 1.0 };
+    match body {
+        ".inf" | ".Inf" | ".INF" => return Some(sign * f64::INFINITY),
+        ".nan" | ".NaN" | ".NAN" if body.len() == text.len() => return Some(f64::NAN),
+        _ => {}
+    }
+    if body.contains(':') {
+        return sexagesimal_float(body).map(|value| sign * value);
+    }
+    let (whole, rest) = body.split_once('.')?;
+    let (fraction, exponent) = match rest.find(['e', 'E']) {
+        Some(at) => (rest.get(..at)?, rest.get(at + 1..)?),
+        None => (rest, "+0"),
+    };
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    let starts = |part: &str| part.bytes().next().is_some_and(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    // `-.5` is text: only `.5` may leave the whole part out.
+    let begins = if whole.is_empty() { starts(fraction) && body.len() == text.len() } else { starts(whole) };
+    let power = exponent.strip_prefix(['+', '-'])?;
+    if !begins || power.is_empty() || !power.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    if body.contains('_') { text.replace('_', "").parse().ok() } else { text.parse().ok() }
+}
+
+/// `[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*`
+fn sexagesimal_float(body: &str) -> Option<f64> {
+    let (whole, fraction) = body.split_once('.')?;
+    if !fraction.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
+        return None;
+    }
+    let mut parts = whole.split(':');
+    let first = parts.next()?;
+    if !first.starts_with(|c: char| c.is_ascii_digit()) || !first.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
+        return None;
+    }
+    let mut value: f64 = first.replace('_', "").parse().ok()?;
+    let mut last = 0;
+    for part in parts {
+        last = sixtieth(part)?;
+        value = value * 60.0 + f64::from(last);
+    }
+    let seconds: f64 = format!("{last}.{}", fraction.replace('_', "")).parse().ok()?;
+    Some(value - f64::from(last) + seconds)
+}
+
+/// Whether `text` is a date, or a date with a time of day.
+pub(crate) fn is_timestamp(text: &[u8]) -> bool {
+    let mut at = At { text, at: 0 };
+    if !(at.digits(4, 4) && at.byte(b"-")) {
+        return false;
+    }
+    // The date alone has two digits each; with a time one is enough.
+    if text.len() == 10 {
+        return at.digits(2, 2) && at.byte(b"-") && at.digits(2, 2);
+    }
+    if !(at.digits(1, 2) && at.byte(b"-") && at.digits(1, 2)) {
+        return false;
+    }
+    if !at.byte(b"Tt") && !at.blanks() {
+        return false;
+    }
+    if !(at.digits(1, 2) && at.byte(b":") && at.digits(2, 2) && at.byte(b":") && at.digits(2, 2)) {
+        return false;
+    }
+    if at.byte(b".") {
+        at.digits(0, usize::MAX);
+    }
+    if at.done() {
+        return true;
+    }
+    at.blanks();
+    if at.byte(b"Z") {
+        return at.done();
+    }
+    at.byte(b"+-") && at.digits(1, 2) && (at.done() || (at.byte(b":") && at.digits(2, 2) && at.done()))
+}
+
+/// A place in a short text.
+struct At<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl At<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// Takes `least` to `most` digits, as many as there are.
+    fn digits(&mut self, least: usize, most: usize) -> bool {
+        let from = self.at;
+        while self.at - from < most && self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            self.at += 1;
+        }
+        self.at - from >= least
+    }
+
+    fn byte(&mut self, any: &[u8]) -> bool {
+        let found = self.peek().is_some_and(|b| any.contains(&b));
+        self.at += usize::from(found);
+        found
+    }
+
+    fn blanks(&mut self) -> bool {
+        let from = self.at;
+        while self.byte(b" \t") {}
+        self.at > from
+    }
+
+    fn done(&self) -> bool {
+        self.at == self.text.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Scalar<'_> {
+        resolve(text.into())
+    }
+
+    #[test]
+    fn words_resolve_as_the_reference_loader_does() {
+        for text in ["", "~", "null", "Null", "NULL"] {
+            assert_eq!(of(text), Scalar::Null, "{text}");
+        }
+        for text in ["yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"] {
+            assert_eq!(of(text), Scalar::Bool(true), "{text}");
+        }
+        for text in ["y", "n", "Y", "N", "yEs", "nan", "inf", "<<", "=", "nuLL", "-", "+", ".", "-.", "_1", "a"] {
+            assert_eq!(of(text), Scalar::Str(text.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_in_every_base() {
+        for (text, value) in [
+            ("0", 0),
+            ("017", 15),
+            ("0x1F", 31),
+            ("0b101", 5),
+            ("1_000", 1000),
+            ("190:20:30", 685_230),
+            ("12:30", 750),
+            ("-12:30", -750),
+            ("+5", 5),
+            ("-0", 0),
+            ("0_7", 7),
+            ("-9223372036854775808", i64::MIN),
+        ] {
+            assert_eq!(of(text), Scalar::Int(value), "{text}");
+        }
+        for text in ["0o17", "08", "0x", "0b", "0b_", "1:60", "01:30", "1 2", "1e3", "0xg"] {
+            assert_eq!(of(text), Scalar::Str(text.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_keep_every_digit() {
+        assert_eq!(of("9223372036854775808"), Scalar::BigInt("9223372036854775808".into()));
+        assert_eq!(of("0xffffffffffffffffffffffff"), Scalar::BigInt("79228162514264337593543950335".into()));
+        assert_eq!(of("-1_000_000_000_000_000_000_000"), Scalar::BigInt("-1000000000000000000000".into()));
+        assert_eq!(of("02000000000000000000000"), Scalar::BigInt("18446744073709551616".into()));
+    }
+
+    #[test]
+    fn floats_need_a_point_and_a_signed_exponent() {
+        for (text, value) in [
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("1.0e+3", 1000.0),
+            ("1.e-3", 0.001),
+            ("-1.5", -1.5),
+            ("1_0.5", 10.5),
+            ("190:20:30.15", 685_230.15),
+            (".inf", f64::INFINITY),
+            ("-.Inf", f64::NEG_INFINITY),
+            ("1:30.", 90.0),
+        ] {
+            assert_eq!(of(text), Scalar::Float(value), "{text}");
+        }
+        assert!(matches!(of(".NaN"), Scalar::Float(x) if x.is_nan()));
+        for text in ["1e3", "1.0e3", "1e+3", "1e-400", "-.5", "-.nan", "._5", "1.5e", "1.5e+", "1.2.3", "+.5"] {
+            assert_eq!(of(text), Scalar::Str(text.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn timestamps_keep_their_text() {
+        for text in [
+            "2002-12-14",
+            "2001-12-14t21:59:43.10-05:00",
+            "2001-12-14 21:59:43.10 -5",
+            "2001-12-15 2:59:43.10",
+            "2001-1-1T1:00:00Z",
+        ] {
+            assert_eq!(of(text), Scalar::Timestamp(text.into()), "{text}");
+        }
+        for text in ["2002-1-4", "2002-12-14T", "2002-12-14 21:59", "20021-12-14", "2001-12-14 21:59:43 x"] {
+            assert_eq!(of(text), Scalar::Str(text.into()), "{text}");
+        }
+    }
+}
