@@ -13,7 +13,8 @@ impl Item {
     /// Splits at the last `#` that is followed by `/` or ends the argument; a file that exists under
     /// the whole name is that file.
     pub fn parse(argument: &str) -> Self {
-        let split = argument.rfind("#/").or_else(|| argument.ends_with('#').then(|| argument.len() - 1)).or_else(|| argument.rfind('#'));
+        let split =
+            argument.rfind("#/").or_else(|| argument.ends_with('#').then(|| argument.len() - 1)).or_else(|| argument.rfind('#'));
         match split {
             Some(at) if !std::path::Path::new(argument).exists() => {
                 // The first `#/` counts: a pointer may hold another.

@@ -1,10 +1,12 @@
 //! The options that every command shares.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use trilith::bytes::{self, OpenOptions, SourceRef};
-use trilith::{Limits, Result};
+use trilith::asdf::AsdfFile;
+use trilith::bytes::{self, OpenOptions, Resolve, SourceRef};
+use trilith::{Limits, Result, file};
 
 /// Options of every command, where they mean something.
 #[derive(Debug, Args)]
@@ -51,7 +53,7 @@ impl Options {
     /// Applies what is set once for the whole process.
     pub fn prepare(&self) -> Result<()> {
         if let Some(threads) = self.threads {
-            trilith::codec::set_threads(threads);
+            trilith::codec::set_threads(Some(threads));
         }
         self.limits().map(drop)
     }
@@ -73,6 +75,23 @@ impl Options {
         let mut options = OpenOptions::default();
         options.map = !self.no_mmap;
         bytes::open(Path::new(path), options)
+    }
+
+    /// Opens a file of the ASDF family; its references may lead into its folder and those below.
+    pub fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
+        let limits = self.limits()?;
+        let mut options = OpenOptions::default();
+        options.map = !self.no_mmap;
+        let resolve: Arc<dyn Resolve> =
+            if path == "-" { Arc::new(bytes::Nowhere) } else { file::resolver_for(Path::new(path), options, &limits) };
+        file::open_asdf_source(self.open(path)?, resolve, &limits)
+    }
+
+    /// Prints on stderr what is odd about a file, unless `--quiet`.
+    pub fn warn_about(&self, file: &AsdfFile) {
+        for warning in file.warnings() {
+            self.warn(&warning);
+        }
     }
 
     /// Whether to colour what goes to stdout.

@@ -31,7 +31,8 @@ impl Out {
     /// Writes bytes, but never to a terminal.
     pub fn binary(&mut self, bytes: &[u8]) -> Result<()> {
         if io::stdout().is_terminal() {
-            return Err(Error::usage("this is binary data and stdout is a terminal").hint("write it to a file with -o FILE, or pipe it on"));
+            return Err(Error::usage("this is binary data and stdout is a terminal")
+                .hint("write it to a file with -o FILE, or pipe it on"));
         }
         self.0.write_all(bytes).map_err(failed)
     }
@@ -61,7 +62,8 @@ pub fn is_broken_pipe(error: &Error) -> bool {
 
 /// Replaces control characters, which could drive a terminal, by their escapes.
 pub fn clean(text: &str) -> std::borrow::Cow<'_, str> {
-    let is_bad = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_bad =
+        |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(is_bad) {
         return text.into();
     }
@@ -88,7 +90,13 @@ pub fn size(bytes: u64) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    let digits = if value < 9.995 { 2 } else if value < 99.95 { 1 } else { 0 };
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
     format!("{value:.digits$} {}", UNITS[unit])
 }
 

@@ -1,1 +1,1 @@
-//! (being built)
+//! Converting.

@@ -1,1 +1,81 @@
-//! (being built)
+//! What the arrays of a file hold, whatever way they are stored: SHA-256 of canonical bytes.
+//!
+//! The bytes hashed are the elements in C order, packed, little-endian: structures field by field
+//! without padding, truth values as one byte 0 or 1, text padded with NUL. They do not depend on
+//! compression, byte order, strides or generation.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::array::Array;
+use crate::asdf::{AsdfFile, walk};
+use crate::error::Result;
+
+/// Bytes handled at a time.
+const PIECE: usize = 4 << 20;
+
+/// The digest of one array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digest {
+    /// SHA-256 of the canonical bytes, masked elements as stored.
+    pub sha256: [u8; 32],
+    /// SHA-256 of the mask, broadcast to the array's shape, one byte 0 or 1 an element; None without a mask.
+    pub mask_sha256: Option<[u8; 32]>,
+}
+
+impl Digest {
+    /// Hashes an array, piece by piece.
+    ///
+    /// # Errors
+    /// What reading and decoding say.
+    ///
+    /// ```
+    /// use trilith::{array::Array, digest::Digest};
+    /// let little = Array::from_slice(&[1u16, 2], vec![2])?;
+    /// assert_eq!(Digest::of(&little)?.sha256[..4], [0x6a, 0x2a, 0x31, 0x5f]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn of(array: &Array) -> Result<Self> {
+        let mut sha = Sha256::new();
+        array.for_each_piece(PIECE, &mut |bytes: &[u8]| {
+            sha.update(bytes);
+            Ok(())
+        })?;
+        let mask_sha256 = match array.mask_array()? {
+            None => None,
+            Some(mask) => {
+                let mut sha = Sha256::new();
+                mask.for_each_piece(PIECE, &mut |bytes: &[u8]| {
+                    sha.update(bytes);
+                    Ok(())
+                })?;
+                Some(sha.finalize().into())
+            }
+        };
+        Ok(Self { sha256: sha.finalize().into(), mask_sha256 })
+    }
+}
+
+/// One array of a listing: its path, and its digest or why there is none.
+#[derive(Debug)]
+pub struct Entry {
+    /// JSON Pointer of the ndarray.
+    pub path: String,
+    /// The array and its digest.
+    pub digest: Result<(Array, Digest)>,
+}
+
+/// The digests of every array of a file, in the order of the tree; one bad array does not hide the others.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) where the tree has too many nodes.
+pub fn of_file(file: &AsdfFile) -> Result<Vec<Entry>> {
+    let digest = |listed: walk::Listed| {
+        let digest = listed.found.and_then(|found| {
+            let array = found.file(file).array(found.node(file))?;
+            let digest = Digest::of(&array)?;
+            Ok((array, digest))
+        });
+        Entry { path: listed.path, digest }
+    };
+    Ok(walk::arrays(file)?.into_iter().map(digest).collect())
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::asdf::{self, AsdfFile};
-use crate::bytes::{self, Folder, OpenOptions, Resolve, Slice, Source, SourceRef};
+use crate::bytes::{self, Folder, OpenOptions, Resolve, Slice, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 

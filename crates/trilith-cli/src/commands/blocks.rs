@@ -3,7 +3,6 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
-use trilith::file::AnyFile;
 
 use super::info::{block_json, block_table};
 use crate::Outcome;
@@ -21,7 +20,7 @@ pub struct Blocks {
 impl Blocks {
     /// Prints the list.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let AnyFile::Asdf(file) = options.open_any(&self.file)?;
+        let file = options.open_asdf(&self.file)?;
         let blocks = file.sections().blocks()?;
         let mut out = Out::new();
         if options.json {
@@ -31,9 +30,7 @@ impl Blocks {
         } else {
             block_table(&file, &blocks, usize::MAX).print(&mut out)?;
         }
-        for warning in file.warnings() {
-            options.warn(&warning);
-        }
+        options.warn_about(&file);
         out.finish()?;
         Ok(Outcome::Yes)
     }

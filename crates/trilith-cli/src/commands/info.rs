@@ -2,9 +2,8 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::asdf::{AsdfFile, Block};
-use trilith::file::{AnyFile, Container};
 use trilith::Result;
+use trilith::asdf::{AsdfFile, Block, Container};
 
 use crate::Outcome;
 use crate::json::{codec, hex};
@@ -24,20 +23,14 @@ pub struct Info {
 impl Info {
     /// Prints what the file is.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let opened = options.open_any(&self.file)?;
+        let file = options.open_asdf(&self.file)?;
         let mut out = Out::new();
-        match &opened {
-            AnyFile::Asdf(file) => {
-                if options.json {
-                    out.json(&asdf_json(&self.file, file)?)?;
-                } else {
-                    asdf_text(&mut out, &self.file, file, options)?;
-                }
-                for warning in file.warnings() {
-                    options.warn(&warning);
-                }
-            }
+        if options.json {
+            out.json(&asdf_json(&self.file, &file)?)?;
+        } else {
+            asdf_text(&mut out, &self.file, &file, options)?;
         }
+        options.warn_about(&file);
         out.finish()?;
         Ok(Outcome::Yes)
     }
@@ -50,9 +43,9 @@ fn asdf_json(name: &str, file: &AsdfFile) -> Result<Value> {
     for block in sections.blocks()? {
         blocks.push(block_json(file, block, base));
     }
-    let tree = sections.tree().map(|tree| {
-        json!({"offset": base + tree.start, "length": tree.end - tree.start, "padding": sections.padding()})
-    });
+    let tree = sections
+        .tree()
+        .map(|tree| json!({"offset": base + tree.start, "length": tree.end - tree.start, "padding": sections.padding()}));
     let index = sections.index_report();
     Ok(json!({
         "file": name,
@@ -61,7 +54,7 @@ fn asdf_json(name: &str, file: &AsdfFile) -> Result<Value> {
         "header": sections.header().line,
         "standard": sections.header().standard(),
         "comments": sections.header().comments,
-        "container": file.container().map(|Container { hdu, offset }| json!({"kind": "fits", "hdu": hdu, "offset": offset})),
+        "container": file.container().map(|Container { hdu, offset, .. }| json!({"kind": "fits", "hdu": hdu, "offset": offset})),
         "tree": tree,
         "blocks": blocks,
         "block_index": {"present": index.present, "valid": index.valid, "problem": index.problem},
@@ -118,17 +111,23 @@ fn asdf_text(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> R
     let blocks = sections.blocks()?;
     let decoded: u64 = blocks.iter().fold(0, |sum, b| sum.saturating_add(b.decoded_len()));
     let stored: u64 = blocks.iter().fold(0, |sum, b| sum.saturating_add(b.stored_len()));
-    facts.push(("blocks", match blocks.len() {
-        0 => "none".to_owned(),
-        n if decoded == stored => format!("{n}, {}", size(stored)),
-        n => format!("{n}, {} stored, {} decoded", size(stored), size(decoded)),
-    }));
+    facts.push((
+        "blocks",
+        match blocks.len() {
+            0 => "none".to_owned(),
+            n if decoded == stored => format!("{n}, {}", size(stored)),
+            n => format!("{n}, {} stored, {} decoded", size(stored), size(decoded)),
+        },
+    ));
     let index = sections.index_report();
-    facts.push(("block index", match (index.present, index.problem) {
-        (false, _) => "none".to_owned(),
-        (true, None) => "right".to_owned(),
-        (true, Some(problem)) => format!("wrong: {problem}"),
-    }));
+    facts.push((
+        "block index",
+        match (index.present, index.problem) {
+            (false, _) => "none".to_owned(),
+            (true, None) => "right".to_owned(),
+            (true, Some(problem)) => format!("wrong: {problem}"),
+        },
+    ));
     for (fact, value) in facts {
         out.line(&format!("{fact:<12} {value}"))?;
     }
@@ -152,7 +151,8 @@ pub fn block_table(file: &AsdfFile, blocks: &[&Block], most: usize) -> Table {
             None if block.is_streamed() => "streamed".to_owned(),
             None => codec(block.compression).as_str().unwrap_or("-").to_owned(),
         };
-        let ratio = if block.is_plain() || stored == 0 { String::new() } else { format!("{:.2}", decoded as f64 / stored as f64) };
+        let ratio =
+            if block.is_plain() || stored == 0 { String::new() } else { format!("{:.2}", decoded as f64 / stored as f64) };
         let checksum = block.checksum.as_deref().map_or("-".to_owned(), |sum| hex(&sum[..sum.len().min(4)]) + "…");
         table.row(vec![block.index.to_string(), block.offset.to_string(), codec, size(stored), size(decoded), ratio, checksum]);
     }

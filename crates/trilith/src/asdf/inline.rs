@@ -3,6 +3,8 @@
 //! Schema core/ndarray, "data". Without a datatype the elements decide, as numpy does it: truth
 //! values, integers, floats, complex numbers, text (ucs4); `null` masks an element and counts as 0.
 
+use std::sync::Arc;
+
 use crate::array::{Array, Byteorder, Datatype, Mask, StructType};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -42,7 +44,9 @@ pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<
         let same = shape.len() == found_shape.len() && shape.iter().zip(&found_shape).all(|(s, f)| s.is_none_or(|s| s == *f));
         if !same && !empty {
             let stated: Vec<_> = shape.iter().map(|s| s.map_or("*".to_owned(), |n| n.to_string())).collect();
-            return Err(data.error(format!("the data have the shape {found_shape:?}, but the shape [{}] is stated", stated.join(", "))));
+            return Err(
+                data.error(format!("the data have the shape {found_shape:?}, but the shape [{}] is stated", stated.join(", ")))
+            );
         }
         if empty {
             let shape = shape.iter().map(|s| s.unwrap_or(0)).collect();
@@ -60,7 +64,7 @@ pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<
                 put_record(*leaf, &structure, &mut bytes, limits)?;
             }
             // Inline data have no byteorder: what is built here is little-endian.
-            Datatype::Struct(std::sync::Arc::new(structure.as_little()))
+            Datatype::Struct(Arc::new(structure.packed(Byteorder::Little)))
         }
         None => {
             let values = leaves.iter().map(|leaf| value(*leaf)).collect::<Result<Vec<_>>>()?;
@@ -76,7 +80,8 @@ pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<
     let mut array = Array::from_bytes(bytes, datatype, Byteorder::Little, found_shape.clone())?;
     if masked.contains(&true) {
         let mask = masked.into_iter().map(u8::from).collect();
-        array = array.with_mask(Mask::Array(Box::new(Array::from_bytes(mask, Datatype::Bool8, Byteorder::Little, found_shape)?)));
+        array =
+            array.with_mask(Mask::Array(Arc::new(Array::from_bytes(mask, Datatype::Bool8, Byteorder::Little, found_shape)?)))?;
     }
     Ok(array)
 }
@@ -171,8 +176,7 @@ fn infer(values: &[Value<'_>]) -> Datatype {
 /// One row of a structured array: a list with a value for each field.
 fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     // What is still to be written, last first: a node with its datatype.
-    let mut todo: Vec<(Node<'_>, Datatype, Vec<u64>)> =
-        vec![(row, Datatype::Struct(std::sync::Arc::new(structure.clone())), Vec::new())];
+    let mut todo: Vec<(Node<'_>, Datatype, Vec<u64>)> = vec![(row, Datatype::Struct(Arc::new(structure.clone())), Vec::new())];
     while let Some((node, datatype, shape)) = todo.pop() {
         limits.charge_memory(bytes.len() as u64, "inline data")?;
         if let Some((first, rest)) = shape.split_first() {

@@ -1,15 +1,29 @@
 //! The ASDF family: FINF 0.1, ASDF 0.1.0dev, 0.1.0 and 1.0 to 1.6, read and written by one code.
 //!
-//! [`generation`] is the table of what differs; [`Sections`] finds the parts of a file.
+//! [`generation`] is the table of what differs; [`Sections`] finds the parts of a file; [`AsdfFile`]
+//! is an open file with its tree, whose arrays are decoded when they are asked for; [`FileWriter`]
+//! writes one from front to back.
 
 pub mod block;
+mod chain;
+pub mod checksum;
 pub mod generation;
 pub mod header;
 pub mod index;
+mod inline;
+pub mod ndarray;
+mod read;
 mod sections;
+pub mod walk;
+mod write;
 
 pub use block::Block;
-pub use generation::{GENERATIONS, Generation};
+pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;
+pub use inline::complex;
+pub use ndarray::Ndarray;
+pub use read::{AsdfFile, Container, FitsArrays};
 pub use sections::{IndexReport, Sections};
+pub use walk::{Found, Listed};
+pub use write::{BlockOptions, BlockWriter, FileWriter, WriteOptions, Written};

@@ -5,7 +5,7 @@
 //! only place where a node becomes an [`Array`].
 
 use super::inline;
-use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
+use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType, stream_rows};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
@@ -95,7 +95,9 @@ impl<'t> Ndarray<'t> {
             (Some(source), _) => origin(source)?,
             (None, None) => return Err(node.error("an ndarray has neither source nor data")),
         };
-        let strides = node.get("strides").map(|list| list.items().map(|n| n.as_i64().ok_or_else(|| n.error("a stride is a whole number"))).collect::<Result<Vec<_>>>());
+        let strides = node.get("strides").map(|list| {
+            list.items().map(|n| n.as_i64().ok_or_else(|| n.error("a stride is a whole number"))).collect::<Result<Vec<_>>>()
+        });
         let offset = match node.get("offset") {
             None => 0,
             Some(offset) => offset.as_u64().ok_or_else(|| offset.error("offset is not a whole number of bytes from 0"))?,
@@ -119,37 +121,37 @@ impl<'t> Ndarray<'t> {
     /// [`Kind::Malformed`](crate::Kind::Malformed) where an element would lie outside.
     pub fn over(&self, source: SourceRef, limits: &Limits) -> Result<Array> {
         let datatype = self.datatype.clone().unwrap_or(Datatype::Uint8);
-        let item = datatype.item_size();
+        self.place(source, datatype, limits).map_err(|e| at_node(e, self.node))
+    }
+
+    fn place(&self, source: SourceRef, datatype: Datatype, limits: &Limits) -> Result<Array> {
         let available = source.len().saturating_sub(self.offset);
+        let item = datatype.item_size();
+        let open = |rest: &[u64]| match self.strides.as_ref().and_then(|s| s.first()) {
+            Some(stride) => Ok(u64::try_from(*stride).ok().and_then(|stride| available.checked_div(stride)).unwrap_or(0)),
+            None => stream_rows(available, rest, item),
+        };
         let shape = match &self.shape {
             None => vec![available.checked_div(item).unwrap_or(0)],
             Some(dims) => {
-                let mut fixed = Vec::with_capacity(dims.len());
-                for (axis, dim) in dims.iter().enumerate() {
-                    match dim {
-                        Dim::Fixed(n) => fixed.push(*n),
-                        Dim::Open if axis == 0 => fixed.push(self.rows(&dims[1..], item, available)?),
-                        Dim::Open => return Err(self.node.error("only the first dimension of a shape can be *")),
-                    }
+                let rest = dims.get(1..).unwrap_or(&[]).iter().map(|dim| match dim {
+                    Dim::Fixed(n) => Ok(*n),
+                    Dim::Open => Err(self.node.error("only the first dimension of a shape can be *")),
+                });
+                let mut rest = rest.collect::<Result<Vec<u64>>>()?;
+                match dims.first() {
+                    Some(Dim::Fixed(n)) => rest.insert(0, *n),
+                    Some(Dim::Open) => rest.insert(0, open(&rest)?),
+                    None => {}
                 }
-                fixed
+                rest
             }
         };
-        Array::new(source, self.offset, datatype, self.byteorder, shape, self.strides.clone(), limits)
-            .map_err(|e| at_node(e, self.node))
-    }
-
-    /// How many rows a block of `available` bytes holds: floor(bytes / row).
-    fn rows(&self, rest: &[Dim], item: u64, available: u64) -> Result<u64> {
-        let mut row = item;
-        for dim in rest {
-            let Dim::Fixed(n) = dim else { return Err(self.node.error("only the first dimension of a shape can be *")) };
-            row = row.checked_mul(*n).ok_or_else(|| self.node.error("the rows of this shape are larger than 2^64 bytes"))?;
-        }
-        if let Some(stride) = self.strides.as_ref().and_then(|s| s.first()) {
-            row = u64::try_from(*stride).unwrap_or(0);
-        }
-        Ok(available.checked_div(row).unwrap_or(0))
+        let array = match &self.strides {
+            Some(strides) => Array::strided(source, self.offset, datatype, self.byteorder, shape, strides.clone()),
+            None => Array::new(source, self.offset, datatype, self.byteorder, shape),
+        }?;
+        Ok(array.with_limits(std::sync::Arc::new(limits.clone())))
     }
 
     /// The array of inline data.
@@ -157,9 +159,10 @@ impl<'t> Ndarray<'t> {
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) at the line and column of an element that does not fit.
     pub fn inline(&self, data: Node<'t>, limits: &Limits) -> Result<Array> {
-        let shape = self.shape.as_ref().map(|dims| {
-            dims.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect::<Vec<_>>()
-        });
+        let shape = self
+            .shape
+            .as_ref()
+            .map(|dims| dims.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect::<Vec<_>>());
         inline::read(data, self.datatype.as_ref(), shape.as_deref(), limits)
     }
 
@@ -174,12 +177,12 @@ impl<'t> Ndarray<'t> {
         match mask.untagged() {
             Scalar::Float(value) if value.is_nan() => Ok(Some(Mask::Nan)),
             Scalar::Float(value) => Ok(Some(Mask::Float(value))),
-            Scalar::Int(value) => Ok(Some(Mask::Int(i128::from(value)))),
+            Scalar::Int(value) => Ok(Some(Mask::Integer(i128::from(value)))),
             Scalar::BigInt(digits) => match digits.parse() {
-                Ok(value) => Ok(Some(Mask::Int(value))),
+                Ok(value) => Ok(Some(Mask::Integer(value))),
                 Err(_) => Err(mask.error("the mask is a number too large for any element")),
             },
-            Scalar::Bool(value) => Ok(Some(Mask::Int(i128::from(value)))),
+            Scalar::Bool(value) => Ok(Some(Mask::Integer(i128::from(value)))),
             _ => match inline::complex(&mask.text()) {
                 Some((re, im)) => Ok(Some(Mask::Complex(re, im))),
                 None => Err(mask.error("a mask is a number, a complex number or an ndarray")),
@@ -252,7 +255,14 @@ pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> R
     if let Some(simple) = simple_datatype(node)? {
         return Ok(simple);
     }
-    let start = |node, name, shape, byteorder| Level { fields: Vec::new(), items: Node::items(node).collect(), next: 0, name, shape, byteorder };
+    let start = |node, name, shape, byteorder| Level {
+        fields: Vec::new(),
+        items: Node::items(node).collect(),
+        next: 0,
+        name,
+        shape,
+        byteorder,
+    };
     let mut stack = vec![start(node, None, Vec::new(), byteorder)];
     loop {
         limits.charge_depth(stack.len(), "a structured datatype").doing(|| format!("line {}", node.line_column().0))?;
@@ -261,19 +271,27 @@ pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> R
             level.next += 1;
             let (inner, name, dims, order) = field_parts(item, level.byteorder)?;
             match simple_datatype(inner)? {
-                Some(simple) => level.fields.push(Field::new(name, simple, order, dims)),
+                Some(simple) => level.fields.push(made_field(name, simple, order, dims)),
                 None => stack.push(start(inner, name, dims, order)),
             }
             continue;
         }
         let Some(done) = stack.pop() else { return Err(node.error("no datatype")) };
-        let made = StructType::packed(done.fields).map_err(|e| at_node(e, node))?;
+        let made = StructType::packed_from(done.fields).map_err(|e| at_node(e, node))?;
         let made = Datatype::Struct(std::sync::Arc::new(made));
         match stack.last_mut() {
-            Some(outer) => outer.fields.push(Field::new(done.name, made, done.byteorder, done.shape)),
+            Some(outer) => outer.fields.push(made_field(done.name, made, done.byteorder, done.shape)),
             None => return Ok(made),
         }
     }
+}
+
+fn made_field(name: Option<String>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Field {
+    match name {
+        Some(name) => Field::new(name, datatype, byteorder),
+        None => Field::unnamed(datatype, byteorder),
+    }
+    .with_shape(shape)
 }
 
 /// Datatype node, name, shape and byteorder of one field.
@@ -317,11 +335,9 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
     if let (Some(first), Some(second), None) = (items.next(), items.next(), items.next()) {
         let length = if first.is_scalar() && second.is_scalar() { second.as_u64() } else { None };
         if let Some(length) = length {
-            let length = u32::try_from(length).map_err(|_| second.error("text of this length is not supported"))?;
-            match &*first.text() {
-                "ascii" => return Ok(Some(Datatype::Ascii(length))),
-                "ucs4" => return Ok(Some(Datatype::Ucs4(length))),
-                _ => {}
+            let name = first.text();
+            if name == "ascii" || name == "ucs4" {
+                return Datatype::with_length(&name, length).map(Some).map_err(|e| at_node(e, node));
             }
         }
     }
@@ -330,12 +346,8 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
 
 /// The known name that is the fewest changes away.
 fn nearest(name: &str) -> Option<&'static str> {
-    const NAMES: [&str; 16] = [
-        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64",
-        "complex128", "bool8", "ascii", "ucs4",
-    ];
     let name: Vec<char> = name.chars().take(20).collect();
-    NAMES.into_iter().map(|known| (distance(&name, known), known)).min().filter(|(d, _)| *d <= 2).map(|(_, known)| known)
+    Datatype::names().map(|known| (distance(&name, known), known)).min().filter(|(d, _)| *d <= 2).map(|(_, known)| known)
 }
 
 /// Damerau-Levenshtein distance of short words.

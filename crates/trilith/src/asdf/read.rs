@@ -34,9 +34,21 @@ pub struct AsdfFile {
     limits: Limits,
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
+    container: Option<Container>,
     /// Decoded blocks by number, and external files by URI: both are looked up once.
     decoded: Mutex<HashMap<usize, SourceRef>>,
     external: Mutex<HashMap<String, Arc<AsdfFile>>>,
+}
+
+/// The file around an embedded one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Container {
+    /// Number of the FITS HDU, from 0.
+    pub hdu: usize,
+    /// First byte of the embedded file.
+    pub offset: u64,
+    /// Size of the outer file.
+    pub size: u64,
 }
 
 /// Arrays of the FITS file around an ASDF file (`source: fits:SCI,1`).
@@ -63,6 +75,7 @@ impl AsdfFile {
             limits: limits.clone(),
             resolve: Arc::new(Nowhere),
             fits: None,
+            container: None,
             decoded: Mutex::default(),
             external: Mutex::default(),
         })
@@ -75,11 +88,22 @@ impl AsdfFile {
         self
     }
 
-    /// Lets `fits:` sources find the HDUs around this file.
+    /// Says that this file lies inside a FITS file, whose HDUs `fits:` sources find.
     #[must_use]
-    pub fn with_fits(mut self, fits: Arc<dyn FitsArrays>) -> Self {
+    pub fn within(mut self, container: Container, fits: Arc<dyn FitsArrays>) -> Self {
+        self.container = Some(container);
         self.fits = Some(fits);
         self
+    }
+
+    /// The file around this one, if there is one.
+    pub fn container(&self) -> Option<Container> {
+        self.container
+    }
+
+    /// Size of the whole file, that around this one included.
+    pub fn size(&self) -> u64 {
+        self.container.map_or(self.sections.source().len(), |container| container.size)
     }
 
     /// Where everything lies.
@@ -143,9 +167,10 @@ impl AsdfFile {
     /// [`Kind::Usage`](crate::Kind::Usage) where there is no such path or no ndarray, and as [`AsdfFile::array`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let found = super::walk::find(self, path)?;
-        let Some(node) = found.node().filter(|node| ndarray::is_ndarray(*node)) else {
+        let node = found.node(self);
+        if !ndarray::is_ndarray(node) {
             return Err(Error::usage("this is no ndarray").at_path(path));
-        };
+        }
         found.file(self).array(node).map_err(|e| e.context(path.to_owned()))
     }
 
@@ -160,7 +185,7 @@ impl AsdfFile {
         if let Some(mask) = Ndarray::read(node, &self.limits)?.mask {
             let mask = match Ndarray::scalar_mask(mask)? {
                 Some(mask) => mask,
-                None => Mask::Array(Box::new(self.unmasked(mask).doing(|| "mask")?)),
+                None => Mask::Array(Arc::new(self.unmasked(mask).doing(|| "mask")?)),
             };
             array = array.with_mask(mask).map_err(|e| ndarray::at_node(e, node))?;
         }

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::tree::{Node, NodeId, TreePath};
 
 /// References that may lead on from one to the next.
-const LONGEST_CHAIN: usize = 64;
+const LONGEST_CHAIN: usize = 32;
 
 /// A node, in this file or one that it refers to.
 #[derive(Debug, Clone)]

@@ -199,13 +199,18 @@ impl<W: Write + Seek> FileWriter<W> {
                 return Err(Error::usage(format!("{} cannot hold a block compressed with {id}", self.generation.name)));
             }
             let encoder = codec::encoder(id, &options.encode)?;
-            return self.begin_raw(id.bytes(), 0, Some(encoder));
+            return self.begin_raw(id.0, 0, Some(encoder));
         }
         let flags = if options.streamed { STREAMED } else { 0 };
         self.begin_raw([0; 4], flags, None)
     }
 
-    fn begin_raw(&mut self, compression: [u8; 4], flags: u32, encoder: Option<Box<dyn codec::Encode>>) -> Result<BlockWriter<'_, W>> {
+    fn begin_raw(
+        &mut self,
+        compression: [u8; 4],
+        flags: u32,
+        encoder: Option<Box<dyn codec::Encode>>,
+    ) -> Result<BlockWriter<'_, W>> {
         if self.streamed {
             return Err(Error::usage("no block can follow a streamed block"));
         }

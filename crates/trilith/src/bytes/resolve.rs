@@ -145,7 +145,9 @@ mod tests {
         assert!(sandbox.resolve("a%20b.asdf").is_ok());
         let (_, inner) = sandbox.resolve("./deep/c.asdf").unwrap();
         assert!(inner.resolve("c.asdf").is_ok());
-        for bad in ["../secret", "deep/../../secret", "/etc/passwd", "file:///etc/passwd", "http://x/y", "", "%2e%2e/secret", "deep"] {
+        for bad in
+            ["../secret", "deep/../../secret", "/etc/passwd", "file:///etc/passwd", "http://x/y", "", "%2e%2e/secret", "deep"]
+        {
             assert_eq!(sandbox.resolve(bad).err().map(|e| e.kind()), Some(Kind::Limit), "{bad:?}");
         }
         assert_eq!(sandbox.resolve("missing.asdf").err().map(|e| e.kind()), Some(Kind::Io));

@@ -1,0 +1,351 @@
+//! Building a file: a tree of values whose arrays are written as blocks.
+//!
+//! [`Builder::array`] takes an array and gives back the ndarray node that describes it, to be put
+//! anywhere in the tree; [`Builder::write`] writes tree, blocks and index in one pass.
+
+use std::io::{Seek, Write};
+use std::path::Path;
+
+use super::generation::Target;
+use super::write::{BlockOptions, BlockWriter, FileWriter, WriteOptions};
+use crate::array::{Array, Byteorder, Datatype, Mask, Scalar as Element};
+use crate::bytes::Replace;
+use crate::codec::{CodecId, EncodeOptions};
+use crate::error::{Error, Result};
+use crate::tree::Value;
+use crate::yaml::{PrintOptions, print_document};
+
+/// How one array is stored.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ArrayOptions {
+    /// The codec of its block; None stores it as it is.
+    pub codec: Option<CodecId>,
+    /// The level of the codec; None leaves it to the codec.
+    pub level: Option<i32>,
+    /// Written into the tree instead of a block.
+    pub inline: bool,
+    /// Written as the streamed last block, so that rows can be appended.
+    pub streamed: bool,
+    /// The byteorder to write; None keeps the array's own.
+    pub byteorder: Option<Byteorder>,
+}
+
+impl ArrayOptions {
+    /// Stored with a codec, by its name (`lz4`, `zlib`, …).
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name.
+    pub fn codec(name: &str) -> Result<Self> {
+        let id = CodecId::named(name).ok_or_else(|| Error::usage(format!("unknown codec {name:?}")))?;
+        Ok(Self { codec: Some(id), ..Self::default() })
+    }
+
+    /// Written into the tree.
+    pub fn inline() -> Self {
+        Self { inline: true, ..Self::default() }
+    }
+
+    /// Written as the streamed last block.
+    pub fn streamed() -> Self {
+        Self { streamed: true, ..Self::default() }
+    }
+}
+
+/// A function that hands over the bytes of an array piece by piece.
+type Pieces<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
+
+enum Data<'a> {
+    Array(Array, Byteorder),
+    Pieces { len: u64, row: u64, item: u64, pieces: Pieces<'a> },
+}
+
+/// Collects the arrays of a file that is to be written.
+///
+/// ```
+/// use trilith::array::Array;
+/// use trilith::asdf::{ArrayOptions, Builder, Target};
+/// use trilith::tree::Value;
+///
+/// let image = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// let mut builder = Builder::new(Target::newest());
+/// let node = builder.array(&image, &ArrayOptions::codec("lz4")?)?;
+/// let tree = Value::map([("data", node), ("exposure", 139.8.into())]);
+/// let mut bytes = std::io::Cursor::new(Vec::new());
+/// builder.write_to(&mut bytes, tree)?;
+///
+/// let file = trilith::file::open_asdf_bytes(bytes.into_inner())?;
+/// assert_eq!(file.array_at("/data")?.load::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub struct Builder<'a> {
+    target: &'static Target,
+    options: WriteOptions,
+    blocks: Vec<(Data<'a>, ArrayOptions)>,
+    streamed: bool,
+}
+
+impl<'a> Builder<'a> {
+    /// A file of this generation, without arrays yet.
+    pub fn new(target: &'static Target) -> Self {
+        Self { target, options: WriteOptions::default(), blocks: Vec::new(), streamed: false }
+    }
+
+    /// Lays the file out otherwise than by default.
+    #[must_use]
+    pub fn with_options(mut self, options: WriteOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Adds an array and gives back the node that describes it; a mask goes into a block of its own.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for a datatype that the generation lacks, or a second streamed array.
+    pub fn array(&mut self, array: &Array, options: &ArrayOptions) -> Result<Value> {
+        let order = options.byteorder.unwrap_or(array.byteorder());
+        self.allow(array.datatype())?;
+        if options.inline {
+            return self.inline(array);
+        }
+        let source = self.block_number(options)?;
+        let mut node = self.node(source, array.datatype(), order, array.shape(), options.streamed);
+        let plain = array.clone().without_mask();
+        self.blocks.push((Data::Array(plain, order), options.clone()));
+        if let Some(mask) = array.mask() {
+            let value = match mask {
+                Mask::Nan => Value::from(f64::NAN),
+                Mask::Float(value) => Value::from(*value),
+                Mask::Integer(value) => Value::plain(value.to_string()),
+                Mask::Complex(re, im) => self.complex(*re, *im),
+                Mask::Array(mask) => {
+                    let options = ArrayOptions { streamed: false, inline: false, ..options.clone() };
+                    let mask = array.mask_array()?.unwrap_or_else(|| (**mask).clone());
+                    self.array(&mask, &options)?
+                }
+            };
+            node.set("mask", value);
+        }
+        Ok(node)
+    }
+
+    /// Adds an array that does not fit in memory: `pieces` is called when the file is written and hands
+    /// over all elements in C order, packed, in `byteorder`, in pieces of any size.
+    ///
+    /// # Errors
+    /// As [`Builder::array`].
+    pub fn pieces(
+        &mut self,
+        datatype: &Datatype,
+        byteorder: Byteorder,
+        shape: &[u64],
+        options: &ArrayOptions,
+        pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a,
+    ) -> Result<Value> {
+        self.allow(datatype)?;
+        let item = datatype.packed_size();
+        let len = shape.iter().try_fold(item, |n, dim| n.checked_mul(*dim));
+        let len = len.ok_or_else(|| Error::usage(format!("an array of shape {shape:?} is larger than 2^64 bytes")))?;
+        let row = shape.first().map_or(len, |rows| len.checked_div(*rows).unwrap_or(0));
+        let source = self.block_number(options)?;
+        let node = self.node(source, datatype, byteorder, shape, options.streamed);
+        self.blocks.push((Data::Pieces { len, row, item, pieces: Box::new(pieces) }, options.clone()));
+        Ok(node)
+    }
+
+    /// Another view of an array that was added already, by the node of that one: the block is shared.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where `base` is no node of a block.
+    pub fn view(&self, base: &Value, offset: u64, shape: &[u64], strides: Option<&[i64]>) -> Result<Value> {
+        if base.get("source").and_then(Value::as_i64).is_none() {
+            return Err(Error::usage("a view needs an array that is stored in a block"));
+        }
+        let mut node = base.clone();
+        node.remove("mask");
+        node.set("shape", Value::seq(shape.iter().copied()));
+        node.set("offset", offset);
+        if let Some(strides) = strides {
+            node.set("strides", Value::seq(strides.iter().copied()));
+        }
+        Ok(node)
+    }
+
+    fn block_number(&mut self, options: &ArrayOptions) -> Result<i64> {
+        if self.streamed {
+            return Err(Error::usage("a streamed array is the last of its file: add it after all others"));
+        }
+        self.streamed = options.streamed;
+        if options.streamed && options.codec.is_some() {
+            return Err(Error::usage("a streamed array cannot be compressed"));
+        }
+        Ok(if options.streamed { -1 } else { self.blocks.len() as i64 })
+    }
+
+    fn allow(&self, datatype: &Datatype) -> Result<()> {
+        let mut todo = vec![datatype.clone()];
+        while let Some(datatype) = todo.pop() {
+            match datatype {
+                Datatype::Struct(inner) => todo.extend(inner.fields().iter().map(|f| f.datatype.clone())),
+                Datatype::Float16 if !self.target.float16 => {
+                    return Err(Error::usage(format!("{} has no datatype float16, which came with asdf-1.6", self.target.name)));
+                }
+                Datatype::Float128 | Datatype::Complex256 | Datatype::Complex32 | Datatype::Utf8(_) | Datatype::Ucs2(_) => {
+                    return Err(Error::usage(format!("{} has no datatype {datatype}", self.target.name)));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn tag(&self, name: &str) -> String {
+        format!("{}{name}", self.target.tree.prefix)
+    }
+
+    fn complex(&self, re: f64, im: f64) -> Value {
+        let text = Element::Complex(re, im).to_string();
+        Value::from(text).tagged(self.tag("core/complex-1.0.0"))
+    }
+
+    fn node(&self, source: i64, datatype: &Datatype, order: Byteorder, shape: &[u64], streamed: bool) -> Value {
+        let mut node = Value::map([("source", Value::from(source))]);
+        let dialect = &self.target.tree;
+        node.set(dialect.datatype_key, datatype_value(datatype, Some(order), dialect.datatype_key));
+        if !(dialect.default_big && order == Byteorder::Big) {
+            node.set("byteorder", order.name());
+        }
+        let mut dims: Vec<Value> = shape.iter().map(|n| Value::from(*n)).collect();
+        if let (true, Some(first)) = (streamed, dims.first_mut()) {
+            *first = Value::from("*");
+        }
+        node.set("shape", Value::seq(dims).flow());
+        node.tagged(self.tag(dialect.ndarray))
+    }
+
+    fn inline(&self, array: &Array) -> Result<Value> {
+        let dialect = &self.target.tree;
+        let mut node = Value::map([("data", inline_value(array, &self.tag("core/complex-1.0.0"))?)]);
+        node.set(dialect.datatype_key, datatype_value(array.datatype(), None, dialect.datatype_key));
+        node.set("shape", Value::seq(array.shape().iter().copied()).flow());
+        Ok(node.tagged(self.tag(dialect.ndarray)))
+    }
+
+    /// The tree as it will be written: root tag, `asdf_library` and `history` added where they are missing.
+    fn complete(&self, mut tree: Value) -> Value {
+        if tree.tag.is_none() {
+            tree.tag = Some(self.tag(self.target.tree.root));
+        }
+        if self.target.standard.is_none() {
+            return tree;
+        }
+        let software = self.tag("core/software-1.0.0");
+        let me = || Value::map([("name", "trilith"), ("version", env!("CARGO_PKG_VERSION"))]).tagged(software.clone()).flow();
+        let mut complete = Value::map::<&str, Value>([]);
+        complete.tag = tree.tag.take();
+        complete.set("asdf_library", tree.remove("asdf_library").unwrap_or_else(me));
+        if let (true, Some(version)) = (self.target.history_map, self.target.standard) {
+            let history = tree.remove("history").unwrap_or_else(|| {
+                let extension = Value::map([
+                    ("extension_class", Value::from("asdf.extension._manifest.ManifestExtension")),
+                    ("extension_uri", format!("asdf://asdf-format.org/core/extensions/core-{version}").into()),
+                    ("software", me()),
+                ]);
+                Value::map([("extensions", Value::seq([extension.tagged(self.tag("core/extension_metadata-1.0.0"))]))])
+            });
+            complete.set("history", history);
+        }
+        for (key, value) in tree.entries() {
+            if let Some(key) = key.as_str() {
+                complete.set(key, value.clone());
+            }
+        }
+        complete
+    }
+
+    /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what reading the arrays says.
+    pub fn write(self, path: impl AsRef<Path>, tree: Value) -> Result<()> {
+        let mut file = Replace::create(path)?;
+        self.write_to(std::io::BufWriter::with_capacity(1 << 20, &mut file), tree)?;
+        file.commit()
+    }
+
+    /// Writes the file into `out`, which is at its start.
+    ///
+    /// # Errors
+    /// As [`Builder::write`].
+    pub fn write_to<W: Write + Seek>(self, out: W, tree: Value) -> Result<()> {
+        let tree = self.complete(tree);
+        let prefix = self.target.tree.prefix.to_owned();
+        let print = PrintOptions { handles: vec![("!".to_owned(), prefix)], ..PrintOptions::default() };
+        let text = print_document(&tree, &print);
+        let mut writer = FileWriter::new(out, self.target.generation(), self.options);
+        writer.header(self.target.header, &self.target.comments(), Some(&text))?;
+        for (data, options) in self.blocks {
+            write_block(&mut writer, data, &options)?;
+        }
+        writer.finish()
+    }
+}
+
+fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Data<'_>, options: &ArrayOptions) -> Result<()> {
+    let mut block = BlockOptions { codec: options.codec, streamed: options.streamed, ..BlockOptions::default() };
+    let hints = |len: u64, row: u64, item: u64| {
+        let mut encode = EncodeOptions::default();
+        encode.level = options.level;
+        encode.total = Some(len);
+        encode.row_bytes = Some(row).filter(|row| *row > 0);
+        encode.item_size = usize::try_from(item).unwrap_or(1).max(1);
+        encode
+    };
+    match data {
+        Data::Array(array, order) => {
+            let item = array.datatype().packed_size();
+            let row = array.shape().first().map_or(item, |rows| array.nbytes().checked_div(*rows).unwrap_or(0));
+            block.encode = hints(array.nbytes(), row, item);
+            let mut out = writer.begin(&block)?;
+            array.for_each_piece_in(order, 4 << 20, &mut |bytes: &[u8]| out.write(bytes))?;
+            out.finish()?;
+        }
+        Data::Pieces { len, row, item, pieces } => {
+            block.encode = hints(len, row, item);
+            let mut out: BlockWriter<'_, W> = writer.begin(&block)?;
+            let mut written = 0u64;
+            pieces(&mut |bytes| {
+                written = written.saturating_add(bytes.len() as u64);
+                out.write(bytes)
+            })?;
+            if written != len && !options.streamed {
+                return Err(Error::usage(format!("an array of {len} bytes was announced, but {written} were handed over")));
+            }
+            out.finish()?;
+        }
+    }
+    Ok(())
+}
+
+/// A datatype as the tree writes it; fields state their byteorder unless it is left out (inline data).
+pub fn datatype_value(datatype: &Datatype, order: Option<Byteorder>, key: &str) -> Value {
+    // Structures nest no deeper than the library allows, so this recursion is bounded.
+    match datatype {
+        Datatype::Ascii(n) | Datatype::Ucs4(n) => Value::seq([Value::from(datatype.name()), Value::from(u64::from(*n))]).flow(),
+        Datatype::Struct(structure) => Value::seq(structure.fields().iter().map(|field| {
+            let mut value = Value::map::<&str, Value>([]);
+            if let Some(name) = &field.name {
+                value.set("name", name.as_str());
+            }
+            value.set(key, datatype_value(&field.datatype, order, key));
+            if let Some(order) = order {
+                value.set("byteorder", order.name());
+            }
+            if !field.shape.is_empty() {
+                value.set("shape", Value::seq(field.shape.iter().copied()).flow());
+            }
+            value.flow()
+        })),
+        simple => Value::from(simple.name()),
+    }
+}
