@@ -1,1 +1,202 @@
-//! Converting.
+//! Writing an open file anew: recompressed, realigned, in another generation.
+//!
+//! Within a generation the text of the tree is copied byte for byte and the blocks keep their
+//! numbers, so that comments, tags, views and masks survive; only how blocks are stored changes.
+
+use std::collections::HashMap;
+use std::io::{Seek, Write};
+
+use crate::array::Datatype;
+use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, walk};
+use crate::bytes::{SourceRef, read_vec};
+use crate::codec::CodecId;
+use crate::error::{Context, Error, Result};
+
+/// Which codec blocks get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CodecChoice {
+    /// Each block keeps its own; compressed bytes are copied without decoding them.
+    #[default]
+    Keep,
+    /// None: blocks are stored as they are, and can be viewed and sliced in place.
+    Plain,
+    /// This one.
+    Set(CodecId),
+    /// Chosen for each block from a sample of its bytes: see [`choose`].
+    Auto,
+}
+
+impl CodecChoice {
+    /// `none`, `auto`, or the name of a codec.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "none" => Ok(Self::Plain),
+            "auto" => Ok(Self::Auto),
+            name => CodecId::named(name).map(Self::Set).ok_or_else(|| {
+                let names: Vec<_> = crate::codec::CODECS.iter().map(|codec| codec.name).collect();
+                Error::usage(format!("unknown codec {name:?}")).hint(format!("known: none, auto, {}", names.join(", ")))
+            }),
+        }
+    }
+}
+
+/// How a file is written anew.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ConvertOptions {
+    /// Which codec blocks get; a streamed block stays as it is.
+    pub codec: CodecChoice,
+    /// The level of the codec.
+    pub level: Option<i32>,
+    /// Alignment, checksums, index.
+    pub write: WriteOptions,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Converted {
+    /// Blocks written.
+    pub blocks: usize,
+    /// Their bytes when decoded.
+    pub decoded: u64,
+    /// Their bytes on disk.
+    pub stored: u64,
+}
+
+/// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
+pub fn convert<W: Write + Seek>(
+    file: &AsdfFile,
+    out: W,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    let sections = file.sections();
+    let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let mut writer = FileWriter::new(out, generation, options.write.clone());
+    let tree = match sections.tree() {
+        None => None,
+        Some(extent) => {
+            let bytes = read_vec(&**sections.source(), extent.start, extent.end - extent.start, file.limits())?;
+            Some(String::from_utf8(bytes).map_err(|_| Error::malformed("the tree is not UTF-8").at_byte(extent.start))?)
+        }
+    };
+    writer.header(&sections.header().line, &sections.header().comments, tree.as_deref())?;
+    let hints = block_hints(file)?;
+    let mut done = Converted::default();
+    for block in sections.blocks()? {
+        let stored = block.stored(sections.source())?;
+        let written = write_block(file, &mut writer, block, &stored, options, hints.get(&block.index))
+            .doing(|| format!("block {}", block.index))?;
+        done.blocks += 1;
+        done.decoded += written.data_size;
+        done.stored += written.used;
+        progress(done.decoded);
+    }
+    writer.finish()?;
+    Ok(done)
+}
+
+fn write_block<W: Write + Seek>(
+    file: &AsdfFile,
+    writer: &mut FileWriter<W>,
+    block: &Block,
+    stored: &SourceRef,
+    options: &ConvertOptions,
+    hint: Option<&Hint>,
+) -> Result<crate::asdf::Written> {
+    let mut how = BlockOptions::default();
+    if block.is_streamed() {
+        how.streamed = true;
+        return writer.block(&**stored, &how);
+    }
+    let keep = match options.codec {
+        CodecChoice::Keep => true,
+        CodecChoice::Plain => block.is_plain(),
+        CodecChoice::Set(id) => block.compression == id.0 && options.level.is_none() && !block.is_encoded(),
+        CodecChoice::Auto => false,
+    };
+    if keep {
+        return writer.copy(&**stored, block);
+    }
+    let data = file.block_data(block.index as i64)?;
+    how.codec = match options.codec {
+        CodecChoice::Set(id) => Some(id),
+        CodecChoice::Auto => choose(&data, hint)?,
+        CodecChoice::Keep | CodecChoice::Plain => None,
+    };
+    how.encode.level = options.level;
+    if let Some(hint) = hint {
+        how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
+        how.encode.row_bytes = hint.row;
+    }
+    writer.block(&*data, &how)
+}
+
+/// What the arrays say of the bytes of a block.
+#[derive(Debug, Clone)]
+pub struct Hint {
+    /// Bytes of an element.
+    pub item: u64,
+    /// Bytes of a row, where the array lies in C order.
+    pub row: Option<u64>,
+    /// Whether the elements are floating-point numbers.
+    pub is_float: bool,
+}
+
+/// For each block, what the first array over it says.
+fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, Hint>> {
+    let mut hints = HashMap::new();
+    for listed in walk::arrays(file)? {
+        let Ok(found) = listed.found else { continue };
+        if !std::ptr::eq(found.file(file), file) {
+            continue;
+        }
+        let Some(number) = found.node(file).get("source").and_then(|source| source.as_i64()) else { continue };
+        let Ok(block) = file.sections().block(number) else { continue };
+        let index = block.index;
+        if hints.contains_key(&index) {
+            continue;
+        }
+        let Ok(array) = file.array(found.node(file)) else { continue };
+        let row = array.strides().first().filter(|_| array.is_c_contiguous() && array.shape().len() > 1);
+        let hint = Hint {
+            item: array.datatype().item_size(),
+            row: row.and_then(|row| u64::try_from(*row).ok()).filter(|row| *row > 0),
+            is_float: matches!(array.datatype(), Datatype::Float16 | Datatype::Float32 | Datatype::Float64),
+        };
+        hints.insert(index, hint);
+    }
+    Ok(hints)
+}
+
+/// Chooses a codec by a stated rule: lz4 where a sample of the block shrinks to nine tenths or less,
+/// none otherwise, so that noise stays uncompressed and can be sliced in place.
+///
+/// The sample is 256 KiB from the start, the middle and the end.
+///
+/// # Errors
+/// What reading the block says.
+pub fn choose(data: &SourceRef, hint: Option<&Hint>) -> Result<Option<CodecId>> {
+    const SAMPLE: u64 = 256 << 10;
+    let len = data.len();
+    // A few kilobytes are not worth a codec.
+    if len < 4096 {
+        return Ok(None);
+    }
+    let mut sample = Vec::new();
+    let limits = crate::Limits::default();
+    let item = hint.map_or(1, |hint| hint.item.max(1));
+    for at in [0, len / 2, len.saturating_sub(SAMPLE)] {
+        let at = at / item * item;
+        sample.extend(read_vec(&**data, at, SAMPLE.min(len - at), &limits)?);
+    }
+    let lz4 = CodecId(*b"lz4\0");
+    let shrunk = crate::codec::encode(lz4, &sample, &crate::codec::EncodeOptions::default())?;
+    Ok((shrunk.len() * 10 <= sample.len() * 9).then_some(lz4))
+}

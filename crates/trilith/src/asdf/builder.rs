@@ -12,7 +12,7 @@ use crate::array::{Array, Byteorder, Datatype, Mask, Scalar as Element};
 use crate::bytes::Replace;
 use crate::codec::{CodecId, EncodeOptions};
 use crate::error::{Error, Result};
-use crate::tree::Value;
+use crate::tree::{Data, Value};
 use crate::yaml::{PrintOptions, print_document};
 
 /// How one array is stored.
@@ -55,7 +55,7 @@ impl ArrayOptions {
 /// A function that hands over the bytes of an array piece by piece.
 type Pieces<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
 
-enum Data<'a> {
+enum Stored<'a> {
     Array(Array, Byteorder),
     Pieces { len: u64, row: u64, item: u64, pieces: Pieces<'a> },
 }
@@ -81,7 +81,7 @@ enum Data<'a> {
 pub struct Builder<'a> {
     target: &'static Target,
     options: WriteOptions,
-    blocks: Vec<(Data<'a>, ArrayOptions)>,
+    blocks: Vec<(Stored<'a>, ArrayOptions)>,
     streamed: bool,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Builder<'a> {
         let source = self.block_number(options)?;
         let mut node = self.node(source, array.datatype(), order, array.shape(), options.streamed);
         let plain = array.clone().without_mask();
-        self.blocks.push((Data::Array(plain, order), options.clone()));
+        self.blocks.push((Stored::Array(plain, order), options.clone()));
         if let Some(mask) = array.mask() {
             let value = match mask {
                 Mask::Nan => Value::from(f64::NAN),
@@ -149,7 +149,7 @@ impl<'a> Builder<'a> {
         let row = shape.first().map_or(len, |rows| len.checked_div(*rows).unwrap_or(0));
         let source = self.block_number(options)?;
         let node = self.node(source, datatype, byteorder, shape, options.streamed);
-        self.blocks.push((Data::Pieces { len, row, item, pieces: Box::new(pieces) }, options.clone()));
+        self.blocks.push((Stored::Pieces { len, row, item, pieces: Box::new(pieces) }, options.clone()));
         Ok(node)
     }
 
@@ -241,9 +241,8 @@ impl<'a> Builder<'a> {
         }
         let software = self.tag("core/software-1.0.0");
         let me = || Value::map([("name", "trilith"), ("version", env!("CARGO_PKG_VERSION"))]).tagged(software.clone()).flow();
-        let mut complete = Value::map::<&str, Value>([]);
-        complete.tag = tree.tag.take();
-        complete.set("asdf_library", tree.remove("asdf_library").unwrap_or_else(me));
+        let library = tree.remove("asdf_library").unwrap_or_else(me);
+        let mut pairs = vec![(Value::from("asdf_library"), library)];
         if let (true, Some(version)) = (self.target.history_map, self.target.standard) {
             let history = tree.remove("history").unwrap_or_else(|| {
                 let extension = Value::map([
@@ -253,14 +252,13 @@ impl<'a> Builder<'a> {
                 ]);
                 Value::map([("extensions", Value::seq([extension.tagged(self.tag("core/extension_metadata-1.0.0"))]))])
             });
-            complete.set("history", history);
+            pairs.push((Value::from("history"), history));
         }
-        for (key, value) in tree.entries() {
-            if let Some(key) = key.as_str() {
-                complete.set(key, value.clone());
-            }
+        let tag = tree.tag.take();
+        if let Data::Map(rest) = tree.data {
+            pairs.extend(rest);
         }
-        complete
+        Value { tag, ..Value::from(Data::Map(pairs)) }
     }
 
     /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
@@ -291,7 +289,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Data<'_>, options: &ArrayOptions) -> Result<()> {
+fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Stored<'_>, options: &ArrayOptions) -> Result<()> {
     let mut block = BlockOptions { codec: options.codec, streamed: options.streamed, ..BlockOptions::default() };
     let hints = |len: u64, row: u64, item: u64| {
         let mut encode = EncodeOptions::default();
@@ -302,7 +300,7 @@ fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Data<'_>, opti
         encode
     };
     match data {
-        Data::Array(array, order) => {
+        Stored::Array(array, order) => {
             let item = array.datatype().packed_size();
             let row = array.shape().first().map_or(item, |rows| array.nbytes().checked_div(*rows).unwrap_or(0));
             block.encode = hints(array.nbytes(), row, item);
@@ -310,7 +308,7 @@ fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Data<'_>, opti
             array.for_each_piece_in(order, 4 << 20, &mut |bytes: &[u8]| out.write(bytes))?;
             out.finish()?;
         }
-        Data::Pieces { len, row, item, pieces } => {
+        Stored::Pieces { len, row, item, pieces } => {
             block.encode = hints(len, row, item);
             let mut out: BlockWriter<'_, W> = writer.begin(&block)?;
             let mut written = 0u64;

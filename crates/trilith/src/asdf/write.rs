@@ -6,7 +6,7 @@
 
 use std::io::{Seek, SeekFrom, Write};
 
-use super::block::{ENCODED, STREAMED};
+use super::block::{Block, ENCODED, STREAMED};
 use super::checksum::Md5Thread;
 use super::generation::{BlockFields, Generation, Slot};
 use super::index;
@@ -150,12 +150,21 @@ impl<W: Write + Seek> FileWriter<W> {
         block.finish()
     }
 
-    /// Copies a block as it is stored, without decoding it: `stored` are the used bytes.
+    /// Copies a block as it is stored, without decoding it: `stored` are its used bytes.
     ///
     /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where this generation cannot hold it as it is,
     /// [`Kind::Io`](crate::Kind::Io), and what reading `stored` says.
-    pub fn copy(&mut self, stored: &dyn Source, compression: [u8; 4], data_size: u64) -> Result<Written> {
-        self.stored_block(stored, compression, 0, data_size)
+    pub fn copy(&mut self, stored: &dyn Source, block: &Block) -> Result<Written> {
+        let fields = self.generation.fields;
+        let fits = (block.compression == [0; 4] || fields.compression.is_some())
+            && (block.codes == [0; 16] || fields.encoding.is_some())
+            && (!block.is_encoded() || self.generation.encoded);
+        if !fits {
+            return Err(Error::usage(format!("{} cannot hold block {} as it is stored", self.generation.name, block.index)));
+        }
+        let flags = if block.is_encoded() { ENCODED } else { 0 };
+        self.stored_block(stored, block.compression, block.codes, flags, block.decoded_len())
     }
 
     /// Writes a block whose encoding chain was applied already: `stored` is its YAML and the data (generation E).
@@ -166,11 +175,19 @@ impl<W: Write + Seek> FileWriter<W> {
         if !self.generation.encoded {
             return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
         }
-        self.stored_block(stored, [0; 4], ENCODED, memory_size)
+        self.stored_block(stored, [0; 4], [0; 16], ENCODED, memory_size)
     }
 
-    fn stored_block(&mut self, stored: &dyn Source, compression: [u8; 4], flags: u32, data_size: u64) -> Result<Written> {
+    fn stored_block(
+        &mut self,
+        stored: &dyn Source,
+        compression: [u8; 4],
+        codes: [u8; 16],
+        flags: u32,
+        data_size: u64,
+    ) -> Result<Written> {
         let mut block = self.begin_raw(compression, flags, None)?;
+        block.codes = codes;
         let mut at = 0;
         let mut piece = Vec::new();
         while at < stored.len() {
@@ -230,7 +247,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.offsets.push(offset);
         self.streamed = flags & STREAMED != 0;
         let md5 = (self.options.checksums && fields.checksum.len == 16 && !self.streamed).then(Md5Thread::new);
-        Ok(BlockWriter { file: self, offset, fields_at, header_size, compression, flags, encoder, md5, used: 0, data_size: 0 })
+        Ok(BlockWriter { file: self, offset, fields_at, header_size, compression, codes: [0; 16], flags, encoder, md5, used: 0, data_size: 0 })
     }
 
     /// Makes the data of the next block begin at a multiple of `align`, by spare space where there
@@ -319,6 +336,7 @@ pub struct BlockWriter<'a, W: Write + Seek> {
     fields_at: u64,
     header_size: u16,
     compression: [u8; 4],
+    codes: [u8; 16],
     flags: u32,
     encoder: Option<Box<dyn codec::Encode>>,
     md5: Option<Md5Thread>,
@@ -366,7 +384,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
         let checksum = self.md5.take().map(Md5Thread::finish);
         let fields = self.file.generation.fields;
         let sizes = (size(self.used), size(self.data_size));
-        let header = fill_fields(&fields, self.header_size, self.flags, self.compression, sizes, checksum);
+        let header = fill_fields(&fields, self.header_size, self.flags, (self.compression, self.codes), sizes, checksum);
         self.file.patch(self.fields_at, &header)?;
         let field = self.fields_at + u64::from(fields.allocated.at);
         self.file.spare = Spare::Block { field, allocated: self.used };
@@ -379,7 +397,7 @@ fn fill_fields(
     fields: &BlockFields,
     header_size: u16,
     flags: u32,
-    compression: [u8; 4],
+    (compression, codes): ([u8; 4], [u8; 16]),
     (used, data_size): (u64, u64),
     checksum: Option<[u8; 16]>,
 ) -> Vec<u8> {
@@ -395,6 +413,7 @@ fn fill_fields(
     set(fields.compression, &compression);
     set(Some(fields.allocated), &used.to_be_bytes());
     set(Some(fields.used), &used.to_be_bytes());
+    set(fields.encoding, &codes);
     set(fields.data_size, &data_size.to_be_bytes());
     if let Some(checksum) = checksum {
         set(Some(fields.checksum), &checksum);
