@@ -36,7 +36,7 @@ impl CodecChoice {
             "none" => Ok(Self::Plain),
             "auto" => Ok(Self::Auto),
             name => CodecId::named(name).map(Self::Set).ok_or_else(|| {
-                let names: Vec<_> = crate::codec::CODECS.iter().map(|codec| codec.name).collect();
+                let names: Vec<_> = crate::codec::CODECS.iter().map(|codec| codec.id.to_string()).collect();
                 Error::usage(format!("unknown codec {name:?}")).hint(format!("known: none, auto, {}", names.join(", ")))
             }),
         }

@@ -59,8 +59,11 @@ impl Array {
         self.pieces(Byteorder::NATIVE, 1 << 18, &mut take)
     }
 
-    /// The canonical bytes in either byte order, piece by piece.
-    pub(super) fn pieces(&self, order: Byteorder, max_bytes: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// As [`Array::for_each_piece`], in either byte order.
+    ///
+    /// # Errors
+    /// As [`Array::for_each_piece`].
+    pub fn pieces(&self, order: Byteorder, max_bytes: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if self.nbytes() == 0 {
             return Ok(());
         }

@@ -305,7 +305,7 @@ fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Stored<'_>, op
             let row = array.shape().first().map_or(item, |rows| array.nbytes().checked_div(*rows).unwrap_or(0));
             block.encode = hints(array.nbytes(), row, item);
             let mut out = writer.begin(&block)?;
-            array.for_each_piece_in(order, 4 << 20, &mut |bytes: &[u8]| out.write(bytes))?;
+            array.pieces(order, 4 << 20, &mut |bytes: &[u8]| out.write(bytes))?;
             out.finish()?;
         }
         Stored::Pieces { len, row, item, pieces } => {
