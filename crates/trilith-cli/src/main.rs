@@ -8,6 +8,8 @@ mod item;
 mod json;
 mod options;
 mod output;
+mod progress;
+mod target;
 
 use std::process::ExitCode;
 

@@ -26,6 +26,7 @@ pub mod file;
 
 pub mod convert;
 pub mod digest;
+pub mod verify;
 
 pub use error::{Error, Kind, Location, Result};
 pub use limits::Limits;

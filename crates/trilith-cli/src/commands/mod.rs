@@ -1,8 +1,10 @@
 //! One file per subcommand.
 
 mod blocks;
+mod convert;
 mod digest;
 mod info;
+mod verify;
 
 use clap::Subcommand;
 use trilith::Result;
@@ -16,6 +18,8 @@ pub enum Command {
     Info(info::Info),
     Blocks(blocks::Blocks),
     Digest(digest::Digest),
+    Verify(verify::Verify),
+    Convert(convert::Convert),
 }
 
 impl Command {
@@ -25,11 +29,13 @@ impl Command {
             Command::Info(command) => command.run(options),
             Command::Blocks(command) => command.run(options),
             Command::Digest(command) => command.run(options),
+            Command::Verify(command) => command.run(options),
+            Command::Convert(command) => command.run(options),
         }
     }
 
     /// Whether a malformed file is an answer (exit status 1) and not a failure to answer (2).
     pub fn malformed_is_no(&self) -> bool {
-        matches!(self, Command::Digest(_))
+        matches!(self, Command::Digest(_) | Command::Verify(_))
     }
 }

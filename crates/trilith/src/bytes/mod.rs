@@ -17,4 +17,4 @@ pub use local::{LocalFile, OpenOptions, open};
 pub use replace::{Replace, read_text, remove_stale};
 pub use resolve::{Folder, Nowhere, Resolve, percent_decode};
 pub use source::{Slice, Source, SourceRef, Window, read_vec, to_usize};
-pub use spool::spool;
+pub use spool::{spool, unnamed_file};

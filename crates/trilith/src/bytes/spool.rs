@@ -32,7 +32,10 @@ pub fn spool(mut from: impl Read, name: &str) -> Result<SourceRef> {
 }
 
 /// A temporary file that has no name any more, so that nothing is left behind.
-fn unnamed_file() -> std::io::Result<std::fs::File> {
+///
+/// # Errors
+/// What the system says.
+pub fn unnamed_file() -> std::io::Result<std::fs::File> {
     for attempt in 0u32.. {
         let path = std::env::temp_dir().join(format!("trilith-spool-{}-{attempt}", std::process::id()));
         match std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(&path) {

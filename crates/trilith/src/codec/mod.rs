@@ -30,6 +30,7 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+pub(crate) use threads::each;
 pub use threads::{set_threads, threads};
 
 use crate::bytes::{Slice, Source, SourceRef, to_usize};

@@ -1,0 +1,72 @@
+//! Where a command writes a file: a path, replaced safely, or standard output.
+
+use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
+
+use trilith::bytes::{Replace, unnamed_file};
+use trilith::{Error, Result};
+
+/// A file being written.
+pub struct Target(Kind);
+
+enum Kind {
+    /// Beside the path, put into place at the end.
+    Path(BufWriter<Replace>),
+    /// In a temporary file, copied out at the end: a pipe cannot go back to fill in sizes.
+    Stdout(BufWriter<std::fs::File>),
+}
+
+/// What a file is written through.
+pub trait WriteSeek: Write + Seek {}
+impl<T: Write + Seek> WriteSeek for T {}
+
+impl Target {
+    /// Starts writing; `-` is standard output, refused where that is a terminal.
+    pub fn create(path: &str) -> Result<Self> {
+        if path != "-" {
+            return Ok(Self(Kind::Path(BufWriter::with_capacity(1 << 20, Replace::create(path)?))));
+        }
+        if io::stdout().is_terminal() {
+            return Err(Error::usage("this is binary data and stdout is a terminal").hint("name a file, or pipe it on"));
+        }
+        let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+        Ok(Self(Kind::Stdout(BufWriter::with_capacity(1 << 20, file))))
+    }
+
+    /// What to write into.
+    pub fn writer(&mut self) -> &mut dyn WriteSeek {
+        match &mut self.0 {
+            Kind::Path(out) => out,
+            Kind::Stdout(out) => out,
+        }
+    }
+
+    /// Puts the file into place and returns its size.
+    pub fn commit(self) -> Result<u64> {
+        let fail = |e| Error::io("writing", e);
+        match self.0 {
+            Kind::Path(out) => {
+                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+                let size = file.seek(io::SeekFrom::End(0)).map_err(fail)?;
+                file.commit()?;
+                Ok(size)
+            }
+            Kind::Stdout(out) => {
+                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+                file.rewind().map_err(fail)?;
+                let mut stdout = io::stdout().lock();
+                let mut piece = vec![0; 1 << 20];
+                let mut size = 0;
+                loop {
+                    let n = file.read(&mut piece).map_err(fail)?;
+                    if n == 0 {
+                        break;
+                    }
+                    stdout.write_all(&piece[..n]).map_err(|e| Error::io("writing to stdout", e))?;
+                    size += n as u64;
+                }
+                stdout.flush().map_err(|e| Error::io("writing to stdout", e))?;
+                Ok(size)
+            }
+        }
+    }
+}
