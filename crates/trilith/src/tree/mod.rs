@@ -15,15 +15,19 @@
 
 mod build;
 mod children;
+mod convert;
+mod edit;
 mod node;
 mod path;
+mod place;
 #[cfg(test)]
 mod tests;
 mod walk;
 mod warn;
 
-pub use crate::yaml::{Layout, Scalar, Style};
+pub use crate::yaml::{Data, Layout, PrintOptions, Scalar, Style, Value, print_document, print_value};
 pub use children::{Entries, Items};
+pub use edit::Edit;
 pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
 pub use walk::{Visit, Walk};
