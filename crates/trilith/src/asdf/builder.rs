@@ -7,8 +7,9 @@ use std::io::{Seek, Write};
 use std::path::Path;
 
 use super::generation::Target;
+use super::outline;
 use super::write::{BlockOptions, BlockWriter, FileWriter, WriteOptions};
-use crate::array::{Array, Byteorder, Datatype, Mask, Scalar as Element};
+use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
 use crate::bytes::Replace;
 use crate::codec::{CodecId, EncodeOptions};
 use crate::error::{Error, Result};
@@ -204,7 +205,7 @@ impl<'a> Builder<'a> {
     }
 
     fn complex(&self, re: f64, im: f64) -> Value {
-        let text = Element::Complex(re, im).to_string();
+        let text = complex_text(re, im, Precision::Double, FloatText::Shortest);
         Value::from(text).tagged(self.tag("core/complex-1.0.0"))
     }
 
@@ -225,9 +226,7 @@ impl<'a> Builder<'a> {
 
     fn inline(&self, array: &Array) -> Result<Value> {
         let dialect = &self.target.tree;
-        let mut node = Value::map([("data", inline_value(array, &self.tag("core/complex-1.0.0"))?)]);
-        node.set(dialect.datatype_key, datatype_value(array.datatype(), None, dialect.datatype_key));
-        node.set("shape", Value::seq(array.shape().iter().copied()).flow());
+        let node = outline::node(array, dialect.datatype_key, &self.tag("core/complex-1.0.0"))?;
         Ok(node.tagged(self.tag(dialect.ndarray)))
     }
 

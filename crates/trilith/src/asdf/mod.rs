@@ -5,19 +5,24 @@
 //! writes one from front to back.
 
 pub mod block;
+pub mod builder;
 mod chain;
 pub mod checksum;
+pub mod expand;
 pub mod generation;
 pub mod header;
 pub mod index;
 mod inline;
 pub mod ndarray;
+pub mod outline;
 mod read;
 mod sections;
 pub mod walk;
 mod write;
 
 pub use block::Block;
+pub use builder::{ArrayOptions, Builder};
+pub use expand::{ExpandOptions, Part, expand};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;

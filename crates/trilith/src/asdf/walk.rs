@@ -34,7 +34,20 @@ impl Found {
         tree.node(self.node).unwrap_or_else(|| tree.root())
     }
 
-    fn same(&self, other: &Self) -> bool {
+    /// Another node of the same file.
+    #[must_use]
+    pub fn with(&self, node: Node<'_>) -> Self {
+        Self { other: self.other.clone(), node: node.id() }
+    }
+
+    /// The root of a file's own tree.
+    pub fn root(file: &AsdfFile) -> Self {
+        Self { other: None, node: file.tree().root().id() }
+    }
+}
+
+impl PartialEq for Found {
+    fn eq(&self, other: &Self) -> bool {
         let file = |found: &Self| found.other.as_ref().map(Arc::as_ptr);
         self.node == other.node && file(self) == file(other)
     }
@@ -116,8 +129,7 @@ fn missing(node: Node<'_>, key: &str, pointer: &str) -> Error {
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, and as [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
-    let start = Found { other: None, node: file.tree().root().id() };
-    let found = descend(file, start, pointer, LONGEST_CHAIN)?;
+    let found = descend(file, Found::root(file), pointer, LONGEST_CHAIN)?;
     follow(file, &found)
 }
 
@@ -147,8 +159,7 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     let mut budget = limit;
     let mut path = String::new();
     let mut inside: Vec<Found> = Vec::new();
-    let root = Found { other: None, node: file.tree().root().id() };
-    let mut stack = vec![Step { found: root, parent: 0, key: Key::Root, depth: 0, by_reference: false }];
+    let mut stack = vec![Step { found: Found::root(file), parent: 0, key: Key::Root, depth: 0, by_reference: false }];
     while let Some(step) = stack.pop() {
         budget = budget
             .checked_sub(1)
@@ -177,7 +188,7 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
             }
             continue;
         }
-        if step.by_reference && inside.iter().any(|outer| outer.same(&step.found)) {
+        if step.by_reference && inside.contains(&step.found) {
             continue;
         }
         inside.push(step.found.clone());
@@ -211,7 +222,7 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
 }
 
 /// core/integer keeps its words in an ndarray that is no array of the user's.
-fn is_integer_tag(tag: &str) -> bool {
+pub(super) fn is_integer_tag(tag: &str) -> bool {
     tag.strip_prefix("tag:stsci.edu:asdf/core/integer-").is_some()
 }
 

@@ -1,0 +1,254 @@
+//! `trilith tree FILE[#/p]`: what the tree says.
+
+use clap::Args;
+use serde_json::Value;
+use trilith::Result;
+use trilith::array::FloatText;
+use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, ndarray, walk};
+use trilith::tree::{Node, NodeKind, Scalar, Value as Yaml, print_value};
+
+use crate::Outcome;
+use crate::item::Item;
+use crate::json::datatype;
+use crate::options::Options;
+use crate::output::{Out, clean, size};
+
+/// Show the tree of a file, or the part of it at a path
+///
+/// Arrays are shown with datatype, shape, codec and size; no block is decoded unless --inline asks for it.
+#[derive(Debug, Args)]
+pub struct Tree {
+    /// The file, or - for standard input, with an optional #/path
+    #[arg(value_name = "FILE[#/path]")]
+    item: String,
+    /// Show so many levels (text only)
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    /// Write the elements of arrays out
+    #[arg(long)]
+    inline: bool,
+    /// Put the targets of $ref in their place
+    #[arg(long)]
+    resolve: bool,
+    /// Show tags
+    #[arg(long)]
+    tags: bool,
+}
+
+impl Tree {
+    /// Prints the tree.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let item = Item::parse(&self.item);
+        let file = options.open_asdf(&item.file)?;
+        let found = match walk::find(&file, item.path()) {
+            Ok(found) => found,
+            Err(error) if error.kind() == trilith::Kind::Usage => {
+                crate::output::note(&format!("trilith: {error}"));
+                return Ok(Outcome::No);
+            }
+            Err(error) => return Err(error),
+        };
+        let mut out = Out::new();
+        if options.json {
+            let mut how = ExpandOptions::default();
+            (how.inline, how.resolve) = (self.inline, self.resolve);
+            self.json(&mut out, &file, &found, how)?;
+        } else {
+            Text { file: &file, options, depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
+        }
+        options.warn_about(&file);
+        out.finish()?;
+        Ok(Outcome::Yes)
+    }
+
+    fn json(&self, out: &mut Out, file: &AsdfFile, found: &walk::Found, how: ExpandOptions) -> Result<()> {
+        // For each open collection: its closing bracket, and whether it has a member already.
+        let mut open: Vec<(&str, bool)> = Vec::new();
+        let mut after_key = false;
+        expand(file, found, how, &mut |part| {
+            if let Part::End = part {
+                let (close, _) = open.pop().unwrap_or(("", false));
+                return out.raw(close);
+            }
+            if !after_key && let Some((_, has_member)) = open.last_mut() {
+                if *has_member {
+                    out.raw(",")?;
+                }
+                *has_member = true;
+            }
+            after_key = false;
+            let tag = match &part {
+                Part::Scalar(node) | Part::Array(node, _) | Part::Integer(node, _) | Part::Sequence(node) | Part::Mapping(node) => {
+                    node.tag().filter(|_| self.tags)
+                }
+                _ => None,
+            };
+            if let Some(tag) = tag {
+                out.raw(&format!("{{\"tag\":{},\"value\":", Value::from(tag)))?;
+            }
+            let close = if tag.is_some() { "}" } else { "" };
+            match part {
+                Part::Scalar(node) => out.raw(&(scalar_json(node) + close)),
+                Part::Integer(_, digits) => out.raw(&(digits + close)),
+                Part::Cycle(path) => out.raw(&format!("{{\"$ref\":{}}}", Value::from(format!("#{path}")))),
+                Part::Array(_, array) => {
+                    array.write_json(out, FloatText::AsDouble)?;
+                    out.raw(close)
+                }
+                Part::Sequence(_) => {
+                    open.push((if tag.is_some() { "]}" } else { "]" }, false));
+                    out.raw("[")
+                }
+                Part::Mapping(_) => {
+                    open.push((if tag.is_some() { "}}" } else { "}" }, false));
+                    out.raw("{")
+                }
+                Part::Key(node) => {
+                    after_key = true;
+                    out.raw(&format!("{}:", Value::from(key_text(node))))
+                }
+                Part::End => Ok(()),
+            }
+        })?;
+        out.raw("\n")
+    }
+}
+
+/// A key as text: that of a scalar, or the flow form of what is none.
+fn key_text(key: Node<'_>) -> String {
+    if key.is_scalar() {
+        return key.text().into_owned();
+    }
+    match key.to_value(&trilith::Limits::default()) {
+        Ok(value) => flow(&value),
+        Err(_) => key.raw().to_owned(),
+    }
+}
+
+fn flow(value: &Yaml) -> String {
+    print_value(&value.clone().flow(), 0, &trilith::tree::PrintOptions { width: usize::MAX, ..Default::default() })
+}
+
+/// A scalar as JSON: numbers in full, what JSON has no number for as text.
+fn scalar_json(node: Node<'_>) -> String {
+    match node.scalar() {
+        Scalar::Null => "null".to_owned(),
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::BigInt(digits) => digits,
+        Scalar::Float(value) if value.is_nan() => "\"NaN\"".to_owned(),
+        Scalar::Float(value) if value.is_infinite() => if value > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned(),
+        Scalar::Float(value) => format!("{value:?}"),
+        Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => Value::from(&*text).to_string(),
+    }
+}
+
+/// The tree as indented text with arrays described.
+struct Text<'a> {
+    file: &'a AsdfFile,
+    options: &'a Options,
+    depth: usize,
+    tags: bool,
+}
+
+impl Text<'_> {
+    fn print(&self, out: &mut Out, found: &walk::Found) -> Result<()> {
+        let root = found.node(self.file);
+        let limits = found.file(self.file).limits();
+        let mut walk = root.walk(limits);
+        while let Some(visit) = walk.step()? {
+            let depth = visit.depth;
+            if depth > self.depth {
+                walk.skip_children();
+                continue;
+            }
+            let name = match visit.key {
+                Some(key) => key_text(key),
+                None if depth == 0 => String::new(),
+                None => format!("- {}", walk.path().keys().last().cloned().unwrap_or_default()),
+            };
+            let node = visit.node;
+            let mut line = "  ".repeat(depth.saturating_sub(1));
+            if !name.is_empty() {
+                line.push_str(&self.paint("36", &clean(&name)));
+                line.push_str(": ");
+            }
+            if let Some(tag) = node.tag().filter(|_| self.tags) {
+                line.push_str(&self.paint("35", &format!("<{}> ", clean(tag))));
+            }
+            if node.is_alias() && !node.is_scalar() {
+                line.push_str("(alias, see above)");
+                walk.skip_children();
+            } else if ndarray::is_ndarray(node) {
+                line.push_str(&self.paint("32", &clean(&self.array(found, node))));
+                walk.skip_children();
+            } else if let Some(target) = node.get("$ref").filter(|_| node.is_mapping()) {
+                line.push_str(&format!("-> {}", clean(&target.text())));
+                walk.skip_children();
+            } else {
+                line.push_str(&clean(&self.summary(node, depth)));
+                if is_short(node) {
+                    walk.skip_children();
+                }
+            }
+            if depth > 0 || node.is_scalar() || ndarray::is_ndarray(node) || is_short(node) {
+                out.raw(line.trim_end())?;
+                out.raw("\n")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn summary(&self, node: Node<'_>, depth: usize) -> String {
+        match node.kind() {
+            NodeKind::Scalar => {
+                let text = node.text();
+                let short: String = text.chars().take(120).collect::<String>().replace('\n', "\\n");
+                if short.len() < text.len() { format!("{short}…") } else { short }
+            }
+            NodeKind::Sequence if node.is_empty() => "[]".to_owned(),
+            NodeKind::Mapping if node.is_empty() => "{}".to_owned(),
+            NodeKind::Sequence if is_short(node) => {
+                let items: Vec<_> = node.items().map(|item| item.text().into_owned()).collect();
+                format!("[{}]", items.join(", "))
+            }
+            NodeKind::Sequence if depth == self.depth => format!("({} items)", node.len()),
+            NodeKind::Mapping if depth == self.depth => format!("({} keys)", node.len()),
+            _ => String::new(),
+        }
+    }
+
+    /// `float32 [2048, 2048]  lz4, 16.8 MB` or what is wrong with it.
+    fn array(&self, found: &walk::Found, node: Node<'_>) -> String {
+        let file = found.file(self.file);
+        match file.array(node) {
+            Err(error) => format!("(unreadable: {error})"),
+            Ok(array) => {
+                let storage = match node.get("source") {
+                    None => "inline".to_owned(),
+                    Some(source) => match source.as_i64().map(|n| file.sections().block(n)) {
+                        Some(Ok(block)) if block.is_streamed() => "streamed".to_owned(),
+                        Some(Ok(block)) => match file.encoding_names(block) {
+                            Some(chain) => chain.join("+"),
+                            None => crate::json::codec(block.compression).as_str().unwrap_or("plain").to_owned(),
+                        },
+                        _ => format!("in {}", source.text()),
+                    },
+                };
+                let masked = if array.mask().is_some() { ", masked" } else { "" };
+                let kind = datatype(array.datatype());
+                let kind = kind.as_str().map_or_else(|| kind.to_string(), str::to_owned);
+                format!("{kind} {:?}  {storage}, {}{masked}", array.shape(), size(array.nbytes()))
+            }
+        }
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.options.colored() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A list of a few scalars, shown on one line.
+fn is_short(node: Node<'_>) -> bool {
+    node.is_sequence() && node.len() <= 16 && node.items().all(|item| item.is_scalar() && item.raw().len() < 40)
+}

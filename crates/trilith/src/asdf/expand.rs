@@ -1,0 +1,161 @@
+//! The tree as a reader sees it: aliases entered, references followed, arrays written out.
+//!
+//! [`expand`] hands over the parts one after the other, without recursion; what becomes of them (JSON,
+//! YAML, a table) is the caller's business.
+
+use super::ndarray;
+use super::read::AsdfFile;
+use super::walk::{self, Found};
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, TreePath};
+
+/// What is written out.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct ExpandOptions {
+    /// Arrays as their elements, core/integer as its digits.
+    pub inline: bool,
+    /// The targets of `$ref`s in their place.
+    pub resolve: bool,
+}
+
+/// One part of an expanded tree.
+pub enum Part<'a> {
+    /// A scalar.
+    Scalar(Node<'a>),
+    /// An ndarray, to be written out; the node is its description.
+    Array(Node<'a>, Array),
+    /// A core/integer, in decimal digits.
+    Integer(Node<'a>, String),
+    /// A node that contains this place: where it is.
+    Cycle(TreePath),
+    /// A sequence begins.
+    Sequence(Node<'a>),
+    /// A mapping begins.
+    Mapping(Node<'a>),
+    /// The key of what comes next.
+    Key(Node<'a>),
+    /// The innermost sequence or mapping ends.
+    End,
+}
+
+/// A collection that is being gone through.
+struct Level {
+    found: Found,
+    /// Keys (for a mapping) and children still to come, last first.
+    rest: Vec<(Option<Found>, Found)>,
+    path: TreePath,
+}
+
+/// Hands over `start` and all below it.
+///
+/// # Errors
+/// What following references and reading arrays says, what `take` returns, and
+/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes or too deep a nesting.
+pub fn expand(file: &AsdfFile, start: &Found, options: ExpandOptions, take: &mut dyn FnMut(Part<'_>) -> Result<()>) -> Result<()> {
+    let limits = file.limits();
+    let mut budget = limits.nodes;
+    let mut levels: Vec<Level> = Vec::new();
+    let mut next = Some((start.clone(), TreePath::root()));
+    loop {
+        if let Some((mut found, path)) = next.take() {
+            budget = budget
+                .checked_sub(1)
+                .ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the tree, written out, has more nodes"))?;
+            if options.resolve {
+                found = walk::follow(file, &found).map_err(|e| e.at_path(path.to_string()))?;
+            }
+            let node = found.node(file);
+            if node.is_scalar() && !ndarray::is_ndarray(node) {
+                take(Part::Scalar(node))?;
+            } else if let Some(outer) = levels.iter().find(|level| level.found == found) {
+                take(Part::Cycle(outer.path.clone()))?;
+            } else if options.inline && ndarray::is_ndarray(node) {
+                let array = found.file(file).array(node).map_err(|e| e.context(path.to_string()))?;
+                take(Part::Array(node, array))?;
+            } else if let (true, Some(tag)) = (options.inline, node.tag().filter(|tag| walk::is_integer_tag(tag))) {
+                let digits = integer(found.file(file), node).map_err(|e| e.context(format!("{path}: {tag}")))?;
+                take(Part::Integer(node, digits))?;
+            } else {
+                let rest = children(&found, file)?;
+                take(if node.is_sequence() { Part::Sequence(node) } else { Part::Mapping(node) })?;
+                limits.charge_depth(levels.len(), "the tree, written out,")?;
+                levels.push(Level { found, rest, path });
+            }
+        }
+        let Some(level) = levels.last_mut() else { return Ok(()) };
+        match level.rest.pop() {
+            Some((key, child)) => {
+                let name = match &key {
+                    Some(key) => key.node(file).text().into_owned(),
+                    None => (level.found.node(file).len() - level.rest.len() - 1).to_string(),
+                };
+                let path = level.path.join(name);
+                if let Some(key) = key {
+                    take(Part::Key(key.node(file)))?;
+                }
+                next = Some((child, path));
+            }
+            None => {
+                levels.pop();
+                take(Part::End)?;
+            }
+        }
+    }
+}
+
+/// The children of a collection, last first; duplicates and merge keys of mappings applied.
+fn children(found: &Found, file: &AsdfFile) -> Result<Vec<(Option<Found>, Found)>> {
+    let node = found.node(file);
+    let mut list: Vec<_> = if node.is_sequence() {
+        node.items().map(|item| (None, found.with(item))).collect()
+    } else {
+        let entries = node.merged_entries();
+        let mut seen = std::collections::HashSet::with_capacity(entries.len());
+        for (key, _) in &entries {
+            if !seen.insert(key.text()) && key.is_scalar() {
+                return Err(key.error(format!("two keys of this mapping read {:?}", key.text())));
+            }
+        }
+        entries.iter().map(|(key, value)| (Some(found.with(*key)), found.with(*value))).collect()
+    };
+    list.reverse();
+    Ok(list)
+}
+
+/// The digits of a core/integer: its words are 32-bit pieces, the least significant first.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where words or sign are missing,
+/// [`Kind::Limit`](crate::Kind::Limit) for more than 4,096 words.
+pub fn integer(file: &AsdfFile, node: Node<'_>) -> Result<String> {
+    const MOST: u64 = 4096;
+    let words = file.array(node.require("words")?)?;
+    if words.len() > MOST {
+        return Err(Error::limit(format!("an integer of {} words, at most {MOST} are read", words.len())));
+    }
+    let mut words: Vec<u32> = words.load_as::<u32>()?;
+    let negative = match &*node.require("sign")?.text() {
+        "+" => false,
+        "-" => true,
+        other => return Err(node.error(format!("the sign of an integer is + or -, found {other:?}"))),
+    };
+    let mut groups = Vec::new();
+    while words.iter().any(|word| *word != 0) {
+        let mut rest = 0u64;
+        for word in words.iter_mut().rev() {
+            let value = rest << 32 | u64::from(*word);
+            *word = (value / 1_000_000_000) as u32;
+            rest = value % 1_000_000_000;
+        }
+        groups.push(rest);
+    }
+    let Some((first, others)) = groups.split_last() else { return Ok("0".to_owned()) };
+    let mut digits = if negative { format!("-{first}") } else { first.to_string() };
+    for group in others.iter().rev() {
+        digits.push_str(&format!("{group:09}"));
+    }
+    Ok(digits)
+}

@@ -1,0 +1,72 @@
+//! Arrays written into the tree: nested lists of values (schema core/ndarray, "data").
+
+use crate::array::{Array, Datatype, FloatText, Nested, Scalar, complex_text};
+use crate::error::{Error, Result};
+use crate::tree::Value;
+
+/// The elements of an array as nested lists: masked ones null, complex ones as tagged text, float32
+/// as the double that it equals.
+///
+/// # Errors
+/// What reading the array says, [`Kind::Limit`](crate::Kind::Limit) for more elements than a tree may
+/// have nodes.
+pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
+    let most = array.limits().nodes;
+    if array.len() > most {
+        return Err(crate::Limits::exceeded("nodes", most, format_args!("an array of {} elements in the tree", array.len())));
+    }
+    let mut open: Vec<Vec<Value>> = Vec::new();
+    let mut whole = None;
+    array.for_each_nested(|step| {
+        let value = match step {
+            Nested::Open => {
+                open.push(Vec::new());
+                return Ok(());
+            }
+            Nested::Close => Value::seq(open.pop().unwrap_or_default()),
+            Nested::Element(scalar) => element(scalar, complex_tag)?,
+            Nested::Masked => Value::null(),
+        };
+        match open.last_mut() {
+            Some(list) => list.push(value),
+            None => whole = Some(value),
+        }
+        Ok(())
+    })?;
+    whole.ok_or_else(|| Error::usage("an array without elements to write"))
+}
+
+// Structures nest no deeper than the library allows, so this recursion is bounded.
+fn element(scalar: Scalar, complex_tag: &str) -> Result<Value> {
+    Ok(match scalar {
+        Scalar::Int(n) => Value::from(n),
+        Scalar::Uint(n) => Value::from(n),
+        Scalar::Float(x, _) => Value::from(x),
+        Scalar::Complex(re, im, precision) => {
+            Value::from(complex_text(re, im, precision, FloatText::AsDouble)).tagged(complex_tag)
+        }
+        Scalar::Bool(b) => Value::from(b),
+        Scalar::Text(text) => Value::from(text),
+        Scalar::Raw(bytes) => Value::from(String::from_utf8_lossy(&bytes).into_owned()),
+        Scalar::Struct(items) | Scalar::List(items) => {
+            let items: Result<Vec<Value>> = items.into_iter().map(|item| element(item, complex_tag)).collect();
+            Value::seq(items?).flow()
+        }
+    })
+}
+
+/// The ndarray node of an array in the tree, behind its tag: `data`, datatype and `shape`.
+///
+/// # Errors
+/// As [`nested`].
+pub fn node(array: &Array, datatype_key: &str, complex_tag: &str) -> Result<Value> {
+    let data = nested(array, complex_tag)?;
+    let mut node = Value::map([("data", data)]);
+    node.set(datatype_key, datatype(array.datatype(), datatype_key));
+    node.set("shape", Value::seq(array.shape().iter().copied()).flow());
+    Ok(node)
+}
+
+fn datatype(datatype: &Datatype, key: &str) -> Value {
+    super::builder::datatype_value(datatype, None, key)
+}
