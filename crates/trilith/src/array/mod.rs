@@ -8,24 +8,32 @@
 //! copied as packed bytes ([`Array::read_bytes`]), borrowed ([`Array::view`]), or piece by piece as
 //! canonical bytes ([`Array::for_each_piece`]), which is what digests are made of.
 
+mod csv;
 mod datatype;
 mod fetch;
 mod gather;
 mod handle;
 mod index;
+mod literal;
 mod mask;
+mod npy;
 mod number;
 mod program;
+mod scalar;
 mod shape;
 mod structure;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "ndarray")]
+mod view;
 
 pub use datatype::{Byteorder, Datatype};
 pub use fetch::RowBlocks;
 pub use handle::Array;
 pub use index::Index;
 pub use mask::Mask;
+pub use npy::npy_header;
 pub use number::Element;
+pub use scalar::{FloatText, Nested, Precision, Scalar, complex_text, float_text};
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
 pub use structure::{Field, StructType};

@@ -344,7 +344,6 @@ fn append<T: Element>(elements: &mut Vec<T>, values: impl Iterator<Item = Value>
 }
 
 /// The first number in packed native bytes; nothing for elements that are no numbers.
-#[allow(dead_code)]
 pub(super) fn first_value(datatype: &Datatype, bytes: &[u8]) -> Option<Value> {
     each_value!(datatype, bytes, |values| { values }.next(), else None)
 }

@@ -1,0 +1,109 @@
+//! Arrays as comma-separated values (RFC 4180, lines end in LF).
+
+use std::io::Write;
+
+use super::handle::Array;
+use super::scalar::{FloatText, Scalar};
+use super::structure::{Field, StructType};
+use crate::error::{Error, Result};
+
+/// Columns that a structured array may have.
+const COLUMNS: u64 = 100_000;
+
+impl Array {
+    /// The array as CSV: one element a line (one axis or none), one row a line (two axes), or one
+    /// structured element a line below a line of names.
+    ///
+    /// A field that is an array takes a column for each value (`flux[0]`), a field in a struct is
+    /// called `outer.inner`. Masked elements are empty.
+    ///
+    /// ```
+    /// use trilith::array::Array;
+    /// let mut out = Vec::new();
+    /// Array::from_slice(&[1i8, 2, 3, 4], &[2, 2])?.write_csv(&mut out)?;
+    /// assert_eq!(out, b"1,2\n3,4\n");
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for more axes than a table has,
+    /// [`Kind::Io`](crate::Kind::Io), and as [`Array::load`].
+    pub fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
+        let fields = self.datatype.as_struct();
+        let most = if fields.is_some() { 1 } else { 2 };
+        if self.shape.len() > most {
+            let kind = if fields.is_some() { "a structured array" } else { "an array" };
+            let message = format!("{kind} of shape {:?} is no table", self.shape);
+            return Err(Error::usage(message).hint(format!("take a slice of at most {most} axes")));
+        }
+        let fail = |e| Error::io("writing CSV", e);
+        if let Some(fields) = fields {
+            let mut names = Vec::new();
+            columns(fields, "", &mut names)?;
+            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+            writeln!(out, "{}", names.join(",")).map_err(fail)?;
+            return self.for_each_scalar(|scalar, masked| {
+                let mut line = Vec::new();
+                flatten(&scalar, masked, &mut line);
+                writeln!(out, "{}", line.join(",")).map_err(fail)
+            });
+        }
+        let width = if self.shape.len() == 2 { self.shape[1] } else { 1 };
+        let mut column = 0;
+        self.for_each_scalar(|scalar, masked| {
+            column += 1;
+            let text = if masked { String::new() } else { quoted(&scalar.text(FloatText::Shortest)) };
+            let end = if column == width { "\n" } else { "," };
+            column %= width;
+            write!(out, "{text}{end}").map_err(fail)
+        })
+    }
+}
+
+/// The names of all columns, in the order in which [`flatten`] gives their values.
+fn columns(fields: &StructType, before: &str, names: &mut Vec<String>) -> Result<()> {
+    for (i, field) in fields.fields().iter().enumerate() {
+        let name = format!("{before}{}", field.name_or(i));
+        if field.count() > COLUMNS || names.len() as u64 > COLUMNS {
+            return Err(Error::usage(format!("field {name} makes a table of more than {COLUMNS} columns")));
+        }
+        for element in places(field) {
+            let name = format!("{name}{element}");
+            match field.datatype.as_struct() {
+                Some(inner) => columns(inner, &format!("{name}."), names)?,
+                None => names.push(name),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `[0,0]`, `[0,1]`, … for a field that is an array, nothing for one that is not.
+fn places(field: &Field) -> Vec<String> {
+    if field.shape.is_empty() {
+        return vec![String::new()];
+    }
+    let name = |i: u64| {
+        let mut rest = i;
+        let mut index: Vec<String> = Vec::new();
+        for len in field.shape.iter().rev() {
+            index.push((rest % len).to_string());
+            rest /= len;
+        }
+        index.reverse();
+        format!("[{}]", index.join(","))
+    };
+    (0..field.count()).map(name).collect()
+}
+
+fn flatten(scalar: &Scalar, masked: bool, line: &mut Vec<String>) {
+    match scalar {
+        Scalar::Struct(parts) | Scalar::List(parts) => parts.iter().for_each(|part| flatten(part, masked, line)),
+        _ if masked => line.push(String::new()),
+        plain => line.push(quoted(&plain.text(FloatText::Shortest))),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

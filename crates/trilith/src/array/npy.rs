@@ -1,0 +1,236 @@
+//! NumPy's `.npy` files: a header that is a Python dictionary, then the elements.
+//!
+//! Written are versions 1.0 (2.0 for long headers, 3.0 for field names outside Latin-1), always
+//! little-endian, in C order, structs packed. Read are all three, either byte order, C and Fortran
+//! order, and the padding of aligned structs. Not read: objects, dates, plain `V` bytes.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::datatype::{Byteorder, Datatype};
+use super::handle::Array;
+use super::literal::{self, Literal};
+use super::shape;
+use super::structure::{Field, StructType};
+use crate::bytes::{SourceRef, read_vec};
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+
+const SIGNATURE: &[u8; 6] = b"\x93NUMPY";
+/// Bytes written at once.
+const PIECE: usize = 1 << 20;
+/// A header longer than this is not read.
+const HEADER: u64 = 16 << 20;
+
+impl Array {
+    /// The array as a `.npy` file; a mask is not written.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a datatype that numpy does not have,
+    /// [`Kind::Io`](crate::Kind::Io), and as [`Array::load`].
+    pub fn write_npy(&self, out: &mut dyn Write) -> Result<()> {
+        let fail = |e| Error::io("writing .npy", e);
+        out.write_all(&npy_header(&self.datatype, &self.shape)?).map_err(fail)?;
+        self.for_each_piece(PIECE, |piece| out.write_all(piece).map_err(fail))
+    }
+
+    /// The array in a `.npy` file; its elements stay where they are.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where it is no such file,
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for objects and dates.
+    pub fn from_npy(source: SourceRef, limits: &Limits) -> Result<Self> {
+        let start = read_vec(&*source, 0, 12.min(source.len()), limits)?;
+        let (length_at, long) = match start.get(..8) {
+            Some([head @ .., 1, 0]) if head == SIGNATURE => (8, false),
+            Some([head @ .., 2 | 3, 0]) if head == SIGNATURE => (8, true),
+            Some([head @ .., major, minor]) if head == SIGNATURE => {
+                return Err(Error::unsupported(format!(".npy version {major}.{minor}, known are 1.0 to 3.0")));
+            }
+            _ => return Err(Error::malformed("no .npy file: the signature \\x93NUMPY is missing").at_byte(0)),
+        };
+        let field = |len| {
+            start.get(length_at..length_at + len).ok_or_else(|| Error::malformed("the .npy header is cut short").at_byte(8))
+        };
+        let (length, begin) = if long {
+            (field(4)?.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)), 12)
+        } else {
+            (field(2)?.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)), 10)
+        };
+        if length > HEADER {
+            return Err(Error::limit(format!("a .npy header of {length} bytes, at most {HEADER} are read")));
+        }
+        let header = read_vec(&*source, begin, length, limits).doing(|| "reading the .npy header")?;
+        // Versions 1 and 2 are Latin-1, which is the first 256 code points.
+        let text = if start.get(6) == Some(&3) {
+            String::from_utf8(header).map_err(|_| Error::malformed("the .npy header is not UTF-8"))?
+        } else {
+            header.iter().map(|b| char::from(*b)).collect()
+        };
+        let header = literal::parse(&text).doing(|| "reading the .npy header")?;
+        let entry = |key| header.entry(key).ok_or_else(|| Error::malformed(format!("the .npy header has no {key:?}")));
+        let (datatype, byteorder) = read_descr(entry("descr")?)?;
+        let shape: Vec<u64> = match entry("shape")? {
+            Literal::List(lengths) => lengths.iter().map(Literal::as_u64).collect::<Option<_>>(),
+            _ => None,
+        }
+        .ok_or_else(|| Error::malformed("the shape in the .npy header is no tuple of lengths"))?;
+        let strides = match entry("fortran_order")? {
+            Literal::Bool(true) => shape::fortran_strides(&shape, datatype.item_size())?,
+            _ => shape::c_strides(&shape, datatype.item_size())?,
+        };
+        Self::strided(source, begin + length, datatype, byteorder, shape, strides)
+    }
+}
+
+/// Everything of a `.npy` file that stands before the elements.
+///
+/// ```
+/// use trilith::array::{Datatype, npy_header};
+/// let header = npy_header(&Datatype::Float32, &[2, 3])?;
+/// assert_eq!(header.len() % 64, 0);
+/// assert!(header.starts_with(b"\x93NUMPY\x01\x00"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for a datatype that numpy does not have.
+pub fn npy_header(datatype: &Datatype, shape: &[u64]) -> Result<Vec<u8>> {
+    let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let text = format!("{{'descr': {}, 'fortran_order': False, 'shape': ({}{comma}), }}", descr(datatype)?, lengths.join(", "));
+    let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+    let unicode = latin.is_none();
+    let text = latin.unwrap_or_else(|| text.into_bytes());
+    let size = |before: usize| (before + text.len() + 1).next_multiple_of(64) - before;
+    let mut header = SIGNATURE.to_vec();
+    let length = match u16::try_from(size(10)) {
+        Ok(length) if !unicode => {
+            header.extend([1, 0]);
+            header.extend(length.to_le_bytes());
+            usize::from(length)
+        }
+        _ => {
+            let length = u32::try_from(size(12)).map_err(|_| Error::unsupported("a .npy header of more than 4 GiB"))?;
+            header.extend([if unicode { 3 } else { 2 }, 0]);
+            header.extend(length.to_le_bytes());
+            size(12)
+        }
+    };
+    let end = header.len() + length;
+    header.extend(text);
+    header.resize(end - 1, b' ');
+    header.push(b'\n');
+    Ok(header)
+}
+
+/// numpy's name of a packed little-endian datatype, as a Python literal.
+fn descr(datatype: &Datatype) -> Result<String> {
+    let name = match datatype {
+        Datatype::Bool8 => "|b1".to_owned(),
+        Datatype::Int8 => "|i1".to_owned(),
+        Datatype::Uint8 => "|u1".to_owned(),
+        Datatype::Ascii(n) | Datatype::Utf8(n) => format!("|S{n}"),
+        Datatype::Ucs4(n) => format!("<U{n}"),
+        Datatype::Complex32 | Datatype::Ucs2(_) => {
+            return Err(Error::unsupported(format!("numpy has no datatype {datatype}")).hint("convert the array first"));
+        }
+        Datatype::Struct(fields) => return struct_descr(fields),
+        plain => {
+            let kind = match plain {
+                _ if plain.is_float() => 'f',
+                _ if plain.is_complex() => 'c',
+                Datatype::Int16 | Datatype::Int32 | Datatype::Int64 => 'i',
+                _ => 'u',
+            };
+            format!("<{kind}{}", plain.item_size())
+        }
+    };
+    Ok(format!("'{name}'"))
+}
+
+fn struct_descr(fields: &StructType) -> Result<String> {
+    let mut names = std::collections::HashSet::new();
+    let mut parts = Vec::new();
+    for (i, field) in fields.fields().iter().enumerate() {
+        let name = field.name_or(i);
+        let mut part = format!("({}, {}", literal::quote(&name), descr(&field.datatype)?);
+        if !field.shape.is_empty() {
+            let lengths: Vec<String> = field.shape.iter().map(|len| format!("{len},")).collect();
+            part.push_str(&format!(", ({})", lengths.join(" ")));
+        }
+        if !names.insert(name.clone()) {
+            return Err(Error::unsupported(format!("numpy has no two fields of one name ({name:?})")));
+        }
+        parts.push(part + ")");
+    }
+    Ok(format!("[{}]", parts.join(", ")))
+}
+
+fn read_descr(descr: &Literal) -> Result<(Datatype, Byteorder)> {
+    match descr {
+        Literal::Text(name) => read_name(name),
+        // Nesting was limited when the literal was read.
+        Literal::List(fields) => Ok((Datatype::Struct(Arc::new(read_fields(fields)?)), Byteorder::Little)),
+        _ => Err(Error::unsupported("a .npy datatype that is neither a name nor a list of fields")),
+    }
+}
+
+fn read_fields(list: &[Literal]) -> Result<StructType> {
+    let (mut fields, mut end) = (Vec::new(), 0u64);
+    for entry in list {
+        let wrong = || Error::malformed("a field in the .npy header is not (name, datatype) or (name, datatype, shape)");
+        let Literal::List(parts) = entry else { return Err(wrong()) };
+        let (name, descr, shape) = match &parts[..] {
+            [name, descr] => (name, descr, Vec::new()),
+            [name, descr, Literal::List(lengths)] => {
+                (name, descr, lengths.iter().map(Literal::as_u64).collect::<Option<_>>().ok_or_else(wrong)?)
+            }
+            [name, descr, length] => (name, descr, vec![length.as_u64().ok_or_else(wrong)?]),
+            _ => return Err(wrong()),
+        };
+        // A title may stand beside the name: (title, name).
+        let name = match name {
+            Literal::Text(name) => name.as_str(),
+            Literal::List(both) => both.last().and_then(Literal::as_text).ok_or_else(wrong)?,
+            _ => return Err(wrong()),
+        };
+        let past = || Error::malformed("the fields in the .npy header are larger than 2^64 bytes");
+        if let ("", Some(padding)) = (name, descr.as_text().and_then(|text| text.strip_prefix("|V"))) {
+            end = padding.parse().ok().and_then(|n| end.checked_add(n)).ok_or_else(past)?;
+            continue;
+        }
+        let (datatype, byteorder) = read_descr(descr)?;
+        let field = Field { name: Some(name.to_owned()), datatype, byteorder, shape, offset: end };
+        end = field.count().checked_mul(field.datatype.item_size()).and_then(|n| end.checked_add(n)).ok_or_else(past)?;
+        fields.push(field);
+    }
+    StructType::with_offsets(fields, end)
+}
+
+fn read_name(name: &str) -> Result<(Datatype, Byteorder)> {
+    let unknown = || Error::unsupported(format!("the .npy datatype {name:?}"));
+    let (order, rest) = match name.as_bytes().first() {
+        Some(b'>') => (Byteorder::Big, &name[1..]),
+        Some(b'<' | b'|') => (Byteorder::Little, &name[1..]),
+        Some(b'=') => (Byteorder::NATIVE, &name[1..]),
+        _ => (Byteorder::NATIVE, name),
+    };
+    let (kind, size) = rest.split_at_checked(1).ok_or_else(unknown)?;
+    let size: u64 = size.parse().map_err(|_| unknown())?;
+    let named = |family: &str| {
+        let bits = size.checked_mul(8)?;
+        Datatype::from_name(&format!("{family}{bits}"))
+    };
+    let datatype = match kind {
+        "b" => named("bool"),
+        "i" => named("int"),
+        "u" => named("uint"),
+        "f" => named("float"),
+        "c" => named("complex"),
+        "S" | "a" => Some(Datatype::with_length("ascii", size)?),
+        "U" => Some(Datatype::with_length("ucs4", size)?),
+        _ => None,
+    };
+    Ok((datatype.ok_or_else(unknown)?, order))
+}

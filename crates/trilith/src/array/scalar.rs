@@ -1,0 +1,366 @@
+//! One element as a value of its own, and as text: [`Scalar`].
+
+use std::fmt::Write as _;
+
+use half::f16;
+
+use super::datatype::{Byteorder, Datatype};
+use super::handle::Array;
+use super::number::{Value, first_value};
+use super::structure::Field;
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// How precise a number was where it was stored; it decides how many digits its text needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// `float16`.
+    Half,
+    /// `float32`.
+    Single,
+    /// `float64`, and what is left of `float128`.
+    Double,
+}
+
+/// How many digits the text of a float has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FloatText {
+    /// As few as make the same number of the same precision again: a float32 0.1 is `0.1`.
+    #[default]
+    Shortest,
+    /// Those of the double that it equals: a float32 0.1 is `0.10000000149011612`.
+    AsDouble,
+}
+
+/// One element.
+///
+/// ```
+/// use trilith::array::{Array, FloatText};
+/// let array = Array::from_slice(&[0.1f32], &[])?;
+/// let scalar = array.scalar()?;
+/// assert_eq!(scalar.text(FloatText::Shortest), "0.1");
+/// assert_eq!(scalar.text(FloatText::AsDouble), "0.10000000149011612");
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scalar {
+    /// A signed integer.
+    Int(i64),
+    /// An unsigned integer.
+    Uint(u64),
+    /// A real number.
+    Float(f64, Precision),
+    /// A complex number (re, im).
+    Complex(f64, f64, Precision),
+    /// A truth value.
+    Bool(bool),
+    /// Text without the NULs that pad it.
+    Text(String),
+    /// The bytes of text that is none.
+    Raw(Vec<u8>),
+    /// The fields of a struct, in their order.
+    Struct(Vec<Scalar>),
+    /// The values of a field that is an array, axis by axis.
+    List(Vec<Scalar>),
+}
+
+/// A step of a walk through an array as nested lists, see [`Array::for_each_nested`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Nested {
+    /// A list begins.
+    Open,
+    /// A list ends.
+    Close,
+    /// An element.
+    Element(Scalar),
+    /// An element under the mask.
+    Masked,
+}
+
+impl Scalar {
+    /// The element that packed bytes in the byte order of this machine hold.
+    fn decode(datatype: &Datatype, bytes: &mut &[u8], limits: &Limits) -> Result<Self> {
+        if let Datatype::Struct(fields) = datatype {
+            // Recursion is limited with the nesting of structs.
+            return fields
+                .fields()
+                .iter()
+                .map(|field| decode_field(field, bytes, limits))
+                .collect::<Result<_>>()
+                .map(Self::Struct);
+        }
+        let size = to_usize(datatype.item_size())?;
+        let (own, rest) = bytes
+            .split_at_checked(size)
+            .ok_or_else(|| Error::malformed(format!("{} bytes of an element of {size}", bytes.len())))?;
+        *bytes = rest;
+        let precision = match datatype {
+            Datatype::Float16 | Datatype::Complex32 => Precision::Half,
+            Datatype::Float32 | Datatype::Complex64 => Precision::Single,
+            _ => Precision::Double,
+        };
+        Ok(match (datatype, first_value(datatype, own)) {
+            (Datatype::Bool8, _) => Self::Bool(own != [0]),
+            (_, Some(Value::Int(n))) => Self::Int(n),
+            (_, Some(Value::Uint(n))) => Self::Uint(n),
+            (_, Some(Value::Float(x))) => Self::Float(x, precision),
+            (_, Some(Value::Complex(re, im))) => Self::Complex(re, im, precision),
+            (text, None) => decode_text(text, own).map_or_else(|| Self::Raw(own.to_vec()), Self::Text),
+        })
+    }
+
+    /// The element as text for people and tables: `1.5`, `NaN`, `inf`, `1+2j`, `true`; structs and
+    /// lists as `[1, 2.5]`.
+    pub fn text(&self, floats: FloatText) -> String {
+        match self {
+            Self::Int(n) => n.to_string(),
+            Self::Uint(n) => n.to_string(),
+            Self::Float(x, precision) => float_text(*x, *precision, floats),
+            Self::Complex(re, im, precision) => complex_text(*re, *im, *precision, floats),
+            Self::Bool(x) => x.to_string(),
+            Self::Text(text) => text.clone(),
+            Self::Raw(bytes) => bytes.escape_ascii().to_string(),
+            Self::Struct(parts) | Self::List(parts) => {
+                let parts: Vec<String> = parts.iter().map(|part| part.text(floats)).collect();
+                format!("[{}]", parts.join(", "))
+            }
+        }
+    }
+
+    /// The element as JSON: floats keep a point or exponent, `"NaN"`, `"Infinity"`, `"-Infinity"` and
+    /// complex numbers are strings, structs are lists.
+    pub fn json(&self, floats: FloatText) -> String {
+        match self {
+            Self::Float(x, _) if x.is_nan() => "\"NaN\"".to_owned(),
+            Self::Float(x, _) if x.is_infinite() => if *x > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned(),
+            Self::Int(_) | Self::Uint(_) | Self::Float(..) | Self::Bool(_) => self.text(floats),
+            Self::Complex(..) | Self::Text(_) | Self::Raw(_) => json_string(&self.text(floats)),
+            Self::Struct(parts) | Self::List(parts) => {
+                let parts: Vec<String> = parts.iter().map(|part| part.json(floats)).collect();
+                format!("[{}]", parts.join(", "))
+            }
+        }
+    }
+}
+
+fn decode_field(field: &Field, bytes: &mut &[u8], limits: &Limits) -> Result<Scalar> {
+    let count = field.count();
+    if field.shape.is_empty() {
+        return Scalar::decode(&field.datatype, bytes, limits);
+    }
+    if count > limits.nodes {
+        return Err(Limits::exceeded("nodes", limits.nodes, format_args!("a field of {count} values")));
+    }
+    let values: Vec<Scalar> = (0..count).map(|_| Scalar::decode(&field.datatype, bytes, limits)).collect::<Result<_>>()?;
+    // From the innermost axis outwards, lists become the elements of lists.
+    let mut level = values;
+    for len in field.shape.iter().skip(1).rev() {
+        let len = to_usize(*len)?.max(1);
+        level = level.chunks(len).map(|part| Scalar::List(part.to_vec())).collect();
+    }
+    Ok(Scalar::List(level))
+}
+
+/// Text without the NULs at its end; nothing where the bytes are no text.
+fn decode_text(datatype: &Datatype, bytes: &[u8]) -> Option<String> {
+    let text = match datatype {
+        Datatype::Ucs4(_) => {
+            bytes.as_chunks::<4>().0.iter().map(|unit| char::from_u32(u32::from_ne_bytes(*unit))).collect::<Option<String>>()?
+        }
+        Datatype::Ucs2(_) => {
+            let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_ne_bytes(*unit));
+            char::decode_utf16(units).collect::<Result<String, _>>().ok()?
+        }
+        _ => String::from_utf8(bytes.to_vec()).ok()?,
+    };
+    Some(text.trim_end_matches('\0').to_owned())
+}
+
+/// The text of a float: always with a point, an exponent, or letters (`NaN`, `inf`, `-inf`).
+pub fn float_text(x: f64, precision: Precision, floats: FloatText) -> String {
+    match (precision, floats) {
+        (Precision::Single, FloatText::Shortest) => format!("{:?}", x as f32),
+        (Precision::Half, FloatText::Shortest) if x.is_finite() => half_text(x),
+        _ => format!("{x:?}"),
+    }
+}
+
+/// The shortest decimal that rounds to this half.
+fn half_text(x: f64) -> String {
+    let digits = (0..5).map(|digits| format!("{x:.digits$e}"));
+    let shortest = digits.into_iter().find_map(|text| {
+        let back = text.parse::<f64>().ok()?;
+        (f16::from_f64(back).to_bits() == f16::from_f64(x).to_bits()).then_some(back)
+    });
+    format!("{:?}", shortest.unwrap_or(x))
+}
+
+/// A complex number in the notation of core/complex: `1+2j`, `-0.5-infj`.
+pub fn complex_text(re: f64, im: f64, precision: Precision, floats: FloatText) -> String {
+    let part = |x: f64| {
+        let text = float_text(x, precision, floats).to_ascii_lowercase();
+        text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+    };
+    let (re, im) = (part(re), part(im));
+    let sign = if im.starts_with('-') { "" } else { "+" };
+    format!("{re}{sign}{im}j")
+}
+
+/// A JSON string with its quotes.
+fn json_string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if u32::from(c) < 0x20 || c == '\u{7f}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+impl Array {
+    /// The only element of an array without axes (or of one with a single element).
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for another number of elements, and as [`Array::load`].
+    pub fn scalar(&self) -> Result<Scalar> {
+        if self.len() != 1 {
+            return Err(Error::usage(format!("an array of shape {:?} is not one element", self.shape)));
+        }
+        let bytes = self.read_bytes(Byteorder::NATIVE)?;
+        Scalar::decode(&self.datatype, &mut &bytes[..], &self.limits)
+    }
+
+    /// The element at these indices.
+    ///
+    /// # Errors
+    /// As [`Array::at`] and [`Array::load`].
+    pub fn element(&self, index: &[u64]) -> Result<Scalar> {
+        self.at(index)?.scalar()
+    }
+
+    /// Gives all elements in C order to `take`, with whether they are masked, reading a piece at a time.
+    ///
+    /// # Errors
+    /// As [`Array::load`] and [`Array::mask_bytes`], and what `take` returns.
+    pub fn for_each_scalar(&self, mut take: impl FnMut(Scalar, bool) -> Result<()>) -> Result<()> {
+        self.charge_steps(self.len())?;
+        if self.nbytes() > self.source.len() {
+            self.limits.charge_memory(self.nbytes(), "an array whose elements overlap")?;
+        }
+        for block in self.row_blocks(1 << 18) {
+            let mask = block.mask_bytes()?;
+            let bytes = block.read_bytes(Byteorder::NATIVE)?;
+            let mut rest = &bytes[..];
+            for i in 0..to_usize(block.len())? {
+                let masked = mask.as_ref().is_some_and(|mask| mask.get(i) == Some(&1));
+                take(Scalar::decode(&self.datatype, &mut rest, &self.limits)?, masked)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks through the array as nested lists: what inline data and JSON are made of.
+    ///
+    /// ```
+    /// use trilith::array::{Array, FloatText, Nested};
+    /// let array = Array::from_slice(&[1i8, 2, 3, 4], &[2, 2])?;
+    /// let mut steps = 0;
+    /// array.for_each_nested(|_| { steps += 1; Ok(()) })?;
+    /// assert_eq!(steps, 4 + 2 * 3);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::for_each_scalar`].
+    pub fn for_each_nested(&self, mut take: impl FnMut(Nested) -> Result<()>) -> Result<()> {
+        if self.is_empty() {
+            return self.nest_empty(&mut take);
+        }
+        let mut index = vec![0u64; self.shape.len()];
+        // How many lists begin before the next element.
+        let mut opening = self.shape.len();
+        self.for_each_scalar(|scalar, masked| {
+            for _ in 0..opening {
+                take(Nested::Open)?;
+            }
+            take(if masked { Nested::Masked } else { Nested::Element(scalar) })?;
+            opening = 0;
+            for (at, len) in index.iter_mut().zip(&self.shape).rev() {
+                *at += 1;
+                if *at < *len {
+                    break;
+                }
+                *at = 0;
+                opening += 1;
+            }
+            for _ in 0..opening {
+                take(Nested::Close)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The lists of an array without elements, down to its first axis of length 0.
+    fn nest_empty(&self, take: &mut dyn FnMut(Nested) -> Result<()>) -> Result<()> {
+        let depth = self.shape.iter().position(|len| *len == 0).unwrap_or(0);
+        let count = self.shape[..depth].iter().fold(1u64, |n, len| n.saturating_mul(*len));
+        if count > self.limits.nodes {
+            return Err(Limits::exceeded("nodes", self.limits.nodes, format_args!("{count} empty lists")));
+        }
+        for i in 0..count {
+            let mut size = 1;
+            let ends = self.shape[..depth].iter().rev().map(|len| {
+                size *= len;
+                size
+            });
+            let ends: Vec<u64> = ends.collect();
+            for _ in ends.iter().filter(|size| i % **size == 0) {
+                take(Nested::Open)?;
+            }
+            take(Nested::Open)?;
+            take(Nested::Close)?;
+            for _ in ends.iter().filter(|size| (i + 1) % **size == 0) {
+                take(Nested::Close)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The array as JSON: nested lists, masked elements `null`.
+    ///
+    /// # Errors
+    /// As [`Array::for_each_scalar`], and [`Kind::Io`](crate::Kind::Io) from `out`.
+    pub fn write_json(&self, out: &mut dyn std::io::Write, floats: FloatText) -> Result<()> {
+        let mut follows = false;
+        self.for_each_nested(|step| {
+            let comma = if follows && step != Nested::Close { ", " } else { "" };
+            follows = step != Nested::Open;
+            match step {
+                Nested::Open => write!(out, "{comma}["),
+                Nested::Close => write!(out, "]"),
+                Nested::Masked => write!(out, "{comma}null"),
+                Nested::Element(scalar) => write!(out, "{comma}{}", scalar.json(floats)),
+            }
+            .map_err(|e| Error::io("writing", e))
+        })
+    }
+
+    /// Elements without bytes cost nothing to declare, so their number is limited where each is visited.
+    fn charge_steps(&self, count: u64) -> Result<()> {
+        if self.nbytes() == 0 && count > self.limits.nodes {
+            return Err(Limits::exceeded("nodes", self.limits.nodes, format_args!("{count} elements without bytes")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! Borrowed elements as views of the `ndarray` crate.
+
+use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder};
+
+use super::datatype::Byteorder;
+use super::handle::Array;
+use super::number::Element;
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+
+impl Array {
+    /// The elements where they lie, at whatever strides, without a copy.
+    ///
+    /// Nothing where they are not of the datatype that `T` holds, not in the byte order of this
+    /// machine, not aligned, not in memory, or repeated by strides of 0.
+    ///
+    /// ```
+    /// use trilith::array::Array;
+    /// let array = Array::from_slice(&[1f64, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// let across = array.transpose(None)?;
+    /// assert_eq!(across.array_view::<f64>().unwrap()[[0, 1]], 3.0);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn array_view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
+        let native = self.byteorder == Byteorder::NATIVE || size_of::<T>() == 1;
+        if self.datatype != T::DATATYPE || !native {
+            return None;
+        }
+        let shape: Vec<usize> = self.shape.iter().map(|len| usize::try_from(*len).ok()).collect::<Option<_>>()?;
+        if self.is_empty() {
+            return ArrayViewD::from_shape(IxDyn(&shape), &[]).ok();
+        }
+        let extent = self.extent();
+        let elements = T::view(self.source.view(extent.start, extent.end - extent.start)?)?;
+        let size = size_of::<T>() as u64;
+        let stride = |(len, stride): (&u64, &i64)| {
+            let distance = stride.unsigned_abs();
+            // Along an axis of one index no stride is used, and ndarray wants none that looks repeated.
+            if *len == 1 { Some(1) } else { usize::try_from(distance / size).ok().filter(|_| distance.is_multiple_of(size)) }
+        };
+        let strides: Vec<usize> = self.shape.iter().zip(&self.strides).map(stride).collect::<Option<_>>()?;
+        let mut view = ArrayViewD::from_shape(IxDyn(&shape).strides(IxDyn(&strides)), elements).ok()?;
+        // The view starts at the lowest element; axes that run backwards are turned round.
+        for (axis, stride) in self.strides.iter().enumerate() {
+            if *stride < 0 && shape[axis] > 1 {
+                view.invert_axis(Axis(axis));
+            }
+        }
+        Some(view)
+    }
+
+    /// A copy of the elements as an owned array of the `ndarray` crate, in C order.
+    ///
+    /// # Errors
+    /// As [`Array::load`].
+    pub fn load_array<T: Element>(&self) -> Result<ArrayD<T>> {
+        let shape: Vec<usize> = self.shape.iter().map(|len| to_usize(*len)).collect::<Result<_>>()?;
+        ArrayD::from_shape_vec(IxDyn(&shape), self.load()?).map_err(|e| Error::unsupported(e.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Index;
+
+    #[test]
+    fn strided_views_equal_copies() {
+        let numbers: Vec<i32> = (0..60).collect();
+        let cube = Array::from_slice(&numbers, &[3, 4, 5]).unwrap();
+        for list in ["...", "::-1", "1:,::-2,1", "0,0:0", "::2,:,::-1", "2:3,1:2,3:4", "-1,-1,-1"] {
+            let part = cube.slice(&Index::parse_list(list).unwrap()).unwrap();
+            for part in [part.transpose(None).unwrap(), part] {
+                let view = part.array_view::<i32>().unwrap_or_else(|| panic!("no view of {list}"));
+                assert_eq!(view, part.load_array::<i32>().unwrap(), "{list}");
+            }
+        }
+        assert!(cube.array_view::<u32>().is_none());
+        let repeated = Array::from_slice(&[1i32], &[1]).unwrap().broadcast_to(&[3]).unwrap();
+        assert!(repeated.array_view::<i32>().is_none_or(|view| view.len() == 3));
+    }
+}
