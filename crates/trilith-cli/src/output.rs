@@ -49,6 +49,16 @@ impl Out {
     }
 }
 
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 fn failed(error: io::Error) -> Error {
     Error::io("writing to stdout", error)
 }

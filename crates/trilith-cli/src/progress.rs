@@ -15,7 +15,9 @@ impl Progress {
         let bar = ProgressBar::new(total);
         if options.quiet || total < 32 << 20 || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
-        } else if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}") {
+        } else if let Ok(style) =
+            ProgressStyle::with_template("{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}")
+        {
             bar.set_style(style);
         }
         bar.set_message(doing);

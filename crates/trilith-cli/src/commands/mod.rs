@@ -3,7 +3,10 @@
 mod blocks;
 mod convert;
 mod digest;
+mod get;
 mod info;
+mod to_yaml;
+mod tree;
 mod verify;
 
 use clap::Subcommand;
@@ -18,6 +21,9 @@ pub enum Command {
     Info(info::Info),
     Blocks(blocks::Blocks),
     Digest(digest::Digest),
+    Tree(tree::Tree),
+    Get(get::Get),
+    ToYaml(to_yaml::ToYaml),
     Verify(verify::Verify),
     Convert(convert::Convert),
 }
@@ -29,6 +35,9 @@ impl Command {
             Command::Info(command) => command.run(options),
             Command::Blocks(command) => command.run(options),
             Command::Digest(command) => command.run(options),
+            Command::Tree(command) => command.run(options),
+            Command::Get(command) => command.run(options),
+            Command::ToYaml(command) => command.run(options),
             Command::Verify(command) => command.run(options),
             Command::Convert(command) => command.run(options),
         }

@@ -52,7 +52,7 @@ impl Tree {
         if options.json {
             let mut how = ExpandOptions::default();
             (how.inline, how.resolve) = (self.inline, self.resolve);
-            self.json(&mut out, &file, &found, how)?;
+            write_json(&mut out, &file, &found, how, self.tags)?;
         } else {
             Text { file: &file, options, depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
         }
@@ -60,58 +60,59 @@ impl Tree {
         out.finish()?;
         Ok(Outcome::Yes)
     }
+}
 
-    fn json(&self, out: &mut Out, file: &AsdfFile, found: &walk::Found, how: ExpandOptions) -> Result<()> {
-        // For each open collection: its closing bracket, and whether it has a member already.
-        let mut open: Vec<(&str, bool)> = Vec::new();
-        let mut after_key = false;
-        expand(file, found, how, &mut |part| {
-            if let Part::End = part {
-                let (close, _) = open.pop().unwrap_or(("", false));
-                return out.raw(close);
+/// Writes a node and all below it as JSON.
+pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, how: ExpandOptions, tags: bool) -> Result<()> {
+    // For each open collection: its closing bracket, and whether it has a member already.
+    let mut open: Vec<(&str, bool)> = Vec::new();
+    let mut after_key = false;
+    expand(file, found, how, &mut |part| {
+        if let Part::End = part {
+            let (close, _) = open.pop().unwrap_or(("", false));
+            return out.raw(close);
+        }
+        if !after_key && let Some((_, has_member)) = open.last_mut() {
+            if *has_member {
+                out.raw(",")?;
             }
-            if !after_key && let Some((_, has_member)) = open.last_mut() {
-                if *has_member {
-                    out.raw(",")?;
-                }
-                *has_member = true;
+            *has_member = true;
+        }
+        after_key = false;
+        let tag = match &part {
+            Part::Scalar(node) | Part::Array(node, _) | Part::Integer(node, _) | Part::Sequence(node) | Part::Mapping(node) => {
+                node.tag().filter(|_| tags)
             }
-            after_key = false;
-            let tag = match &part {
-                Part::Scalar(node) | Part::Array(node, _) | Part::Integer(node, _) | Part::Sequence(node) | Part::Mapping(node) => {
-                    node.tag().filter(|_| self.tags)
-                }
-                _ => None,
-            };
-            if let Some(tag) = tag {
-                out.raw(&format!("{{\"tag\":{},\"value\":", Value::from(tag)))?;
+            _ => None,
+        };
+        if let Some(tag) = tag {
+            out.raw(&format!("{{\"tag\":{},\"value\":", Value::from(tag)))?;
+        }
+        let close = if tag.is_some() { "}" } else { "" };
+        match part {
+            Part::Scalar(node) => out.raw(&(scalar_json(node) + close)),
+            Part::Integer(_, digits) => out.raw(&(digits + close)),
+            Part::Cycle(path) => out.raw(&format!("{{\"$ref\":{}}}", Value::from(format!("#{path}")))),
+            Part::Array(_, array) => {
+                array.write_json(out, FloatText::AsDouble)?;
+                out.raw(close)
             }
-            let close = if tag.is_some() { "}" } else { "" };
-            match part {
-                Part::Scalar(node) => out.raw(&(scalar_json(node) + close)),
-                Part::Integer(_, digits) => out.raw(&(digits + close)),
-                Part::Cycle(path) => out.raw(&format!("{{\"$ref\":{}}}", Value::from(format!("#{path}")))),
-                Part::Array(_, array) => {
-                    array.write_json(out, FloatText::AsDouble)?;
-                    out.raw(close)
-                }
-                Part::Sequence(_) => {
-                    open.push((if tag.is_some() { "]}" } else { "]" }, false));
-                    out.raw("[")
-                }
-                Part::Mapping(_) => {
-                    open.push((if tag.is_some() { "}}" } else { "}" }, false));
-                    out.raw("{")
-                }
-                Part::Key(node) => {
-                    after_key = true;
-                    out.raw(&format!("{}:", Value::from(key_text(node))))
-                }
-                Part::End => Ok(()),
+            Part::Sequence(_) => {
+                open.push((if tag.is_some() { "]}" } else { "]" }, false));
+                out.raw("[")
             }
-        })?;
-        out.raw("\n")
-    }
+            Part::Mapping(_) => {
+                open.push((if tag.is_some() { "}}" } else { "}" }, false));
+                out.raw("{")
+            }
+            Part::Key(node) => {
+                after_key = true;
+                out.raw(&format!("{}:", Value::from(key_text(node))))
+            }
+            Part::End => Ok(()),
+        }
+    })?;
+    out.raw("\n")
 }
 
 /// A key as text: that of a scalar, or the flow form of what is none.

@@ -54,7 +54,12 @@ struct Level {
 /// # Errors
 /// What following references and reading arrays says, what `take` returns, and
 /// [`Kind::Limit`](crate::Kind::Limit) for too many nodes or too deep a nesting.
-pub fn expand(file: &AsdfFile, start: &Found, options: ExpandOptions, take: &mut dyn FnMut(Part<'_>) -> Result<()>) -> Result<()> {
+pub fn expand(
+    file: &AsdfFile,
+    start: &Found,
+    options: ExpandOptions,
+    take: &mut dyn FnMut(Part<'_>) -> Result<()>,
+) -> Result<()> {
     let limits = file.limits();
     let mut budget = limits.nodes;
     let mut levels: Vec<Level> = Vec::new();

@@ -247,7 +247,19 @@ impl<W: Write + Seek> FileWriter<W> {
         self.offsets.push(offset);
         self.streamed = flags & STREAMED != 0;
         let md5 = (self.options.checksums && fields.checksum.len == 16 && !self.streamed).then(Md5Thread::new);
-        Ok(BlockWriter { file: self, offset, fields_at, header_size, compression, codes: [0; 16], flags, encoder, md5, used: 0, data_size: 0 })
+        Ok(BlockWriter {
+            file: self,
+            offset,
+            fields_at,
+            header_size,
+            compression,
+            codes: [0; 16],
+            flags,
+            encoder,
+            md5,
+            used: 0,
+            data_size: 0,
+        })
     }
 
     /// Makes the data of the next block begin at a multiple of `align`, by spare space where there

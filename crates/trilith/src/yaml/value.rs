@@ -135,6 +135,16 @@ impl Value {
         }
     }
 
+    /// Adds a pair at the end, whatever keys there are; what is no mapping becomes one.
+    pub fn push_pair(&mut self, key: impl Into<Value>, value: impl Into<Value>) {
+        if !matches!(self.data, Data::Map(_)) {
+            self.data = Data::Map(Vec::new());
+        }
+        if let Data::Map(pairs) = &mut self.data {
+            pairs.push((key.into(), value.into()));
+        }
+    }
+
     /// The items of a list; none for anything else.
     pub fn items(&self) -> &[Value] {
         match &self.data {

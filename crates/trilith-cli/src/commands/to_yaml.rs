@@ -1,0 +1,139 @@
+//! `trilith to-yaml FILE`: the tree as YAML text, arrays written out where that is asked for.
+
+use clap::Args;
+use trilith::asdf::ExpandOptions;
+use trilith::asdf::{AsdfFile, Part, expand, ndarray, outline, walk};
+use trilith::tree::{PrintOptions, Value, print_document};
+use trilith::{Error, Result};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::Out;
+
+/// Print the tree of a file as YAML
+///
+/// Without options the text is that of the file, byte for byte.
+#[derive(Debug, Args)]
+pub struct ToYaml {
+    /// The file, or - for standard input
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// Write the elements of arrays into the tree
+    #[arg(long)]
+    inline: bool,
+    /// Write the targets of $ref and aliases in their place
+    #[arg(long)]
+    resolve: bool,
+}
+
+impl ToYaml {
+    /// Prints the text.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let file = options.open_asdf(&self.file)?;
+        let text = if self.resolve {
+            self.resolved(&file)?
+        } else if self.inline {
+            inlined(&file)?
+        } else {
+            file.tree().text().to_owned()
+        };
+        let mut out = Out::new();
+        let header = file.sections().header();
+        for line in std::iter::once(&header.line).chain(&header.comments) {
+            out.line(line)?;
+        }
+        out.raw(&text)?;
+        options.warn_about(&file);
+        out.finish()?;
+        Ok(Outcome::Yes)
+    }
+
+    /// A new text: aliases and references expanded.
+    fn resolved(&self, file: &AsdfFile) -> Result<String> {
+        let mut how = ExpandOptions::default();
+        (how.inline, how.resolve) = (self.inline, true);
+        // core/integer stays a node of its own, only its words are written out.
+        let mut open: Vec<(Value, Option<Value>)> = Vec::new();
+        let mut root = None;
+        let key_name = datatype_key(file);
+        expand(file, &walk::Found::root(file), how, &mut |part| {
+            let value = match part {
+                Part::Sequence(node) => {
+                    open.push((with_tag(Value::seq::<Value>([]), node.tag()), None));
+                    return Ok(());
+                }
+                Part::Mapping(node) => {
+                    open.push((with_tag(Value::map::<&str, Value>([]), node.tag()), None));
+                    return Ok(());
+                }
+                Part::Key(node) => {
+                    if let Some((_, key)) = open.last_mut() {
+                        *key = Some(node.to_value(file.limits())?);
+                    }
+                    return Ok(());
+                }
+                Part::End => match open.pop() {
+                    Some((value, _)) => value,
+                    None => return Ok(()),
+                },
+                Part::Scalar(node) => node.to_value(file.limits())?,
+                Part::Cycle(path) => Value::map([("$ref", format!("#{path}"))]),
+                Part::Array(node, array) => with_tag(outline::node(&array, key_name, &complex_tag(file))?, node.tag()),
+                Part::Integer(node, _) => integer(file, node)?,
+            };
+            match open.last_mut() {
+                Some((outer, key)) => match key.take() {
+                    Some(key) => outer.push_pair(key, value),
+                    None => outer.push(value),
+                },
+                None => root = Some(value),
+            }
+            Ok(())
+        })?;
+        let handles = file.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
+        Ok(print_document(&root.unwrap_or_default(), &PrintOptions { handles, ..PrintOptions::default() }))
+    }
+}
+
+/// The text of the file with the ndarray nodes replaced where they stand: comments and the rest survive.
+fn inlined(file: &AsdfFile) -> Result<String> {
+    let tree = file.tree();
+    let mut edit = tree.edit();
+    let mut walk = tree.root().walk(file.limits());
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if ndarray::is_ndarray(node) && !node.is_alias() {
+            let array = file.array(node).map_err(|e| e.context(walk.path().to_string()))?;
+            edit.replace_node(node, &outline::node(&array, datatype_key(file), &complex_tag(file))?);
+            walk.skip_children();
+        }
+    }
+    edit.text()
+}
+
+fn with_tag(value: Value, tag: Option<&str>) -> Value {
+    match tag {
+        Some(tag) => value.tagged(tag),
+        None => value,
+    }
+}
+
+/// A core/integer with its words written out.
+fn integer(file: &AsdfFile, node: trilith::tree::Node<'_>) -> Result<Value> {
+    let mut value = node.to_value(file.limits())?;
+    let words = node.get("words").ok_or_else(|| Error::malformed("core/integer has no words"))?;
+    // The node may be one of another file; only its own file can read its block.
+    let array = file.array(words)?;
+    value.set("words", with_tag(outline::node(&array, datatype_key(file), &complex_tag(file))?, words.tag()));
+    Ok(value)
+}
+
+fn datatype_key(file: &AsdfFile) -> &'static str {
+    file.sections().generation().map_or("datatype", |g| g.tree.datatype_key)
+}
+
+fn complex_tag(file: &AsdfFile) -> String {
+    let prefix = file.sections().generation().map_or("tag:stsci.edu:asdf/", |g| g.tree.prefix);
+    let is_old = file.sections().generation().is_some_and(|g| g.major == 0);
+    if is_old { format!("{prefix}core/complex") } else { format!("{prefix}core/complex-1.0.0") }
+}
