@@ -76,17 +76,35 @@ pub fn convert<W: Write + Seek>(
     options: &ConvertOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Converted> {
+    let tree = file.sections().tree().map(|_| file.tree().text());
+    write(file, tree, out, options, progress)
+}
+
+/// As [`convert`], with another text of the tree whose ndarrays name the same blocks: the result of an edit.
+///
+/// # Errors
+/// As [`convert`].
+pub fn rewrite<W: Write + Seek>(
+    file: &AsdfFile,
+    tree: &str,
+    out: W,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    write(file, Some(tree), out, options, progress)
+}
+
+fn write<W: Write + Seek>(
+    file: &AsdfFile,
+    tree: Option<&str>,
+    out: W,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
     let sections = file.sections();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
-    let tree = match sections.tree() {
-        None => None,
-        Some(extent) => {
-            let bytes = read_vec(&**sections.source(), extent.start, extent.end - extent.start, file.limits())?;
-            Some(String::from_utf8(bytes).map_err(|_| Error::malformed("the tree is not UTF-8").at_byte(extent.start))?)
-        }
-    };
-    writer.header(&sections.header().line, &sections.header().comments, tree.as_deref())?;
+    writer.header(&sections.header().line, &sections.header().comments, tree)?;
     let hints = block_hints(file)?;
     let mut done = Converted::default();
     for block in sections.blocks()? {

@@ -31,3 +31,8 @@ pub mod verify;
 pub use error::{Error, Kind, Location, Result};
 pub use limits::Limits;
 pub use span::{Span, line_column};
+
+#[doc(no_inline)]
+pub use half;
+#[doc(no_inline)]
+pub use num_complex;

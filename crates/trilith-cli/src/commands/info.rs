@@ -28,7 +28,7 @@ impl Info {
         if options.json {
             out.json(&asdf_json(&self.file, &file)?)?;
         } else {
-            asdf_text(&mut out, &self.file, &file, options)?;
+            print_text(&mut out, &self.file, &file, options)?;
         }
         options.warn_about(&file);
         out.finish()?;
@@ -84,7 +84,8 @@ pub fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
     value
 }
 
-fn asdf_text(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
+/// Prints the facts and the first blocks as text.
+pub fn print_text(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
     let sections = file.sections();
     let mut facts = vec![("file", name.to_owned()), ("generation", sections.generation_name().to_owned())];
     facts.push(("header", sections.header().line.clone()));

@@ -5,7 +5,9 @@ mod convert;
 mod digest;
 mod get;
 mod info;
+mod manual;
 mod to_yaml;
+mod tour;
 mod tree;
 mod verify;
 
@@ -24,6 +26,9 @@ pub enum Command {
     Tree(tree::Tree),
     Get(get::Get),
     ToYaml(to_yaml::ToYaml),
+    Tour(tour::Tour),
+    Completions(manual::Completions),
+    Man(manual::Man),
     Verify(verify::Verify),
     Convert(convert::Convert),
 }
@@ -35,6 +40,9 @@ impl Command {
             Command::Info(command) => command.run(options),
             Command::Blocks(command) => command.run(options),
             Command::Digest(command) => command.run(options),
+            Command::Tour(command) => command.run(options),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
             Command::Tree(command) => command.run(options),
             Command::Get(command) => command.run(options),
             Command::ToYaml(command) => command.run(options),

@@ -83,6 +83,10 @@ pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
 fn descend(this: &AsdfFile, start: Found, pointer: &str, chain: usize) -> Result<Found> {
     let path = TreePath::parse(pointer)?;
     let mut at = start;
+    // `FILE#/` is the key "" by the letter, but who writes it means the root.
+    if pointer == "/" && at.node(this).child("").is_none() {
+        return Ok(at);
+    }
     for key in path.keys() {
         if reference(at.node(this)).is_some() {
             at = follow_bounded(this, &at, chain)?;

@@ -1,0 +1,129 @@
+//! The example observation: a star field that could have come from a telescope.
+
+use trilith::Result;
+use trilith::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
+use trilith::half::f16;
+
+/// Pixels along each side.
+pub const SIDE: usize = 2048;
+
+/// The arrays of one exposure.
+pub struct Sky {
+    /// Electrons in each pixel, float32.
+    pub image: Array,
+    /// One sigma of each pixel, float16.
+    pub error: Array,
+    /// Quality bits of each pixel, uint32.
+    pub quality: Array,
+    /// The image with the bad pixels masked.
+    pub masked: Array,
+    /// What was found: position, flux and name of each star.
+    pub catalogue: Array,
+}
+
+/// A small generator of numbers that look random and are the same everywhere (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Between 0 and 1.
+    fn uniform(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1u32 << 24) as f32
+    }
+
+    /// Nearly normal, mean 0, sigma 1: the sum of twelve uniform numbers would do, six are enough here.
+    fn normal(&mut self) -> f32 {
+        let bits = self.next();
+        let sum: u64 = (0..6).map(|i| bits >> (i * 10) & 0x3ff).sum();
+        (sum as f32 / 1023.0 - 3.0) * 1.414
+    }
+}
+
+/// One star of the catalogue.
+struct Star {
+    x: f32,
+    y: f32,
+    flux: f32,
+}
+
+/// Makes the exposure; always the same one.
+///
+/// # Errors
+/// None that a machine with some 60 MB of memory would see.
+pub fn make() -> Result<Sky> {
+    let mut random = Random(20_261_121);
+    let mut image: Vec<f32> = (0..SIDE * SIDE).map(|_| 100.0 + 10.0 * random.normal()).collect();
+    let stars: Vec<Star> = (0..400)
+        .map(|_| Star {
+            x: random.uniform() * SIDE as f32,
+            y: random.uniform() * SIDE as f32,
+            flux: 2000.0 * (1.0 / (random.uniform() + 0.01)).powf(1.2),
+        })
+        .collect();
+    for star in &stars {
+        add_star(&mut image, star);
+    }
+    let mut quality = vec![0u32; SIDE * SIDE];
+    for _ in 0..3000 {
+        let at = random.next() as usize % quality.len();
+        quality[at] |= 1 << (random.next() % 5);
+        image[at] = if random.next() % 2 == 0 { 0.0 } else { 65_535.0 };
+    }
+    // A dead column, as real detectors have.
+    for row in 0..SIDE {
+        quality[row * SIDE + 1371] |= 1;
+    }
+    let error: Vec<f16> = image.iter().map(|value| f16::from_f32(value.max(1.0).sqrt())).collect();
+    let bad: Vec<u8> = quality.iter().map(|bits| u8::from(*bits != 0)).collect();
+    let shape = [SIDE as u64, SIDE as u64];
+    let image = Array::from_slice(&image, &shape)?;
+    let mask = Array::from_bytes(bad, Datatype::Bool8, Byteorder::Little, shape.to_vec())?;
+    Ok(Sky {
+        masked: image.clone().with_mask(Mask::Array(mask.into()))?,
+        image,
+        error: Array::from_slice(&error, &shape)?,
+        quality: Array::from_slice(&quality, &shape)?,
+        catalogue: catalogue(&stars)?,
+    })
+}
+
+/// A round profile, cut off where it is lost in the noise.
+fn add_star(image: &mut [f32], star: &Star) {
+    const REACH: i32 = 9;
+    let (cx, cy) = (star.x as i32, star.y as i32);
+    for y in (cy - REACH).max(0)..(cy + REACH + 1).min(SIDE as i32) {
+        for x in (cx - REACH).max(0)..(cx + REACH + 1).min(SIDE as i32) {
+            let (dx, dy) = (x as f32 - star.x, y as f32 - star.y);
+            image[y as usize * SIDE + x as usize] += star.flux / 12.6 * (-(dx * dx + dy * dy) / 4.0).exp();
+        }
+    }
+}
+
+/// The stars as a structured array, brightest first.
+fn catalogue(stars: &[Star]) -> Result<Array> {
+    let mut order: Vec<&Star> = stars.iter().collect();
+    order.sort_by(|a, b| b.flux.total_cmp(&a.flux));
+    let order_of = Byteorder::Little;
+    let row = StructType::packed_from(vec![
+        Field::new("id", Datatype::Int32, order_of),
+        Field::new("name", Datatype::Ascii(8), order_of),
+        Field::new("position", Datatype::Float64, order_of).with_shape(vec![2]),
+        Field::new("flux", Datatype::Float32, order_of),
+    ])?;
+    let mut bytes = Vec::new();
+    for (id, star) in (0i32..).zip(&order) {
+        bytes.extend_from_slice(&id.to_le_bytes());
+        bytes.extend_from_slice(format!("star{id:04}").as_bytes());
+        bytes.extend_from_slice(&f64::from(star.x).to_le_bytes());
+        bytes.extend_from_slice(&f64::from(star.y).to_le_bytes());
+        bytes.extend_from_slice(&star.flux.to_le_bytes());
+    }
+    Array::from_bytes(bytes, Datatype::Struct(row.into()), order_of, vec![order.len() as u64])
+}
