@@ -33,10 +33,10 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
-/// Shows a command, runs it and fails where it fails.
+/// Shows a command (on the standard error: the output may be a document), runs it and fails where it fails.
 pub fn run(command: &mut Command) -> Result<(), String> {
-    println!("$ {}", shown(command));
     let _ = std::io::stdout().flush();
+    eprintln!("$ {}", shown(command));
     let status = command.status().map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
     if status.success() { Ok(()) } else { Err(format!("`{}` ended with {status}", shown(command))) }
 }

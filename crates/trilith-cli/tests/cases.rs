@@ -77,7 +77,9 @@ fn one_case(path: &Path, bless: bool) -> Result<Outcome, String> {
     for part in &mut parts {
         match part {
             Part::Text(_) => {}
-            Part::File { name, bytes, .. } => std::fs::write(names.tmp.join(&*name), bytes).map_err(|e| format!("{name}: {e}"))?,
+            Part::File { name, bytes, .. } => {
+                std::fs::write(names.tmp.join(&*name), bytes).map_err(|e| format!("{name}: {e}"))?
+            }
             Part::Step(step) => {
                 let place = format!("{}:{}", relative(path), step.line);
                 let ended = execute(&step.command, &names).map_err(|e| format!("line {}: {e}", step.line))?;
