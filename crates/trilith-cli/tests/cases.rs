@@ -78,7 +78,7 @@ fn one_case(path: &Path, bless: bool) -> Result<Outcome, String> {
         match part {
             Part::Text(_) => {}
             Part::File { name, bytes, .. } => {
-                std::fs::write(names.tmp.join(&*name), bytes).map_err(|e| format!("{name}: {e}"))?
+                std::fs::write(names.tmp.join(&*name), bytes).map_err(|e| format!("{name}: {e}"))?;
             }
             Part::Step(step) => {
                 let place = format!("{}:{}", relative(path), step.line);
