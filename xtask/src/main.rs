@@ -1,3 +1,54 @@
-//! Development tasks.
+//! Development tasks: `cargo xtask help` lists them.
+//!
+//! One table: name, function, help line. Every job of continuous integration is one of these tasks,
+//! so whatever runs there runs on a developer's machine by the same words.
 
-fn main() {}
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
+#![allow(clippy::disallowed_methods, reason = "the rule is for the library, which must not open files on its own")]
+
+mod bench;
+mod fuzz;
+mod interop;
+mod shell;
+mod suite;
+
+use std::process::ExitCode;
+
+/// What a task is: it takes the arguments after its name.
+type Task = fn(&[String]) -> Result<(), String>;
+
+const TASKS: &[(&str, Task, &str)] = &[
+    ("test", suite::test, "everything: format, lints, tests, documentation, features, interop, fuzz targets [PART…]"),
+    ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
+    ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
+    ("bench", bench::bench, "compare with Python asdf on files made for it: [--json] [--small] [--runs N] [WORK…]"),
+    ("help", help, "this list"),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match arguments.split_first() {
+        Some((name, rest)) => (name.as_str(), rest),
+        None => ("help", &[][..]),
+    };
+    let name = if matches!(name, "-h" | "--help") { "help" } else { name };
+    let Some((_, task, _)) = TASKS.iter().find(|(known, ..)| *known == name) else {
+        eprintln!("xtask: no task {name:?}; `cargo xtask help` lists them");
+        return ExitCode::from(2);
+    };
+    match task(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help(_: &[String]) -> Result<(), String> {
+    println!("cargo xtask TASK\n");
+    for (name, _, line) in TASKS {
+        println!("  {name:<6} {line}");
+    }
+    Ok(())
+}

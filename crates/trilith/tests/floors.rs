@@ -1,0 +1,401 @@
+//! Holds the floors of ARCHITECTURE.md: a module imports only from lower floors, and neighbours on
+//! one floor do not see each other. Only `bytes/` and `file.rs` reach the file system.
+//!
+//! The check reads the source text: comments and literals are dropped, `use` trees are flattened,
+//! `self` and `super` are followed through inline modules, and a name that `lib.rs` re-exports
+//! counts as its home module. A failure names file and line.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where the source is not as expected")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Module -> floor. A new top-level module must be entered here (and in ARCHITECTURE.md) first.
+const FLOORS: &[(&str, u8)] = &[
+    ("error", 0),
+    ("span", 0),
+    ("limits", 0),
+    ("bytes", 1),
+    ("yaml", 1),
+    ("tree", 2),
+    ("array", 2),
+    ("codec", 3),
+    ("core", 3),
+    ("schema", 3),
+    ("layout", 3),
+    ("asdf", 4),
+    ("dudley", 4),
+    ("fits", 4),
+    ("file", 5),
+    ("convert", 6),
+    ("digest", 6),
+    ("diff", 6),
+    ("search", 6),
+    ("repair", 6),
+];
+
+/// Floor 0 is one thing in three files: an error of `limits` is an `error`, and a `span` may be both.
+const GROUND: u8 = 0;
+
+/// The modules that may name `std::fs`.
+const OPENERS: &[&str] = &["bytes", "file"];
+
+fn floor(module: &str) -> Option<u8> {
+    FLOORS.iter().find(|(name, _)| *name == module).map(|(_, floor)| *floor)
+}
+
+#[test]
+fn a_module_imports_only_from_lower_floors() {
+    let root = source_root();
+    let exports = reexports(&std::fs::read_to_string(root.join("lib.rs")).unwrap());
+    let mut faults = String::new();
+    for file in files(&root) {
+        let text = std::fs::read_to_string(root.join(&file)).unwrap();
+        for fault in upward_imports(&file, &text, &exports) {
+            writeln!(faults, "  crates/trilith/src/{fault}").unwrap();
+        }
+    }
+    assert!(faults.is_empty(), "imports from the same or a higher floor:\n{faults}");
+}
+
+#[test]
+fn every_top_level_module_has_a_floor() {
+    for file in files(&source_root()) {
+        let (module, ..) = home(&file);
+        assert!(
+            module.is_empty() || floor(&module).is_some(),
+            "crates/trilith/src/{}: module `{module}` has no floor; enter it in tests/floors.rs",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn only_bytes_and_file_reach_the_file_system() {
+    let root = source_root();
+    let mut faults = String::new();
+    for file in files(&root) {
+        let (module, ..) = home(&file);
+        if OPENERS.contains(&module.as_str()) {
+            continue;
+        }
+        let text = std::fs::read_to_string(root.join(&file)).unwrap();
+        for use_ in file_system_uses(&file, &text) {
+            writeln!(faults, "  crates/trilith/src/{use_}").unwrap();
+        }
+    }
+    assert!(faults.is_empty(), "file system used outside bytes/ and file.rs:\n{faults}");
+}
+
+#[test]
+fn the_check_itself_sees_what_it_should() {
+    let exports = BTreeMap::from([("Error".to_owned(), "error".to_owned()), ("Opened".to_owned(), "file".to_owned())]);
+    let found = |file: &str, text: &str| upward_imports(Path::new(file), text, &exports);
+
+    let seen = found("tree/edit.rs", "//! use crate::file;\nuse crate::{error::Error, yaml, asdf::Block};\n");
+    assert_eq!(seen, ["tree/edit.rs:2: `tree` (floor 2) uses `asdf` (floor 4)"]);
+    assert_eq!(found("tree/mod.rs", "fn f() { crate::array::Array::new() }").len(), 1, "neighbours");
+    assert_eq!(found("asdf/block.rs", "use super::super::dudley::Item;").len(), 1, "through super");
+    assert_eq!(found("asdf/block.rs", "mod tests { use super::super::index; use super::super::super::fits; }").len(), 1);
+    assert_eq!(found("codec/lz4.rs", "use crate::Opened;").len(), 1, "through a re-export");
+    assert_eq!(
+        found("codec/lz4.rs", "const S: &str = \"crate::file\"; // crate::file\n/* crate::file */ use crate::Error;").len(),
+        0
+    );
+    assert_eq!(found("codec/lz4.rs", "use super::zlib; fn f<'a>(x: &'a u8) -> char { '\"' } use crate::codec::Codec;").len(), 0);
+    assert_eq!(found("codec/lz4.rs", "use crate::*;").len(), 1, "a glob hides the floor");
+    assert_eq!(found("codec/lz4.rs", "use crate::Nothing;").len(), 1, "an unknown name");
+
+    let opens = |text: &str| file_system_uses(Path::new("tree/mod.rs"), text).len();
+    assert_eq!(opens("use std::{fs, io};"), 1);
+    assert_eq!(opens("fn f() { std::fs::read(p) }"), 1);
+    assert_eq!(opens("use std::fs::File as F; fn f() { F::open(p) }"), 1);
+    assert_eq!(opens("#[cfg(test)] mod tests { use std::fs; }"), 0, "tests may make files");
+}
+
+/// Every import of `text` that goes up or sideways, as `file:line: why`.
+fn upward_imports(file: &Path, text: &str, exports: &BTreeMap<String, String>) -> Vec<String> {
+    let (module, depth) = home(file);
+    let mut faults = Vec::new();
+    if module.is_empty() {
+        return faults; // lib.rs: the front door sees everything
+    }
+    let own = floor(&module).unwrap_or(u8::MAX);
+    for path in paths(text) {
+        let Some(name) = root_name(&path, depth) else { continue };
+        let place = format!("{}:{}", file.display(), path.line);
+        if name == "*" {
+            faults.push(format!("{place}: import what is needed by name, not `*` from the crate root"));
+            continue;
+        }
+        let target = if floor(&name).is_some() { Some(name.as_str()) } else { exports.get(&name).map(String::as_str) };
+        match target.and_then(|target| floor(target).map(|floor| (target, floor))) {
+            None if path.is_macro => {} // macros of the crate live at its root, whatever their file
+            None => faults.push(format!("{place}: `{name}` is no module with a floor and no re-export of lib.rs")),
+            Some((target, _)) if target == module => {}
+            Some((_, GROUND)) if own == GROUND => {}
+            Some((_, below)) if below < own => {}
+            Some((target, floor)) => faults.push(format!("{place}: `{module}` (floor {own}) uses `{target}` (floor {floor})")),
+        }
+    }
+    faults
+}
+
+/// Every use of `std::fs` outside test modules, as `file:line: what`.
+fn file_system_uses(file: &Path, text: &str) -> Vec<String> {
+    if file.file_stem().is_some_and(|stem| stem == "tests") {
+        return Vec::new();
+    }
+    let mut uses = Vec::new();
+    for path in paths(text).iter().filter(|path| !path.in_tests) {
+        let words: Vec<&str> = path.segments.iter().map(String::as_str).collect();
+        let reaches = matches!(words[..], ["std", "fs", ..]);
+        if reaches {
+            uses.push(format!("{}:{}: {}", file.display(), path.line, words.join("::")));
+        }
+    }
+    uses
+}
+
+/// Name -> module for everything that `lib.rs` re-exports.
+fn reexports(lib: &str) -> BTreeMap<String, String> {
+    let mut map = BTreeMap::new();
+    for path in paths(lib) {
+        let segments: Vec<&String> = path.segments.iter().filter(|s| *s != "self" && *s != "crate").collect();
+        if let [module, .., name] = segments[..] {
+            map.insert(path.alias.clone().unwrap_or_else(|| name.clone()), module.clone());
+        }
+    }
+    map
+}
+
+/// The top-level module of a file, and how many modules deep the file itself is.
+fn home(file: &Path) -> (String, usize) {
+    let mut parts: Vec<String> = file.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let last = parts.pop().unwrap();
+    match last.trim_end_matches(".rs") {
+        "lib" | "mod" => {}
+        stem => parts.push(stem.to_owned()),
+    }
+    (parts.first().cloned().unwrap_or_default(), parts.len())
+}
+
+/// The name at the crate root that a path goes through, unless it stays in its own module.
+fn root_name(path: &UsePath, file_depth: usize) -> Option<String> {
+    let mut depth = file_depth + path.inline_depth;
+    let mut segments = path.segments.iter().peekable();
+    match segments.next()?.as_str() {
+        "crate" => return segments.find(|s| *s != "self").cloned(),
+        "self" => {}
+        "super" => depth -= 1,
+        _ => return None,
+    }
+    while segments.peek().is_some_and(|s| *s == "super") {
+        segments.next();
+        depth -= 1;
+    }
+    if depth == 0 { segments.next().cloned() } else { None }
+}
+
+/// One path of the source, with `use` groups multiplied out.
+#[derive(Debug, Default, Clone)]
+struct UsePath {
+    segments: Vec<String>,
+    alias: Option<String>,
+    line: usize,
+    /// How many inline modules enclose it.
+    inline_depth: usize,
+    in_tests: bool,
+    is_macro: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Token {
+    Word(String),
+    Colons,
+    Mark(char),
+}
+
+/// All paths of two segments or more in Rust source text.
+fn paths(text: &str) -> Vec<UsePath> {
+    let tokens = tokens(text);
+    let mut found = Vec::new();
+    let mut braces = 0usize;
+    let mut modules: Vec<(usize, bool)> = Vec::new(); // depth of the opening brace; is it a test module
+    let mut at = 0;
+    while let Some((token, line)) = tokens.get(at) {
+        let next = tokens.get(at + 1).map(|(token, _)| token);
+        match token {
+            Token::Word(word) if word == "mod" && matches!(tokens.get(at + 2), Some((Token::Mark('{'), _))) => {
+                let in_tests = matches!(next, Some(Token::Word(name)) if name == "tests");
+                modules.push((braces, in_tests));
+                braces += 1;
+                at += 3;
+                continue;
+            }
+            Token::Mark('{') => braces += 1,
+            Token::Mark('}') => {
+                braces = braces.saturating_sub(1);
+                if modules.last().is_some_and(|(depth, _)| *depth == braces) {
+                    modules.pop();
+                }
+            }
+            Token::Word(_) if next == Some(&Token::Colons) => {
+                let start = UsePath {
+                    line: *line,
+                    inline_depth: modules.len(),
+                    in_tests: modules.iter().any(|(_, tests)| *tests),
+                    ..UsePath::default()
+                };
+                at = flatten(&tokens, at, &start, &mut found);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Reads one path or `use` tree from `at` on, adds what it names, and returns where it ends.
+fn flatten(tokens: &[(Token, usize)], mut at: usize, prefix: &UsePath, found: &mut Vec<UsePath>) -> usize {
+    let mut path = prefix.clone();
+    loop {
+        match tokens.get(at) {
+            Some((Token::Word(word), line)) => {
+                path.segments.push(word.clone());
+                path.line = *line;
+                at += 1;
+                match tokens.get(at) {
+                    Some((Token::Colons, _)) => at += 1,
+                    next => {
+                        path.is_macro = matches!(next, Some((Token::Mark('!'), _)));
+                        if let (Some((Token::Word(as_), _)), Some((Token::Word(alias), _))) = (next, tokens.get(at + 1))
+                            && as_ == "as"
+                        {
+                            path.alias = Some(alias.clone());
+                            at += 2;
+                        }
+                        break;
+                    }
+                }
+            }
+            Some((Token::Mark('*'), _)) => {
+                path.segments.push("*".to_owned());
+                at += 1;
+                break;
+            }
+            Some((Token::Mark('{'), _)) => {
+                at += 1;
+                while !matches!(tokens.get(at), None | Some((Token::Mark('}'), _))) {
+                    match tokens.get(at) {
+                        Some((Token::Mark(','), _)) => at += 1,
+                        _ => {
+                            let before = at;
+                            at = flatten(tokens, at, &path, found);
+                            if at == before {
+                                at += 1;
+                            }
+                        }
+                    }
+                }
+                return at + 1;
+            }
+            _ => break, // a generic argument list, a call: the path is over
+        }
+    }
+    found.push(path);
+    at
+}
+
+/// Source text as words, `::` and single marks; comments, strings, characters and lifetimes are dropped.
+fn tokens(text: &str) -> Vec<(Token, usize)> {
+    let bytes: Vec<char> = text.chars().collect();
+    let mut out = Vec::new();
+    let mut line = 1;
+    let mut at = 0;
+    while let Some(&c) = bytes.get(at) {
+        let next = bytes.get(at + 1).copied();
+        let start = at;
+        match c {
+            '/' if next == Some('/') => at = find(&bytes, at, |rest| rest[0] == '\n'),
+            '/' if next == Some('*') => at = (find(&bytes, at + 2, |rest| rest.starts_with(&['*', '/'])) + 2).min(bytes.len()),
+            '"' => at = string_end(&bytes, at + 1),
+            '\'' => at = quote_end(&bytes, at),
+            _ if c.is_alphanumeric() || c == '_' => {
+                at = find(&bytes, at, |rest| !(rest[0].is_alphanumeric() || rest[0] == '_'));
+                let word: String = bytes[start..at].iter().collect();
+                let hashes = bytes[at..].iter().take_while(|c| **c == '#').count();
+                let raw = matches!(word.as_str(), "r" | "br" | "cr") && bytes.get(at + hashes) == Some(&'"');
+                if raw {
+                    let end: Vec<char> = std::iter::once('"').chain(std::iter::repeat_n('#', hashes)).collect();
+                    at = (find(&bytes, at + hashes + 1, |rest| rest.starts_with(&end)) + end.len()).min(bytes.len());
+                } else {
+                    out.push((Token::Word(word), line));
+                }
+            }
+            ':' if next == Some(':') => {
+                out.push((Token::Colons, line));
+                at += 2;
+            }
+            _ => {
+                if !c.is_whitespace() {
+                    out.push((Token::Mark(c), line));
+                }
+                at += 1;
+            }
+        }
+        line += bytes[start..at].iter().filter(|c| **c == '\n').count();
+    }
+    out
+}
+
+fn find(text: &[char], from: usize, stop: impl Fn(&[char]) -> bool) -> usize {
+    (from..text.len()).find(|at| stop(&text[*at..])).unwrap_or(text.len())
+}
+
+/// The place after the closing quote of a string whose text starts at `at`.
+fn string_end(text: &[char], mut at: usize) -> usize {
+    while let Some(c) = text.get(at) {
+        match c {
+            '\\' => at += 2,
+            '"' => return at + 1,
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+/// The place after a character literal or a lifetime that starts at `at`.
+fn quote_end(text: &[char], at: usize) -> usize {
+    if text.get(at + 1) == Some(&'\\') {
+        return (find(text, at + 3, |rest| rest[0] == '\'') + 1).min(text.len());
+    }
+    if text.get(at + 2) == Some(&'\'') {
+        return at + 3;
+    }
+    find(text, at + 1, |rest| !(rest[0].is_alphanumeric() || rest[0] == '_'))
+}
+
+fn source_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// Every Rust file below `root`, as a path relative to it.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![root.to_path_buf()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path.strip_prefix(root).unwrap().to_path_buf());
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,92 @@
+//! Small rules of the house that no compiler holds: every module opens with `//!`, no line ends in
+//! spaces, no file grows into a second subject unnoticed, no text names somebody's own machine.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where the source is not as expected")]
+
+use std::path::{Path, PathBuf};
+
+/// How long a Rust file may be before its tests.
+const MAX_LINES: usize = 600;
+
+/// Files that may be longer, each with the reason.
+const LONGER: &[(&str, &str)] = &[];
+
+/// Beginnings of paths that exist on one machine only.
+const LOCAL: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/"), concat!("C:\\Us", "ers")];
+
+/// Kinds of files that people write by hand. Expected outputs (`.case`) may hold any text.
+const WRITTEN: &[&str] = &["rs", "md", "toml", "py", "sh", "yml", "yaml"];
+
+#[test]
+fn every_module_says_what_it_is() {
+    let silent: Vec<_> = texts("rs").filter(|(_, text)| !text.starts_with("//!")).map(|(path, _)| path).collect();
+    assert!(silent.is_empty(), "these do not open with `//!`: {silent:#?}");
+}
+
+#[test]
+fn no_line_ends_in_spaces() {
+    let faults = lines_where(|line| line.ends_with([' ', '\t', '\r']));
+    assert!(faults.is_empty(), "trailing whitespace:\n{faults}");
+}
+
+#[test]
+fn no_text_names_a_local_path() {
+    let faults = lines_where(|line| LOCAL.iter().any(|local| line.contains(local)));
+    assert!(faults.is_empty(), "paths that exist on one machine only:\n{faults}");
+}
+
+#[test]
+fn no_file_grows_without_a_reason() {
+    for (path, text) in texts("rs") {
+        let before_tests = text.lines().take_while(|line| *line != "#[cfg(test)]").count();
+        let excused = LONGER.iter().any(|(file, _)| Path::new(file) == path);
+        assert!(
+            before_tests <= MAX_LINES || excused,
+            "{}: {before_tests} lines before its tests, more than {MAX_LINES}: split it by subject, or give a reason in tests/tidy.rs",
+            path.display()
+        );
+    }
+    for (file, reason) in LONGER {
+        assert!(repository().join(file).exists() && !reason.is_empty(), "{file} is excused, but is gone or has no reason");
+    }
+}
+
+fn lines_where(fault: impl Fn(&str) -> bool) -> String {
+    let mut faults = String::new();
+    for kind in WRITTEN {
+        for (path, text) in texts(kind) {
+            for (number, line) in text.split('\n').enumerate().filter(|(_, line)| fault(line)) {
+                faults.push_str(&format!("  {}:{}: {}\n", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    faults
+}
+
+/// Path (from the repository's root) and text of every file with this extension.
+fn texts(extension: &str) -> impl Iterator<Item = (PathBuf, String)> {
+    let root = repository();
+    let mut folders = vec![root.clone()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                // Made by tools (or by git), not written here.
+                if !matches!(name.as_str(), "target" | "corpus" | "artifacts" | "__pycache__") && !name.starts_with('.') {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|e| e == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found.into_iter().map(move |path| (path.strip_prefix(&root).unwrap().to_path_buf(), std::fs::read_to_string(&path).unwrap()))
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}

@@ -1,0 +1,26 @@
+//! `cargo xtask bench`: the same work by Python asdf and by Trilith, in turns, on files made for it.
+//!
+//! The measuring itself is `bench/measure.py`: Python's `os.wait4` tells the CPU time and the peak
+//! memory of each process, for which the standard library here has no words.
+
+use std::process::Command;
+
+use crate::interop::environment;
+use crate::shell::{cargo, program, root, target};
+
+/// Builds the command as it is released and hands the arguments on.
+pub fn bench(arguments: &[String]) -> Result<(), String> {
+    let python = environment()?;
+    // What it prints may be a document for another program: what cargo says goes elsewhere.
+    let built = cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err("the command could not be built".to_owned());
+    }
+    let folder = target().join("bench");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut measure = Command::new(python);
+    measure.current_dir(root()).arg("xtask/bench/measure.py").args(arguments);
+    measure.arg("--program").arg(program("release")).arg("--folder").arg(folder);
+    let status = measure.status().map_err(|error| format!("measure.py: {error}"))?;
+    if status.success() { Ok(()) } else { Err("some work could not be measured".to_owned()) }
+}

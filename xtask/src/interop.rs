@@ -1,0 +1,58 @@
+//! Python's asdf as the peer: an environment of its own under `target/`, and the tests that run in it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell::{cargo, output, program, root, run, shared, target};
+use crate::suite::Done;
+
+/// Python writes and Trilith reads, Trilith writes and Python reads.
+pub fn interop() -> Result<Done, String> {
+    let python = match environment() {
+        Ok(python) => python,
+        Err(reason) => return Ok(Done::Skipped(reason)),
+    };
+    run(&mut cargo(["build", "--locked", "--package", "trilith-cli"]))?;
+    let mut tests = Command::new(python);
+    tests.current_dir(root()).args(["-W", "ignore", "-m", "unittest", "discover", "--start-directory", "tests/interop"]);
+    tests.env("TRILITH_BIN", program("debug")).env("PYTHONDONTWRITEBYTECODE", "1");
+    if let Some(shared) = shared() {
+        tests.env("TRILITH_SHARED", shared);
+    }
+    run(&mut tests)?;
+    Ok(Done::Passed)
+}
+
+/// The Python of an environment with the peers of `tests/interop/requirements.txt`, made where it is
+/// missing or was made from other requirements. The error says why there is none.
+pub fn environment() -> Result<PathBuf, String> {
+    let list = root().join("tests/interop/requirements.txt");
+    let wanted = std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let folder = target().join("interop-venv");
+    let python = folder.join("bin/python");
+    let stamp = folder.join("made-from.txt");
+    if python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) {
+        return Ok(python);
+    }
+    let base = base_python()?;
+    run(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))
+        .map_err(|e| format!("{e} (is python3-venv installed?)"))?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&list))?;
+    write(&stamp, &wanted)?;
+    Ok(python)
+}
+
+/// `TRILITH_PYTHON` or `python3`, if it is new enough for asdf 6.
+fn base_python() -> Result<String, String> {
+    let python = std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let check = "import sys; print(sys.version_info >= (3, 11), sys.version.split()[0])";
+    let said = output(Command::new(&python).args(["-c", check])).map_err(|e| format!("no Python: {e}"))?;
+    match said.trim().split_once(' ') {
+        Some(("True", _)) => Ok(python),
+        _ => Err(format!("asdf 6.0.0 needs Python 3.11 or newer, `{python}` says {}", said.trim())),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

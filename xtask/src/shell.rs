@@ -1,0 +1,64 @@
+//! Running other programs, and where things lie.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap_or_else(|_| PathBuf::from("."))
+}
+
+/// Where build outputs go: `CARGO_TARGET_DIR`, or `target` in the repository.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |set| root().join(set))
+}
+
+/// The material beside the repository that some tests use: `TRILITH_SHARED` or `../shared`.
+pub fn shared() -> Option<PathBuf> {
+    let set = std::env::var_os("TRILITH_SHARED").map(PathBuf::from);
+    let above = root().ancestors().skip(1).map(|folder| folder.join("shared")).collect::<Vec<_>>();
+    set.into_iter().chain(above).find(|folder| folder.join("corpus").is_dir())
+}
+
+/// The command line program, as the development profile builds it.
+pub fn program(profile: &str) -> PathBuf {
+    target().join(profile).join(format!("trilith{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// `cargo` with these arguments, in the repository's root.
+pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args(arguments);
+    command
+}
+
+/// Shows a command (on the standard error: the output may be a document), runs it and fails where it fails.
+pub fn run(command: &mut Command) -> Result<(), String> {
+    let _ = std::io::stdout().flush();
+    eprintln!("$ {}", shown(command));
+    let status = command.status().map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
+    if status.success() { Ok(()) } else { Err(format!("`{}` ended with {status}", shown(command))) }
+}
+
+/// Runs a command for what it prints.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        Err(format!("`{}` ended with {}: {}", shown(command), output.status, messages.trim()))
+    }
+}
+
+/// A command as one would type it, paths below the repository shortened.
+fn shown(command: &Command) -> String {
+    let root = root().to_string_lossy().into_owned() + "/";
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line = words.map(|word| word.to_string_lossy().replace(&root, "")).collect::<Vec<_>>().join(" ");
+    match line.split_once("/bin/cargo ") {
+        Some((_, rest)) => format!("cargo {rest}"),
+        None => line,
+    }
+}
