@@ -133,8 +133,7 @@ impl<'f> Plan<'f> {
         };
         let hints = block_hints(file)?;
         let options = options.clone();
-        let mut plan =
-            Self { file, target, options, tree, comments, blocks: Vec::new(), hints, losses, notes: Vec::new() };
+        let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, losses, notes: Vec::new() };
         for (number, content) in contents.into_iter().enumerate() {
             let planned = plan.planned(number, content, &uses).doing(|| format!("block {number}"))?;
             plan.blocks.push(planned);

@@ -364,4 +364,3 @@ impl<'t> Translation<'t> {
         self.edit.set(&item.path.join(key), value)
     }
 }
-
