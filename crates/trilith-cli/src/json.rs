@@ -41,8 +41,3 @@ fn field(field: &Field) -> Value {
     }
     Value::Object(value)
 }
-
-/// Appends a key to a JSON Pointer.
-pub fn join(path: &str, key: &str) -> String {
-    format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"))
-}

@@ -112,13 +112,11 @@ pub fn remove_stale(target: &Path) {
     let prefix = format!(".{}{MARK}-", name.to_string_lossy());
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&prefix) {
-            if let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path()) {
-                if file.try_lock().is_ok() {
+        if entry.file_name().to_string_lossy().starts_with(&prefix)
+            && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
+                && file.try_lock().is_ok() {
                     let _ = std::fs::remove_file(entry.path());
                 }
-            }
-        }
     }
 }
 
