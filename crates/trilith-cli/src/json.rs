@@ -41,3 +41,11 @@ fn field(field: &Field) -> Value {
     }
     Value::Object(value)
 }
+
+/// A datatype for people: the name alone, or the JSON of what has no name.
+pub fn datatype_text(datatype: &Datatype) -> String {
+    match self::datatype(datatype) {
+        Value::String(name) => name,
+        other => other.to_string(),
+    }
+}

@@ -45,8 +45,8 @@ impl FileKind {
 /// Opens a local file of the ASDF family; references may lead into its folder and those below.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io) where it cannot be read, [`Kind::Malformed`](crate::Kind::Malformed)
-/// where it is no such file.
+/// [`Kind::Io`](crate::Kind::Io) where it cannot be read, [`Kind::Unsupported`](crate::Kind::Unsupported)
+/// where it is no such file, [`Kind::Malformed`](crate::Kind::Malformed) where it is a broken one.
 ///
 /// ```no_run
 /// let file = trilith::file::open_asdf("image.asdf")?;
@@ -77,7 +77,7 @@ pub fn open_asdf_source(source: SourceRef, resolve: Arc<dyn Resolve>, limits: &L
         Some(FileKind::Asdf) => Ok(AsdfFile::open(source, limits)?.with_resolver(resolve)),
         Some(FileKind::Fits) => Err(Error::unsupported("FITS files are not read yet").at_byte(0)),
         Some(FileKind::Dudley) => Err(Error::unsupported("native Dudley files are not read yet").at_byte(0)),
-        None => Err(Error::malformed(format!("{} is neither an ASDF nor a Dudley file", source.name()))
+        None => Err(Error::unsupported(format!("{} is neither an ASDF nor a Dudley file", source.name()))
             .at_byte(0)
             .hint("an ASDF file begins with \"#ASDF 1.0.0\"")),
     }

@@ -29,7 +29,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("fits", 4),
     ("file", 5),
     ("convert", 6),
-    ("digest", 6),
+    ("digest", 6), ("verify", 6),
     ("diff", 6),
     ("search", 6),
     ("repair", 6),

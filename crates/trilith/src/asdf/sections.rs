@@ -182,9 +182,6 @@ impl Sections {
     /// What is odd about the file but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if let Some(tree) = self.tree.filter(|tree| !tree.closed) {
-            warnings.push(format!("the tree has no end marker (...); it is taken to end at byte {}", tree.end));
-        }
         if let Some(problem) = self.index_report().problem {
             warnings.push(format!("the block index is ignored: {problem}"));
         }
