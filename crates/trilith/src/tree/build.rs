@@ -6,7 +6,7 @@ use super::{Origin, Props, Record, Tree};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::{Span, line_column};
-use crate::yaml::{Event, Head, Layout, Receiver, What};
+use crate::yaml::{Event, Head, Layout, Receiver, What, read_complete, read_fast};
 
 /// Record kinds: the low two bits of `meta`.
 pub(super) const SCALAR: u32 = 0;
@@ -67,7 +67,11 @@ impl<'t> Builder<'t> {
     /// Reads `text` into a finished builder.
     pub(super) fn read(text: &'t str, head: &'t Head, limits: &'t Limits) -> Result<Self> {
         let mut builder = Self::new(text, head, limits);
-        super::read_events(text, limits, &mut builder)?;
+        if read_fast(text, &mut builder)? {
+            return Ok(builder);
+        }
+        let mut builder = Self::new(text, head, limits);
+        read_complete(text, limits, &mut builder)?;
         Ok(builder)
     }
 
