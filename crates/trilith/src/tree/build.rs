@@ -137,6 +137,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
+    #[inline(always)]
     fn scalar_length(&self, span: Span) -> Result<()> {
         if span.len() as u64 > self.limits.scalar {
             let what = format_args!("a scalar has {} bytes", span.len());
@@ -146,7 +147,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, kind: u32, layout: Layout, span: Span, extra: u32) -> Result<()> {
         let flow = if layout == Layout::Flow { FLOW } else { 0 };
         self.open.push((self.records.len() as u32, self.children));
@@ -164,7 +165,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, end: u32) {
         if let Some((node, outer)) = self.open.pop() {
             let next = self.records.len() as u32;
@@ -179,7 +180,8 @@ impl<'t> Builder<'t> {
 }
 
 impl Receiver for Builder<'_> {
-    #[inline]
+    // The scanner knows the kind of each event: inlined, the match is gone.
+    #[inline(always)]
     fn event(&mut self, event: Event, cooked: Option<&str>) -> Result<()> {
         if event.what == What::End {
             self.leave(event.span.end);
