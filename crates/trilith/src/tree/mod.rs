@@ -18,6 +18,8 @@ mod children;
 mod convert;
 mod de;
 mod edit;
+#[cfg(test)]
+mod law_tests;
 mod node;
 mod path;
 mod place;
