@@ -67,7 +67,8 @@ impl<'t> Edit<'t> {
 
     /// Sets the value at a path; a key that its mapping does not have is added.
     ///
-    /// A value without a tag takes the tag of the node that it replaces, where that is of the same kind.
+    /// A value without a tag takes the tag of the node that it replaces, where that is of the same kind (and
+    /// the value not null): `!unit m` set to `s` stays a unit.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere.
@@ -75,7 +76,7 @@ impl<'t> Edit<'t> {
         let Some(node) = self.tree.find_written(path) else { return self.insert(path, value) };
         let context = self.context(path)?;
         let mut value = value.clone();
-        if value.tag.is_none() && !node.is_alias() && kind_of(&value) == node.kind() {
+        if value.tag.is_none() && !value.is_null() && !node.is_alias() && kind_of(&value) == node.kind() {
             value.tag = node.tag().filter(|tag| *tag == "!" || !tag.starts_with("tag:yaml.org,2002:")).map(str::to_owned);
         }
         self.put(node, &value, context);

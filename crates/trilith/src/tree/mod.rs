@@ -18,6 +18,8 @@ mod children;
 mod convert;
 mod de;
 mod edit;
+#[cfg(test)]
+mod law_tests;
 mod node;
 mod path;
 mod place;
@@ -42,7 +44,7 @@ use build::Builder;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::{Span, line_column};
-use crate::yaml::{Head, read_complete};
+use crate::yaml::Head;
 
 /// One node: 20 bytes, in document order.
 #[derive(Debug, Clone, Copy)]
@@ -221,9 +223,4 @@ fn moved(error: Error, origin: Origin) -> Error {
         }
         _ => error,
     }
-}
-
-/// Reads with the complete reader only.
-fn read_events(text: &str, limits: &Limits, builder: &mut Builder<'_>) -> Result<()> {
-    read_complete(text, limits, builder)
 }

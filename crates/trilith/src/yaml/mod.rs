@@ -10,6 +10,7 @@ mod head;
 mod plain;
 mod print;
 pub(crate) mod scalar;
+mod scanner;
 mod value;
 
 pub(crate) use complete::read_complete;
@@ -20,4 +21,5 @@ pub(crate) use head::{Head, percent_decoded};
 pub use print::{PrintOptions, print_document, print_value};
 pub(crate) use print::{print_after_key, print_flow, written_tag};
 pub use scalar::{Scalar, resolve};
+pub(crate) use scanner::read_fast;
 pub use value::{Data, Value};
