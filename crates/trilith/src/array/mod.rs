@@ -24,6 +24,7 @@ mod shape;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod turn;
 #[cfg(feature = "ndarray")]
 mod view;
 

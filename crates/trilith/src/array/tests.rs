@@ -540,3 +540,18 @@ fn a_table_of_more_axes_is_no_csv() {
     let cube = Array::from_slice(&[1u8; 8], &[2, 2, 2]).unwrap();
     assert_eq!(cube.write_csv(&mut Vec::new()).unwrap_err().kind(), Kind::Usage);
 }
+
+#[test]
+fn axes_change_places_for_every_width_and_odd_sizes() {
+    let names = ["int8", "int16", "float32", "complex64", "complex128", "float128", "complex256", "bool8"];
+    for datatype in names.iter().filter_map(|name| Datatype::from_name(name)) {
+        let shape = [131u64, 2, 70];
+        let size = datatype.item_size() * 131 * 2 * 70;
+        let bytes: Vec<u8> = (0..size).map(|i| (i * 7 + i / 251) as u8).collect();
+        let array = Array::from_bytes(bytes.clone(), datatype.clone(), Byteorder::Big, shape.to_vec()).unwrap();
+        for order in [[2usize, 1, 0], [2, 0, 1], [1, 2, 0]] {
+            let turned = array.transpose(Some(&order)).unwrap().slice(&Index::parse_list("...,::-1").unwrap()).unwrap();
+            assert_eq!(turned.read_bytes(Byteorder::Little).unwrap(), naive(&turned, &bytes, Byteorder::Little), "{datatype}");
+        }
+    }
+}
