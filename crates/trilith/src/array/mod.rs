@@ -10,6 +10,7 @@
 
 mod csv;
 mod datatype;
+mod encode;
 mod fetch;
 mod gather;
 mod handle;

@@ -111,7 +111,7 @@ fn real(value: Value) -> Option<f64> {
 
 /// The nearest pair of doubles.
 #[inline]
-fn pair(value: Value) -> (f64, f64) {
+pub(super) fn pair(value: Value) -> (f64, f64) {
     match value {
         Value::Complex(re, im) => (re, im),
         other => (real(other).unwrap_or(f64::NAN), 0.0),
