@@ -119,6 +119,7 @@ fn loads(plain: &Plain<'_>) -> Result<()> {
     let single = plain(Datatype::Float32, Byteorder::Little)?;
     let bytes = plain(Datatype::Uint8, Byteorder::Little)?;
     show("float64", &|| Ok(native.load::<f64>()?.len() * 8))?;
+    show("float64, large pages", &|| Ok(native.load_pages::<f64>()?.len() * 8))?;
     show("big float64", &|| Ok(big.load::<f64>()?.len() * 8))?;
     show("float16 as f32", &|| Ok(half.load_as::<f32>()?.len() * 4))?;
     show("big int16 as f64", &|| Ok(short.load_as::<f64>()?.len() * 8))?;

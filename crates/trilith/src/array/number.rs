@@ -20,6 +20,10 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     /// The datatype that it holds exactly.
     const DATATYPE: Datatype;
 
+    /// Whether every pattern of bits is one.
+    #[doc(hidden)]
+    const PLAIN: bool = true;
+
     /// The elements' bytes, in the byte order of this machine.
     #[doc(hidden)]
     fn bytes(elements: &[Self]) -> Vec<u8>;
@@ -35,6 +39,10 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     /// The elements where they lie, if every pattern of bits is one and they are aligned.
     #[doc(hidden)]
     fn view(bytes: &[u8]) -> Option<&[Self]>;
+
+    /// [`Element::view`] to write to.
+    #[doc(hidden)]
+    fn view_mut(bytes: &mut [u8]) -> Option<&mut [Self]>;
 
     /// The same number, if this type has it (floats: the nearest).
     #[doc(hidden)]
@@ -73,6 +81,10 @@ macro_rules! plain {
 
             fn view(bytes: &[u8]) -> Option<&[Self]> {
                 bytemuck::try_cast_slice(bytes).ok()
+            }
+
+            fn view_mut(bytes: &mut [u8]) -> Option<&mut [Self]> {
+                bytemuck::try_cast_slice_mut(bytes).ok()
             }
 
             #[inline]
@@ -144,6 +156,7 @@ impl sealed::Sealed for bool {}
 
 impl Element for bool {
     const DATATYPE: Datatype = Datatype::Bool8;
+    const PLAIN: bool = false;
 
     fn bytes(elements: &[Self]) -> Vec<u8> {
         elements.iter().map(|x| u8::from(*x)).collect()
@@ -165,6 +178,10 @@ impl Element for bool {
     }
 
     fn view(_: &[u8]) -> Option<&[Self]> {
+        None
+    }
+
+    fn view_mut(_: &mut [u8]) -> Option<&mut [Self]> {
         None
     }
 
@@ -326,7 +343,7 @@ impl Array {
         Ok(elements)
     }
 
-    fn expect<T: Element>(&self) -> Result<()> {
+    pub(super) fn expect<T: Element>(&self) -> Result<()> {
         if self.datatype == T::DATATYPE {
             return Ok(());
         }
