@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
 use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
 use super::handle::Array;
@@ -13,9 +15,13 @@ use crate::limits::Limits;
 /// Bytes that nobody asked for are read along up to this many: one read costs about as much.
 const GAP: u64 = 4096;
 /// Bytes read at once where elements must be picked out of them.
-const SCRATCH: u64 = 4 << 20;
-/// Bytes read and converted at once, while they are in the cache.
-const TILE: usize = 1 << 20;
+const SCRATCH: u64 = 8 << 20;
+/// Bytes read and converted at once: enough to hold several pieces of a compressed block.
+const TILE: usize = 8 << 20;
+/// From this size on several threads share the work.
+const PARALLEL: usize = 8 << 20;
+/// Bytes held where the elements of a piece lie far apart.
+const TURNED: u64 = 64 << 20;
 /// More ranges than this are merged across wider gaps.
 const RANGES: u64 = 1 << 16;
 
@@ -74,16 +80,25 @@ impl Array {
         let program = Program::new(&self.datatype, self.byteorder, order)?;
         let plain = program.whole() == Some(How::Copy) && self.is_c_contiguous();
         let mut buffer = Vec::new();
-        for block in self.clone().without_mask().row_blocks(max_bytes as u64) {
+        let size = if self.is_turned() { TURNED.max(max_bytes as u64) } else { max_bytes as u64 };
+        let piece = (max_bytes / program.packed.max(1)).max(1).saturating_mul(program.packed);
+        for block in self.clone().without_mask().row_blocks(size) {
             if plain && let Some(bytes) = self.source.view(block.offset, block.nbytes()) {
                 take(bytes)?;
                 continue;
             }
             buffer.resize(block.charged_size()?, 0);
             block.fill(&program, &mut buffer)?;
-            take(&buffer)?;
+            buffer.chunks(piece).try_for_each(&mut *take)?;
         }
         Ok(())
+    }
+
+    /// Whether the last axis is not the one whose elements lie closest, as in Fortran order.
+    fn is_turned(&self) -> bool {
+        let mut axes = self.shape.iter().zip(&self.strides).filter(|(len, _)| **len > 1).map(|(_, stride)| stride.unsigned_abs());
+        let last = axes.next_back();
+        axes.any(|stride| stride != 0 && Some(stride) < last)
     }
 
     /// Parts of the array in C order, of at most `max_bytes` packed bytes each (but at least one
@@ -158,14 +173,35 @@ impl Array {
         if into.is_empty() {
             return Ok(());
         }
-        let axes = self.axes(program.packed)?;
         let extent = self.extent();
         if let Some(bytes) = self.source.view(extent.start, extent.end - extent.start) {
-            gather(program, bytes, to_usize(self.offset - extent.start)?, into, 0, &axes);
-            return Ok(());
+            return self.fill_from(program, bytes, extent.start, into);
         }
+        let axes = self.axes(program.packed)?;
         let mut reader = Reader { source: &*self.source, program, limits: &self.limits, scratch: Vec::new() };
         reader.read(self.offset, &axes, into, 0)
+    }
+
+    /// Fills `into` from bytes in memory, the first of which is byte `start` of the source.
+    fn fill_from(&self, program: &Program, bytes: &[u8], start: u64, into: &mut [u8]) -> Result<()> {
+        let threads = rayon::current_num_threads();
+        if into.len() < PARALLEL || threads == 1 {
+            gather(program, bytes, to_usize(self.offset - start)?, into, 0, &self.axes(program.packed)?);
+            return Ok(());
+        }
+        // Several parts a thread, so that no thread waits long for the last one.
+        let size = (into.len() / (threads * 4)).max(PARALLEL / 4) as u64;
+        let mut parts = Vec::new();
+        let mut rest = into;
+        for block in self.clone().without_mask().row_blocks(size) {
+            let (part, more) = std::mem::take(&mut rest).split_at_mut(to_usize(block.nbytes())?);
+            parts.push((block, part));
+            rest = more;
+        }
+        parts.into_par_iter().try_for_each(|(block, part)| {
+            gather(program, bytes, to_usize(block.offset - start)?, part, 0, &block.axes(program.packed)?);
+            Ok(())
+        })
     }
 
     /// The axes of a copy to packed elements of this size.

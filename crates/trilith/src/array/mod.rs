@@ -10,6 +10,7 @@
 
 mod csv;
 mod datatype;
+mod encode;
 mod fetch;
 mod gather;
 mod handle;
@@ -18,12 +19,14 @@ mod literal;
 mod mask;
 mod npy;
 mod number;
+mod pages;
 mod program;
 mod scalar;
 mod shape;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod turn;
 #[cfg(feature = "ndarray")]
 mod view;
 
@@ -34,6 +37,7 @@ pub use index::Index;
 pub use mask::Mask;
 pub use npy::npy_header;
 pub use number::Element;
+pub use pages::Pages;
 pub use scalar::{FloatText, Nested, Precision, Scalar, complex_text, float_text};
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
 pub use structure::{Field, StructType};

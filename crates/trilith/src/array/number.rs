@@ -1,6 +1,7 @@
 //! Elements as Rust numbers: [`Element`], loading, and conversion between number types.
 
 use half::f16;
+use half::slice::HalfFloatSliceExt;
 use num_complex::Complex;
 
 use super::datatype::{Byteorder, Datatype};
@@ -19,6 +20,10 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     /// The datatype that it holds exactly.
     const DATATYPE: Datatype;
 
+    /// Whether every pattern of bits is one.
+    #[doc(hidden)]
+    const PLAIN: bool = true;
+
     /// The elements' bytes, in the byte order of this machine.
     #[doc(hidden)]
     fn bytes(elements: &[Self]) -> Vec<u8>;
@@ -34,6 +39,10 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     /// The elements where they lie, if every pattern of bits is one and they are aligned.
     #[doc(hidden)]
     fn view(bytes: &[u8]) -> Option<&[Self]>;
+
+    /// [`Element::view`] to write to.
+    #[doc(hidden)]
+    fn view_mut(bytes: &mut [u8]) -> Option<&mut [Self]>;
 
     /// The same number, if this type has it (floats: the nearest).
     #[doc(hidden)]
@@ -74,6 +83,10 @@ macro_rules! plain {
                 bytemuck::try_cast_slice(bytes).ok()
             }
 
+            fn view_mut(bytes: &mut [u8]) -> Option<&mut [Self]> {
+                bytemuck::try_cast_slice_mut(bytes).ok()
+            }
+
             #[inline]
             fn from_value($value: Value) -> Option<Self> {
                 $convert
@@ -110,7 +123,7 @@ fn real(value: Value) -> Option<f64> {
 
 /// The nearest pair of doubles.
 #[inline]
-fn pair(value: Value) -> (f64, f64) {
+pub(super) fn pair(value: Value) -> (f64, f64) {
     match value {
         Value::Complex(re, im) => (re, im),
         other => (real(other).unwrap_or(f64::NAN), 0.0),
@@ -143,6 +156,7 @@ impl sealed::Sealed for bool {}
 
 impl Element for bool {
     const DATATYPE: Datatype = Datatype::Bool8;
+    const PLAIN: bool = false;
 
     fn bytes(elements: &[Self]) -> Vec<u8> {
         elements.iter().map(|x| u8::from(*x)).collect()
@@ -164,6 +178,10 @@ impl Element for bool {
     }
 
     fn view(_: &[u8]) -> Option<&[Self]> {
+        None
+    }
+
+    fn view_mut(_: &mut [u8]) -> Option<&mut [Self]> {
         None
     }
 
@@ -303,18 +321,29 @@ impl Array {
         }
         let size = self.len().saturating_mul(size_of::<T>() as u64);
         self.limits.charge_memory(size, "an array")?;
-        let mut elements = Vec::new();
-        elements.try_reserve_exact(to_usize(self.len())?).map_err(|_| Error::limit(format!("no memory for {size} bytes")))?;
+        let mut elements = T::zeroed(to_usize(self.len())?)?;
         let not_numbers = || Error::usage(format!("elements of {} are no numbers", self.datatype));
         // Said even where there are no elements.
         each_value!(self.datatype, [0u8; 0], |values| drop(values), else return Err(not_numbers()));
+        let (mut done, mut wide) = (0, Vec::new());
         self.for_each_native(|bytes| {
-            each_value!(self.datatype, bytes, |values| append(&mut elements, values, &self.datatype), else Err(not_numbers()))
+            let into = elements.get_mut(done..).unwrap_or_default();
+            let (count, failed) = if self.datatype == Datatype::Float16 {
+                let singles = widen(bytes, &mut wide).iter().map(|x| Value::Float(f64::from(*x)));
+                store(into, singles)
+            } else {
+                each_value!(self.datatype, bytes, |values| store(into, values), else return Err(not_numbers()))
+            };
+            if let Some((at, value)) = failed {
+                return Err(does_not_fit(done + at, value, &self.datatype, &T::DATATYPE));
+            }
+            done += count;
+            Ok(())
         })?;
         Ok(elements)
     }
 
-    fn expect<T: Element>(&self) -> Result<()> {
+    pub(super) fn expect<T: Element>(&self) -> Result<()> {
         if self.datatype == T::DATATYPE {
             return Ok(());
         }
@@ -323,24 +352,45 @@ impl Array {
     }
 }
 
-fn append<T: Element>(elements: &mut Vec<T>, values: impl Iterator<Item = Value>, datatype: &Datatype) -> Result<()> {
-    for value in values {
+/// Stores values one after the other; says how many, and which was the first that `T` does not have.
+#[inline]
+fn store<T: Element>(into: &mut [T], values: impl Iterator<Item = Value>) -> (usize, Option<(usize, Value)>) {
+    let mut count = 0;
+    for (slot, value) in into.iter_mut().zip(values) {
         match T::from_value(value) {
-            Some(element) => elements.push(element),
-            None => {
-                let shown = match value {
-                    Value::Int(n) => n.to_string(),
-                    Value::Uint(n) => n.to_string(),
-                    Value::Float(x) => format!("{x:?}"),
-                    Value::Complex(re, im) => format!("{re:?}{im:+?}j"),
-                };
-                let message =
-                    format!("element {} of this {datatype} array is {shown}, which {} cannot hold", elements.len(), T::DATATYPE);
-                return Err(Error::usage(message));
+            Some(element) => *slot = element,
+            None => return (count, Some((count, value))),
+        }
+        count += 1;
+    }
+    (count, None)
+}
+
+/// Halves as singles, many at once where the processor can.
+fn widen<'a>(bytes: &[u8], singles: &'a mut Vec<f32>) -> &'a [f32] {
+    let count = bytes.len() / 2;
+    singles.resize(count, 0.0);
+    match bytemuck::try_cast_slice::<u8, f16>(bytes) {
+        Ok(halves) => halves.convert_to_f32_slice(singles),
+        // Elements of a view may lie at odd addresses.
+        Err(_) => {
+            for (single, half) in singles.iter_mut().zip(bytes.as_chunks::<2>().0) {
+                *single = f16::from_ne_bytes(*half).to_f32();
             }
         }
     }
-    Ok(())
+    singles
+}
+
+#[cold]
+fn does_not_fit(at: usize, value: Value, from: &Datatype, to: &Datatype) -> Error {
+    let shown = match value {
+        Value::Int(n) => n.to_string(),
+        Value::Uint(n) => n.to_string(),
+        Value::Float(x) => format!("{x:?}"),
+        Value::Complex(re, im) => format!("{re:?}{im:+?}j"),
+    };
+    Error::usage(format!("element {at} of this {from} array is {shown}, which {to} cannot hold"))
 }
 
 /// The first number in packed native bytes; nothing for elements that are no numbers.
