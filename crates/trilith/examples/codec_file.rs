@@ -1,0 +1,34 @@
+//! Encodes or decodes one file with a codec: `codec_file encode|decode ID IN OUT [LEN]`.
+//!
+//! For comparing with other programs by hand; a block of a file is decoded by `trilith get`.
+
+use std::sync::Arc;
+
+use trilith::Limits;
+use trilith::bytes::Slice;
+use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [what, id, from, to, more @ ..] = args.as_slice() else {
+        return Err("usage: codec_file encode|decode ID IN OUT [ITEM_SIZE|LEN]".into());
+    };
+    let id = CodecId::named(id).ok_or("a codec's name has at most four letters")?;
+    #[allow(clippy::disallowed_methods, reason = "an example outside of the library")]
+    let bytes = std::fs::read(from)?;
+    let number = more.first().map(|n| n.parse::<u64>()).transpose()?;
+    let out = if what == "encode" {
+        let mut options = EncodeOptions::default();
+        options.item_size = usize::try_from(number.unwrap_or(1))?;
+        encode(id, &bytes, &options)?
+    } else {
+        let source =
+            decoder(id, Arc::new(Slice::new(bytes, from.clone())), number.ok_or("give the length")?, &Limits::default())?;
+        let mut out = vec![0; usize::try_from(source.len())?];
+        source.read_at(0, &mut out)?;
+        out
+    };
+    #[allow(clippy::disallowed_methods, reason = "an example outside of the library")]
+    std::fs::write(to, out)?;
+    Ok(())
+}

@@ -1,0 +1,399 @@
+//! `blsc`: one Blosc buffer (format 2 of c-blosc 1), as the Python package `blosc` writes it.
+//!
+//! A header of 16 bytes, a table of where the blocks begin, and the blocks, each rearranged
+//! (shuffled) and compressed on its own, perhaps in as many parts as an item has bytes. So slices
+//! decode only their blocks, and blocks decode on all cores. All inner formats are read (BloscLZ,
+//! LZ4, Snappy, zlib, and zstd where the feature is on); LZ4, zlib and zstd are written.
+//!
+//! A buffer holds less than 2 GiB, and a block of a file is one buffer: larger arrays need another
+//! codec. Since sizes stand at its front, it is held in memory until the end.
+//!
+//! Readers: Python asdf with the package `asdf-compression`, asdf-cxx.
+
+mod shuffle;
+mod small;
+
+use std::io::Write;
+use std::sync::OnceLock;
+
+use super::chunks::{Chunk, Chunked};
+use super::input::file_byte;
+use super::pieces::{Pieces, put};
+use super::threads::each;
+use super::{Blosc, Encode, EncodeOptions, Shuffle, level_in, told_right};
+use crate::bytes::{SourceRef, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Bytes of the header.
+const HEADER: usize = 16;
+/// The largest buffer, header and all.
+const MOST: u64 = (1 << 31) - 1;
+/// Bits of the flags: shuffled bytes, stored as it is, shuffled bits, of the future, in one part.
+const BYTES: u8 = 1;
+const PLAIN: u8 = 2;
+const BITS: u8 = 4;
+const FUTURE: u8 = 8;
+const ONE_PART: u8 = 16;
+/// Blocks are cut in parts only where items are at most this long, and parts at least this long.
+const MOST_PARTS: usize = 16;
+const LEAST_PART: usize = 128;
+/// Decoded bytes of a block that is written.
+const BLOCK: usize = 256 << 10;
+
+/// What stands at the front of a buffer.
+#[derive(Debug)]
+struct Header {
+    flags: u8,
+    item: usize,
+    /// Decoded bytes in all, and of each block but the last.
+    len: u64,
+    block: u64,
+    /// Where blocks begin, in the order of the data, and the same in the order of the stored bytes
+    /// with the end of the buffer: a block ends where another begins.
+    starts: Vec<u32>,
+    bounds: Vec<u32>,
+}
+
+impl Header {
+    fn read(stored: &SourceRef, limits: &Limits) -> Result<Self> {
+        let fail = |message: String| Error::malformed(message).at_byte(file_byte(stored, 0));
+        let mut head = [0; HEADER];
+        if stored.len() < HEADER as u64 {
+            return Err(fail(format!("expected a blosc header of 16 bytes, found {}", stored.len())));
+        }
+        stored.read_at(0, &mut head)?;
+        let [version, _, flags, item, sizes @ ..] = head;
+        let [len, block, total] = [0, 4, 8].map(|at| sizes.iter().skip(at).take(4).rev().fold(0, |n, b| n << 8 | u64::from(*b)));
+        if version != 2 || flags & FUTURE != 0 {
+            let found = format!("blosc format {version} with flags {flags:02x}, expected format 2");
+            return Err(Error::unsupported(found).at_byte(file_byte(stored, 0)));
+        }
+        if total > stored.len() || total > MOST || len > MOST {
+            return Err(fail(format!("a blosc buffer of {total} bytes in {} stored bytes", stored.len())));
+        }
+        let mut header =
+            Self { flags, item: usize::from(item).max(1), len, block: block.max(1), starts: Vec::new(), bounds: Vec::new() };
+        if block == 0 && len > 0 || item == 0 {
+            return Err(fail(format!("blosc blocks of {block} bytes and items of {item}")));
+        }
+        if flags & PLAIN != 0 {
+            return if total == len + HEADER as u64 { Ok(header) } else { Err(fail(format!("{total} bytes stored for {len}"))) };
+        }
+        let count = len.div_ceil(header.block);
+        if HEADER as u64 + 4 * count > total {
+            return Err(fail(format!("the table of {count} blosc blocks does not fit into {total} bytes")));
+        }
+        let table = read_vec(&**stored, HEADER as u64, 4 * count, limits)?;
+        header.starts = table.as_chunks::<4>().0.iter().map(|start| u32::from_le_bytes(*start)).collect();
+        if let Some(start) = header.starts.iter().find(|start| u64::from(**start) < HEADER as u64 || u64::from(**start) >= total)
+        {
+            return Err(fail(format!("a blosc block at byte {start} of {total}")));
+        }
+        header.bounds.clone_from(&header.starts);
+        header.bounds.push(total as u32);
+        header.bounds.sort_unstable();
+        Ok(header)
+    }
+
+    /// Where block `index` is stored: from its start to the next one.
+    fn place(&self, index: u64) -> Option<(u64, u64)> {
+        let index = usize::try_from(index).ok()?;
+        if self.flags & PLAIN != 0 {
+            let start = self.block.checked_mul(index as u64)?;
+            return Some((HEADER as u64 + start, self.block.min(self.len.checked_sub(start)?)));
+        }
+        let start = *self.starts.get(index)?;
+        let end = *self.bounds.get(self.bounds.partition_point(|bound| *bound <= start))?;
+        Some((u64::from(start), u64::from(end - start)))
+    }
+
+    /// Decodes one block.
+    fn decode(&self, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+        let len = into.len();
+        if self.flags & PLAIN != 0 {
+            let bytes = bytes.get(..len).ok_or_else(|| Error::malformed("the blosc buffer is cut short"))?;
+            into.copy_from_slice(bytes);
+            return Ok(());
+        }
+        let shuffled = self.flags & BYTES != 0 && self.item > 1;
+        let bits = !shuffled && self.flags & BITS != 0 && len >= self.item;
+        if !shuffled && !bits {
+            return self.parts(bytes, into);
+        }
+        let mut plain = vec![0; len];
+        self.parts(bytes, &mut plain)?;
+        if shuffled {
+            shuffle::unshuffle(self.item, &plain, into);
+        } else {
+            shuffle::bit_unshuffle(self.item, &plain, into);
+        }
+        Ok(())
+    }
+
+    /// Decompresses the parts of one block.
+    fn parts(&self, mut bytes: &[u8], into: &mut [u8]) -> Result<()> {
+        let len = into.len();
+        let parts =
+            if self.flags & ONE_PART == 0 && self.item <= MOST_PARTS && len / self.item >= LEAST_PART && len as u64 == self.block
+            {
+                self.item
+            } else {
+                1
+            };
+        let part = len / parts;
+        if part * parts != len {
+            return Err(Error::malformed(format!("a blosc block of {len} bytes in {parts} parts")));
+        }
+        for to in into.chunks_mut(part.max(1)) {
+            let cut = || Error::malformed("a blosc block is cut short");
+            let (size, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
+            let (body, rest) = rest.split_at_checked(u32::from_le_bytes(*size) as usize).ok_or_else(cut)?;
+            bytes = rest;
+            if body.len() == to.len() {
+                to.copy_from_slice(body);
+            } else {
+                self.inner(body, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decompresses one part with the format that the header names.
+    fn inner(&self, body: &[u8], to: &mut [u8]) -> Result<()> {
+        let len = to.len();
+        let (name, done) = match self.flags >> 5 {
+            0 => ("blosclz", small::blosclz(body, to)),
+            1 => ("lz4", lz4_flex::block::decompress_into(body, to).ok()),
+            2 => ("snappy", small::snappy(body, to)),
+            3 => ("zlib", inflate(body, to)),
+            4 => ("zstd", unzstd(body, to)?),
+            other => return Err(Error::unsupported(format!("blosc inner format {other}"))),
+        };
+        match done {
+            Some(n) if n == len => Ok(()),
+            _ => Err(Error::malformed(format!("no valid {name} data for {len} bytes"))),
+        }
+    }
+}
+
+fn inflate(body: &[u8], to: &mut [u8]) -> Option<usize> {
+    let mut state = flate2::Decompress::new(true);
+    let status = state.decompress(body, to, flate2::FlushDecompress::Finish).ok()?;
+    (status == flate2::Status::StreamEnd).then_some(state.total_out() as usize)
+}
+
+#[cfg(feature = "zstd")]
+#[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
+fn unzstd(body: &[u8], to: &mut [u8]) -> Result<Option<usize>> {
+    Ok(zstd::bulk::decompress_to_buffer(body, to).ok())
+}
+
+#[cfg(not(feature = "zstd"))]
+fn unzstd(_body: &[u8], _to: &mut [u8]) -> Result<Option<usize>> {
+    Err(super::without_zstd())
+}
+
+/// Reads the blocks of a buffer.
+pub(super) struct Blocks {
+    len: u64,
+    header: OnceLock<Header>,
+}
+
+impl Blocks {
+    /// The buffer should decode to `len` bytes.
+    pub(super) fn new(len: u64) -> Self {
+        Self { len, header: OnceLock::new() }
+    }
+
+    fn header(&self, stored: &SourceRef, limits: &Limits) -> Result<&Header> {
+        if let Some(header) = self.header.get() {
+            return Ok(header);
+        }
+        let header = Header::read(stored, limits)?;
+        if header.len != self.len {
+            let found = format!("the blosc buffer decodes to {} bytes, expected {}", header.len, self.len);
+            return Err(Error::malformed(found).at_byte(file_byte(stored, 4)));
+        }
+        Ok(self.header.get_or_init(|| header))
+    }
+}
+
+impl Chunked for Blocks {
+    fn locate(&self, stored: &SourceRef, _at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>> {
+        let header = self.header(stored, limits)?;
+        let start = before.decoded.0.saturating_add(before.decoded.1);
+        if start >= header.len {
+            return Ok(None);
+        }
+        let index = before.index.wrapping_add(1);
+        let place = header.place(index).ok_or_else(|| Error::malformed(format!("blosc block {index} has no place")))?;
+        let decoded = (start, header.block.min(header.len - start));
+        Ok(Some((Chunk { index, stored: place, decoded }, 0)))
+    }
+
+    fn decode(&self, _chunk: &Chunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+        let header = self.header.get().ok_or_else(|| Error::malformed("the blosc header was not read"))?;
+        header.decode(bytes, into)
+    }
+}
+
+/// Writes one buffer.
+struct Writer {
+    pieces: Pieces,
+    plan: Plan,
+    total: Option<u64>,
+    /// Decoded bytes so far, and the encoded blocks with where each begins.
+    len: u64,
+    starts: Vec<u32>,
+    body: Vec<u8>,
+}
+
+/// How blocks are made.
+#[derive(Clone, Copy)]
+struct Plan {
+    item: usize,
+    block: usize,
+    level: i32,
+    inner: Blosc,
+    shuffle: Shuffle,
+}
+
+/// A writer of one buffer; levels 1 to 9, 5 unless given.
+pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
+    let level = level_in("blsc", options, 1..=9, 5)?;
+    #[cfg(not(feature = "zstd"))]
+    if options.blosc == Blosc::Zstd {
+        return Err(super::without_zstd());
+    }
+    let item = if (1..256).contains(&options.item_size) { options.item_size } else { 1 };
+    // Bits are shuffled by groups of eight items.
+    let block = BLOCK - BLOCK % (8 * item);
+    let plan = Plan { item, block, level, inner: options.blosc, shuffle: options.shuffle };
+    if let Some(total) = options.total {
+        fits(total)?;
+    }
+    Ok(Box::new(Writer { pieces: Pieces::new(block), plan, total: options.total, len: 0, starts: Vec::new(), body: Vec::new() }))
+}
+
+/// Refuses more than a buffer can hold.
+fn fits(len: u64) -> Result<()> {
+    if len > MOST - HEADER as u64 {
+        return Err(Error::unsupported(format!("blsc holds less than 2 GiB in a block, not {len} bytes"))
+            .hint("use lz4 or zstd, or store the array in several blocks"));
+    }
+    Ok(())
+}
+
+impl Plan {
+    fn parts(&self, len: usize) -> usize {
+        if self.one_part() || len != self.block { 1 } else { self.item }
+    }
+
+    fn one_part(&self) -> bool {
+        self.inner == Blosc::Zstd || self.item > MOST_PARTS || self.block / self.item < LEAST_PART
+    }
+
+    fn flags(&self) -> u8 {
+        let shuffle = match self.shuffle {
+            Shuffle::None => 0,
+            Shuffle::Bytes => BYTES,
+            Shuffle::Bits => BITS,
+        };
+        let inner = match self.inner {
+            Blosc::Lz4 => 1,
+            Blosc::Zlib => 3,
+            Blosc::Zstd => 4,
+        };
+        shuffle | inner << 5 | if self.one_part() { ONE_PART } else { 0 }
+    }
+
+    fn encode(&self, piece: &[u8]) -> Result<Vec<u8>> {
+        let mut moved = Vec::new();
+        let bytes = match self.shuffle {
+            Shuffle::Bytes if self.item > 1 => {
+                moved.resize(piece.len(), 0);
+                shuffle::shuffle(self.item, piece, &mut moved);
+                &moved
+            }
+            Shuffle::Bits if piece.len() >= self.item => {
+                moved.resize(piece.len(), 0);
+                shuffle::bit_shuffle(self.item, piece, &mut moved);
+                &moved
+            }
+            _ => piece,
+        };
+        let mut out = Vec::with_capacity(piece.len() / 2 + 64);
+        for part in bytes.chunks((piece.len() / self.parts(piece.len())).max(1)) {
+            let mut body = self.inner(part)?;
+            // As long as the part means stored as it is.
+            if body.len() >= part.len() {
+                body.clear();
+                body.extend_from_slice(part);
+            }
+            out.extend_from_slice(&(body.len() as u32).to_le_bytes());
+            out.extend_from_slice(&body);
+        }
+        Ok(out)
+    }
+
+    fn inner(&self, part: &[u8]) -> Result<Vec<u8>> {
+        let failed = |error: std::io::Error| Error::unsupported(format!("blosc failed to encode: {error}"));
+        Ok(match self.inner {
+            Blosc::Lz4 => lz4_flex::block::compress(part),
+            Blosc::Zlib => {
+                let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(self.level as u32));
+                out.write_all(part).map_err(failed)?;
+                out.finish().map_err(failed)?
+            }
+            // As c-blosc maps its nine levels.
+            #[cfg(feature = "zstd")]
+            Blosc::Zstd => zstd::bulk::compress(part, if self.level < 9 { 2 * self.level - 1 } else { 22 }).map_err(failed)?,
+            #[cfg(not(feature = "zstd"))]
+            Blosc::Zstd => return Err(super::without_zstd()),
+        })
+    }
+}
+
+impl Writer {
+    fn flush(plan: Plan, pieces: &[&[u8]], starts: &mut Vec<u32>, body: &mut Vec<u8>) -> Result<()> {
+        for block in each(pieces.to_vec(), |piece| plan.encode(piece))? {
+            // Counted from the start of the blocks until the length of the table is known.
+            starts.push(u32::try_from(body.len()).map_err(|_| Error::unsupported("blsc holds less than 2 GiB in a block"))?);
+            body.extend_from_slice(&block);
+        }
+        Ok(())
+    }
+}
+
+impl Encode for Writer {
+    fn write(&mut self, data: &[u8], _out: &mut dyn Write) -> Result<()> {
+        self.len += data.len() as u64;
+        fits(self.len)?;
+        let (plan, starts, body) = (self.plan, &mut self.starts, &mut self.body);
+        self.pieces.write(data, |pieces| Self::flush(plan, pieces, starts, body))
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
+        told_right(self.total, self.len)?;
+        let (plan, starts, body) = (self.plan, &mut self.starts, &mut self.body);
+        self.pieces.finish(|pieces| Self::flush(plan, pieces, starts, body))?;
+        let front = HEADER + 4 * self.starts.len();
+        let total = (front + self.body.len()) as u64;
+        if total > MOST {
+            return Err(Error::unsupported(format!("blsc holds less than 2 GiB in a block, not {total} encoded bytes")));
+        }
+        let block = (self.plan.block as u64).min(self.len.max(1));
+        // A buffer of one short block says so, else it would be taken for a full one in parts.
+        let whole = if self.len < self.plan.block as u64 { ONE_PART } else { 0 };
+        let mut head = vec![2, 1, self.plan.flags() | whole, self.plan.item as u8];
+        for size in [self.len, block, total] {
+            head.extend_from_slice(&(size as u32).to_le_bytes());
+        }
+        for start in &self.starts {
+            head.extend_from_slice(&(*start + front as u32).to_le_bytes());
+        }
+        put(out, &head)?;
+        put(out, &self.body)
+    }
+}

@@ -1,0 +1,402 @@
+//! `lz4f`: LZ4 frames (the LZ4 frame format 1.6).
+//!
+//! Frames with linked blocks, which the Python package `lz4` writes unless told otherwise, are
+//! decoded in order. Frames with independent blocks, which is what is written here, decode on all
+//! cores and by slices: all blocks but the last are then as long as the frame says.
+//!
+//! Readers: Python asdf with the package `asdf-compression`.
+
+use std::io::Write;
+
+use super::chunks::{Chunk, Chunked};
+use super::input::file_byte;
+use super::pieces::{Pieces, encode_each, put};
+use super::stream::{Opens, Pull};
+use super::xxh32::{Xxh32, xxh32};
+use super::{Encode, EncodeOptions, no_level};
+use crate::bytes::{SourceRef, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+const MAGIC: u32 = 0x184d_2204;
+/// Frames of other programs' data, which decoders pass over: sixteen magics from here on.
+const SKIPPED: u32 = 0x184d_2a50;
+/// How far back a linked block refers.
+const WINDOW: usize = 64 << 10;
+/// The high bit of a block's length: it is stored as it is.
+const STORED: u32 = 1 << 31;
+
+/// The descriptor at the start of a frame.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    independent: bool,
+    block_sums: bool,
+    content_sum: bool,
+    /// The longest that a block decodes to.
+    block: usize,
+    /// Decoded bytes of the frame, where it says.
+    content: Option<u64>,
+    /// Bytes of magic and descriptor.
+    header: u64,
+}
+
+impl Frame {
+    /// Reads the frame header at byte `at` of `stored`.
+    fn read(stored: &SourceRef, at: u64) -> Result<Self> {
+        let fail = |message: String| Error::malformed(message).at_byte(file_byte(stored, at));
+        let left = stored.len().saturating_sub(at);
+        let bytes = read_vec(&**stored, at, left.min(19), &Limits::default())?;
+        let [a, b, c, d, flags, sizes, ref rest @ ..] = bytes[..] else {
+            return Err(fail(format!("expected an lz4 frame header, found {left} bytes")));
+        };
+        if u32::from_le_bytes([a, b, c, d]) != MAGIC {
+            return Err(fail(format!("no lz4 frame: it begins with {a:02x} {b:02x} {c:02x} {d:02x}")));
+        }
+        if flags >> 6 != 1 || flags & 2 != 0 || sizes & 0x8f != 0 || sizes >> 4 < 4 {
+            return Err(fail(format!("lz4 frame flags {flags:02x} {sizes:02x} are not those of version 1")));
+        }
+        if flags & 1 != 0 {
+            return Err(Error::unsupported("an lz4 frame that needs a dictionary").at_byte(file_byte(stored, at)));
+        }
+        let sized = flags & 8 != 0;
+        let n = if sized { 8 } else { 0 };
+        let (Some(size), Some(sum)) = (rest.get(..n), rest.get(n)) else {
+            return Err(fail("the lz4 frame header is cut short".into()));
+        };
+        let expected = (xxh32(bytes.get(4..6 + n).unwrap_or(&[])) >> 8) as u8;
+        if *sum != expected {
+            return Err(fail(format!("lz4 frame header checksum {sum:02x}, expected {expected:02x}")));
+        }
+        Ok(Self {
+            independent: flags & 0x20 != 0,
+            block_sums: flags & 0x10 != 0,
+            content_sum: flags & 4 != 0,
+            block: 1 << (8 + 2 * (sizes >> 4)),
+            content: sized.then(|| size.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))),
+            header: 7 + n as u64,
+        })
+    }
+
+    /// Checks and decodes one block: its bytes, its length field, and its checksum where it has one.
+    fn block_into(&self, body: &[u8], field: u32, sum: Option<u32>, before: &[u8], into: &mut [u8]) -> Result<usize> {
+        if let Some(sum) = sum
+            && sum != xxh32(body)
+        {
+            return Err(Error::malformed(format!("lz4 block checksum {sum:08x}, expected {:08x}", xxh32(body))));
+        }
+        if field & STORED != 0 {
+            let to = into.get_mut(..body.len()).ok_or_else(|| Error::malformed("a stored lz4 block is longer than expected"))?;
+            to.copy_from_slice(body);
+            return Ok(body.len());
+        }
+        let done = if before.is_empty() {
+            lz4_flex::block::decompress_into(body, into)
+        } else {
+            lz4_flex::block::decompress_into_with_dict(body, into, before)
+        };
+        done.map_err(|error| Error::malformed(format!("no valid lz4 data: {error}")))
+    }
+}
+
+fn u32_at(stored: &SourceRef, at: u64) -> Result<u32> {
+    let mut bytes = [0; 4];
+    stored.read_at(at, &mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+/// Opens frames.
+pub(super) struct Lz4Frame;
+
+impl Opens for Lz4Frame {
+    fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
+        Ok(Box::new(Blocks {
+            stored: stored.clone(),
+            at: 0,
+            frame: None,
+            sum: Xxh32::new(),
+            made: 0,
+            first: true,
+            ended: false,
+            body: Vec::new(),
+            open: Vec::new(),
+            taken: 0,
+            before: Vec::new(),
+        }))
+    }
+}
+
+/// Frames being decoded block by block.
+struct Blocks {
+    stored: SourceRef,
+    at: u64,
+    frame: Option<Frame>,
+    sum: Xxh32,
+    /// Decoded bytes of this frame.
+    made: u64,
+    first: bool,
+    ended: bool,
+    body: Vec<u8>,
+    /// A decoded block of which `taken` bytes have been handed out.
+    open: Vec<u8>,
+    taken: usize,
+    /// The last bytes decoded, for linked blocks.
+    before: Vec<u8>,
+}
+
+impl Blocks {
+    fn fail(&self, error: Error) -> Error {
+        error.at_byte(file_byte(&self.stored, self.at))
+    }
+
+    /// Goes on to the next frame; other data after the first frame is left alone.
+    fn next_frame(&mut self) -> Result<()> {
+        while self.stored.len().saturating_sub(self.at) >= 8 && u32_at(&self.stored, self.at)? & !15 == SKIPPED {
+            let len = u64::from(u32_at(&self.stored, self.at + 4)?);
+            self.at = self.at.saturating_add(8 + len);
+        }
+        match Frame::read(&self.stored, self.at) {
+            Ok(frame) => {
+                self.at += frame.header;
+                self.frame = Some(frame);
+                self.sum = Xxh32::new();
+                self.made = 0;
+                self.before.clear();
+            }
+            Err(error) if self.first => return Err(error),
+            Err(_) => self.ended = true,
+        }
+        self.first = false;
+        Ok(())
+    }
+
+    /// Decodes the next block of `frame` into `into`, which is long enough; 0 at the end of the frame.
+    fn block(&mut self, frame: &Frame, into: &mut [u8]) -> Result<Option<usize>> {
+        let cut = || Error::malformed("the lz4 frame is cut short");
+        let left = self.stored.len().saturating_sub(self.at);
+        if left < 4 {
+            return Err(self.fail(cut()));
+        }
+        let field = u32_at(&self.stored, self.at)?;
+        if field == 0 {
+            return self.end(frame).map(|()| None);
+        }
+        let len = field & !STORED;
+        if len as usize > frame.block {
+            return Err(self.fail(Error::malformed(format!("lz4 block of {len} bytes, at most {} are allowed", frame.block))));
+        }
+        let sums = if frame.block_sums { 4 } else { 0 };
+        if left - 4 < u64::from(len) + sums {
+            return Err(self.fail(cut()));
+        }
+        let sum = if frame.block_sums { Some(u32_at(&self.stored, self.at + 4 + u64::from(len))?) } else { None };
+        let mut scratch = std::mem::take(&mut self.body);
+        let body = match self.stored.view(self.at + 4, u64::from(len)) {
+            Some(body) => body,
+            None => {
+                scratch.resize(len as usize, 0);
+                self.stored.read_at(self.at + 4, &mut scratch)?;
+                &scratch
+            }
+        };
+        let before: &[u8] = if frame.independent { &[] } else { &self.before };
+        let n = frame.block_into(body, field, sum, before, into).map_err(|error| self.fail(error))?;
+        self.body = scratch;
+        self.at += 4 + u64::from(len) + sums;
+        self.made += n as u64;
+        let fresh = into.get(..n).unwrap_or(&[]);
+        if frame.content_sum {
+            self.sum.update(fresh);
+        }
+        if !frame.independent {
+            self.before.extend_from_slice(fresh.get(n.saturating_sub(WINDOW)..).unwrap_or(&[]));
+            let extra = self.before.len().saturating_sub(WINDOW);
+            self.before.drain(..extra);
+        }
+        Ok(Some(n))
+    }
+
+    /// After the end mark: the checks of the frame.
+    fn end(&mut self, frame: &Frame) -> Result<()> {
+        self.at += 4;
+        if let Some(content) = frame.content
+            && content != self.made
+        {
+            return Err(self.fail(Error::malformed(format!("the lz4 frame holds {} bytes, expected {content}", self.made))));
+        }
+        if frame.content_sum {
+            if self.stored.len().saturating_sub(self.at) < 4 {
+                return Err(self.fail(Error::malformed("the lz4 frame is cut short")));
+            }
+            let (found, made) = (u32_at(&self.stored, self.at)?, self.sum.finish());
+            if found != made {
+                return Err(self.fail(Error::malformed(format!("lz4 frame checksum {found:08x}, expected {made:08x}"))));
+            }
+            self.at += 4;
+        }
+        self.frame = None;
+        Ok(())
+    }
+}
+
+impl Pull for Blocks {
+    fn pull(&mut self, into: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            if let Some(found) = self.open.get(self.taken..).filter(|found| !found.is_empty()) {
+                let n = found.len().min(rest.len());
+                if let (Some(to), Some(from)) = (rest.get_mut(..n), found.get(..n)) {
+                    to.copy_from_slice(from);
+                }
+                self.taken += n;
+                filled += n;
+                continue;
+            }
+            if self.ended {
+                break;
+            }
+            let Some(frame) = self.frame else {
+                self.next_frame()?;
+                continue;
+            };
+            if rest.len() >= frame.block {
+                let to = rest.get_mut(..frame.block).unwrap_or_default();
+                filled += self.block(&frame, to)?.unwrap_or(0);
+            } else {
+                let mut open = std::mem::take(&mut self.open);
+                open.resize(frame.block, 0);
+                let n = self.block(&frame, &mut open)?.unwrap_or(0);
+                open.truncate(n);
+                (self.open, self.taken) = (open, 0);
+            }
+        }
+        Ok(filled)
+    }
+
+    fn position(&self) -> u64 {
+        self.at
+    }
+}
+
+/// One frame of independent blocks, all but the last of full length.
+struct Independent {
+    frame: Frame,
+    len: u64,
+}
+
+/// Whether the blocks of this one are probably such a frame.
+pub(super) fn look(stored: &SourceRef, len: u64, _limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
+    let frame = Frame::read(stored, 0)?;
+    let right = frame.independent && !frame.content_sum && frame.content.is_none_or(|content| content == len);
+    Ok(right.then(|| Box::new(Independent { frame, len }) as Box<dyn Chunked>))
+}
+
+impl Chunked for Independent {
+    fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, _limits: &Limits) -> Result<Option<(Chunk, u64)>> {
+        let at = at.max(self.frame.header);
+        let left = stored.len().saturating_sub(at);
+        let cut = || Error::malformed("the lz4 frame is cut short").at_byte(file_byte(stored, at));
+        if left < 4 {
+            return Err(cut());
+        }
+        let field = u32_at(stored, at)?;
+        if field == 0 {
+            return Ok(None);
+        }
+        let len = u64::from(field & !STORED) + if self.frame.block_sums { 4 } else { 0 };
+        if left - 4 < len || len > self.frame.block as u64 + 4 {
+            return Err(cut());
+        }
+        let start = before.decoded.0.saturating_add(before.decoded.1);
+        let decoded = (self.frame.block as u64).min(self.len.saturating_sub(start));
+        if decoded == 0 {
+            return Err(Error::malformed("the lz4 frame has more blocks than expected").at_byte(file_byte(stored, at)));
+        }
+        let index = before.index.wrapping_add(1);
+        // The length field is needed again for decoding: it belongs to the chunk.
+        Ok(Some((Chunk { index, stored: (at, 4 + len), decoded: (start, decoded) }, at + 4 + len)))
+    }
+
+    fn decode(&self, _chunk: &Chunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+        let cut = || Error::malformed("the lz4 block is cut short");
+        let (field, body) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
+        let (body, sum) = if self.frame.block_sums {
+            let (body, sum) = body.split_last_chunk::<4>().ok_or_else(cut)?;
+            (body, Some(u32::from_le_bytes(*sum)))
+        } else {
+            (body, None)
+        };
+        let len = into.len();
+        match self.frame.block_into(body, u32::from_le_bytes(*field), sum, &[], into)? {
+            n if n == len => Ok(()),
+            n => Err(Error::malformed(format!("decodes to {n} bytes, expected {len}"))),
+        }
+    }
+}
+
+/// Writes one frame of independent blocks of 4 MiB.
+struct Writer {
+    pieces: Pieces,
+    total: Option<u64>,
+    written: u64,
+    begun: bool,
+}
+
+const BLOCK: usize = 4 << 20;
+
+/// A writer of one frame; the length of the content stands in it where it is known.
+pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
+    no_level("lz4f", options)?;
+    Ok(Box::new(Writer { pieces: Pieces::new(BLOCK), total: options.total, written: 0, begun: false }))
+}
+
+impl Writer {
+    fn head(&mut self, out: &mut dyn Write) -> Result<()> {
+        if self.begun {
+            return Ok(());
+        }
+        self.begun = true;
+        // Version 1, independent blocks, content size; blocks of 4 MiB.
+        let mut descriptor = vec![if self.total.is_some() { 0x68 } else { 0x60 }, 0x70];
+        if let Some(total) = self.total {
+            descriptor.extend_from_slice(&total.to_le_bytes());
+        }
+        put(out, &MAGIC.to_le_bytes())?;
+        put(out, &descriptor)?;
+        put(out, &[(xxh32(&descriptor) >> 8) as u8])
+    }
+
+    fn flush(pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
+        encode_each(pieces.to_vec(), out, |piece| {
+            let mut bytes = vec![0; 4 + lz4_flex::block::get_maximum_output_size(piece.len())];
+            let body = bytes.get_mut(4..).unwrap_or_default();
+            let n = lz4_flex::block::compress_into(piece, body).map_err(|error| Error::unsupported(format!("lz4: {error}")))?;
+            let field = if n < piece.len() {
+                bytes.truncate(4 + n);
+                n as u32
+            } else {
+                bytes.truncate(4);
+                bytes.extend_from_slice(piece);
+                piece.len() as u32 | STORED
+            };
+            if let Some(head) = bytes.first_chunk_mut::<4>() {
+                *head = field.to_le_bytes();
+            }
+            Ok(bytes)
+        })
+    }
+}
+
+impl Encode for Writer {
+    fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
+        self.head(out)?;
+        self.written += data.len() as u64;
+        self.pieces.write(data, |pieces| Self::flush(pieces, out))
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
+        self.head(out)?;
+        self.pieces.finish(|pieces| Self::flush(pieces, out))?;
+        super::told_right(self.total, self.written)?;
+        put(out, &[0; 4])
+    }
+}
