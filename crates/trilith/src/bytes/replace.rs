@@ -121,7 +121,7 @@ pub fn remove_stale(target: &Path) {
 }
 
 /// Makes a rename in the folder of `target` last; not every system can, and then nothing is lost but the promise.
-fn sync_folder(target: &Path) {
+pub(super) fn sync_folder(target: &Path) {
     #[cfg(unix)]
     if let Some(folder) = target.parent() {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
