@@ -2,13 +2,21 @@
 
 mod blocks;
 mod convert;
+mod delete;
 mod digest;
+mod edit;
 mod get;
+mod history;
 mod info;
+mod insert;
 mod manual;
+mod refs;
+mod rename;
+mod set;
 mod to_yaml;
 mod tour;
 mod tree;
+mod update;
 mod verify;
 
 use clap::Subcommand;
@@ -31,6 +39,14 @@ pub enum Command {
     Man(manual::Man),
     Verify(verify::Verify),
     Convert(convert::Convert),
+    Delete(delete::Delete),
+    Edit(edit::Edit),
+    History(history::History),
+    Insert(insert::Insert),
+    Refs(refs::Refs),
+    Rename(rename::Rename),
+    Set(set::Set),
+    Update(update::Update),
 }
 
 impl Command {
@@ -40,6 +56,14 @@ impl Command {
             Command::Info(command) => command.run(options),
             Command::Blocks(command) => command.run(options),
             Command::Digest(command) => command.run(options),
+            Command::Delete(command) => command.run(options),
+            Command::Edit(command) => command.run(options),
+            Command::History(command) => command.run(options),
+            Command::Insert(command) => command.run(options),
+            Command::Refs(command) => command.run(options),
+            Command::Rename(command) => command.run(options),
+            Command::Set(command) => command.run(options),
+            Command::Update(command) => command.run(options),
             Command::Tour(command) => command.run(options),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),

@@ -160,9 +160,10 @@ fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, in
     if candidates.len() > 1 {
         for &row in &candidates {
             if let Ok(block) = parse(row)
-                && is_plausible(&block, source) {
-                    return Ok(block);
-                }
+                && is_plausible(&block, source)
+            {
+                return Ok(block);
+            }
         }
     }
     parse(first)

@@ -132,10 +132,12 @@ impl Sections {
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) when there is no such block.
     pub fn block(&self, number: i64) -> Result<&Block> {
-        if number >= 0 && self.walked.get().is_none()
-            && let Some(block) = usize::try_from(number).ok().and_then(|i| self.indexed_block(i)) {
-                return Ok(block);
-            }
+        if number >= 0
+            && self.walked.get().is_none()
+            && let Some(block) = usize::try_from(number).ok().and_then(|i| self.indexed_block(i))
+        {
+            return Ok(block);
+        }
         let walk = self.walk();
         let count = walk.blocks.len();
         let position = if number < 0 { count as i64 + number } else { number };

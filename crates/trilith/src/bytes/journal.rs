@@ -62,7 +62,8 @@ impl Journal {
     /// # Errors
     /// [`Kind::Io`] where another writer holds the lock or the disk says no.
     pub fn begin(path: impl AsRef<Path>, regions: &[Range<u64>]) -> Result<Self> {
-        let path = std::fs::canonicalize(path.as_ref()).map_err(|e| Error::io(format!("opening {}", path.as_ref().display()), e))?;
+        let path =
+            std::fs::canonicalize(path.as_ref()).map_err(|e| Error::io(format!("opening {}", path.as_ref().display()), e))?;
         let fail = |e| Error::io(format!("updating {}", path.display()), e);
         let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(fail)?;
         file.try_lock().map_err(|_| Error::new(Kind::Io, format!("{} is being changed by another process", path.display())))?;

@@ -114,9 +114,10 @@ pub fn remove_stale(target: &Path) {
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(&prefix)
             && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
-                && file.try_lock().is_ok() {
-                    let _ = std::fs::remove_file(entry.path());
-                }
+            && file.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 
