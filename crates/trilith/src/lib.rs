@@ -24,6 +24,7 @@ pub mod fits;
 
 pub mod file;
 
+pub mod assemble;
 pub mod convert;
 pub mod digest;
 pub mod verify;

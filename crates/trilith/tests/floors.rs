@@ -31,6 +31,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("convert", 6),
     ("digest", 6),
     ("verify", 6),
+    ("assemble", 6),
     ("diff", 6),
     ("search", 6),
     ("repair", 6),

@@ -1,17 +1,21 @@
 //! One file per subcommand.
 
+mod append;
 mod blocks;
 mod convert;
 mod delete;
 mod digest;
 mod edit;
+mod explode;
 mod get;
 mod history;
+mod implode;
 mod info;
 mod insert;
 mod manual;
 mod refs;
 mod rename;
+mod repack;
 mod set;
 mod to_yaml;
 mod tour;
@@ -39,6 +43,10 @@ pub enum Command {
     Man(manual::Man),
     Verify(verify::Verify),
     Convert(convert::Convert),
+    Append(append::Append),
+    Explode(explode::Explode),
+    Implode(implode::Implode),
+    Repack(repack::Repack),
     Delete(delete::Delete),
     Edit(edit::Edit),
     History(history::History),
@@ -56,6 +64,10 @@ impl Command {
             Command::Info(command) => command.run(options),
             Command::Blocks(command) => command.run(options),
             Command::Digest(command) => command.run(options),
+            Command::Append(command) => command.run(options),
+            Command::Explode(command) => command.run(options),
+            Command::Implode(command) => command.run(options),
+            Command::Repack(command) => command.run(options),
             Command::Delete(command) => command.run(options),
             Command::Edit(command) => command.run(options),
             Command::History(command) => command.run(options),
