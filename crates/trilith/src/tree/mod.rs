@@ -22,7 +22,6 @@ mod edit;
 mod law_tests;
 mod node;
 mod path;
-mod place;
 mod reference;
 #[cfg(test)]
 mod tests;
