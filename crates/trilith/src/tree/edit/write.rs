@@ -111,7 +111,7 @@ impl<'t> Edit<'t> {
     fn put_at(&mut self, span: Span, printed: String) {
         let bytes = self.tree.text().as_bytes();
         let before = bytes.get((span.start as usize).wrapping_sub(1));
-        let touching = span.is_empty() && matches!(before, Some(b':' | b'-' | b',' | b'!'));
+        let touching = span.is_empty() && before.is_some_and(|b| !b" \t\r\n[{".contains(b));
         if !touching || printed.starts_with([' ', '\n']) {
             return self.replace(span, printed);
         }
