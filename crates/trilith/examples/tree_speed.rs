@@ -80,6 +80,9 @@ impl Clock {
     }
 }
 
+/// A name, one piece of the text, and how many there are at most.
+type Shape = (&'static str, fn(usize) -> String, usize);
+
 /// Asks every scalar what it is; the sum keeps the compiler honest.
 fn visit_all(tree: &Tree) -> Result<usize> {
     let limits = Limits::default();
@@ -95,7 +98,7 @@ fn visit_all(tree: &Tree) -> Result<usize> {
 
 #[allow(clippy::print_stdout, reason = "an example that reports")]
 fn main() -> Result<()> {
-    let shapes: [(&str, fn(usize) -> String, usize); 5] = [
+    let shapes: [Shape; 5] = [
         ("long-strings", long_strings, usize::MAX),
         ("small-maps", small_maps, usize::MAX),
         ("arrays", arrays, usize::MAX),

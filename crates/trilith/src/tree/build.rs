@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::index::KeyIndex;
 use super::{Origin, Props, Record, Tree};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -230,6 +231,6 @@ impl Parts {
     pub(super) fn into_tree(mut self, text: String, head: Head, origin: Origin) -> Tree {
         self.records.shrink_to_fit();
         let Parts { records, props, tags, cooked, begins, ends } = self;
-        Tree { text, origin, records, props, tags, cooked, head, begins, ends }
+        Tree { text, origin, records, props, tags, cooked, head, begins, ends, keys: KeyIndex::default() }
     }
 }

@@ -18,11 +18,11 @@ mod children;
 mod convert;
 mod de;
 mod edit;
+mod index;
 #[cfg(test)]
 mod law_tests;
 mod node;
 mod path;
-mod place;
 mod reference;
 #[cfg(test)]
 mod tests;
@@ -37,7 +37,7 @@ pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
 pub use reference::{OpenTree, Reference, Target};
 pub use walk::{Visit, Walk};
-pub use warn::Warning;
+pub use warn::{Rule, Warning};
 
 use build::Builder;
 
@@ -98,6 +98,7 @@ pub struct Tree {
     head: Head,
     begins: bool,
     ends: bool,
+    keys: index::KeyIndex,
 }
 
 impl Tree {

@@ -3,6 +3,7 @@
 //! `complete` reads all of YAML (a library, never visible outside); `scanner` reads the checked subset
 //! that real files use, much faster, and steps back at anything else. Both call the same [`Receiver`].
 
+mod agree;
 mod complete;
 mod cook;
 mod event;
@@ -13,6 +14,8 @@ pub(crate) mod scalar;
 mod scanner;
 mod value;
 
+#[doc(hidden)]
+pub use agree::readers_agree;
 pub(crate) use complete::read_complete;
 pub(crate) use cook::cooked;
 pub(crate) use event::{Event, Receiver, What};
@@ -23,3 +26,6 @@ pub(crate) use print::{print_after_key, print_flow, written_tag};
 pub use scalar::{Scalar, resolve};
 pub(crate) use scanner::read_fast;
 pub use value::{Data, Value};
+
+#[cfg(test)]
+pub(crate) use scanner::tests::nested_yaml;

@@ -53,7 +53,9 @@ fn simple(text: &str) -> Option<Scalar<'static>> {
     match first {
         b'~' | b'n' | b'N' if is_null(text) => Some(Scalar::Null),
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => boolean(text).map(Scalar::Bool),
-        b'0'..=b'9' | b'+' | b'-' | b'.' => integer(text).or_else(|| float(text).map(Scalar::Float)),
+        // Every float has a point, no integer has.
+        b'0'..=b'9' | b'+' | b'-' | b'.' if text.as_bytes().contains(&b'.') => float(text).map(Scalar::Float),
+        b'0'..=b'9' | b'+' | b'-' => integer(text),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ mod flow;
 mod token;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::event::{Event, Receiver, What};
 use crate::error::{Error, Result};

@@ -4,79 +4,13 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::super::{Head, Layout, cooked, read_complete};
+use super::super::Layout;
+use super::super::agree::{fast, readers_agree};
 use super::*;
-use crate::Limits;
-
-/// Everything that a reader said.
-#[derive(Default, Debug, PartialEq)]
-struct Recorder<'t> {
-    text: &'t str,
-    events: Vec<(Event, String)>,
-    markers: (bool, bool),
-    anchors: Vec<String>,
-}
-
-impl Receiver for Recorder<'_> {
-    fn event(&mut self, mut event: Event, made: Option<&str>) -> Result<()> {
-        let mut text = String::new();
-        // As every receiver does: aliases need their anchor, tags their handle.
-        if !event.anchor.is_empty() {
-            self.anchors.push(event.anchor.slice(self.text)[1..].to_owned());
-        }
-        if event.what == What::Alias && !self.anchors.contains(&event.span.slice(self.text)[1..].to_owned()) {
-            return Err(Error::malformed("alias without anchor"));
-        }
-        if !event.tag.is_empty() {
-            let whole = Head::parse(self.text).resolve(event.tag.slice(self.text));
-            text = whole.ok_or_else(|| Error::malformed("tag without handle"))?;
-        }
-        if let What::Scalar { style, verbatim } = event.what {
-            let raw = event.span.slice(self.text);
-            text += &match made {
-                Some(made) => made.to_owned(),
-                None if verbatim && raw.starts_with(['"', '\'']) && style as u8 != 0 => raw[1..raw.len() - 1].to_owned(),
-                None if verbatim => raw.to_owned(),
-                None => cooked(self.text, event.span, style),
-            };
-            event.what = What::Scalar { style, verbatim: false };
-        }
-        if matches!(event.what, What::Sequence(_) | What::Mapping(_)) {
-            event.span.end = event.span.start;
-        }
-        if event.what == What::End {
-            event.span.start = event.span.end;
-        }
-        self.events.push((event, text));
-        Ok(())
-    }
-
-    fn finish(&mut self, begins: bool, ends: bool) -> Result<()> {
-        self.markers = (begins, ends);
-        Ok(())
-    }
-}
-
-/// What the fast reader says, or `None` where it steps back.
-fn fast(text: &str) -> Option<Recorder<'_>> {
-    let mut recorder = Recorder { text, ..Recorder::default() };
-    // Where the receiver refuses, so does the complete reader or its receiver.
-    read_fast(text, &mut recorder).is_ok_and(|took| took).then_some(recorder)
-}
 
 /// Holds the law for one text; whether the fast reader took it.
 fn holds(text: &str) -> bool {
-    let Some(ours) = fast(text) else { return false };
-    let mut theirs = Recorder { text, ..Recorder::default() };
-    if let Err(error) = read_complete(text, &Limits::default(), &mut theirs) {
-        panic!("accepted what the complete reader refuses ({error}):\n{text}\n{text:?}");
-    }
-    for (at, (a, b)) in ours.events.iter().zip(&theirs.events).enumerate() {
-        assert_eq!(a, b, "event {at} (ours, theirs) of:\n{text}\n{text:?}");
-    }
-    assert_eq!(ours.events.len(), theirs.events.len(), "{text:?}");
-    assert_eq!(ours.markers, theirs.markers, "{text:?}");
-    true
+    readers_agree(text).unwrap_or_else(|difference| panic!("{difference}\n{text}"))
 }
 
 /// One or more texts for each production of the subset: these must not be stepped back from.
@@ -284,7 +218,7 @@ fn near_yaml() -> impl Strategy<Value = String> {
 }
 
 /// Text that is mostly right: a tree printed with random layout.
-fn nested_yaml() -> impl Strategy<Value = String> {
+pub(crate) fn nested_yaml() -> impl Strategy<Value = String> {
     let scalar = prop::sample::select(vec![
         "1",
         "-2.5",

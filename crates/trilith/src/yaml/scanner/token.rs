@@ -6,6 +6,7 @@ use super::{Props, Scan, Scanner, Stop};
 use crate::span::Span;
 
 /// A scalar with `:` after it.
+#[derive(Clone, Copy)]
 pub(super) struct Key {
     pub span: Span,
     pub style: Style,
