@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 
 use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
@@ -65,8 +66,11 @@ impl Array {
         self.pieces(Byteorder::NATIVE, 1 << 18, &mut take)
     }
 
-    /// The canonical bytes in either byte order, piece by piece.
-    pub(super) fn pieces(&self, order: Byteorder, max_bytes: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// As [`Array::for_each_piece`], in either byte order.
+    ///
+    /// # Errors
+    /// As [`Array::for_each_piece`].
+    pub fn pieces(&self, order: Byteorder, max_bytes: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if self.nbytes() == 0 {
             return Ok(());
         }
@@ -310,9 +314,16 @@ impl Reader<'_> {
 
     /// Elements that lie one after the other on both sides.
     fn read_run(&mut self, how: How, at: u64, into: &mut [u8]) -> Result<()> {
-        let tile = if how == How::Copy { into.len().max(1) } else { TILE };
+        if how == How::Copy || into.len() as u64 == self.source.len() {
+            // All of a block at once is what codecs decode fastest.
+            self.source.read_at(at, into)?;
+            if how != How::Copy {
+                into.par_chunks_mut(TILE).for_each(|part| convert_in_place(how, part));
+            }
+            return Ok(());
+        }
         let mut at = at;
-        for part in into.chunks_mut(tile) {
+        for part in into.chunks_mut(TILE) {
             self.source.read_at(at, part)?;
             convert_in_place(how, part);
             at += part.len() as u64;
