@@ -675,3 +675,36 @@ fn canonical_bytes_are_those_of_the_sample_files() {
     let table = Array::new(open(&file), 855, row, Byteorder::Big, vec![3]).unwrap();
     assert!(agrees(&table, &file, "/t", "sha256_le"));
 }
+
+#[test]
+fn elements_without_bytes_cannot_claim_endless_work() {
+    // Lists of lists of nothing: 10^6 times 10^6 values without a single byte.
+    let none = Datatype::Struct(Arc::new(StructType::packed_from(Vec::new()).unwrap()));
+    let wide = |datatype| {
+        let field = Field::new("a", datatype, Byteorder::Big).with_shape(vec![1_000_000]);
+        Datatype::Struct(Arc::new(StructType::packed_from(vec![field]).unwrap()))
+    };
+    let array = Array::from_bytes(Vec::new(), wide(wide(none)), Byteorder::Big, vec![1]).unwrap();
+    assert!(array.read_bytes(Byteorder::Little).unwrap().is_empty());
+    let error = array.write_json(&mut Vec::new(), FloatText::Shortest).unwrap_err();
+    assert_eq!(error.kind(), Kind::Limit);
+    assert_eq!(array.write_csv(&mut Vec::new()).unwrap_err().kind(), Kind::Usage);
+    let many = Array::from_bytes(Vec::new(), Datatype::Ascii(0), Byteorder::Big, vec![1 << 60]).unwrap();
+    assert_eq!(many.load_texts().unwrap_err().kind(), Kind::Limit);
+    assert_eq!(many.with_mask(Mask::Nan).unwrap().mask_bytes().unwrap_err().kind(), Kind::Limit);
+}
+
+#[test]
+fn pieces_are_read_ahead_from_what_is_not_in_memory() {
+    let source = Counted::new(vec![3; 20 << 20]);
+    let array = Array::new(source.clone(), 0, Datatype::Float32, Byteorder::Big, vec![20 << 10, 256]).unwrap();
+    let mut pieces = 0;
+    array
+        .for_each_piece(1 << 20, |piece| {
+            pieces += 1;
+            assert_eq!(piece.len(), 1 << 20);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!((pieces, source.reads.load(Ordering::Relaxed)), (20, 2));
+}
