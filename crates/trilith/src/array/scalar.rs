@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use half::f16;
 
 use super::datatype::{Byteorder, Datatype};
+use super::element::Value;
 use super::handle::Array;
-use super::number::{Value, first_value};
+use super::number::first_value;
 use super::structure::Field;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};

@@ -708,3 +708,32 @@ fn pieces_are_read_ahead_from_what_is_not_in_memory() {
         .unwrap();
     assert_eq!((pieces, source.reads.load(Ordering::Relaxed)), (20, 2));
 }
+
+proptest! {
+    #[test]
+    fn converted_numbers_are_those_that_stand_there((array, _) in array()) {
+        let mut expected = Vec::new();
+        let numbers = array.for_each_scalar(|scalar, _| {
+            expected.push(match scalar {
+                Scalar::Int(n) => n as f64,
+                Scalar::Uint(n) => n as f64,
+                Scalar::Float(x, _) => x,
+                Scalar::Bool(x) => f64::from(u8::from(x)),
+                _ => f64::NAN,
+            });
+            Ok(())
+        });
+        numbers.unwrap();
+        match array.load_as::<f64>() {
+            Ok(found) => {
+                prop_assert_eq!(found.len(), expected.len());
+                prop_assert!(found.iter().zip(&expected).all(|(a, b)| a == b || a.is_nan() && b.is_nan()));
+            }
+            Err(error) => {
+                prop_assert_eq!(error.kind(), Kind::Usage);
+                let datatype = array.datatype();
+                prop_assert!(datatype.is_complex() || datatype.is_text() || datatype.as_struct().is_some());
+            }
+        }
+    }
+}
