@@ -3,8 +3,8 @@
 use half::f16;
 
 use super::datatype::{Byteorder, Datatype};
+use super::element::{Element, Value};
 use super::handle::Array;
-use super::number::{Element, Value};
 use super::scalar::Scalar;
 use super::shape::element_count;
 use crate::error::{Error, Result};
@@ -121,7 +121,7 @@ impl Scalar {
                     Datatype::Complex128 => Datatype::Float64,
                     _ => Datatype::Float128,
                 };
-                let (re, im) = super::number::pair(value);
+                let (re, im) = super::element::pair(value);
                 real(re).encode_number(&part, order, out)?;
                 Some(real(im).encode_number(&part, order, out)?)
             }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 
 use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
@@ -16,10 +17,12 @@ use crate::limits::Limits;
 const GAP: u64 = 4096;
 /// Bytes read at once where elements must be picked out of them.
 const SCRATCH: u64 = 8 << 20;
-/// Bytes read and converted at once: enough to hold several pieces of a compressed block.
-const TILE: usize = 8 << 20;
+/// Bytes that one thread converts at once.
+const TILE: usize = 1 << 20;
 /// From this size on several threads share the work.
 const PARALLEL: usize = 8 << 20;
+/// Bytes read at once from a source without bytes in memory: a codec decodes several pieces of it at the same time.
+const AHEAD: u64 = 16 << 20;
 /// Bytes held where the elements of a piece lie far apart.
 const TURNED: u64 = 64 << 20;
 /// More ranges than this are merged across wider gaps.
@@ -80,7 +83,14 @@ impl Array {
         let program = Program::new(&self.datatype, self.byteorder, order)?;
         let plain = program.whole() == Some(How::Copy) && self.is_c_contiguous();
         let mut buffer = Vec::new();
-        let size = if self.is_turned() { TURNED.max(max_bytes as u64) } else { max_bytes as u64 };
+        let extent = self.extent();
+        let in_memory = self.source.view(extent.start, extent.end - extent.start).is_some();
+        let size = match (self.is_turned(), in_memory) {
+            (true, _) => TURNED,
+            (false, false) => AHEAD,
+            (false, true) => 0,
+        };
+        let size = size.max(max_bytes as u64);
         let piece = (max_bytes / program.packed.max(1)).max(1).saturating_mul(program.packed);
         for block in self.clone().without_mask().row_blocks(size) {
             if plain && let Some(bytes) = self.source.view(block.offset, block.nbytes()) {
@@ -184,8 +194,9 @@ impl Array {
 
     /// Fills `into` from bytes in memory, the first of which is byte `start` of the source.
     fn fill_from(&self, program: &Program, bytes: &[u8], start: u64, into: &mut [u8]) -> Result<()> {
-        let threads = rayon::current_num_threads();
-        if into.len() < PARALLEL || threads == 1 {
+        // Asking for the number of threads starts them, which a small array is not worth.
+        let threads = if into.len() < PARALLEL { 1 } else { rayon::current_num_threads() };
+        if threads == 1 {
             gather(program, bytes, to_usize(self.offset - start)?, into, 0, &self.axes(program.packed)?);
             return Ok(());
         }
@@ -313,11 +324,17 @@ impl Reader<'_> {
 
     /// Elements that lie one after the other on both sides.
     fn read_run(&mut self, how: How, at: u64, into: &mut [u8]) -> Result<()> {
-        let tile = if how == How::Copy { into.len().max(1) } else { TILE };
+        // All of a block at once is what codecs decode fastest.
+        let whole = how == How::Copy || into.len() as u64 == self.source.len();
+        let size = if whole { into.len() } else { AHEAD as usize };
         let mut at = at;
-        for part in into.chunks_mut(tile) {
+        for part in into.chunks_mut(size.max(1)) {
             self.source.read_at(at, part)?;
-            convert_in_place(how, part);
+            if part.len() < PARALLEL {
+                convert_in_place(how, part);
+            } else if how != How::Copy {
+                part.par_chunks_mut(TILE).for_each(|tile| convert_in_place(how, tile));
+            }
             at += part.len() as u64;
         }
         Ok(())

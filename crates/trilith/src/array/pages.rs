@@ -9,8 +9,8 @@ use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 
+use super::element::Element;
 use super::handle::Array;
-use super::number::Element;
 use crate::bytes::to_usize;
 use crate::error::Result;
 

@@ -605,8 +605,8 @@ fn texts_are_padded_and_come_back() {
 
 #[test]
 fn large_copies_are_the_same_however_many_threads_share_them() {
-    let bytes: Vec<u8> = (0..24u32 << 20).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect();
-    let array = Array::from_bytes(bytes.clone(), Datatype::Uint32, Byteorder::Big, vec![3, 1 << 10, 2 << 10]).unwrap();
+    let bytes: Vec<u8> = (0..12u32 << 20).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect();
+    let array = Array::from_bytes(bytes.clone(), Datatype::Uint32, Byteorder::Big, vec![3, 1 << 10, 1 << 10]).unwrap();
     for part in [array.clone(), array.transpose(None).unwrap(), array.slice(&Index::parse_list("::-1,:,1:").unwrap()).unwrap()] {
         let all = part.read_bytes(Byteorder::Little).unwrap();
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -624,5 +624,116 @@ fn large_copies_are_the_same_however_many_threads_share_them() {
             })
             .unwrap();
         assert!(joined == all);
+    }
+}
+
+/// The folder of sample files, where there is one.
+fn corpus() -> Option<std::path::PathBuf> {
+    let given = std::env::var_os("TRILITH_SHARED").map(std::path::PathBuf::from);
+    let near = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared"));
+    let found = given.into_iter().chain(near).map(|shared| shared.join("corpus")).find(|corpus| corpus.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: ../shared/corpus is not there");
+    }
+    found
+}
+
+/// SHA-256 of the canonical bytes, and whether that is what the expectation beside the file says.
+fn agrees(array: &Array, file: &std::path::Path, path: &str, key: &str) -> bool {
+    use sha2::Digest as _;
+    let expect = crate::bytes::read_text(file.with_extension("expect.json"), 1 << 20).unwrap();
+    let expect: serde_json::Value = serde_json::from_slice(&expect).unwrap();
+    let mut hasher = sha2::Sha256::new();
+    array
+        .for_each_piece(7, |piece| {
+            hasher.update(piece);
+            Ok(())
+        })
+        .unwrap();
+    let found: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    expect["arrays"][path][key] == found
+}
+
+#[test]
+fn canonical_bytes_are_those_of_the_sample_files() {
+    let Some(corpus) = corpus() else { return };
+    let open = |file: &std::path::Path| crate::bytes::open(file, crate::bytes::OpenOptions::default()).unwrap();
+    let file = corpus.join("asdf-6.0.0-std-1.6.0/mask.asdf");
+    let new = |offset, datatype| Array::new(open(&file), offset, datatype, Byteorder::Little, vec![3, 4]).unwrap();
+    let mask = Mask::Array(Arc::new(new(969, Datatype::Bool8)));
+    let masked = new(819, Datatype::Float64).with_mask(mask).unwrap();
+    assert!(agrees(&masked, &file, "/m", "sha256_le"));
+    assert!(agrees(&masked.mask_array().unwrap().unwrap(), &file, "/m", "mask_sha256"));
+
+    let file = corpus.join("asdf-6.0.0-std-1.6.0/table.asdf");
+    let row = StructType::packed_from(vec![
+        Field::new("a", Datatype::Int32, Byteorder::Little),
+        Field::new("b", Datatype::Float64, Byteorder::Little),
+        Field::new("c", Datatype::Uint8, Byteorder::Big),
+    ]);
+    let row = Datatype::Struct(Arc::new(row.unwrap()));
+    let table = Array::new(open(&file), 855, row, Byteorder::Big, vec![3]).unwrap();
+    assert!(agrees(&table, &file, "/t", "sha256_le"));
+}
+
+#[test]
+fn elements_without_bytes_cannot_claim_endless_work() {
+    // Lists of lists of nothing: 10^6 times 10^6 values without a single byte.
+    let none = Datatype::Struct(Arc::new(StructType::packed_from(Vec::new()).unwrap()));
+    let wide = |datatype| {
+        let field = Field::new("a", datatype, Byteorder::Big).with_shape(vec![1_000_000]);
+        Datatype::Struct(Arc::new(StructType::packed_from(vec![field]).unwrap()))
+    };
+    let array = Array::from_bytes(Vec::new(), wide(wide(none)), Byteorder::Big, vec![1]).unwrap();
+    assert!(array.read_bytes(Byteorder::Little).unwrap().is_empty());
+    let error = array.write_json(&mut Vec::new(), FloatText::Shortest).unwrap_err();
+    assert_eq!(error.kind(), Kind::Limit);
+    assert_eq!(array.write_csv(&mut Vec::new()).unwrap_err().kind(), Kind::Usage);
+    let many = Array::from_bytes(Vec::new(), Datatype::Ascii(0), Byteorder::Big, vec![1 << 60]).unwrap();
+    assert_eq!(many.load_texts().unwrap_err().kind(), Kind::Limit);
+    assert_eq!(many.with_mask(Mask::Nan).unwrap().mask_bytes().unwrap_err().kind(), Kind::Limit);
+}
+
+#[test]
+fn pieces_are_read_ahead_from_what_is_not_in_memory() {
+    let source = Counted::new(vec![3; 20 << 20]);
+    let array = Array::new(source.clone(), 0, Datatype::Float32, Byteorder::Big, vec![20 << 10, 256]).unwrap();
+    let mut pieces = 0;
+    array
+        .for_each_piece(1 << 20, |piece| {
+            pieces += 1;
+            assert_eq!(piece.len(), 1 << 20);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!((pieces, source.reads.load(Ordering::Relaxed)), (20, 2));
+}
+
+proptest! {
+    #[test]
+    fn converted_numbers_are_those_that_stand_there((array, _) in array()) {
+        let mut expected = Vec::new();
+        let numbers = array.for_each_scalar(|scalar, _| {
+            expected.push(match scalar {
+                Scalar::Int(n) => n as f64,
+                Scalar::Uint(n) => n as f64,
+                Scalar::Float(x, _) => x,
+                Scalar::Bool(x) => f64::from(u8::from(x)),
+                _ => f64::NAN,
+            });
+            Ok(())
+        });
+        numbers.unwrap();
+        match array.load_as::<f64>() {
+            Ok(found) => {
+                prop_assert_eq!(found.len(), expected.len());
+                prop_assert!(found.iter().zip(&expected).all(|(a, b)| a == b || a.is_nan() && b.is_nan()));
+            }
+            Err(error) => {
+                prop_assert_eq!(error.kind(), Kind::Usage);
+                let datatype = array.datatype();
+                prop_assert!(datatype.is_complex() || datatype.is_text() || datatype.as_struct().is_some());
+            }
+        }
     }
 }
