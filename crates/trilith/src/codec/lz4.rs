@@ -83,11 +83,14 @@ pub(super) fn piece_len(options: &EncodeOptions, most: u64) -> Result<usize> {
 impl Writer {
     fn flush(pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
         encode_each(pieces.to_vec(), out, |piece| {
-            let body = lz4_flex::block::compress_prepend_size(piece);
-            let count = u32::try_from(body.len()).map_err(|_| Error::unsupported("an lz4 sub-block of more than 4 GiB"))?;
-            let mut bytes = Vec::with_capacity(body.len() + 4);
-            bytes.extend_from_slice(&count.to_be_bytes());
-            bytes.extend_from_slice(&body);
+            let mut bytes = vec![0; 8 + lz4_flex::block::get_maximum_output_size(piece.len())];
+            let body = bytes.get_mut(8..).unwrap_or_default();
+            let n = lz4_flex::block::compress_into(piece, body).map_err(|error| Error::unsupported(format!("lz4: {error}")))?;
+            let [count, len] = [n + 4, piece.len()].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+            bytes.truncate(8 + n);
+            for (to, byte) in bytes.iter_mut().zip(count.to_be_bytes().into_iter().chain(len.to_le_bytes())) {
+                *to = byte;
+            }
             Ok(bytes)
         })
     }

@@ -25,6 +25,7 @@
 mod bits;
 mod blsc;
 mod bzp2;
+pub mod chain;
 mod chunks;
 mod framed;
 mod input;

@@ -186,6 +186,7 @@ pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     Ok(Box::new(One { state: Some(state), total: options.total, written: 0 }))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
 fn failed(error: std::io::Error) -> Error {
     Error::unsupported(format!("zstd failed to encode: {error}"))
 }

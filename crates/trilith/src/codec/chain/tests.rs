@@ -1,0 +1,346 @@
+#![allow(clippy::single_range_in_vec_init, reason = "ranges are what is compared")]
+//! Chains against bytes made by hand from the document, against real files, and against themselves.
+
+use proptest::prelude::*;
+
+use super::super::tests::mixed;
+use super::*;
+
+fn source(bytes: Vec<u8>) -> SourceRef {
+    Arc::new(Slice::new(bytes, "test"))
+}
+
+fn tiles(shape: &[u64]) -> Step {
+    Step::Tile { shape: shape.to_vec(), original_shape: None, item_size: None }
+}
+
+fn quantize(quality: f64, dither: bool) -> Step {
+    Step::Quantize { bits: None, original_shape: None, quality: Some(quality), dither }
+}
+
+fn array(shape: &[u64], item_size: u64) -> Described {
+    Described { shape: shape.to_vec(), item_size, big_endian: false }
+}
+
+fn encode(steps: &[Step], data: &[u8], array: &Described, cut: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut encoder = encoder(steps, array, &Limits::default()).unwrap();
+    for part in data.chunks(cut.max(1)) {
+        encoder.write(part, &mut out).unwrap();
+    }
+    encoder.finish(&mut out).unwrap();
+    out
+}
+
+fn decode(steps: &[Step], stored: Vec<u8>, len: Option<u64>, array: &Described) -> Result<Vec<u8>> {
+    let source = decoder(steps, source(stored), len, Some(array), &Limits::default())?;
+    let mut bytes = vec![0; source.len() as usize];
+    source.read_at(0, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// One chunk as the document describes it.
+fn chunk(bits: u8, offset: f64, scale: f64, count: u64, packed: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![bits];
+    bytes.extend_from_slice(&offset.to_be_bytes());
+    bytes.extend_from_slice(&scale.to_be_bytes());
+    bytes.extend_from_slice(&count.to_be_bytes());
+    bytes.extend_from_slice(packed);
+    bytes
+}
+
+fn floats(bytes: &[u8]) -> Vec<f64> {
+    bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
+}
+
+#[test]
+fn quantized_values_by_hand() {
+    // Built from the document by hand, since no program ever wrote any.
+    // 3 bits: 3, -1, -4, 0, 2 = 011 111 100 000 010 and one bit of padding.
+    let mut stored = chunk(3, 10.0, 0.5, 5, &[0b0111_1110, 0b0000_0100]);
+    // 64 bits, then 1 bit: 0 and -1, then a chunk of no values, then NaN and infinity as offsets.
+    stored.extend(chunk(64, 0.0, 1.0, 1, &i64::MIN.to_be_bytes()));
+    stored.extend(chunk(1, 0.25, 2.0, 2, &[0b0100_0000]));
+    stored.extend(chunk(7, 0.0, 0.0, 0, &[]));
+    stored.extend(chunk(1, f64::NAN, 0.0, 2, &[0]));
+    stored.extend(chunk(1, f64::NEG_INFINITY, 0.0, 1, &[0]));
+    let array = array(&[11], 8);
+    let found = floats(&decode(&[quantize(4.0, false)], stored, Some(88), &array).unwrap());
+    assert_eq!(found[..8], [11.5, 9.5, 8.0, 10.0, 11.0, -9_223_372_036_854_775_808.0, 0.25, -1.75]);
+    assert!(found[8].is_nan() && found[9].is_nan());
+    assert_eq!(found[10], f64::NEG_INFINITY);
+}
+
+#[test]
+fn quantized_float32_is_rounded_once() {
+    let stored = chunk(16, 0.1, 0.3, 2, &[0, 7, 0xff, 0xfe]);
+    let big = Described { big_endian: true, ..array(&[2], 4) };
+    let found = decode(&[quantize(4.0, false)], stored, Some(8), &big).unwrap();
+    let expected: Vec<u8> = [7.0 * 0.3 + 0.1, -2.0 * 0.3 + 0.1].iter().flat_map(|v: &f64| (*v as f32).to_be_bytes()).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn broken_quantized_data_is_malformed() {
+    let array = array(&[2], 8);
+    for stored in [
+        chunk(0, 0.0, 1.0, 2, &[0]),
+        chunk(65, 0.0, 1.0, 2, &[0; 17]),
+        chunk(8, 0.0, 1.0, 3, &[0; 3]),
+        chunk(8, 0.0, 1.0, 1, &[0]),
+        chunk(8, 0.0, 1.0, 2, &[0]),
+        chunk(8, 0.0, 1.0, u64::MAX, &[0]),
+        chunk(8, 0.0, 1.0, 2, &[0, 0, 0]),
+        vec![8, 0],
+    ] {
+        let error = decode(&[quantize(4.0, false)], stored.clone(), Some(16), &array).expect_err("broken");
+        assert_eq!(error.kind(), Kind::Malformed, "{stored:?}: {error}");
+    }
+}
+
+#[test]
+fn tiles_by_hand() {
+    // 3 by 5 in tiles of 2 by 2: six tiles, padded at two edges.
+    let steps = [tiles(&[2, 2])];
+    let stored = encode(&steps, b"abcdefghijklmno", &array(&[3, 5], 1), 4);
+    assert_eq!(stored, b"abfgcdhie\0j\0kl\0\0mn\0\0o\0\0\0");
+    let all = decode(&steps, stored, Some(15), &array(&[3, 5], 1)).unwrap();
+    assert_eq!(all, b"abcdefghijklmno");
+}
+
+#[test]
+fn a_slice_reads_only_its_tiles() {
+    let steps = [tiles(&[32, 32])];
+    let array = array(&[64, 64], 4);
+    let source = decoder(&steps, source(vec![0; 64 * 64 * 4]), Some(64 * 64 * 4), Some(&array), &Limits::default()).unwrap();
+    // Row 33, columns 40 to 50: row 1 of the last tile.
+    let start = (33 * 64 + 40) * 4;
+    let tile = 3 * 32 * 32 * 4 + (32 + 8) * 4;
+    assert_eq!(source.stored(start..start + 40).unwrap(), vec![tile..tile + 40]);
+}
+
+#[test]
+fn steps_out_of_order_are_malformed() {
+    for steps in [vec![Step::Zlib, tiles(&[2])], vec![quantize(4.0, false), tiles(&[2])], vec![Step::Zlib, Step::Sparse]] {
+        assert_eq!(check(&steps).unwrap_err().kind(), Kind::Malformed, "{steps:?}");
+    }
+    for steps in [vec![], vec![tiles(&[2]), quantize(4.0, false), Step::Zlib], vec![Step::Zlib, Step::Zlib]] {
+        assert!(check(&steps).is_ok(), "{steps:?}");
+    }
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_malformed() {
+    let huge = u64::MAX / 2;
+    for (shape, of, item) in
+        [(vec![2], vec![3, 5], 1), (vec![0, 2], vec![3, 5], 1), (vec![2, 2], vec![3, 5], 0), (vec![huge, huge], vec![3, 5], 1)]
+    {
+        let error = decode(&[tiles(&shape)], vec![0; 24], Some(15), &array(&of, item)).expect_err("wrong");
+        assert_eq!(error.kind(), Kind::Malformed, "{shape:?}: {error}");
+    }
+    let error = decoder(&[tiles(&[2])], source(vec![0; 4]), Some(4), None, &Limits::default()).err().unwrap();
+    assert!(error.message().contains("original_shape is missing"), "{error}");
+}
+
+/// A smooth image with noise of standard deviation 2 and a few sources.
+fn image(n: usize, seed: u64) -> Vec<f64> {
+    let noise = mixed(8 * n, seed | 1);
+    let mut state = 1u64;
+    (0..n)
+        .map(|at| {
+            let mut sum = 0.0;
+            for _ in 0..12 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(u64::from(noise[at]) + 1);
+                sum += (state >> 11) as f64 / (1u64 << 53) as f64;
+            }
+            100.0 + at as f64 / 50.0 + 2.0 * (sum - 6.0) + if at % 997 == 0 { 5_000.0 } else { 0.0 }
+        })
+        .collect()
+}
+
+#[test]
+fn the_noise_of_an_image_is_found() {
+    let noise = quantize::noise(&image(50_000, 3));
+    assert!((1.9..2.1).contains(&noise), "{noise}");
+}
+
+#[test]
+fn the_error_is_at_most_half_a_step() {
+    let values = image(40_000, 9);
+    let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let array = array(&[200, 200], 8);
+    let noise = quantize::noise(&values);
+    for (quality, dither, most) in [(4.0, false, 0.5), (16.0, false, 0.5), (4.0, true, 1.0)] {
+        let steps = [quantize(quality, dither), Step::Zlib];
+        let stored = encode(&steps, &data, &array, 77_777);
+        assert!(stored.len() * 3 < data.len(), "{}", stored.len());
+        let back = floats(&decode(&steps, stored, Some(data.len() as u64), &array).unwrap());
+        let step = noise / quality;
+        let worst = values.iter().zip(&back).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst <= step * most * 1.000_001 && worst > step * most * 0.8, "{worst} of {step}");
+        let mean = values.iter().zip(&back).map(|(a, b)| a - b).sum::<f64>() / values.len() as f64;
+        assert!(mean.abs() < step / 50.0, "{mean}");
+    }
+}
+
+#[test]
+fn constants_and_values_that_are_no_numbers_survive_exactly() {
+    let values = [7.25, 7.25, f64::NAN, f64::NAN, f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, 7.25];
+    let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let array = array(&[8], 8);
+    let steps = [quantize(4.0, true)];
+    let back = floats(&decode(&steps, encode(&steps, &data, &array, 5), Some(64), &array).unwrap());
+    for (a, b) in values.iter().zip(back) {
+        assert!(a.is_nan() && b.is_nan() || *a == b, "{a} {b}");
+    }
+}
+
+#[test]
+fn sparse_by_hand() {
+    let mut stored = Vec::new();
+    for word in [6u64, 1 << 8 | 9, 5 << 8 | 255, u64::MAX] {
+        stored.extend_from_slice(&word.to_be_bytes());
+    }
+    let data = [0, 9, 0, 0, 0, 255];
+    let array = array(&[6], 1);
+    assert_eq!(encode(&[Step::Sparse], &data, &array, 4), stored);
+    assert_eq!(decode(&[Step::Sparse], stored.clone(), None, &array).unwrap(), data);
+    assert_eq!(decode(&[Step::Sparse], stored[..24].to_vec(), Some(6), &array).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(decode(&[Step::Sparse], stored, Some(7), &array).unwrap_err().kind(), Kind::Malformed);
+}
+
+/// The blocks of a file whose headers are of `size` bytes, and their used bytes.
+fn blocks(bytes: &[u8], size: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut at = bytes.windows(4).position(|w| w == b"\xd3BLK");
+    while let Some(start) = at {
+        let head = &bytes[start + 6..start + 6 + size];
+        let number = |from: usize| u64::from_be_bytes(head[from..from + 8].try_into().unwrap()) as usize;
+        let data = start + 6 + size;
+        found.push((head.to_vec(), bytes[data..data + number(12)].to_vec()));
+        let next = data + number(4);
+        at = (bytes.get(next..next + 4) == Some(b"\xd3BLK")).then_some(next);
+    }
+    found
+}
+
+fn corpus(name: &str) -> Option<Vec<u8>> {
+    let shared =
+        std::env::var("TRILITH_SHARED").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
+    for root in [shared, "/work/shared".into()] {
+        #[allow(clippy::disallowed_methods, reason = "a test")]
+        if let Ok(bytes) = std::fs::read(format!("{root}/corpus/{name}")) {
+            return Some(bytes);
+        }
+    }
+    eprintln!("skipped: there is no ../shared/corpus/{name}");
+    None
+}
+
+fn digest(bytes: &[u8]) -> String {
+    use sha2::Digest;
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn real_files_of_the_branch_decode() {
+    // Letters in a header of 44 bytes; no decoded size.
+    if let Some(bytes) = corpus("asdf010-encoded-a-2015-01-05-hs44-codes/enc_sparse.asdf") {
+        let (head, stored) = blocks(&bytes, 44).swap_remove(0);
+        let steps: Vec<_> = head[28..44].iter().take_while(|code| **code != 0).map(|code| Step::from_code(*code)).collect();
+        assert_eq!(steps, [Step::Sparse]);
+        assert_eq!(decode(&steps, stored, None, &array(&[40, 36], 8)).unwrap().len(), 40 * 36 * 8);
+    }
+    if let Some(bytes) = corpus("asdf010-encoded-a-2015-01-05-hs44-codes/enc_zlib.asdf") {
+        let (_, stored) = blocks(&bytes, 44).swap_remove(0);
+        assert_eq!(decode(&[Step::Zlib], stored, None, &array(&[16, 16], 8)).unwrap().len(), 16 * 16 * 8);
+    }
+    // YAML after a header of 36 bytes.
+    if let Some(bytes) = corpus("asdf010-encoded-c-2015-01-12-hs36-yaml/enc_tile_rows_partial.asdf") {
+        let (_, stored) = blocks(&bytes, 36).swap_remove(0);
+        let end = stored.windows(5).position(|w| w == b"\n...\n").unwrap() + 5;
+        let steps = [Step::Tile { shape: vec![8, 8], original_shape: Some(vec![42, 32]), item_size: Some(4) }, Step::Zlib];
+        let found = decode(&steps, stored[end..].to_vec(), Some(42 * 32 * 4), &array(&[42, 32], 4)).unwrap();
+        assert_eq!(digest(&found), "c9e26e93117dfe282e6589730a113da0ca261423566aa7c4db6f7d5bc599551a");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn tiles_of_any_rank_come_back(dims in proptest::collection::vec((0u64..9, 1u64..6), 0..5), item in 1u64..9, cut in 1usize..400, zlib: bool, ranges in proptest::collection::vec(any::<(u32, u32)>(), 1..6)) {
+        let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+        let tile: Vec<u64> = dims.iter().map(|d| d.1).collect();
+        let array = array(&shape, item);
+        let len = shape.iter().product::<u64>() * item;
+        let data: Vec<u8> = (0..len).map(|n| (n * 7 + n / 256) as u8).collect();
+        let mut steps = vec![tiles(&tile)];
+        if zlib {
+            steps.push(Step::Zlib);
+        }
+        let stored = encode(&steps, &data, &array, cut);
+        let source = decoder(&steps, source(stored.clone()), Some(len), Some(&array), &Limits::default()).unwrap();
+        for (a, b) in ranges {
+            let (a, b) = (u64::from(a) % (len + 1), u64::from(b) % (len + 1));
+            let (from, to) = (a.min(b) as usize, a.max(b) as usize);
+            let mut part = vec![0; to - from];
+            source.read_at(from as u64, &mut part).unwrap();
+            prop_assert_eq!(&part, &data[from..to]);
+            source.stored(from as u64..to as u64).unwrap();
+        }
+        prop_assert_eq!(decode(&steps, stored, Some(len), &array).unwrap(), data);
+    }
+
+    #[test]
+    fn every_chain_comes_back_and_broken_ones_do_not_panic(which in 0usize..6, seed: u64, hits in proptest::collection::vec(any::<(u16, u8)>(), 0..5), keep: u16) {
+        let chains = [
+            vec![Step::Zlib],
+            vec![Step::Sparse],
+            vec![Step::Sparse, Step::Zlib],
+            vec![Step::Zlib, Step::Zlib],
+            vec![tiles(&[5, 7]), Step::Zlib],
+            vec![tiles(&[5, 7]), quantize(4.0, false), Step::Zlib],
+        ];
+        let steps = &chains[which];
+        let array = array(&[23, 31], 4);
+        let data = mixed(23 * 31 * 4, seed);
+        let mut stored = encode(steps, &data, &array, 1000);
+        let back = decode(steps, stored.clone(), Some(data.len() as u64), &array).unwrap();
+        if which < 5 {
+            prop_assert_eq!(&back, &data);
+            if which < 4 {
+                prop_assert_eq!(decode(steps, stored.clone(), None, &array).unwrap(), data);
+            }
+        }
+        for (at, byte) in hits {
+            let at = usize::from(at) % stored.len();
+            stored[at] = byte;
+        }
+        let _ = decode(steps, stored.clone(), Some(back.len() as u64), &array);
+        let _ = decode(steps, stored.clone(), None, &array);
+        stored.truncate(usize::from(keep) % (stored.len() + 1));
+        let _ = decode(steps, stored, Some(back.len() as u64), &array);
+    }
+
+    #[test]
+    fn a_range_of_quantized_values_is_a_slice(seed: u64, n in 1usize..3000, quality in 0.5f64..1000.0, ranges in proptest::collection::vec(any::<(u16, u16)>(), 1..6)) {
+        let mut values = image(n, seed);
+        for at in (0..n).step_by(37) {
+            values[at] = if seed & 1 == 0 { f64::NAN } else { f64::INFINITY };
+        }
+        let data: Vec<u8> = values.iter().flat_map(|v| (*v as f32).to_le_bytes()).collect();
+        let array = array(&[n as u64], 4);
+        let steps = [quantize(quality, false)];
+        let stored = encode(&steps, &data, &array, 333);
+        let whole = decode(&steps, stored.clone(), Some(data.len() as u64), &array).unwrap();
+        let source = decoder(&steps, source(stored), Some(data.len() as u64), Some(&array), &Limits::default()).unwrap();
+        for (a, b) in ranges {
+            let (a, b) = (usize::from(a) % (data.len() + 1), usize::from(b) % (data.len() + 1));
+            let (from, to) = (a.min(b), a.max(b));
+            let mut part = vec![0; to - from];
+            source.read_at(from as u64, &mut part).unwrap();
+            prop_assert_eq!(&part, &whole[from..to]);
+        }
+    }
+}
