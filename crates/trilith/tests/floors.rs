@@ -33,6 +33,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("diff", 6),
     ("search", 6),
     ("repair", 6),
+    ("verify", 6),
 ];
 
 /// Floor 0 is one thing in three files: an error of `limits` is an `error`, and a `span` may be both.
