@@ -15,17 +15,25 @@
 
 mod build;
 mod children;
+mod convert;
+mod de;
+mod edit;
 mod node;
 mod path;
+mod place;
+mod reference;
 #[cfg(test)]
 mod tests;
 mod walk;
 mod warn;
 
-pub use crate::yaml::{Layout, Scalar, Style};
+pub use crate::yaml::{Data, Layout, PrintOptions, Scalar, Style, Value, print_document, print_value};
 pub use children::{Entries, Items};
+pub use de::from_node;
+pub use edit::Edit;
 pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
+pub use reference::{OpenTree, Reference, Target};
 pub use walk::{Visit, Walk};
 pub use warn::Warning;
 

@@ -183,7 +183,7 @@ fn needs_merge(node: Node<'_>) -> bool {
             .enumerate()
             .any(|(at, key)| key.is_merge() || keys.iter().take(at).any(|before| same_key(*before, *key)));
     }
-    let mut seen = std::collections::HashSet::with_capacity(node.len());
+    let mut seen = HashSet::with_capacity(node.len());
     node.entries().any(|(key, _)| key.is_merge() || !seen.insert(key_of(key)))
 }
 

@@ -7,11 +7,17 @@ mod complete;
 mod cook;
 mod event;
 mod head;
+mod plain;
+mod print;
 pub(crate) mod scalar;
+mod value;
 
 pub(crate) use complete::read_complete;
 pub(crate) use cook::cooked;
 pub(crate) use event::{Event, Receiver, What};
 pub use event::{Layout, Style};
-pub(crate) use head::Head;
+pub(crate) use head::{Head, percent_decoded};
+pub use print::{PrintOptions, print_document, print_value};
+pub(crate) use print::{print_after_key, print_flow, written_tag};
 pub use scalar::{Scalar, resolve};
+pub use value::{Data, Value};

@@ -1,0 +1,96 @@
+//! From nodes to values.
+
+use super::node::{Node, NodeKind};
+use super::walk::Walk;
+use super::{Data, Layout, Scalar, Style, Tree, Value};
+use crate::error::Result;
+use crate::limits::Limits;
+
+/// Values nest at most this deep, whatever [`Limits::depth`] allows: they are dropped by recursion.
+const DEEPEST: usize = 1000;
+
+impl Node<'_> {
+    /// A copy of this node and all below it, without its text: aliases expanded, merge keys applied.
+    ///
+    /// Layouts and quotes become hints, so that printing the value looks much like the source.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for a node that contains itself,
+    /// [`Kind::Limit`](crate::Kind::Limit) for more than [`Limits::nodes`] nodes or 1,000 levels.
+    pub fn to_value(self, limits: &Limits) -> Result<Value> {
+        self.build_value(self.walk(limits).expand_aliases())
+    }
+
+    fn build_value(self, mut walk: Walk<'_>) -> Result<Value> {
+        let mut stack: Vec<(Option<Value>, Value)> = Vec::new();
+        while let Some(visit) = walk.step()? {
+            close(&mut stack, visit.depth);
+            if visit.cycle {
+                return Err(visit.node.error("an alias leads back to a node that it is part of; as a value it would be endless"));
+            }
+            if visit.depth >= DEEPEST {
+                return Err(Limits::exceeded("depth", DEEPEST as u64, "the value nests too deep"));
+            }
+            let key = visit.key.map(key_value);
+            stack.push((key, shallow(visit.node)));
+        }
+        close(&mut stack, 1);
+        Ok(stack.pop().map_or_else(Value::null, |(_, value)| value))
+    }
+}
+
+/// Puts every value deeper than `depth` levels into the one above it.
+fn close(stack: &mut Vec<(Option<Value>, Value)>, depth: usize) {
+    while stack.len() > depth.max(1) {
+        let Some((key, value)) = stack.pop() else { return };
+        match stack.last_mut().map(|(_, parent)| &mut parent.data) {
+            Some(Data::Seq(items)) => items.push(value),
+            Some(Data::Map(pairs)) => pairs.push((key.unwrap_or_default(), value)),
+            _ => {}
+        }
+    }
+}
+
+/// A key: a scalar, or for complex keys their text.
+fn key_value(key: Node<'_>) -> Value {
+    match key.kind() {
+        NodeKind::Scalar => shallow(key),
+        _ => Value::from(key.raw()),
+    }
+}
+
+/// A node without what is below it.
+fn shallow(node: Node<'_>) -> Value {
+    let data = match node.kind() {
+        NodeKind::Sequence => Data::Seq(Vec::with_capacity(node.len())),
+        NodeKind::Mapping => Data::Map(Vec::with_capacity(node.len())),
+        NodeKind::Scalar => match node.scalar() {
+            Scalar::Null => Data::Null,
+            Scalar::Bool(value) => Data::Bool(value),
+            Scalar::Int(value) => Data::Int(value),
+            Scalar::BigInt(digits) => Data::BigInt(digits),
+            Scalar::Float(value) => Data::Float(value),
+            Scalar::Timestamp(text) => Data::Plain(text.into_owned()),
+            Scalar::Str(text) | Scalar::Binary(text) => Data::Str(text.into_owned()),
+        },
+    };
+    let style = node.style().filter(|style| *style != Style::Plain && matches!(data, Data::Str(_)));
+    let layout = node.layout().filter(|layout| *layout == Layout::Flow || matches!(data, Data::Seq(_)));
+    Value { data, tag: node.tag().map(str::to_owned), layout, style }
+}
+
+impl Tree {
+    /// Parses a value written in YAML under the `%TAG` handles of this tree.
+    ///
+    /// # Errors
+    /// As [`Tree::parse`] and [`Node::to_value`].
+    pub fn parse_value(&self, yaml: &str, limits: &Limits) -> Result<Value> {
+        let mut text = String::from("%YAML 1.1\n");
+        for (handle, prefix) in self.tag_handles() {
+            text.push_str(&format!("%TAG {handle} {prefix}\n"));
+        }
+        text.push_str("---\n");
+        text.push_str(yaml);
+        Tree::parse(text, limits)?.root().to_value(limits)
+    }
+}

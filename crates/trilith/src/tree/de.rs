@@ -1,0 +1,339 @@
+//! Nodes into a program's own types, by serde.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Visitor};
+
+use super::node::{Node, NodeKind};
+use super::{Scalar, Tree};
+use crate::error::{Error, Location, Result};
+use crate::limits::Limits;
+
+/// How deep a type may follow the tree: types that contain themselves are read by recursion.
+const DEEPEST: u32 = 200;
+
+/// Reads a node, and all below it, into a type of one's own.
+///
+/// Aliases are followed, merge keys applied, tags ignored but for YAML's own.
+///
+/// ```
+/// use trilith::{Limits, tree::{Tree, from_node}};
+/// #[derive(serde::Deserialize)]
+/// struct Point { x: f64, label: Option<String> }
+/// let tree = Tree::parse("p: {x: 1, label: ~}\n", &Limits::default())?;
+/// let point: Point = from_node(tree.at("/p").unwrap())?;
+/// assert_eq!((point.x, point.label), (1.0, None));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) with line and column where the tree does not fit the type,
+/// [`Kind::Limit`](crate::Kind::Limit) where it nests deeper than 200 levels or aliases expand to 10 million nodes.
+pub fn from_node<T: de::DeserializeOwned>(node: Node<'_>) -> Result<T> {
+    let budget = Cell::new(Limits::default().nodes);
+    T::deserialize(Reader { node, depth: 0, budget: &budget, is_key: false }).map_err(|problem| problem.0)
+}
+
+/// Our error where serde wants its own.
+#[derive(Debug)]
+struct Problem(Error);
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl de::Error for Problem {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self(Error::malformed(message.to_string()))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Reader<'t, 'b> {
+    node: Node<'t>,
+    depth: u32,
+    budget: &'b Cell<u64>,
+    is_key: bool,
+}
+
+impl<'t, 'b> Reader<'t, 'b> {
+    /// Charges this node and says how to read those below it.
+    fn below(self) -> Result<Self, Problem> {
+        let left = self.budget.get();
+        if left == 0 {
+            let limit = Limits::default().nodes;
+            return Err(Problem(Limits::exceeded("nodes", limit, "the tree, aliases expanded, has more nodes")));
+        }
+        self.budget.set(left - 1);
+        if self.depth >= DEEPEST {
+            return Err(Problem(Error::limit(format!("the tree nests more than {DEEPEST} deep for this type"))));
+        }
+        Ok(Self { depth: self.depth + 1, is_key: false, ..self })
+    }
+
+    /// Says where a problem is, unless that is known.
+    fn placed<T>(self, result: Result<T, Problem>) -> Result<T, Problem> {
+        result.map_err(|Problem(error)| {
+            if *error.location() != Location::Unknown {
+                return Problem(error);
+            }
+            let (line, column) = self.node.line_column();
+            Problem(error.at_text(line, column))
+        })
+    }
+
+    fn scalar<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.node.scalar() {
+            Scalar::Null => visitor.visit_unit(),
+            Scalar::Bool(value) => visitor.visit_bool(value),
+            Scalar::Int(value) => match u64::try_from(value) {
+                Ok(value) => visitor.visit_u64(value),
+                Err(_) => visitor.visit_i64(value),
+            },
+            Scalar::BigInt(digits) => {
+                if let Ok(value) = digits.parse() {
+                    visitor.visit_u64(value)
+                } else if let Ok(value) = digits.parse() {
+                    visitor.visit_u128(value)
+                } else if let Ok(value) = digits.parse() {
+                    visitor.visit_i128(value)
+                } else {
+                    visitor.visit_string(digits)
+                }
+            }
+            Scalar::Float(value) => visitor.visit_f64(value),
+            Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => visit_text(text, visitor),
+        }
+    }
+}
+
+fn visit_text<'t, V: Visitor<'t>>(text: std::borrow::Cow<'t, str>, visitor: V) -> Result<V::Value, Problem> {
+    match text {
+        std::borrow::Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+        std::borrow::Cow::Owned(text) => visitor.visit_string(text),
+    }
+}
+
+impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
+    type Error = Problem;
+
+    fn deserialize_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+        let below = self.placed(self.below())?;
+        let found = match self.node.kind() {
+            NodeKind::Scalar => self.scalar(visitor),
+            NodeKind::Sequence => visitor.visit_seq(Items { items: self.node.items(), below }),
+            NodeKind::Mapping => visitor.visit_map(Pairs { pairs: self.node.merged_entries().into_iter(), value: None, below }),
+        };
+        self.placed(found)
+    }
+
+    fn deserialize_option<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+        if self.node.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'t>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'t>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        let below = self.placed(self.below())?;
+        let found = match self.node.kind() {
+            NodeKind::Mapping if self.node.len() == 1 => match self.node.merged_entries().first() {
+                Some((key, value)) => visitor.visit_enum(Variant { name: *key, value: Some(*value), below }),
+                None => Err(de::Error::custom("expected a mapping of one key")),
+            },
+            NodeKind::Scalar => visitor.visit_enum(Variant { name: self.node, value: None, below }),
+            _ => Err(de::Error::custom("expected a text or a mapping of one key")),
+        };
+        self.placed(found)
+    }
+
+    fn deserialize_str<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+        // A key is text whatever it looks like.
+        if self.is_key && self.node.is_scalar() {
+            return visit_text(self.node.text(), visitor);
+        }
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_identifier<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! {
+        <W: Visitor<'t>>
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct
+    }
+}
+
+struct Items<'t, 'b> {
+    items: super::Items<'t>,
+    below: Reader<'t, 'b>,
+}
+
+impl<'t> de::SeqAccess<'t> for Items<'t, '_> {
+    type Error = Problem;
+
+    fn next_element_seed<T: DeserializeSeed<'t>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
+        let Some(node) = self.items.next() else { return Ok(None) };
+        let reader = Reader { node, ..self.below };
+        reader.placed(seed.deserialize(reader)).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.len())
+    }
+}
+
+struct Pairs<'t, 'b> {
+    pairs: std::vec::IntoIter<(Node<'t>, Node<'t>)>,
+    value: Option<Node<'t>>,
+    below: Reader<'t, 'b>,
+}
+
+impl<'t> de::MapAccess<'t> for Pairs<'t, '_> {
+    type Error = Problem;
+
+    fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
+        let Some((key, value)) = self.pairs.next() else { return Ok(None) };
+        self.value = Some(value);
+        let reader = Reader { node: key, is_key: true, ..self.below };
+        reader.placed(seed.deserialize(reader)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, Problem> {
+        let node = self.value.take().ok_or_else(|| de::Error::custom("a value was asked for before its key"))?;
+        let reader = Reader { node, ..self.below };
+        reader.placed(seed.deserialize(reader))
+    }
+}
+
+/// An enum: a text names a variant without content, a mapping of one key names one with it.
+struct Variant<'t, 'b> {
+    name: Node<'t>,
+    value: Option<Node<'t>>,
+    below: Reader<'t, 'b>,
+}
+
+impl<'t, 'b> de::EnumAccess<'t> for Variant<'t, 'b> {
+    type Error = Problem;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, Self), Problem> {
+        let name = seed.deserialize(Reader { node: self.name, is_key: true, ..self.below })?;
+        Ok((name, self))
+    }
+}
+
+impl<'t, 'b> Variant<'t, 'b> {
+    fn content(&self) -> Result<Reader<'t, 'b>, Problem> {
+        let node = self.value.ok_or_else(|| de::Error::custom("this variant needs content: expected a mapping of one key"))?;
+        Ok(Reader { node, ..self.below })
+    }
+}
+
+impl<'t> de::VariantAccess<'t> for Variant<'t, '_> {
+    type Error = Problem;
+
+    fn unit_variant(self) -> Result<(), Problem> {
+        match self.value {
+            Some(value) if !value.is_null() => Err(de::Error::custom("this variant has no content")),
+            _ => Ok(()),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, seed: T) -> Result<T::Value, Problem> {
+        seed.deserialize(self.content()?)
+    }
+
+    fn tuple_variant<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, Problem> {
+        de::Deserializer::deserialize_any(self.content()?, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'t>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Problem> {
+        de::Deserializer::deserialize_any(self.content()?, visitor)
+    }
+}
+
+impl Tree {
+    /// Reads the whole tree into a type of one's own, as [`from_node`].
+    ///
+    /// # Errors
+    /// As [`from_node`].
+    pub fn read_into<T: de::DeserializeOwned>(&self) -> Result<T> {
+        from_node(self.root())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::Kind;
+
+    #[derive(serde::Deserialize, Debug, PartialEq)]
+    #[serde(rename_all = "lowercase")]
+    enum Order {
+        Little,
+        Other(u8),
+        Pair { a: i32 },
+    }
+
+    #[derive(serde::Deserialize, Debug, PartialEq)]
+    struct Array {
+        source: i64,
+        shape: Vec<u64>,
+        byteorder: Order,
+        #[serde(default)]
+        extra: BTreeMap<String, serde_json::Value>,
+    }
+
+    fn read<T: de::DeserializeOwned>(text: &str) -> Result<T> {
+        Tree::parse(text, &Limits::default()).unwrap().read_into()
+    }
+
+    #[test]
+    fn structs_enums_and_maps_are_filled() {
+        let array: Array = read(
+            "!x\nbase: 1\n<<: {source: -1}\nshape: [0x10, 18446744073709551615]\nbyteorder: little\nextra: {1: [~, yes, 1.5]}\n",
+        )
+        .unwrap();
+        assert_eq!(array.shape, [16, u64::MAX]);
+        assert_eq!((array.source, array.byteorder), (-1, Order::Little));
+        assert_eq!(array.extra["1"], serde_json::json!([null, true, 1.5]));
+        assert_eq!(read::<Vec<Order>>("- {other: 3}\n- pair: {a: 1}\n").unwrap(), [Order::Other(3), Order::Pair { a: 1 }]);
+    }
+
+    #[test]
+    fn what_does_not_fit_says_where() {
+        let error = read::<Array>("source: 1\nshape: [1, x]\nbyteorder: little\n").unwrap_err();
+        assert_eq!(error.location(), &Location::Text { line: 2, column: 12 });
+        assert_eq!(error.kind(), Kind::Malformed);
+        assert!(read::<Array>("source: 1\n").unwrap_err().to_string().contains("shape"));
+    }
+
+    #[test]
+    fn endless_trees_end() {
+        assert_eq!(read::<serde_json::Value>("&a [*a]").unwrap_err().kind(), Kind::Limit);
+    }
+}

@@ -1,0 +1,152 @@
+use super::*;
+use crate::tree::{Data, Scalar};
+
+/// The text after one change.
+fn after(text: &str, change: impl FnOnce(&mut Edit<'_>) -> Result<()>) -> String {
+    let tree = Tree::parse(text, &Limits::default()).unwrap();
+    let mut edit = tree.edit();
+    change(&mut edit).unwrap_or_else(|e| panic!("{text:?}: {e}"));
+    let shown = edit.text().unwrap();
+    edit.finish(&Limits::default()).unwrap_or_else(|e| panic!("{text:?} -> {shown:?}: {e}")).into_text()
+}
+
+fn path(pointer: &str) -> TreePath {
+    TreePath::parse(pointer).unwrap()
+}
+
+fn set(text: &str, pointer: &str, value: impl Into<Value>) -> String {
+    after(text, |edit| edit.set(&path(pointer), &value.into()))
+}
+
+fn insert(text: &str, pointer: &str, value: impl Into<Value>) -> String {
+    after(text, |edit| edit.insert(&path(pointer), &value.into()))
+}
+
+fn delete(text: &str, pointer: &str) -> String {
+    after(text, |edit| edit.delete(&path(pointer)))
+}
+
+#[test]
+fn setting_a_scalar_changes_its_span_only() {
+    assert_eq!(set("a:  1   # c\nb: 2\n", "/a", 5), "a:  5   # c\nb: 2\n");
+    assert_eq!(set("a: 'x'\n", "/a", "y: z"), "a: 'y: z'\n");
+    assert_eq!(set("a: [1, {b: 2}]\n", "/a/1/b", "c,d"), "a: [1, {b: 'c,d'}]\n");
+    assert_eq!(set("a: !u &x m # c\nb: *x\n", "/a", "s"), "a: !u &x s # c\nb: *x\n");
+    assert_eq!(set("a: !!float 5\n", "/a", "s"), "a: s\n");
+    assert_eq!(set("a: |\n  x\n  y\n# c\nb: 1\n", "/a", 5), "a: 5\n# c\nb: 1\n");
+    assert_eq!(set("a:\n  b:\n", "/a/b", 1), "a:\n  b: 1\n");
+    assert_eq!(set("-\n- 2\n", "/0", 1), "- 1\n- 2\n");
+    assert_eq!(set("a: &x 1\nb: *x\n", "/b", 2), "a: &x 1\nb: 2\n");
+    assert_eq!(set("5", "", 6), "6");
+    assert_eq!(set("--- 5\n...\n", "", 6), "--- 6\n...\n");
+    assert_eq!(set("{a: }", "/a", 1), "{a: 1}");
+    assert_eq!(set("{a}", "/a", 1).replace(' ', ""), "{a:1}");
+}
+
+#[test]
+fn setting_a_collection_keeps_the_indentation() {
+    let map = || Value::map([("x", 1), ("z", 2)]);
+    assert_eq!(set("a: 1 # c\nb: 2\n", "/a", map()), "a:\n  x: 1\n  z: 2 # c\nb: 2\n");
+    assert_eq!(set("- a: 1\n  b: 2\n", "/0/a", map()), "- a:\n    x: 1\n    z: 2\n  b: 2\n");
+    assert_eq!(set("- 1\n- 2\n", "/0", map()), "- x: 1\n  z: 2\n- 2\n");
+    assert_eq!(set("a:\n  k:\n  - 1\n  - 2\nb: 1\n", "/a/k", map()), "a:\n  k:\n    x: 1\n    z: 2\nb: 1\n");
+    assert_eq!(set("a: {k: 1}\n", "/a/k", map()), "a: {k: {x: 1, z: 2}}\n");
+    assert_eq!(set("a: !t\n  k: 1\nb: 1\n", "/a", map()), "a: !t\n  x: 1\n  z: 2\nb: 1\n");
+    assert_eq!(set("a: &r\n  k: 1\nb: *r\n", "/a", map()), "a: &r\n  x: 1\n  z: 2\nb: *r\n");
+    assert_eq!(set("- &r 1\n- *r\n", "/0", map()), "- &r\n  x: 1\n  z: 2\n- *r\n");
+    assert_eq!(set("a: 1\n", "/a", Value::seq([1, 2])), "a: [1, 2]\n");
+    assert_eq!(set("a:\n  b: 1\nc: 2\n", "/a", 5), "a: 5\nc: 2\n");
+    assert_eq!(set("a: # c\n  b: 1\nc: 2\n", "/a", 5), "a: # c\n  5\nc: 2\n");
+    assert_eq!(set("a: 1\n", "/a", "x\ny\n"), "a: |\n  x\n  y\n");
+    assert_eq!(set("a: 1\nb: 2\n", "/a", Value::seq([1]).tagged("!t")), "a: !t [1]\nb: 2\n");
+    assert_eq!(set("a: 1\nb: 2\n", "", map()), "x: 1\nz: 2\n");
+}
+
+#[test]
+fn keys_and_items_are_inserted_in_the_style_around() {
+    assert_eq!(insert("a: 1 # c\n# end\n", "/b", 2), "a: 1 # c\nb: 2\n# end\n");
+    assert_eq!(insert("a: 1", "/b", 2), "a: 1\nb: 2");
+    assert_eq!(insert("a:\n    x: 1\nb: 2\n", "/a/z", 2), "a:\n    x: 1\n    z: 2\nb: 2\n");
+    assert_eq!(insert("- a: 1\n- 2\n", "/0/b", Value::map([("c", 1)])), "- a: 1\n  b:\n    c: 1\n- 2\n");
+    assert_eq!(insert("a: {x: 1}\n", "/a/z", "z"), "a: {x: 1, z: z}\n");
+    assert_eq!(insert("a: {x: 1, }\n", "/a/z", "z"), "a: {x: 1, z: z }\n");
+    assert_eq!(insert("a: {}\n", "/a/z", 1), "a:\n  z: 1\n");
+    assert_eq!(insert("a:\n", "/a/z", 1), "a:\n  z: 1\n");
+    assert_eq!(insert("a:\n- 1\n- 2\nb: 1\n", "/a/1", 9), "a:\n- 1\n- 9\n- 2\nb: 1\n");
+    assert_eq!(insert("a:\n  - 1\n  - 2\nb: 1\n", "/a/-", 9), "a:\n  - 1\n  - 2\n  - 9\nb: 1\n");
+    assert_eq!(insert("- - 1\n  - 2\n", "/0/0", 9), "- - 9\n  - 1\n  - 2\n");
+    assert_eq!(insert("[1, 2]", "/0", 9), "[9, 1, 2]");
+    assert_eq!(insert("[1, 2]", "/2", 9), "[1, 2, 9]");
+    assert_eq!(insert("[1, # x\n 2 # y\n]", "/-", 9), "[1, # x\n 2, 9 # y\n]");
+    assert_eq!(insert("a: |+\n  x\n\nb: 1\n", "/c", 2), "a: |+\n  x\n\nb: 1\nc: 2\n");
+    assert_eq!(insert("b:\n  a: |+\n    x\n\nc: 1\n", "/b/d", 2), "b:\n  a: |+\n    x\n\n  d: 2\nc: 1\n");
+    assert_eq!(insert("a: 1\n...\n", "/b", 2), "a: 1\nb: 2\n...\n");
+}
+
+#[test]
+fn deleting_takes_the_line_and_leaves_the_comments_around() {
+    assert_eq!(delete("# a\na: 1 # one\n# b\nb: 2\n", "/a"), "# a\n# b\nb: 2\n");
+    assert_eq!(delete("a: 1\nb:\n  c: 1\n  d: 2\n", "/b"), "a: 1\n");
+    assert_eq!(delete("a: 1\nb: 2", "/b"), "a: 1");
+    assert_eq!(delete("- a: 1\n  b: 2\n", "/0/a"), "- b: 2\n");
+    assert_eq!(delete("- a: 1\n  # about b\n  b: 2\n", "/0/a"), "- # about b\n  b: 2\n");
+    assert_eq!(delete("a:\n- 1\n- 2\n- 3\n", "/a/1"), "a:\n- 1\n- 3\n");
+    assert_eq!(delete("- - 1\n  - 2\n", "/0/0"), "- - 2\n");
+    assert_eq!(delete("a:\n  b: 1\nc: 2\n", "/a/b"), "a: {}\nc: 2\n");
+    assert_eq!(delete("- 1\n", "/0"), "[]\n");
+    assert_eq!(delete("[1, 2, 3]", "/0"), "[2, 3]");
+    assert_eq!(delete("[1, 2, 3]", "/2"), "[1, 2]");
+    assert_eq!(delete("{a: 1, b: 2}", "/b"), "{a: 1}");
+    assert_eq!(delete("{a: 1,}", "/a"), "{}");
+    assert_eq!(delete("? [k]\n: 1\nb: 2\n", "/b"), "? [k]\n: 1\n");
+    assert_eq!(delete("a: 1\nb: |\n  x\n\n  y\nc: 3\n", "/b"), "a: 1\nc: 3\n");
+}
+
+#[test]
+fn keys_are_renamed_and_quoted() {
+    let rename = |text: &str, to: &str| after(text, |edit| edit.rename(&path("/a"), to));
+    assert_eq!(rename("a: 1 # c\n", "b"), "b: 1 # c\n");
+    assert_eq!(rename("'a': 1\n", "no"), "'no': 1\n");
+    assert_eq!(rename("{a: 1}", "x, y"), "{'x, y': 1}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let tree = Tree::parse("a: &x 1\nb: *x\nm: {k: &n {p: 1}, <<: *n}\n", &Limits::default()).unwrap();
+    let kind = |change: &dyn Fn(&mut Edit<'_>) -> Result<()>| {
+        let mut edit = tree.edit();
+        change(&mut edit).and_then(|()| edit.finish(&Limits::default()).map(drop)).unwrap_err().kind()
+    };
+    assert_eq!(kind(&|e| e.delete(&path("/a"))), Kind::Usage);
+    assert_eq!(kind(&|e| e.delete(&path("/m/p"))), Kind::Usage);
+    assert_eq!(kind(&|e| e.insert(&path("/a"), &1.into())), Kind::Usage);
+    assert_eq!(kind(&|e| e.rename(&path("/a"), "b")), Kind::Usage);
+    assert_eq!(kind(&|e| e.set(&path("/z/y"), &1.into())), Kind::Usage);
+    assert_eq!(kind(&|e| e.set(&path("/b"), &1.into()).and_then(|()| e.delete(&path("/b")))), Kind::Usage);
+}
+
+#[test]
+fn many_changes_are_made_in_one_pass() {
+    let text: String = (0..1000).map(|n| format!("a{n}: !core/ndarray-1.1.0 {{source: {n}}} # c\n")).collect();
+    let tree = Tree::parse(text.as_str(), &Limits::default()).unwrap();
+    let mut edit = tree.edit();
+    for (_, value) in tree.root().entries() {
+        let source = value.get("source").unwrap();
+        edit.replace_node(source, &Value::from(source.as_i64().unwrap() + 1));
+    }
+    let changed = edit.finish(&Limits::default()).unwrap();
+    assert_eq!(changed.at("/a999/source").unwrap().as_i64(), Some(1000));
+    assert!(changed.text().starts_with("a0: !core/ndarray-1.1.0 {source: 1} # c\n"));
+}
+
+#[test]
+fn yaml_text_is_set_under_the_handles_of_the_tree() {
+    let tree = Tree::parse("%YAML 1.1\n%TAG ! tag:e:\n---\na: 1\n...\n", &Limits::default()).unwrap();
+    let mut edit = tree.edit();
+    edit.set_yaml(&path("/a"), "!x {k: 0x10, l: 2001-01-01}", None, &Limits::default()).unwrap();
+    let done = edit.finish(&Limits::default()).unwrap();
+    assert_eq!(done.text(), "%YAML 1.1\n%TAG ! tag:e:\n---\na: !x {k: 16, l: 2001-01-01}\n...\n");
+    assert_eq!(done.at("/a").unwrap().tag(), Some("tag:e:x"));
+    assert_eq!(done.at("/a/l").unwrap().scalar(), Scalar::Timestamp("2001-01-01".into()));
+    assert_eq!(done.at("/a").unwrap().to_value(&Limits::default()).unwrap().get("k").unwrap().data, Data::Int(16));
+}

@@ -1,0 +1,389 @@
+//! Printing values as YAML 1.1, always in the same way.
+//!
+//! Text is quoted where any reader of YAML 1.1 or 1.2 would take it for something else; floats are the
+//! shortest that read back the same, with a point and a signed exponent (`1.0e+22`).
+
+use super::event::Layout;
+use super::head::CORE;
+use super::plain;
+use super::value::{Data, Value};
+
+/// How to print.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// Handle and prefix of each `%TAG` that holds where the text will stand.
+    pub handles: Vec<(String, String)>,
+    /// Columns that each level of a mapping is indented by.
+    pub indent: usize,
+    /// Columns that lists between brackets may fill before they are wrapped.
+    pub width: usize,
+}
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        Self { handles: Vec::new(), indent: 2, width: 80 }
+    }
+}
+
+/// Prints a document: `%YAML 1.1`, the `%TAG` directives of `options`, `---`, the value, `...`.
+///
+/// ```
+/// use trilith::yaml::{PrintOptions, print_document};
+/// use trilith::tree::Value;
+/// let root = Value::map([("shape", Value::seq([2, 3])), ("version", "1.10".into())]).tagged("tag:e.org:x");
+/// let options = PrintOptions { handles: vec![("!".into(), "tag:e.org:".into())], ..PrintOptions::default() };
+/// assert_eq!(
+///     print_document(&root, &options),
+///     "%YAML 1.1\n%TAG ! tag:e.org:\n--- !x\nshape: [2, 3]\nversion: '1.10'\n...\n"
+/// );
+/// ```
+pub fn print_document(value: &Value, options: &PrintOptions) -> String {
+    let mut out = String::from("%YAML 1.1\n");
+    for (handle, prefix) in &options.handles {
+        out.push_str(&format!("%TAG {handle} {prefix}\n"));
+    }
+    out.push_str("---");
+    let mut printer = Printer { out, options };
+    printer.value(value, 0, Place::Value);
+    printer.out.push_str("\n...\n");
+    printer.out
+}
+
+/// Prints a value alone, as it would stand at the start of a line indented by `column`; no line break at the end.
+pub fn print_value(value: &Value, column: usize, options: &PrintOptions) -> String {
+    let mut printer = Printer { out: String::new(), options };
+    printer.value(value, column, Place::Item);
+    printer.out
+}
+
+/// Prints a value as it would stand after `key:` in a mapping indented by `column`, the blank or line
+/// break before it included; no line break at the end.
+pub(crate) fn print_after_key(value: &Value, column: Option<usize>, options: &PrintOptions) -> String {
+    let mut printer = Printer { out: String::new(), options };
+    printer.value(value, column.map_or(0, |c| c + options.indent), if column.is_none() { Place::Value } else { Place::Key });
+    printer.out
+}
+
+/// Prints a value between brackets, on one line.
+pub(crate) fn print_flow(value: &Value, options: &PrintOptions) -> String {
+    let options = PrintOptions { width: usize::MAX, ..options.clone() };
+    let mut printer = Printer { out: String::new(), options: &options };
+    printer.flow(value, 0);
+    printer.out
+}
+
+/// A tag as it is written under `handles`: `!!x`, `!x`, `!h!x` or `!<x>`.
+pub(crate) fn written_tag(tag: &str, handles: &[(String, String)]) -> String {
+    if tag == "!" {
+        return tag.to_owned();
+    }
+    let declared = handles.iter().filter(|(_, prefix)| !prefix.is_empty() && tag.starts_with(prefix.as_str()));
+    let longest = declared.max_by_key(|(_, prefix)| prefix.len()).map(|(handle, prefix)| (handle.as_str(), prefix.as_str()));
+    let own = |handle: &str| handles.iter().all(|(name, _)| name != handle);
+    let found = longest
+        .or_else(|| (own("!!") && tag.starts_with(CORE)).then_some(("!!", CORE)))
+        .or_else(|| (own("!") && tag.starts_with('!')).then_some(("!", "!")));
+    match found.map(|(handle, prefix)| (handle, tag.get(prefix.len()..).unwrap_or(""))) {
+        Some((handle, suffix)) if !suffix.is_empty() => format!("{handle}{}", encoded(suffix)),
+        _ => format!("!<{}>", encoded(tag)),
+    }
+}
+
+/// A tag's characters, percent-encoded where they would end it.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_./:~@*();?&=+$#".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// The shortest text that reads back as this number, and as a float.
+pub(crate) fn float_text(value: f64) -> String {
+    if value.is_nan() {
+        return ".nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    let scientific = format!("{value:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let power: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&power) {
+        let plain = format!("{value}");
+        return if plain.contains('.') { plain } else { format!("{plain}.0") };
+    }
+    let point = if mantissa.contains('.') { "" } else { ".0" };
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{mantissa}{point}e{sign}{:02}", power.unsigned_abs())
+}
+
+/// What stands before the value on its line.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// `---`: a blank or a line break comes first, a collection stands at `column`.
+    Value,
+    /// `key:`: as `Value`, but a list may stand where the key does.
+    Key,
+    /// `- ` or nothing: no blank, a collection may begin on the line.
+    Item,
+}
+
+struct Printer<'o> {
+    out: String,
+    options: &'o PrintOptions,
+}
+
+impl Printer<'_> {
+    /// Prints a value whose lines, if it has many, are indented by `column`.
+    fn value(&mut self, value: &Value, column: usize, place: Place) {
+        let tag = value.tag.as_deref().map(|tag| written_tag(tag, &self.options.handles));
+        let separate = |out: &mut String| {
+            if place != Place::Item {
+                out.push(' ');
+            }
+        };
+        if let Some(tag) = &tag {
+            separate(&mut self.out);
+            self.out.push_str(tag);
+        }
+        let own_line = tag.is_some() || place != Place::Item;
+        match &value.data {
+            Data::Map(pairs) if !self.is_flow(value, column) => {
+                for (at, (key, item)) in pairs.iter().enumerate() {
+                    if at > 0 || own_line {
+                        self.line(column);
+                    }
+                    self.entry(key, item, column);
+                }
+            }
+            Data::Seq(items) if !self.is_flow(value, column) => {
+                let column = if place == Place::Key { column.saturating_sub(self.options.indent) } else { column };
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 || own_line {
+                        self.line(column);
+                    }
+                    self.out.push_str("- ");
+                    self.value(item, column + 2, Place::Item);
+                }
+            }
+            data => {
+                if tag.is_some() && !matches!(data, Data::Null) {
+                    self.out.push(' ');
+                } else if tag.is_none() {
+                    separate(&mut self.out);
+                }
+                match data {
+                    Data::Str(text) if plain::fits_literal(text, value.style) => self.literal(text, column.max(1)),
+                    Data::Null if tag.is_some() => {}
+                    Data::Seq(_) | Data::Map(_) => self.brackets(value, column),
+                    _ => self.scalar(value, false),
+                }
+            }
+        }
+    }
+
+    /// Whether a collection is written between brackets.
+    fn is_flow(&self, value: &Value, column: usize) -> bool {
+        let (empty, hint) = match &value.data {
+            Data::Seq(items) => (items.is_empty(), value.layout),
+            Data::Map(pairs) => (pairs.is_empty(), value.layout.or(Some(Layout::Block))),
+            _ => return true,
+        };
+        if empty || hint == Some(Layout::Flow) {
+            return true;
+        }
+        if hint == Some(Layout::Block) {
+            return false;
+        }
+        let items = value.items();
+        let numbers =
+            items.iter().all(|item| item.tag.is_none() && matches!(item.data, Data::Int(_) | Data::Float(_) | Data::Bool(_)));
+        let mut left = self.options.width.saturating_sub(column);
+        numbers
+            || items.iter().all(|item| {
+                let width = match &item.data {
+                    Data::Seq(_) | Data::Map(_) => return false,
+                    Data::Str(text) => text.len() + 4,
+                    Data::BigInt(text) | Data::Plain(text) => text.len() + 2,
+                    _ => 8,
+                } + item.tag.as_ref().map_or(0, String::len);
+                left = left.saturating_sub(width);
+                left > 0
+            })
+    }
+
+    fn line(&mut self, column: usize) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n(' ', column));
+    }
+
+    /// `key: value`, or `? key` and `: value` where the key is no short single line.
+    fn entry(&mut self, key: &Value, value: &Value, column: usize) {
+        let simple = match &key.data {
+            Data::Seq(_) | Data::Map(_) => false,
+            Data::Str(text) => text.len() < 200 && !text.contains(['\n', '\r']),
+            Data::Plain(text) | Data::BigInt(text) => text.len() < 1000,
+            _ => true,
+        };
+        if simple {
+            self.flow(key, column);
+            if matches!(key.data, Data::Null) && key.tag.is_some() {
+                self.out.push(' ');
+            }
+            self.out.push(':');
+            self.value(value, column + self.options.indent, Place::Key);
+        } else {
+            self.out.push_str("? ");
+            self.value(key, column + 2, Place::Item);
+            self.line(column);
+            self.out.push_str(": ");
+            self.value(value, column + 2, Place::Item);
+        }
+    }
+
+    /// A value inside brackets.
+    fn flow(&mut self, value: &Value, column: usize) {
+        if let Some(tag) = &value.tag {
+            self.out.push_str(&written_tag(tag, &self.options.handles));
+            if matches!(value.data, Data::Null) {
+                return;
+            }
+            self.out.push(' ');
+        }
+        match value.data {
+            Data::Seq(_) | Data::Map(_) => self.brackets(value, column),
+            _ => self.scalar(value, true),
+        }
+    }
+
+    /// `[…]` or `{…}`, wrapped at the width.
+    fn brackets(&mut self, value: &Value, column: usize) {
+        let column = column.max(1);
+        let mut first = true;
+        let mut separate = |printer: &mut Self| {
+            if !std::mem::take(&mut first) {
+                printer.out.push(',');
+                let line = printer.out.rfind('\n').map_or(0, |at| at + 1);
+                if printer.out.len() - line >= printer.options.width {
+                    printer.line(column);
+                } else {
+                    printer.out.push(' ');
+                }
+            }
+        };
+        match &value.data {
+            Data::Map(pairs) => {
+                self.out.push('{');
+                for (key, item) in pairs {
+                    separate(self);
+                    let simple = !matches!(key.data, Data::Seq(_) | Data::Map(_)) && key.as_str().is_none_or(|k| k.len() < 200);
+                    if !simple {
+                        self.out.push_str("? ");
+                    }
+                    self.flow(key, column);
+                    self.out.push_str(if simple && !(key.is_null() && key.tag.is_some()) { ": " } else { " : " });
+                    self.flow(item, column);
+                }
+                self.out.push('}');
+            }
+            _ => {
+                self.out.push('[');
+                for item in value.items() {
+                    separate(self);
+                    self.flow(item, column);
+                }
+                self.out.push(']');
+            }
+        }
+    }
+
+    fn scalar(&mut self, value: &Value, in_flow: bool) {
+        match &value.data {
+            Data::Bool(true) => self.out.push_str("true"),
+            Data::Bool(false) => self.out.push_str("false"),
+            Data::Int(number) => self.out.push_str(&number.to_string()),
+            Data::Float(number) => self.out.push_str(&float_text(*number)),
+            Data::BigInt(text) | Data::Plain(text) => self.out.push_str(text),
+            // A foreign tag says that it is text, whatever it looks like.
+            Data::Str(text) => plain::write_text(&mut self.out, text, value.style, in_flow),
+            _ => self.out.push_str("null"),
+        }
+    }
+
+    /// `|` and the lines of `text`, indented by `column`.
+    fn literal(&mut self, text: &str, column: usize) {
+        let body = text.trim_end_matches('\n');
+        self.out.push_str(match text.len() - body.len() {
+            0 => "|-",
+            1 => "|",
+            _ => "|+",
+        });
+        for line in body.split('\n') {
+            if line.is_empty() {
+                self.out.push('\n');
+            } else {
+                self.line(column);
+                self.out.push_str(line);
+            }
+        }
+        // What stands after the value ends its last line.
+        self.out.extend(std::iter::repeat_n('\n', (text.len() - body.len()).saturating_sub(1)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_shortest_and_read_as_floats_everywhere() {
+        for (value, text) in [
+            (1e22, "1.0e+22"),
+            (5e-324, "5.0e-324"),
+            (1.5e-5, "1.5e-05"),
+            (0.0001, "0.0001"),
+            (-0.0, "-0.0"),
+            (1.0, "1.0"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1.0e+16"),
+            (0.1, "0.1"),
+            (f64::NEG_INFINITY, "-.inf"),
+            (f64::NAN, ".nan"),
+        ] {
+            assert_eq!(float_text(value), text);
+        }
+    }
+
+    #[test]
+    fn tags_are_short_where_a_handle_allows() {
+        let handles = [("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
+        assert_eq!(written_tag("tag:stsci.edu:asdf/core/asdf-1.1.0", &handles), "!core/asdf-1.1.0");
+        assert_eq!(written_tag("tag:yaml.org,2002:set", &handles), "!!set");
+        assert_eq!(written_tag("asdf://x/tags/y-1.0.0", &handles), "!<asdf://x/tags/y-1.0.0>");
+        assert_eq!(written_tag("!local", &handles), "!<%21local>");
+        assert_eq!(written_tag("!local", &[]), "!local");
+        assert_eq!(written_tag("tag:stsci.edu:asdf/a{b}", &handles), "!a%7Bb%7D");
+    }
+
+    #[test]
+    fn layout_follows_hints_and_length() {
+        let value = Value::map([
+            ("short", Value::seq(["a", "b"])),
+            ("block", Value::seq([1, 2]).block()),
+            ("nested", Value::seq([Value::seq([1, 2]), Value::map([("x", 1), ("z", 2)])])),
+            ("flow", Value::map([("x", Value::seq(["a", "b: c"]))]).flow()),
+            ("none", Value::null()),
+            ("empty", Value::map::<&str, Value>([])),
+            ("lines", "a\n\n b\n".into()),
+            ("tagged", Value::map([("k", 1)]).tagged("!t")),
+        ]);
+        let expected = "short: [a, b]\nblock:\n- 1\n- 2\nnested:\n- [1, 2]\n- x: 1\n  z: 2\nflow: {x: [a, 'b: c']}\n\
+                        none: null\nempty: {}\nlines: |\n  a\n\n   b\ntagged: !t\n  k: 1";
+        assert_eq!(print_value(&value, 0, &PrintOptions::default()), expected);
+    }
+}

@@ -1,0 +1,222 @@
+//! Values built in memory, to be printed or set into a tree.
+
+use super::event::{Layout, Style};
+
+/// A value without a text: what a tree's node says, or what a program wants to write.
+///
+/// ```
+/// use trilith::tree::Value;
+/// let node = Value::map([("shape", Value::seq([2, 3])), ("name", "µ".into())]).tagged("tag:example.org:x");
+/// assert_eq!(node.get("name").and_then(Value::as_str), Some("µ"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Value {
+    /// What it holds.
+    pub data: Data,
+    /// Its whole tag, or `None` where it has none.
+    pub tag: Option<String>,
+    /// Block or flow, where that should not be left to the printer.
+    pub layout: Option<Layout>,
+    /// Quotes or block style of a text, where that should not be left to the printer.
+    pub style: Option<Style>,
+}
+
+/// What a [`Value`] holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub enum Data {
+    /// Nothing.
+    #[default]
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer of 64 bits.
+    Int(i64),
+    /// A larger integer, in decimal digits.
+    BigInt(String),
+    /// A floating-point number.
+    Float(f64),
+    /// Text.
+    Str(String),
+    /// A scalar to be written without quotes exactly like this: a timestamp, a number in its own spelling.
+    Plain(String),
+    /// A list.
+    Seq(Vec<Value>),
+    /// Pairs in order.
+    Map(Vec<(Value, Value)>),
+}
+
+impl Value {
+    /// Nothing.
+    pub fn null() -> Self {
+        Self::default()
+    }
+
+    /// A list of what becomes values.
+    pub fn seq<T: Into<Value>>(items: impl IntoIterator<Item = T>) -> Self {
+        Data::Seq(items.into_iter().map(Into::into).collect()).into()
+    }
+
+    /// A mapping of pairs, in this order.
+    pub fn map<K: Into<Value>, V: Into<Value>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
+        Data::Map(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect()).into()
+    }
+
+    /// A scalar to be written without quotes exactly like this; it must be one line that YAML reads as a scalar.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Data::Plain(text.into()).into()
+    }
+
+    /// The same with this whole tag (`tag:stsci.edu:asdf/core/ndarray-1.1.0`).
+    #[must_use]
+    pub fn tagged(mut self, tag: impl Into<String>) -> Self {
+        self.tag = Some(tag.into());
+        self
+    }
+
+    /// The same, to be written between brackets.
+    #[must_use]
+    pub fn flow(mut self) -> Self {
+        self.layout = Some(Layout::Flow);
+        self
+    }
+
+    /// The same, to be written by indentation.
+    #[must_use]
+    pub fn block(mut self) -> Self {
+        self.layout = Some(Layout::Block);
+        self
+    }
+
+    /// The same, to be written in this style where its text allows.
+    #[must_use]
+    pub fn styled(mut self, style: Style) -> Self {
+        self.style = Some(style);
+        self
+    }
+
+    /// The value under a text key, the last where there are several.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries().iter().rev().find(|(k, _)| k.as_str() == Some(key)).map(|(_, v)| v)
+    }
+
+    /// Sets the value under a text key, at its old place or at the end; what is no mapping becomes one.
+    pub fn set(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+        let key = key.into();
+        if !matches!(self.data, Data::Map(_)) {
+            self.data = Data::Map(Vec::new());
+        }
+        if let Data::Map(pairs) = &mut self.data {
+            match pairs.iter_mut().rev().find(|(k, _)| k.as_str() == Some(&key)) {
+                Some((_, old)) => *old = value.into(),
+                None => pairs.push((key.into(), value.into())),
+            }
+        }
+    }
+
+    /// Removes and returns the value under a text key.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        match &mut self.data {
+            Data::Map(pairs) => {
+                let at = pairs.iter().rposition(|(k, _)| k.as_str() == Some(key))?;
+                Some(pairs.remove(at).1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds an item at the end; what is no list becomes one.
+    pub fn push(&mut self, item: impl Into<Value>) {
+        if !matches!(self.data, Data::Seq(_)) {
+            self.data = Data::Seq(Vec::new());
+        }
+        if let Data::Seq(items) = &mut self.data {
+            items.push(item.into());
+        }
+    }
+
+    /// The items of a list; none for anything else.
+    pub fn items(&self) -> &[Value] {
+        match &self.data {
+            Data::Seq(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The pairs of a mapping; none for anything else.
+    pub fn entries(&self) -> &[(Value, Value)] {
+        match &self.data {
+            Data::Map(pairs) => pairs,
+            _ => &[],
+        }
+    }
+
+    /// The text, or `None` where this is none.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.data {
+            Data::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The integer, or `None` where this is none of 64 bits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self.data {
+            Data::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number, or `None` where this is none.
+    pub fn as_f64(&self) -> Option<f64> {
+        match &self.data {
+            Data::Float(value) => Some(*value),
+            Data::Int(value) => Some(*value as f64),
+            Data::BigInt(digits) => digits.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether this is nothing.
+    pub fn is_null(&self) -> bool {
+        self.data == Data::Null
+    }
+}
+
+impl From<Data> for Value {
+    fn from(data: Data) -> Self {
+        Self { data, ..Self::default() }
+    }
+}
+
+macro_rules! from {
+    ($($type:ty => $make:expr),+ $(,)?) => {
+        $(impl From<$type> for Value {
+            fn from(from: $type) -> Self {
+                let make: fn($type) -> Data = $make;
+                make(from).into()
+            }
+        })+
+    };
+}
+
+from! {
+    () => |()| Data::Null,
+    bool => Data::Bool,
+    i32 => |n| Data::Int(n.into()),
+    u32 => |n| Data::Int(n.into()),
+    i64 => Data::Int,
+    u64 => |n| i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()), Data::Int),
+    usize => |n| i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()), Data::Int),
+    f64 => Data::Float,
+    &str => |text| Data::Str(text.to_owned()),
+    String => Data::Str,
+    Vec<Value> => Data::Seq,
+    Vec<(Value, Value)> => Data::Map,
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(from: Option<T>) -> Self {
+        from.map_or_else(Self::null, Into::into)
+    }
+}
