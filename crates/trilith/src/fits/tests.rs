@@ -1,0 +1,1 @@
+//! Tests of reading and writing with bytes put together by hand.
