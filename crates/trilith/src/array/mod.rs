@@ -1,1 +1,31 @@
-//! (being built)
+//! Arrays: what they are made of, how parts of them are taken, and how their elements come out.
+//!
+//! An [`Array`] is a source of bytes, an offset, a [`Datatype`], a [`Byteorder`], a shape, strides
+//! and perhaps a [`Mask`]. It knows nothing of trees, blocks and codecs: a decoded block is a source
+//! like any other.
+//!
+//! Elements leave an array in four ways: copied as numbers ([`Array::load`], [`Array::load_as`]),
+//! copied as packed bytes ([`Array::read_bytes`]), borrowed ([`Array::view`]), or piece by piece as
+//! canonical bytes ([`Array::for_each_piece`]), which is what digests are made of.
+
+mod datatype;
+mod fetch;
+mod gather;
+mod handle;
+mod index;
+mod mask;
+mod number;
+mod program;
+mod shape;
+mod structure;
+#[cfg(test)]
+mod tests;
+
+pub use datatype::{Byteorder, Datatype};
+pub use fetch::RowBlocks;
+pub use handle::Array;
+pub use index::Index;
+pub use mask::Mask;
+pub use number::Element;
+pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
+pub use structure::{Field, StructType};

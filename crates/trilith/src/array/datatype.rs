@@ -1,0 +1,291 @@
+//! What one element is: [`Datatype`], [`Byteorder`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::structure::StructType;
+use crate::error::{Error, Result};
+
+/// In which order the bytes of a number stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Byteorder {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+impl Byteorder {
+    /// The order of the machine that this runs on.
+    pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+
+    /// `little` or `big`, as ASDF writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Little => "little",
+            Self::Big => "big",
+        }
+    }
+
+    /// The order called `little` or `big`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "little" => Some(Self::Little),
+            "big" => Some(Self::Big),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Byteorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The type of one element, with the names of the ASDF standard (ndarray-1.1.0) where it has them.
+///
+/// ```
+/// use trilith::array::Datatype;
+/// assert_eq!(Datatype::from_name("float32"), Some(Datatype::Float32));
+/// assert_eq!(Datatype::Ucs4(5).item_size(), 20);
+/// assert_eq!(Datatype::Ucs4(5).to_string(), r#"["ucs4", 5]"#);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Datatype {
+    /// Signed integer, 8 bits.
+    Int8,
+    /// Signed integer, 16 bits.
+    Int16,
+    /// Signed integer, 32 bits.
+    Int32,
+    /// Signed integer, 64 bits.
+    Int64,
+    /// Unsigned integer, 8 bits.
+    Uint8,
+    /// Unsigned integer, 16 bits.
+    Uint16,
+    /// Unsigned integer, 32 bits.
+    Uint32,
+    /// Unsigned integer, 64 bits.
+    Uint64,
+    /// IEEE 754 half.
+    Float16,
+    /// IEEE 754 single.
+    Float32,
+    /// IEEE 754 double.
+    Float64,
+    /// The 80-bit x86 number in 16 bytes that FINF drafts wrote; see [`Array::load_as`](super::Array::load_as).
+    Float128,
+    /// Two halves (re, im); Dudley's `c4`.
+    Complex32,
+    /// Two singles (re, im).
+    Complex64,
+    /// Two doubles (re, im).
+    Complex128,
+    /// Two [`Datatype::Float128`] (re, im).
+    Complex256,
+    /// One byte, 0 false, anything else true.
+    Bool8,
+    /// Text of this many bytes, padded with NUL.
+    Ascii(u32),
+    /// Text of this many UTF-32 units, padded with NUL.
+    Ucs4(u32),
+    /// UTF-8 text of this many bytes (Dudley's `U1`).
+    Utf8(u32),
+    /// Text of this many 16-bit units (Dudley's `U2`).
+    Ucs2(u32),
+    /// Named fields, one after the other or at stated offsets.
+    Struct(Arc<StructType>),
+}
+
+/// What the bytes of an element are made of, for kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Bytes without an order, as in ASCII text.
+    Bytes,
+    /// A truth value of one byte.
+    Bool,
+    /// Words of this many bytes (2, 4, 8 or 16) that have a byte order.
+    Words(usize),
+}
+
+/// The names without a length, and what they name.
+const NAMES: [(&str, Datatype); 17] = [
+    ("int8", Datatype::Int8),
+    ("int16", Datatype::Int16),
+    ("int32", Datatype::Int32),
+    ("int64", Datatype::Int64),
+    ("uint8", Datatype::Uint8),
+    ("uint16", Datatype::Uint16),
+    ("uint32", Datatype::Uint32),
+    ("uint64", Datatype::Uint64),
+    ("float16", Datatype::Float16),
+    ("float32", Datatype::Float32),
+    ("float64", Datatype::Float64),
+    ("float128", Datatype::Float128),
+    ("complex32", Datatype::Complex32),
+    ("complex64", Datatype::Complex64),
+    ("complex128", Datatype::Complex128),
+    ("complex256", Datatype::Complex256),
+    ("bool8", Datatype::Bool8),
+];
+
+impl Datatype {
+    /// The datatype of this name; text types have a length too: [`Datatype::with_length`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(known, _)| *known == name).map(|(_, datatype)| datatype.clone())
+    }
+
+    /// The names that [`Datatype::from_name`] and [`Datatype::with_length`] know, for messages.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name).chain(["ascii", "ucs4", "utf8", "ucs2"])
+    }
+
+    /// The text type `ascii`, `ucs4`, `utf8` or `ucs2` of `length` units.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for another name,
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a length of 2³² or more.
+    pub fn with_length(name: &str, length: u64) -> Result<Self> {
+        let short = u32::try_from(length)
+            .map_err(|_| Error::unsupported(format!("text elements of {length} units, at most 4294967295 are possible")))?;
+        match name {
+            "ascii" => Ok(Self::Ascii(short)),
+            "ucs4" => Ok(Self::Ucs4(short)),
+            "utf8" => Ok(Self::Utf8(short)),
+            "ucs2" => Ok(Self::Ucs2(short)),
+            _ => Err(Error::malformed(format!("unknown text datatype {name:?}, expected ascii or ucs4"))),
+        }
+    }
+
+    /// The name in the ASDF standard, without the length of text; `struct` for structured types.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ascii(_) => "ascii",
+            Self::Ucs4(_) => "ucs4",
+            Self::Utf8(_) => "utf8",
+            Self::Ucs2(_) => "ucs2",
+            Self::Struct(_) => "struct",
+            plain => NAMES.iter().find(|(_, datatype)| datatype == plain).map_or("", |(name, _)| name),
+        }
+    }
+
+    /// Bytes that one element takes where it is stored.
+    pub fn item_size(&self) -> u64 {
+        match self {
+            Self::Int8 | Self::Uint8 | Self::Bool8 => 1,
+            Self::Int16 | Self::Uint16 | Self::Float16 => 2,
+            Self::Int32 | Self::Uint32 | Self::Float32 | Self::Complex32 => 4,
+            Self::Int64 | Self::Uint64 | Self::Float64 | Self::Complex64 => 8,
+            Self::Float128 | Self::Complex128 => 16,
+            Self::Complex256 => 32,
+            Self::Ascii(n) | Self::Utf8(n) => u64::from(*n),
+            Self::Ucs2(n) => 2 * u64::from(*n),
+            Self::Ucs4(n) => 4 * u64::from(*n),
+            Self::Struct(fields) => fields.item_size(),
+        }
+    }
+
+    /// Bytes that one element takes without padding between fields.
+    pub fn packed_size(&self) -> u64 {
+        match self {
+            Self::Struct(fields) => fields.packed_size(),
+            plain => plain.item_size(),
+        }
+    }
+
+    /// The fields of a structured type.
+    pub fn as_struct(&self) -> Option<&StructType> {
+        match self {
+            Self::Struct(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// Whether elements are signed or unsigned integers.
+    pub fn is_integer(&self) -> bool {
+        matches!(
+            self,
+            Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 | Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64
+        )
+    }
+
+    /// Whether elements are real floating-point numbers.
+    pub fn is_float(&self) -> bool {
+        matches!(self, Self::Float16 | Self::Float32 | Self::Float64 | Self::Float128)
+    }
+
+    /// Whether elements are complex numbers.
+    pub fn is_complex(&self) -> bool {
+        matches!(self, Self::Complex32 | Self::Complex64 | Self::Complex128 | Self::Complex256)
+    }
+
+    /// Whether elements are text.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Self::Ascii(_) | Self::Ucs4(_) | Self::Utf8(_) | Self::Ucs2(_))
+    }
+
+    /// The same type as this library stores it when it copies: structs packed, every field in `order`.
+    pub fn packed(&self, order: Byteorder) -> Self {
+        match self {
+            Self::Struct(fields) => Self::Struct(Arc::new(fields.packed(order))),
+            plain => plain.clone(),
+        }
+    }
+
+    /// Whether both mean the same values, whatever byte order, padding and offsets their fields have.
+    pub fn means(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Struct(a), Self::Struct(b)) => a.means(b),
+            (a, b) => a == b,
+        }
+    }
+
+    /// What the bytes of a plain element are made of; a struct has none of its own.
+    pub(super) fn unit(&self) -> Unit {
+        match self {
+            Self::Bool8 => Unit::Bool,
+            Self::Int16 | Self::Uint16 | Self::Float16 | Self::Complex32 | Self::Ucs2(_) => Unit::Words(2),
+            Self::Int32 | Self::Uint32 | Self::Float32 | Self::Complex64 | Self::Ucs4(_) => Unit::Words(4),
+            Self::Int64 | Self::Uint64 | Self::Float64 | Self::Complex128 => Unit::Words(8),
+            Self::Float128 | Self::Complex256 => Unit::Words(16),
+            Self::Int8 | Self::Uint8 | Self::Ascii(_) | Self::Utf8(_) | Self::Struct(_) => Unit::Bytes,
+        }
+    }
+}
+
+impl fmt::Display for Datatype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ascii(n) | Self::Ucs4(n) | Self::Utf8(n) | Self::Ucs2(n) => write!(f, "[\"{}\", {n}]", self.name()),
+            Self::Struct(fields) => fields.fmt(f),
+            plain => f.write_str(plain.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_standard_leads_back_to_itself() {
+        for (name, datatype) in NAMES {
+            assert_eq!(datatype.name(), name);
+            assert_eq!(Datatype::from_name(name), Some(datatype));
+        }
+        assert_eq!(Datatype::from_name("flaot64"), None);
+        assert_eq!(Datatype::from_name("ascii"), None);
+        assert_eq!(Datatype::with_length("ascii", 5).unwrap(), Datatype::Ascii(5));
+        assert!(Datatype::with_length("ascii", 1 << 32).is_err());
+    }
+
+    #[test]
+    fn sizes_are_those_that_the_name_says() {
+        for (name, datatype) in NAMES {
+            let bits: u64 = name.trim_start_matches(char::is_alphabetic).parse().unwrap();
+            assert_eq!(datatype.item_size() * 8, bits, "{name}");
+        }
+    }
+}

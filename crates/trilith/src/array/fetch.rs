@@ -1,0 +1,333 @@
+//! Reading elements: which bytes of the source are needed, and how they come into memory.
+
+use std::ops::Range;
+
+use super::datatype::Byteorder;
+use super::gather::{Axis, gather};
+use super::handle::Array;
+use super::program::{How, Program, convert_in_place};
+use crate::bytes::{Source, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Bytes that nobody asked for are read along up to this many: one read costs about as much.
+const GAP: u64 = 4096;
+/// Bytes read at once where elements must be picked out of them.
+const SCRATCH: u64 = 4 << 20;
+/// Bytes read and converted at once, while they are in the cache.
+const TILE: usize = 1 << 20;
+/// More ranges than this are merged across wider gaps.
+const RANGES: u64 = 1 << 16;
+
+impl Array {
+    /// All elements, packed in C order, in this byte order: structs field by field without padding,
+    /// truth values as 0 or 1.
+    ///
+    /// # Errors
+    /// As [`Array::load`].
+    pub fn read_bytes(&self, order: Byteorder) -> Result<Vec<u8>> {
+        let mut bytes = zeroed(self.charged_size()?)?;
+        self.read_bytes_into(&mut bytes, order)?;
+        Ok(bytes)
+    }
+
+    /// [`Array::read_bytes`] into memory of the caller, which must have [`Array::nbytes`] bytes.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for another length, and as [`Array::load`].
+    pub fn read_bytes_into(&self, into: &mut [u8], order: Byteorder) -> Result<()> {
+        if into.len() as u64 != self.nbytes() {
+            return Err(Error::usage(format!("{} bytes of memory for an array of {} bytes", into.len(), self.nbytes())));
+        }
+        self.fill(&Program::new(&self.datatype, self.byteorder, order)?, into)
+    }
+
+    /// Gives all elements to `take`, in pieces of whole elements in C order, each of at most
+    /// `max_bytes` (but at least one element), as the canonical bytes: packed, little-endian, structs
+    /// field by field without padding, truth values 0 or 1, text padded with NUL.
+    ///
+    /// This is what digests are made of; how long the pieces are changes nothing in the bytes.
+    ///
+    /// # Errors
+    /// As [`Array::load`], and what `take` returns.
+    pub fn for_each_piece(&self, max_bytes: usize, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.pieces(Byteorder::Little, max_bytes, &mut take)
+    }
+
+    /// [`Array::for_each_piece`] in pieces that fit in the cache, in the byte order of this machine.
+    pub(super) fn for_each_native(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.pieces(Byteorder::NATIVE, 1 << 18, &mut take)
+    }
+
+    /// The canonical bytes in either byte order, piece by piece.
+    pub(super) fn pieces(&self, order: Byteorder, max_bytes: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if self.nbytes() == 0 {
+            return Ok(());
+        }
+        if self.nbytes() > self.source.len() {
+            // Elements that share bytes: a few bytes may claim to be terabytes.
+            self.limits.charge_memory(self.nbytes(), "an array whose elements overlap")?;
+        }
+        let program = Program::new(&self.datatype, self.byteorder, order)?;
+        let plain = program.whole() == Some(How::Copy) && self.is_c_contiguous();
+        let mut buffer = Vec::new();
+        for block in self.clone().without_mask().row_blocks(max_bytes as u64) {
+            if plain && let Some(bytes) = self.source.view(block.offset, block.nbytes()) {
+                take(bytes)?;
+                continue;
+            }
+            buffer.resize(block.charged_size()?, 0);
+            block.fill(&program, &mut buffer)?;
+            take(&buffer)?;
+        }
+        Ok(())
+    }
+
+    /// Parts of the array in C order, of at most `max_bytes` packed bytes each (but at least one
+    /// element): whole rows of the first axis where one fits, parts of one row where none does.
+    ///
+    /// Each part has as many axes as the array. For arrays larger than memory.
+    pub fn row_blocks(&self, max_bytes: u64) -> RowBlocks {
+        let most = (max_bytes / self.datatype.packed_size().max(1)).max(1);
+        let (mut axis, mut inner) = (self.shape.len(), 1u64);
+        // The outermost axis of which at least one whole index fits in a block.
+        while axis > 0 && inner.saturating_mul(self.shape[axis - 1]) <= most {
+            axis -= 1;
+            inner *= self.shape[axis];
+        }
+        if self.is_empty() || axis == 0 {
+            return RowBlocks { total: u64::from(!self.is_empty()), array: self.clone(), axis: 0, step: u64::MAX, next: 0 };
+        }
+        let (axis, step) = (axis - 1, (most / inner).max(1));
+        let outer = self.shape[..axis].iter().fold(1u64, |n, len| n.saturating_mul(*len));
+        RowBlocks { total: outer.saturating_mul(self.shape[axis].div_ceil(step)), array: self.clone(), axis, step, next: 0 }
+    }
+
+    /// The byte ranges of the source that are needed, in ascending order; ranges that are closer than
+    /// `gap` bytes are one.
+    pub fn plan(&self, gap: u64) -> Vec<Range<u64>> {
+        if self.nbytes() == 0 {
+            return Vec::new();
+        }
+        let mut axes: Vec<(u64, u64)> = (self.shape.iter().zip(&self.strides))
+            .filter(|(len, stride)| **len > 1 && **stride != 0)
+            .map(|(len, stride)| (stride.unsigned_abs(), *len))
+            .collect();
+        axes.sort_unstable();
+        let extent = self.extent();
+        // Axes whose parts lie close together melt into one range, from the nearest outwards.
+        let mut size = self.datatype.item_size();
+        let mut melted = 0;
+        for (stride, len) in &axes {
+            let count = axes[melted..].iter().fold(1u64, |n, (_, len)| n.saturating_mul(*len));
+            if stride.saturating_sub(size) > gap && count <= RANGES {
+                break;
+            }
+            size = size.saturating_add(stride.saturating_mul(len - 1)).min(extent.end - extent.start);
+            melted += 1;
+        }
+        let mut starts = vec![extent.start];
+        for (stride, len) in axes[melted..].iter().rev() {
+            starts = starts.iter().flat_map(|start| (0..*len).map(move |i| start + i * stride)).collect();
+        }
+        starts.sort_unstable();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for start in starts {
+            let end = start.saturating_add(size).min(extent.end);
+            match ranges.last_mut() {
+                Some(last) if start <= last.end.saturating_add(gap) => last.end = last.end.max(end),
+                _ => ranges.push(start..end),
+            }
+        }
+        ranges
+    }
+
+    /// Says to the source which bytes are about to be read, so that a remote one fetches them together.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io).
+    pub fn prefetch(&self, gap: u64) -> Result<()> {
+        self.source.prefetch(&self.plan(gap))
+    }
+
+    /// Fills `into`, of [`Array::nbytes`] bytes, with what the program makes of the elements.
+    pub(super) fn fill(&self, program: &Program, into: &mut [u8]) -> Result<()> {
+        if into.is_empty() {
+            return Ok(());
+        }
+        let axes = self.axes(program.packed)?;
+        let extent = self.extent();
+        if let Some(bytes) = self.source.view(extent.start, extent.end - extent.start) {
+            gather(program, bytes, to_usize(self.offset - extent.start)?, into, 0, &axes);
+            return Ok(());
+        }
+        let mut reader = Reader { source: &*self.source, program, limits: &self.limits, scratch: Vec::new() };
+        reader.read(self.offset, &axes, into, 0)
+    }
+
+    /// The axes of a copy to packed elements of this size.
+    fn axes(&self, packed: usize) -> Result<Vec<Axis>> {
+        let mut to = packed;
+        let mut axes = Vec::with_capacity(self.shape.len());
+        for (len, stride) in self.shape.iter().zip(&self.strides).rev() {
+            let len = to_usize(*len)?;
+            let from = isize::try_from(*stride).map_err(|_| Error::limit(format!("a stride of {stride} bytes")))?;
+            axes.push(Axis { len, from, to });
+            to = to.saturating_mul(len);
+        }
+        axes.reverse();
+        Ok(axes)
+    }
+}
+
+/// The parts of an array, see [`Array::row_blocks`].
+#[derive(Debug, Clone)]
+pub struct RowBlocks {
+    array: Array,
+    axis: usize,
+    step: u64,
+    next: u64,
+    total: u64,
+}
+
+impl Iterator for RowBlocks {
+    type Item = Array;
+
+    fn next(&mut self) -> Option<Array> {
+        if self.next >= self.total {
+            return None;
+        }
+        let block = self.next;
+        self.next += 1;
+        if self.step == u64::MAX {
+            return Some(self.array.clone());
+        }
+        let shape = self.array.shape();
+        let per_row = shape[self.axis].div_ceil(self.step);
+        let start = block % per_row * self.step;
+        let mut outer = block / per_row;
+        let bounds = |start: u64, stop: u64| {
+            let bound = |n| i64::try_from(n).ok();
+            super::Index::Range { start: bound(start), stop: bound(stop), step: 1 }
+        };
+        let mut indices = vec![bounds(start, (start + self.step).min(shape[self.axis]))];
+        for len in shape[..self.axis].iter().rev() {
+            indices.push(bounds(outer % len, outer % len + 1));
+            outer /= len;
+        }
+        indices.reverse();
+        self.array.slice(&indices).ok()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.total - self.next).ok();
+        (left.unwrap_or(usize::MAX), left)
+    }
+}
+
+/// Memory of this many zero bytes, fresh from the system where it is much.
+pub(super) fn zeroed(len: usize) -> Result<Vec<u8>> {
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::limit(format!("no memory for {len} bytes")))
+}
+
+/// Reads from a source that has no bytes in memory.
+struct Reader<'a> {
+    source: &'a dyn Source,
+    program: &'a Program,
+    limits: &'a Limits,
+    scratch: Vec<u8>,
+}
+
+impl Reader<'_> {
+    /// Reads the elements of `axes`, the first of which starts at byte `at`, to `into[to..]`.
+    ///
+    /// Every call either reads or leaves one axis out or makes it shorter than a scratch buffer, so
+    /// the recursion is no deeper than twice the number of axes.
+    fn read(&mut self, at: u64, axes: &[Axis], into: &mut [u8], to: usize) -> Result<()> {
+        if let (Some(how), Some(len)) = (self.program.whole(), run_length(axes, self.program.packed)) {
+            return self.read_run(how, at, into.get_mut(to..to + len).unwrap_or_default());
+        }
+        let size = self.program.stored as u64;
+        let Some((widest, axis)) = axes
+            .iter()
+            .enumerate()
+            .filter(|(_, axis)| axis.len > 1 && axis.from != 0)
+            .max_by_key(|(_, axis)| axis.from.unsigned_abs())
+        else {
+            return self.read_gather(at, axes, into, to);
+        };
+        let rest: Vec<Axis> = axes.iter().enumerate().filter(|(i, _)| *i != widest).map(|(_, axis)| *axis).collect();
+        let (inner, stride) = (span(&rest, size), axis.from.unsigned_abs() as u64);
+        let dense = is_dense(&rest, size) && stride.saturating_sub(inner) <= GAP;
+        if dense && span(axes, size) <= SCRATCH {
+            return self.read_gather(at, axes, into, to);
+        }
+        let group = if dense { to_usize(SCRATCH.saturating_sub(inner) / stride + 1)? } else { 1 };
+        let mut part = axes.to_vec();
+        for start in (0..axis.len).step_by(group) {
+            part[widest].len = group.min(axis.len - start);
+            let (at, to) = (at.wrapping_add_signed(axis.from as i64 * start as i64), to + axis.to * start);
+            self.read(at, if group == 1 { &rest } else { &part }, into, to)?;
+        }
+        Ok(())
+    }
+
+    /// Elements that lie one after the other on both sides.
+    fn read_run(&mut self, how: How, at: u64, into: &mut [u8]) -> Result<()> {
+        let tile = if how == How::Copy { into.len().max(1) } else { TILE };
+        let mut at = at;
+        for part in into.chunks_mut(tile) {
+            self.source.read_at(at, part)?;
+            convert_in_place(how, part);
+            at += part.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Everything between the first and the last element, and the elements out of it.
+    fn read_gather(&mut self, at: u64, axes: &[Axis], into: &mut [u8], to: usize) -> Result<()> {
+        let size = span(axes, self.program.stored as u64);
+        let before: u64 = axes
+            .iter()
+            .filter(|axis| axis.from < 0)
+            .map(|axis| axis.from.unsigned_abs() as u64 * (axis.len as u64).saturating_sub(1))
+            .sum();
+        if size > SCRATCH {
+            self.limits.charge_memory(size, "one element")?;
+        }
+        self.scratch.resize(to_usize(size)?, 0);
+        self.source.read_at(at - before, &mut self.scratch)?;
+        gather(self.program, &self.scratch, to_usize(before)?, into, to, axes);
+        Ok(())
+    }
+}
+
+/// Bytes from the first to the last element; these lie inside the source, so nothing overflows.
+fn span(axes: &[Axis], size: u64) -> u64 {
+    axes.iter().fold(size, |n, axis| n + axis.from.unsigned_abs() as u64 * (axis.len as u64).saturating_sub(1))
+}
+
+/// Whether no gap between the elements is wide.
+fn is_dense(axes: &[Axis], size: u64) -> bool {
+    let mut sorted: Vec<(u64, u64)> =
+        axes.iter().filter(|axis| axis.len > 1).map(|axis| (axis.from.unsigned_abs() as u64, axis.len as u64)).collect();
+    sorted.sort_unstable();
+    let mut reach = size;
+    sorted.into_iter().all(|(stride, len)| {
+        let near = stride.saturating_sub(reach) <= GAP;
+        reach += stride * (len - 1);
+        near
+    })
+}
+
+/// Bytes of elements that lie one after the other on both sides.
+fn run_length(axes: &[Axis], size: usize) -> Option<usize> {
+    let mut len = size;
+    for axis in axes.iter().rev().filter(|axis| axis.len != 1) {
+        if axis.from != len as isize || axis.to != len {
+            return None;
+        }
+        len *= axis.len;
+    }
+    Some(len)
+}

@@ -1,0 +1,226 @@
+//! [`Array`]: the resolved description of an array, and the bytes that hold its elements.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+use super::datatype::{Byteorder, Datatype};
+use super::mask::Mask;
+use super::number::Element;
+use super::shape;
+use crate::bytes::{Slice, SourceRef, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// An n-dimensional array: source of bytes + offset + datatype + byteorder + shape + strides + mask.
+///
+/// Cheap to clone and lazy: making one reads nothing, but checks that every element lies inside the
+/// source. Reading copies ([`load`](Array::load), [`read_bytes_into`](Array::read_bytes_into)),
+/// borrows ([`view`](Array::view)) or goes piece by piece ([`for_each_piece`](Array::for_each_piece)).
+///
+/// ```
+/// use trilith::array::{Array, Byteorder, Datatype};
+/// let array = Array::from_bytes(vec![0, 1, 0, 2, 0, 3, 0, 4], Datatype::Int16, Byteorder::Big, vec![2, 2])?;
+/// assert_eq!(array.load::<i16>()?, [1, 2, 3, 4]);
+/// assert_eq!(array.transpose(None)?.load::<i16>()?, [1, 3, 2, 4]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Array {
+    pub(super) source: SourceRef,
+    pub(super) offset: u64,
+    pub(super) datatype: Datatype,
+    pub(super) byteorder: Byteorder,
+    pub(super) shape: Vec<u64>,
+    pub(super) strides: Vec<i64>,
+    pub(super) mask: Option<Mask>,
+    pub(super) limits: Arc<Limits>,
+}
+
+static DEFAULT_LIMITS: LazyLock<Arc<Limits>> = LazyLock::new(|| Arc::new(Limits::default()));
+
+impl Array {
+    /// Elements that lie one after the other in C order from byte `offset` of `source` on.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where they do not all lie inside the source.
+    pub fn new(source: SourceRef, offset: u64, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
+        let strides = shape::c_strides(&shape, datatype.item_size())?;
+        Self::strided(source, offset, datatype, byteorder, shape, strides)
+    }
+
+    /// Elements `strides` bytes apart along each axis; strides may be negative or 0, the first
+    /// element (all indices 0) lies at `offset`.
+    ///
+    /// # Errors
+    /// As [`Array::new`], and where there are not as many strides as axes.
+    pub fn strided(
+        source: SourceRef,
+        offset: u64,
+        datatype: Datatype,
+        byteorder: Byteorder,
+        shape: Vec<u64>,
+        strides: Vec<i64>,
+    ) -> Result<Self> {
+        let limits = Arc::clone(&DEFAULT_LIMITS);
+        let array = Self { source, offset, datatype, byteorder, shape, strides, mask: None, limits };
+        array.checked()
+    }
+
+    /// A streamed array (`shape: ['*', …]`): as many rows as the source has whole ones.
+    ///
+    /// # Errors
+    /// As [`Array::new`], and for rows without bytes.
+    pub fn streamed(source: SourceRef, offset: u64, datatype: Datatype, byteorder: Byteorder, row_shape: &[u64]) -> Result<Self> {
+        let rows = shape::stream_rows(source.len().saturating_sub(offset), row_shape, datatype.item_size())?;
+        let mut shape = vec![rows];
+        shape.extend_from_slice(row_shape);
+        Self::new(source, offset, datatype, byteorder, shape)
+    }
+
+    /// Elements in memory, in C order.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where `bytes` are too few.
+    pub fn from_bytes(bytes: Vec<u8>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
+        Self::new(Arc::new(Slice::new(bytes, "memory")), 0, datatype, byteorder, shape)
+    }
+
+    /// A copy of numbers in memory, in C order.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where `shape` has another number of elements.
+    pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
+        if shape::element_count(shape)? != elements.len() as u64 {
+            return Err(Error::usage(format!("{} elements do not make an array of shape {shape:?}", elements.len())));
+        }
+        Self::from_bytes(T::bytes(elements), T::DATATYPE, Byteorder::NATIVE, shape.to_vec())
+    }
+
+    /// The array with a mask; an array as mask is broadcast to this one's shape.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the shapes do not fit,
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a mask array that is not of truth values.
+    pub fn with_mask(mut self, mask: Mask) -> Result<Self> {
+        self.mask = Some(mask.fit(&self.shape)?);
+        Ok(self)
+    }
+
+    /// The array without its mask.
+    #[must_use]
+    pub fn without_mask(mut self) -> Self {
+        self.mask = None;
+        self
+    }
+
+    /// The array with other limits for what it allocates.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Arc<Limits>) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Where the bytes are.
+    pub fn source(&self) -> &SourceRef {
+        &self.source
+    }
+
+    /// The byte of the source at which the first element (all indices 0) starts.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What one element is.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// The byte order of the elements; the fields of a struct have their own.
+    pub fn byteorder(&self) -> Byteorder {
+        self.byteorder
+    }
+
+    /// Lengths of the axes, the slowest first; empty for a single element.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Bytes from one index to the next, for each axis.
+    pub fn strides(&self) -> &[i64] {
+        &self.strides
+    }
+
+    /// Which elements do not count, if any.
+    pub fn mask(&self) -> Option<&Mask> {
+        self.mask.as_ref()
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &Arc<Limits> {
+        &self.limits
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> u64 {
+        // Checked when the array was made; a zero counts even where the product before it is huge.
+        if self.shape.contains(&0) { 0 } else { self.shape.iter().fold(1, |n: u64, len| n.saturating_mul(*len)) }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// Bytes of all elements, packed.
+    pub fn nbytes(&self) -> u64 {
+        self.len().saturating_mul(self.datatype.packed_size())
+    }
+
+    /// The bytes of the source between the first and the last that belong to an element.
+    pub fn extent(&self) -> Range<u64> {
+        // Checked when the array was made.
+        shape::extent(self.offset, &self.shape, &self.strides, self.datatype.item_size(), self.source.len())
+            .unwrap_or(self.offset..self.offset)
+    }
+
+    /// Whether the elements lie one after the other in C order.
+    pub fn is_c_contiguous(&self) -> bool {
+        shape::is_c_contiguous(&self.shape, &self.strides, self.datatype.item_size())
+    }
+
+    /// Whether the elements lie one after the other in Fortran order.
+    pub fn is_fortran_contiguous(&self) -> bool {
+        shape::is_fortran_contiguous(&self.shape, &self.strides, self.datatype.item_size())
+    }
+
+    /// The array after the checks that everything else relies on.
+    pub(super) fn checked(self) -> Result<Self> {
+        shape::extent(self.offset, &self.shape, &self.strides, self.datatype.item_size(), self.source.len())?;
+        let size = shape::element_count(&self.shape)?.checked_mul(self.datatype.packed_size());
+        if size.is_none_or(|size| size > i64::MAX as u64) {
+            return Err(Error::malformed(format!("an array of shape {:?} has more than 2^63 bytes", self.shape)));
+        }
+        Ok(self)
+    }
+
+    /// Bytes of all elements, charged to the limits.
+    pub(super) fn charged_size(&self) -> Result<usize> {
+        self.limits.charge_memory(self.nbytes(), "an array")?;
+        to_usize(self.nbytes())
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Array")
+            .field("source", &self.source.name())
+            .field("offset", &self.offset)
+            .field("datatype", &format_args!("{}", self.datatype))
+            .field("byteorder", &self.byteorder)
+            .field("shape", &self.shape)
+            .field("strides", &self.strides)
+            .field("mask", &self.mask)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,313 @@
+//! Parts of an array without reading it: slices, fields, other orders of the axes.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::datatype::Datatype;
+use super::handle::Array;
+use super::mask::Mask;
+use super::shape;
+use crate::error::{Error, Result};
+
+/// What to take of one axis, with the meaning that Python and numpy give it.
+///
+/// ```
+/// use trilith::array::{Array, Index};
+/// let array = Array::from_slice(&[0i32, 1, 2, 3, 4, 5], &[2, 3])?;
+/// let part = array.slice(&Index::parse_list("1,::-2")?)?;
+/// assert_eq!(part.shape(), [2]);
+/// assert_eq!(part.load::<i32>()?, [5, 3]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Index {
+    /// One index, counted from the end where it is negative; the axis goes away.
+    At(i64),
+    /// `start:stop:step`; what is missing means everything in the direction of the step.
+    Range {
+        /// The first index, from the end where negative.
+        start: Option<i64>,
+        /// The index before which to stop, from the end where negative.
+        stop: Option<i64>,
+        /// Distance from one index to the next, not 0.
+        step: i64,
+    },
+    /// `...`: all of as many axes as the others leave.
+    Ellipsis,
+}
+
+impl Index {
+    /// All of an axis.
+    pub const ALL: Self = Self::Range { start: None, stop: None, step: 1 };
+
+    /// Reads a list such as `0:10,5,::2` or `...,-1`; brackets around it may stay.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage).
+    pub fn parse_list(text: &str) -> Result<Vec<Self>> {
+        let text = text.trim();
+        let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
+        if text.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        // One comma may end the list, as in Python.
+        text.trim().strip_suffix(',').unwrap_or(text).split(',').map(Self::from_str).collect()
+    }
+}
+
+impl FromStr for Index {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let wrong = || Error::usage(format!("{text:?} is no index")).hint("write 5, 0:10, ::2 or ..., one for each axis");
+        let number = |part: &str| match part.trim() {
+            "" => Ok(None),
+            digits => digits.parse::<i64>().map(Some).map_err(|_| wrong()),
+        };
+        if text == "..." {
+            return Ok(Self::Ellipsis);
+        }
+        let parts: Vec<&str> = text.split(':').collect();
+        match parts[..] {
+            [at] => number(at)?.map(Self::At).ok_or_else(wrong),
+            [start, stop] => Ok(Self::Range { start: number(start)?, stop: number(stop)?, step: 1 }),
+            [start, stop, step] => {
+                let step = number(step)?.unwrap_or(1);
+                if step == 0 {
+                    return Err(Error::usage(format!("the step of {text:?} is 0")));
+                }
+                Ok(Self::Range { start: number(start)?, stop: number(stop)?, step })
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::At(at) => at.fmt(f),
+            Self::Ellipsis => f.write_str("..."),
+            Self::Range { start, stop, step } => {
+                start.map_or(Ok(()), |n| n.fmt(f))?;
+                f.write_str(":")?;
+                stop.map_or(Ok(()), |n| n.fmt(f))?;
+                if step == 1 { Ok(()) } else { write!(f, ":{step}") }
+            }
+        }
+    }
+}
+
+/// The first index and the number of indices of `start:stop:step` on an axis of `len`.
+fn resolve(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, u64) {
+    let (len, step) = (i128::from(len), i128::from(step));
+    // Where to go to at most: behind the last index, or before the first.
+    let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
+    let clamp = |at: i64| (if at < 0 { i128::from(at) + len } else { i128::from(at) }).clamp(low, high);
+    let start = start.map_or(if step > 0 { low } else { high }, clamp);
+    let stop = stop.map_or(if step > 0 { high } else { low }, clamp);
+    let span = if step > 0 { stop - start } else { start - stop };
+    if span <= 0 {
+        return (0, 0);
+    }
+    let count = (span - 1) / step.abs() + 1;
+    (u64::try_from(start).unwrap_or(0), u64::try_from(count).unwrap_or(0))
+}
+
+impl Array {
+    /// A part of the array, as numpy's basic indexing takes it; axes without an index are taken whole.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for too many indices, two ellipses, or an index outside its axis.
+    pub fn slice(&self, indices: &[Index]) -> Result<Self> {
+        let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
+        let axes = self.shape.len();
+        if given > axes {
+            return Err(Error::usage(format!("{given} indices for an array of {axes} axes (shape {:?})", self.shape)));
+        }
+        if indices.len() > given + 1 {
+            return Err(Error::usage("an index list may have one `...` only"));
+        }
+        let before = indices.iter().position(|index| *index == Index::Ellipsis).unwrap_or(indices.len());
+        let mut full: Vec<Index> = indices[..before].to_vec();
+        full.resize(before + axes - given, Index::ALL);
+        full.extend(indices.iter().skip(before + 1));
+
+        let (mut offset, mut shape, mut strides) = (i128::from(self.offset), Vec::new(), Vec::new());
+        for (axis, index) in full.iter().enumerate() {
+            let (len, stride) = (self.shape[axis], self.strides[axis]);
+            match *index {
+                Index::At(at) => {
+                    let inside = if at < 0 { i128::from(at) + i128::from(len) } else { i128::from(at) };
+                    if inside < 0 || inside >= i128::from(len) {
+                        return Err(Error::usage(format!("index {at} is outside axis {axis} of length {len}")));
+                    }
+                    offset += inside * i128::from(stride);
+                }
+                Index::Range { start, stop, step } => {
+                    if step == 0 {
+                        return Err(Error::usage("the step of an index is 0"));
+                    }
+                    let (first, count) = resolve(start, stop, step, len);
+                    if count > 0 {
+                        offset += i128::from(first) * i128::from(stride);
+                    }
+                    shape.push(count);
+                    // The stride of an axis of one index is never used, so it may not overflow either.
+                    let far = i128::from(stride) * i128::from(step);
+                    strides.push(if count > 1 { i64::try_from(far).unwrap_or(0) } else { stride });
+                }
+                Index::Ellipsis => {}
+            }
+        }
+        // An empty array stays where it was: its corners may be anywhere.
+        let offset =
+            if self.is_empty() || shape.contains(&0) { self.offset } else { u64::try_from(offset).unwrap_or(self.offset) };
+        let mask = self.map_mask(|mask| mask.slice(indices))?;
+        Self { offset, shape, strides, mask, ..self.bare() }.checked()
+    }
+
+    /// One element as an array without axes.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there are not as many indices as axes or one is outside.
+    pub fn at(&self, index: &[u64]) -> Result<Self> {
+        if index.len() != self.shape.len() {
+            return Err(Error::usage(format!("{} indices for an array of {} axes", index.len(), self.shape.len())));
+        }
+        let index: Vec<Index> = index.iter().map(|at| Index::At(i64::try_from(*at).unwrap_or(i64::MAX))).collect();
+        self.slice(&index)
+    }
+
+    /// The rows `start..start + count` of the first axis.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there are no such rows.
+    pub fn rows(&self, start: u64, count: u64) -> Result<Self> {
+        match (self.shape.first(), start.checked_add(count)) {
+            (Some(len), Some(stop)) if stop <= *len => {
+                let bound = |n| i64::try_from(n).unwrap_or(i64::MAX);
+                self.slice(&[Index::Range { start: Some(bound(start)), stop: Some(bound(stop)), step: 1 }])
+            }
+            _ => Err(Error::usage(format!("{count} rows from row {start} on of an array of shape {:?}", self.shape))),
+        }
+    }
+
+    /// One field of a structured array; a field in a struct in it by a path `outer.inner`.
+    ///
+    /// The axes of a field that is an array itself come last. Fields without a name are `f0`, `f1`, …
+    /// by their place. A mask by value does not go along: it is about whole elements.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is no such field.
+    pub fn field(&self, name: &str) -> Result<Self> {
+        let Some(fields) = self.datatype.as_struct() else {
+            return Err(Error::usage(format!("an array of {} has no field {name:?}", self.datatype)));
+        };
+        let named = |name: &str| fields.fields().iter().enumerate().find(|(i, field)| field.name_or(*i) == name);
+        // A dot may be part of a name: the longest name that fits wins.
+        let mut splits = std::iter::once(name.len()).chain(name.rmatch_indices('.').map(|(at, _)| at));
+        let Some((end, (_, field))) = splits.find_map(|end| named(&name[..end]).map(|found| (end, found))) else {
+            let known: Vec<String> = fields.fields().iter().enumerate().map(|(i, field)| field.name_or(i)).collect();
+            return Err(Error::usage(format!("there is no field {name:?}")).hint(format!("the fields are {}", known.join(", "))));
+        };
+        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        shape.extend_from_slice(&field.shape);
+        strides.extend(shape::c_strides(&field.shape, field.datatype.item_size())?);
+        let offset = if self.is_empty() { self.offset } else { self.offset.saturating_add(field.offset) };
+        let mask = match &self.mask {
+            Some(Mask::Array(mask)) => {
+                let mut strides = mask.strides.clone();
+                strides.resize(shape.len(), 0);
+                let wide = Self { shape: shape.clone(), strides, ..(**mask).clone() }.checked()?;
+                Some(Mask::Array(Arc::new(wide)))
+            }
+            _ => None,
+        };
+        let (datatype, byteorder) = (field.datatype.clone(), field.byteorder);
+        let array = Self { offset, datatype, byteorder, shape, strides, mask, ..self.bare() }.checked()?;
+        match name.get(end + 1..) {
+            Some(rest) => array.field(rest),
+            None => Ok(array),
+        }
+    }
+
+    /// The axes in another order; all of them turned round where none is given.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where `order` does not name every axis once.
+    pub fn transpose(&self, order: Option<&[usize]>) -> Result<Self> {
+        let axes = self.shape.len();
+        let order: Vec<usize> = order.map_or_else(|| (0..axes).rev().collect(), <[usize]>::to_vec);
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..axes) {
+            return Err(Error::usage(format!("{order:?} is no order of {axes} axes")));
+        }
+        let mask = self.map_mask(|mask| mask.transpose(Some(&order)))?;
+        let shape = order.iter().map(|axis| self.shape[*axis]).collect();
+        let strides = order.iter().map(|axis| self.strides[*axis]).collect();
+        Self { shape, strides, mask, ..self.bare() }.checked()
+    }
+
+    /// The array as one of this shape that repeats along new axes and those of length 1.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the shapes do not fit.
+    pub fn broadcast_to(&self, shape: &[u64]) -> Result<Self> {
+        let wrong = || Error::usage(format!("an array of shape {:?} cannot be broadcast to {shape:?}", self.shape));
+        let new = shape.len().checked_sub(self.shape.len()).ok_or_else(wrong)?;
+        let mut strides = vec![0; new];
+        for ((have, want), stride) in self.shape.iter().zip(&shape[new..]).zip(&self.strides) {
+            match (*have, *want) {
+                (have, want) if have == want => strides.push(*stride),
+                (1, _) => strides.push(0),
+                _ => return Err(wrong()),
+            }
+        }
+        let mask = self.map_mask(|mask| mask.broadcast_to(shape))?;
+        Self { shape: shape.to_vec(), strides, mask, ..self.bare() }.checked()
+    }
+
+    /// The same elements, which must lie in C order, in another shape.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the number of elements differs or they do not lie in C order.
+    pub fn reshape(&self, shape: &[u64]) -> Result<Self> {
+        if shape::element_count(shape)? != self.len() {
+            return Err(Error::usage(format!("an array of shape {:?} cannot take the shape {shape:?}", self.shape)));
+        }
+        if !self.is_c_contiguous() {
+            return Err(Error::usage("only an array whose elements lie in C order takes another shape without a copy"));
+        }
+        let mask = match &self.mask {
+            Some(Mask::Array(mask)) if !mask.is_c_contiguous() => {
+                let bytes = self.mask_bytes()?.unwrap_or_default();
+                let flat = Self::from_bytes(bytes, Datatype::Bool8, self.byteorder, shape.to_vec())?;
+                Some(Mask::Array(Arc::new(flat)))
+            }
+            _ => self.map_mask(|mask| mask.reshape(shape))?,
+        };
+        let strides = shape::c_strides(shape, self.datatype.item_size())?;
+        Self { shape: shape.to_vec(), strides, mask, ..self.bare() }.checked()
+    }
+
+    fn map_mask(&self, f: impl FnOnce(&Self) -> Result<Self>) -> Result<Option<Mask>> {
+        self.mask.as_ref().map(|mask| mask.map(f)).transpose()
+    }
+
+    /// Everything but the parts that a view changes.
+    pub(super) fn bare(&self) -> Self {
+        Self {
+            source: Arc::clone(&self.source),
+            datatype: self.datatype.clone(),
+            limits: Arc::clone(&self.limits),
+            shape: Vec::new(),
+            strides: Vec::new(),
+            mask: None,
+            ..*self
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Which elements do not count: [`Mask`].
+
+use std::sync::Arc;
+
+use super::datatype::{Byteorder, Datatype};
+use super::handle::Array;
+use super::number;
+use crate::error::{Error, Result};
+
+/// What marks an element as missing (ndarray-1.1.0, `mask`).
+#[derive(Debug, Clone)]
+pub enum Mask {
+    /// Elements that are not a number.
+    Nan,
+    /// Elements equal to this whole number.
+    Integer(i128),
+    /// Elements equal to this number, after it is rounded to their precision.
+    Float(f64),
+    /// Elements equal to this complex number (re, im), after it is rounded to their precision.
+    Complex(f64, f64),
+    /// Elements where this array of truth values is true; it is broadcast to the array's shape.
+    Array(Arc<Array>),
+}
+
+impl Mask {
+    /// The mask of an array of this shape.
+    pub(super) fn fit(self, shape: &[u64]) -> Result<Self> {
+        match self {
+            Self::Array(mask) => {
+                if !matches!(mask.datatype(), Datatype::Bool8 | Datatype::Uint8 | Datatype::Int8) {
+                    return Err(Error::unsupported(format!("a mask of datatype {}, expected bool8", mask.datatype())));
+                }
+                let mask = mask.broadcast_to(shape).map_err(|_| {
+                    Error::malformed(format!("a mask of shape {:?} for an array of shape {shape:?}", mask.shape()))
+                })?;
+                Ok(Self::Array(Arc::new(mask)))
+            }
+            Self::Float(value) if value.is_nan() => Ok(Self::Nan),
+            Self::Complex(re, im) if re.is_nan() || im.is_nan() => Ok(Self::Nan),
+            other => Ok(other),
+        }
+    }
+
+    /// The mask after the same operation on its array, if it is one.
+    pub(super) fn map(&self, f: impl FnOnce(&Array) -> Result<Array>) -> Result<Self> {
+        match self {
+            Self::Array(mask) => Ok(Self::Array(Arc::new(f(mask)?))),
+            other => Ok(other.clone()),
+        }
+    }
+}
+
+impl Array {
+    /// The mask as an array of `bool8` of this array's shape; nothing where there is no mask.
+    ///
+    /// A mask by value reads the elements; an array as mask is broadcast without reading it.
+    ///
+    /// # Errors
+    /// As [`Array::mask_bytes`].
+    pub fn mask_array(&self) -> Result<Option<Self>> {
+        if let Some(Mask::Array(mask)) = &self.mask {
+            return Ok(Some(Self { datatype: Datatype::Bool8, ..(**mask).clone() }));
+        }
+        let Some(bytes) = self.mask_bytes()? else { return Ok(None) };
+        Self::from_bytes(bytes, Datatype::Bool8, Byteorder::Little, self.shape.clone()).map(Some)
+    }
+
+    /// The mask as one byte 0 or 1 for each element in C order; nothing where there is no mask.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a mask by value of elements that are not
+    /// numbers, [`Kind::Limit`](crate::Kind::Limit), and as [`Array::load`].
+    pub fn mask_bytes(&self) -> Result<Option<Vec<u8>>> {
+        let Some(mask) = &self.mask else { return Ok(None) };
+        if let Mask::Array(mask) = mask {
+            let mask = Self { datatype: Datatype::Bool8, limits: Arc::clone(&self.limits), ..(**mask).clone() };
+            return mask.read_bytes(Byteorder::NATIVE).map(Some);
+        }
+        self.limits.charge_memory(self.len(), "a mask")?;
+        let mut bytes = Vec::new();
+        self.for_each_native(|elements| number::mark(&self.datatype, mask, elements, &mut bytes))?;
+        Ok(Some(bytes))
+    }
+}

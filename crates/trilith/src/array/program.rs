@@ -1,0 +1,292 @@
+//! A datatype compiled to a few moves, applied to whole runs of elements: no decision per element.
+//!
+//! Every way out of an array goes through here: it takes elements as they are stored (any byte order,
+//! padding between fields, any distance between elements) and makes them packed, in one byte order.
+
+use super::datatype::{Byteorder, Datatype, Unit};
+use crate::bytes::to_usize;
+use crate::error::Result;
+
+/// What happens to bytes on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Copy,
+    /// Words of this many bytes turned round.
+    Swap(usize),
+    /// Any byte but 0 becomes 1.
+    Bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    /// `len` bytes of an element.
+    Move { from: usize, to: usize, len: usize, how: How },
+    /// The steps again and again: a field that is an array of structs.
+    Repeat { count: usize, from: usize, to: usize, from_stride: usize, to_stride: usize, steps: Vec<Step> },
+}
+
+/// How to make one packed element out of a stored one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Program {
+    /// Bytes of a stored element.
+    pub stored: usize,
+    /// Bytes of a packed element.
+    pub packed: usize,
+    steps: Vec<Step>,
+}
+
+/// `n` elements, `stride` bytes apart, the first at byte `at`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    pub at: usize,
+    pub stride: isize,
+}
+
+/// Rows of a batch of structs: small enough that every field finds its bytes still in the first cache.
+const BATCH: usize = 16 << 10;
+
+impl Program {
+    /// Elements of `datatype` stored in `stored` order, made packed in `order`.
+    pub fn new(datatype: &Datatype, stored: Byteorder, order: Byteorder) -> Result<Self> {
+        let mut steps = Vec::new();
+        compile(datatype, stored, order, Place { from: 0, to: 0, count: 1 }, &mut steps)?;
+        Ok(Self { stored: to_usize(datatype.item_size())?, packed: to_usize(datatype.packed_size())?, steps })
+    }
+
+    /// What happens to every byte, where that is the same for all of them and none is left out.
+    pub fn whole(&self) -> Option<How> {
+        match self.steps[..] {
+            [] if self.stored == 0 => Some(How::Copy),
+            [Step::Move { from: 0, to: 0, len, how }] if len == self.stored && len == self.packed => Some(how),
+            _ => None,
+        }
+    }
+
+    /// The same for rows of `n` elements that lie one after the other.
+    pub fn of_rows(&self, n: usize) -> Option<Self> {
+        let how = self.whole()?;
+        let len = self.stored.checked_mul(n)?;
+        Some(Self { stored: len, packed: len, steps: vec![Step::Move { from: 0, to: 0, len, how }] })
+    }
+
+    /// Makes `n` elements. Runs past the end of either slice are cut short; callers have checked that there are none.
+    pub fn apply(&self, from: &[u8], source: Run, to: &mut [u8], target: Run, n: usize) {
+        if let [Step::Move { .. }] = self.steps[..] {
+            return apply(&self.steps, from, source, to, target, n);
+        }
+        let batch = (BATCH / (self.stored + self.packed).max(1)).clamp(1, 4096);
+        let mut done = 0;
+        while done < n {
+            let rows = batch.min(n - done);
+            apply(&self.steps, from, source.skip(done), to, target.skip(done), rows);
+            done += rows;
+        }
+    }
+}
+
+impl Run {
+    /// The run without its first `n` elements.
+    pub fn skip(self, n: usize) -> Self {
+        Self { at: self.at.wrapping_add_signed(self.stride.wrapping_mul(n as isize)), ..self }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    from: u64,
+    to: u64,
+    /// Values one after the other.
+    count: u64,
+}
+
+/// Appends the steps for `place.count` values of `datatype`. Struct nesting, and so recursion, is limited.
+fn compile(datatype: &Datatype, stored: Byteorder, order: Byteorder, place: Place, steps: &mut Vec<Step>) -> Result<()> {
+    let Datatype::Struct(fields) = datatype else {
+        let how = match datatype.unit() {
+            Unit::Bool => How::Bool,
+            Unit::Words(width) if stored != order => How::Swap(width),
+            _ => How::Copy,
+        };
+        let len = to_usize(place.count.saturating_mul(datatype.item_size()))?;
+        push(steps, to_usize(place.from)?, to_usize(place.to)?, len, how);
+        return Ok(());
+    };
+    let inline = place.count == 1;
+    let (from, to) = if inline { (place.from, place.to) } else { (0, 0) };
+    let mut own = Vec::new();
+    let into = if inline { &mut *steps } else { &mut own };
+    let mut packed = 0;
+    for field in fields.fields() {
+        let at = Place { from: from.saturating_add(field.offset), to: to.saturating_add(packed), count: field.count() };
+        if at.count > 0 {
+            compile(&field.datatype, field.byteorder, order, at, into)?;
+        }
+        packed += at.count.saturating_mul(field.datatype.packed_size());
+    }
+    if inline || own.is_empty() {
+        return Ok(());
+    }
+    let (from_stride, to_stride) = (to_usize(fields.item_size())?, to_usize(fields.packed_size())?);
+    let (from, to, count) = (to_usize(place.from)?, to_usize(place.to)?, to_usize(place.count)?);
+    match own[..] {
+        [Step::Move { from: 0, to: 0, len, how }] if len == from_stride && len == to_stride => {
+            push(steps, from, to, len.saturating_mul(count), how);
+        }
+        _ => steps.push(Step::Repeat { count, from, to, from_stride, to_stride, steps: own }),
+    }
+    Ok(())
+}
+
+/// Appends a move, or lengthens the last one where it goes on.
+fn push(steps: &mut Vec<Step>, from: usize, to: usize, len: usize, how: How) {
+    if len == 0 {
+        return;
+    }
+    if let Some(Step::Move { from: f, to: t, len: l, how: h }) = steps.last_mut()
+        && (*h, *f + *l, *t + *l) == (how, from, to)
+    {
+        *l += len;
+        return;
+    }
+    steps.push(Step::Move { from, to, len, how });
+}
+
+fn apply(steps: &[Step], from: &[u8], source: Run, to: &mut [u8], target: Run, n: usize) {
+    for step in steps {
+        match *step {
+            Step::Move { from: a, to: b, len, how } => {
+                let (source, target) = (shift(source, a), shift(target, b));
+                move_run(how, len, from, source, to, target, n);
+            }
+            Step::Repeat { count, from: a, to: b, from_stride, to_stride, steps: ref inner } => {
+                let (source, target) = (shift(source, a), shift(target, b));
+                let (inner_from, inner_to) = (from_stride as isize, to_stride as isize);
+                // The longer of the two loops goes inside.
+                if count > n {
+                    for i in 0..n {
+                        let (s, t) = (source.skip(i), target.skip(i));
+                        apply(inner, from, Run { stride: inner_from, ..s }, to, Run { stride: inner_to, ..t }, count);
+                    }
+                } else {
+                    for k in 0..count {
+                        apply(inner, from, shift(source, k * from_stride), to, shift(target, k * to_stride), n);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn shift(run: Run, by: usize) -> Run {
+    Run { at: run.at.wrapping_add(by), ..run }
+}
+
+/// Moves `len` bytes of each of `n` elements.
+fn move_run(how: How, len: usize, from: &[u8], source: Run, to: &mut [u8], target: Run, n: usize) {
+    if source.stride == len as isize && target.stride == len as isize {
+        let len = len.saturating_mul(n);
+        if let (Some(from), Some(to)) = (part(from, source.at, len), part_mut(to, target.at, len)) {
+            convert(how, from, to);
+        }
+        return;
+    }
+    match (how, len) {
+        (How::Copy, 1) => each::<1>(from, source, to, target, n, |x| x),
+        (How::Copy, 2) => each::<2>(from, source, to, target, n, |x| x),
+        (How::Copy, 4) => each::<4>(from, source, to, target, n, |x| x),
+        (How::Copy, 8) => each::<8>(from, source, to, target, n, |x| x),
+        (How::Copy, 16) => each::<16>(from, source, to, target, n, |x| x),
+        (How::Bool, 1) => each::<1>(from, source, to, target, n, |[x]| [u8::from(x != 0)]),
+        (How::Swap(2), 2) => each::<2>(from, source, to, target, n, |x| u16::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        (How::Swap(4), 4) => each::<4>(from, source, to, target, n, |x| u32::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        (How::Swap(8), 8) => each::<8>(from, source, to, target, n, |x| u64::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        (How::Swap(16), 16) => each::<16>(from, source, to, target, n, |x| u128::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        _ => {
+            let (mut a, mut b) = (source.at, target.at);
+            for _ in 0..n {
+                if let (Some(from), Some(to)) = (part(from, a, len), part_mut(to, b, len)) {
+                    convert(how, from, to);
+                }
+                a = a.wrapping_add_signed(source.stride);
+                b = b.wrapping_add_signed(target.stride);
+            }
+        }
+    }
+}
+
+/// One value of `W` bytes of every element.
+#[inline(always)]
+fn each<const W: usize>(from: &[u8], source: Run, to: &mut [u8], target: Run, n: usize, f: impl Fn([u8; W]) -> [u8; W]) {
+    let mut at = source.at;
+    let mut next = || {
+        let value = from.get(at..).and_then(|rest| rest.first_chunk::<W>()).copied();
+        at = at.wrapping_add_signed(source.stride);
+        value
+    };
+    if target.stride == W as isize {
+        let Some(to) = to.get_mut(target.at..) else { return };
+        for out in to.as_chunks_mut::<W>().0.iter_mut().take(n) {
+            if let Some(value) = next() {
+                *out = f(value);
+            }
+        }
+    } else {
+        let mut at = target.at;
+        for _ in 0..n {
+            if let (Some(value), Some(out)) = (next(), to.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<W>())) {
+                *out = f(value);
+            }
+            at = at.wrapping_add_signed(target.stride);
+        }
+    }
+}
+
+fn part(bytes: &[u8], at: usize, len: usize) -> Option<&[u8]> {
+    bytes.get(at..at.checked_add(len)?)
+}
+
+fn part_mut(bytes: &mut [u8], at: usize, len: usize) -> Option<&mut [u8]> {
+    bytes.get_mut(at..at.checked_add(len)?)
+}
+
+/// Makes `to` out of as many bytes of `from`.
+pub(super) fn convert(how: How, from: &[u8], to: &mut [u8]) {
+    match how {
+        How::Copy => {
+            if from.len() == to.len() {
+                to.copy_from_slice(from);
+            }
+        }
+        How::Bool => to.iter_mut().zip(from).for_each(|(to, from)| *to = u8::from(*from != 0)),
+        How::Swap(2) => map::<2>(from, to, |x| u16::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        How::Swap(4) => map::<4>(from, to, |x| u32::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        How::Swap(8) => map::<8>(from, to, |x| u64::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        How::Swap(_) => map::<16>(from, to, |x| u128::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+    }
+}
+
+#[inline(always)]
+fn map<const W: usize>(from: &[u8], to: &mut [u8], f: impl Fn([u8; W]) -> [u8; W]) {
+    for (to, from) in to.as_chunks_mut::<W>().0.iter_mut().zip(from.as_chunks::<W>().0) {
+        *to = f(*from);
+    }
+}
+
+/// The same where the bytes stand.
+pub(super) fn convert_in_place(how: How, bytes: &mut [u8]) {
+    match how {
+        How::Copy => {}
+        How::Bool => bytes.iter_mut().for_each(|x| *x = u8::from(*x != 0)),
+        How::Swap(2) => map_in_place::<2>(bytes, |x| u16::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        How::Swap(4) => map_in_place::<4>(bytes, |x| u32::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        How::Swap(8) => map_in_place::<8>(bytes, |x| u64::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+        How::Swap(_) => map_in_place::<16>(bytes, |x| u128::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
+    }
+}
+
+#[inline(always)]
+fn map_in_place<const W: usize>(bytes: &mut [u8], f: impl Fn([u8; W]) -> [u8; W]) {
+    for word in bytes.as_chunks_mut::<W>().0 {
+        *word = f(*word);
+    }
+}

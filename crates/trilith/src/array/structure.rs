@@ -1,0 +1,272 @@
+//! Structured elements: [`StructType`] and its [`Field`]s.
+
+use std::fmt;
+
+use super::datatype::{Byteorder, Datatype};
+use crate::error::{Error, Result};
+
+/// How deep structs may nest.
+const DEPTH: usize = 64;
+/// How many plain fields a struct may have, those of nested structs counted each time they occur.
+const LEAVES: u64 = 1 << 20;
+
+/// One field of a structured element.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// What it holds.
+    pub datatype: Datatype,
+    /// The byte order of its words; a struct in it has its own.
+    pub byteorder: Byteorder,
+    /// The shape of the array that it is in every element; empty for a single value.
+    pub shape: Vec<u64>,
+    /// Bytes from the start of the element; set by [`StructType::packed_from`].
+    pub offset: u64,
+}
+
+impl Field {
+    /// A field of one value at offset 0.
+    pub fn new(name: impl Into<String>, datatype: Datatype, byteorder: Byteorder) -> Self {
+        Self { name: Some(name.into()), datatype, byteorder, shape: Vec::new(), offset: 0 }
+    }
+
+    /// A field without a name.
+    pub fn unnamed(datatype: Datatype, byteorder: Byteorder) -> Self {
+        Self { name: None, datatype, byteorder, shape: Vec::new(), offset: 0 }
+    }
+
+    /// The field as an array in every element.
+    #[must_use]
+    pub fn with_shape(mut self, shape: Vec<u64>) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// The field at this offset.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// How many values it holds in every element.
+    pub fn count(&self) -> u64 {
+        // Checked when the struct was made.
+        self.shape.iter().fold(1, |n: u64, len| n.saturating_mul(*len))
+    }
+
+    /// Its name, or `f3` for the third-and-first unnamed one, as numpy calls them.
+    pub fn name_or(&self, position: usize) -> String {
+        self.name.clone().unwrap_or_else(|| format!("f{position}"))
+    }
+}
+
+/// The fields of a structured element (ndarray-1.1.0, `datatype` given as a list).
+///
+/// ```
+/// use trilith::array::{Byteorder, Datatype, Field, StructType};
+/// let row = StructType::packed_from(vec![
+///     Field::new("id", Datatype::Int32, Byteorder::Little),
+///     Field::new("flux", Datatype::Float64, Byteorder::Big).with_shape(vec![2]),
+/// ])?;
+/// assert_eq!((row.item_size(), row.fields()[1].offset), (20, 4));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StructType {
+    fields: Vec<Field>,
+    item_size: u64,
+    packed_size: u64,
+    depth: usize,
+    leaves: u64,
+}
+
+impl StructType {
+    /// Fields one after the other without padding, as in ASDF; their offsets are set here.
+    ///
+    /// # Errors
+    /// As [`StructType::with_offsets`].
+    pub fn packed_from(mut fields: Vec<Field>) -> Result<Self> {
+        let mut end = 0u64;
+        for field in &mut fields {
+            field.offset = end;
+            end =
+                field_size(field, Datatype::item_size).and_then(|size| end.checked_add(size)).ok_or_else(|| too_large(field))?;
+        }
+        Self::with_offsets(fields, end)
+    }
+
+    /// Fields at their offsets in an element of `item_size` bytes, as in Dudley; they may overlap.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for sizes past 2⁶³ and for a field past the end of
+    /// the element, [`Kind::Limit`](crate::Kind::Limit) for deep nesting or a million fields.
+    pub fn with_offsets(fields: Vec<Field>, item_size: u64) -> Result<Self> {
+        let (mut packed_size, mut depth, mut leaves) = (0u64, 1, 0u64);
+        for field in &fields {
+            let end = field_size(field, Datatype::item_size)
+                .and_then(|size| field.offset.checked_add(size))
+                .ok_or_else(|| too_large(field))?;
+            if end > item_size {
+                let name = field.name.as_deref().unwrap_or("without a name");
+                return Err(Error::malformed(format!("field {name} ends at byte {end} of an element of {item_size} bytes")));
+            }
+            packed_size = field_size(field, Datatype::packed_size)
+                .and_then(|size| packed_size.checked_add(size))
+                .ok_or_else(|| too_large(field))?;
+            if let Datatype::Struct(inner) = &field.datatype {
+                depth = depth.max(inner.depth + 1);
+                leaves = leaves.saturating_add(inner.leaves);
+            } else {
+                leaves = leaves.saturating_add(1);
+            }
+        }
+        if item_size.max(packed_size) > i64::MAX as u64 {
+            return Err(Error::malformed(format!("a structured element of {item_size} bytes, at most 2^63 are possible")));
+        }
+        if depth > DEPTH {
+            return Err(Error::limit(format!("a structured datatype nests {depth} deep, at most {DEPTH} are possible")));
+        }
+        if leaves > LEAVES {
+            return Err(Error::limit(format!("a structured datatype has {leaves} fields, at most {LEAVES} are possible")));
+        }
+        Ok(Self { fields, item_size, packed_size, depth, leaves })
+    }
+
+    /// The fields in their order.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The first field of this name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name.as_deref() == Some(name))
+    }
+
+    /// Bytes of one element, padding included.
+    pub fn item_size(&self) -> u64 {
+        self.item_size
+    }
+
+    /// Bytes of one element without padding.
+    pub fn packed_size(&self) -> u64 {
+        self.packed_size
+    }
+
+    /// How many plain fields there are, those of nested structs included.
+    pub fn leaves(&self) -> u64 {
+        self.leaves
+    }
+
+    /// The same fields one after the other, all in `order`.
+    pub fn packed(&self, order: Byteorder) -> Self {
+        let mut end = 0;
+        let fields = self
+            .fields
+            .iter()
+            .map(|field| {
+                let at = end;
+                end += field_size(field, Datatype::packed_size).unwrap_or(0);
+                Field { datatype: field.datatype.packed(order), byteorder: order, offset: at, ..field.clone() }
+            })
+            .collect();
+        Self { fields, item_size: self.packed_size, ..self.clone_head() }
+    }
+
+    /// Whether both have fields of the same names, shapes and meanings, in this order.
+    pub fn means(&self, other: &Self) -> bool {
+        self.fields.len() == other.fields.len()
+            && self
+                .fields
+                .iter()
+                .zip(&other.fields)
+                .all(|(a, b)| a.name == b.name && a.shape == b.shape && a.datatype.means(&b.datatype))
+    }
+
+    fn clone_head(&self) -> Self {
+        Self { fields: Vec::new(), ..*self }
+    }
+}
+
+fn field_size(field: &Field, size: impl Fn(&Datatype) -> u64) -> Option<u64> {
+    // A zero anywhere makes the field empty, whatever the other lengths are.
+    if field.shape.contains(&0) {
+        return Some(0);
+    }
+    field.shape.iter().try_fold(size(&field.datatype), |n, len| n.checked_mul(*len))
+}
+
+#[cold]
+fn too_large(field: &Field) -> Error {
+    let name = field.name.as_deref().unwrap_or("without a name");
+    Error::malformed(format!("the size of field {name} of shape {:?} does not fit in 64 bits", field.shape))
+}
+
+impl fmt::Display for StructType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (i, field) in self.fields.iter().enumerate() {
+            f.write_str(if i == 0 { "{" } else { ", {" })?;
+            if let Some(name) = &field.name {
+                write!(f, "name: {name}, ")?;
+            }
+            write!(f, "datatype: {}", field.datatype)?;
+            if !field.shape.is_empty() {
+                write!(f, ", shape: {:?}", field.shape)?;
+            }
+            f.write_str("}")?;
+        }
+        f.write_str("]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    const LITTLE: Byteorder = Byteorder::Little;
+
+    #[test]
+    fn sizes_that_overflow_are_errors() {
+        let huge = Field::new("a", Datatype::Float64, LITTLE).with_shape(vec![1 << 40, 1 << 40]);
+        assert!(StructType::packed_from(vec![huge]).is_err());
+        let none = Field::new("a", Datatype::Float64, LITTLE).with_shape(vec![1 << 40, 1 << 40, 0]);
+        assert_eq!(StructType::packed_from(vec![none]).unwrap().item_size(), 0);
+        let past = Field::new("a", Datatype::Float64, LITTLE).at(4);
+        assert!(StructType::with_offsets(vec![past], 8).is_err());
+    }
+
+    #[test]
+    fn nesting_and_doubling_are_limited() {
+        let mut inner = Datatype::Ascii(0);
+        let mut failed = None;
+        for level in 0..100 {
+            let fields = vec![Field::new("a", inner.clone(), LITTLE), Field::new("b", inner.clone(), LITTLE)];
+            match StructType::packed_from(fields) {
+                Ok(made) => inner = Datatype::Struct(Arc::new(made)),
+                Err(error) => {
+                    assert_eq!(error.kind(), crate::Kind::Limit);
+                    failed = Some(level);
+                    break;
+                }
+            }
+        }
+        assert_eq!(failed, Some(20));
+    }
+
+    #[test]
+    fn packing_drops_padding_and_keeps_the_meaning() {
+        let padded = StructType::with_offsets(
+            vec![Field::new("a", Datatype::Uint8, LITTLE), Field::new("b", Datatype::Float64, Byteorder::Big).at(8)],
+            16,
+        )
+        .unwrap();
+        let packed = padded.packed(LITTLE);
+        assert_eq!((packed.item_size(), packed.fields()[1].offset), (9, 1));
+        assert!(packed.means(&padded));
+        assert_eq!(packed.to_string(), "[{name: a, datatype: uint8}, {name: b, datatype: float64}]");
+    }
+}
