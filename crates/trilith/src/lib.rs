@@ -16,6 +16,7 @@ pub mod tree;
 pub mod codec;
 pub mod core;
 pub mod layout;
+#[cfg(feature = "schema")]
 pub mod schema;
 
 pub mod asdf;
