@@ -27,6 +27,7 @@ pub mod file;
 
 pub mod assemble;
 pub mod convert;
+pub mod diff;
 pub mod digest;
 pub mod verify;
 

@@ -4,6 +4,7 @@ mod append;
 mod blocks;
 mod convert;
 mod delete;
+mod diff;
 mod digest;
 mod edit;
 mod explode;
@@ -16,6 +17,7 @@ mod manual;
 mod refs;
 mod rename;
 mod repack;
+mod search;
 mod set;
 mod to_yaml;
 mod tour;
@@ -43,6 +45,8 @@ pub enum Command {
     Man(manual::Man),
     Verify(verify::Verify),
     Convert(convert::Convert),
+    Diff(diff::Diff),
+    Search(search::Search),
     Append(append::Append),
     Explode(explode::Explode),
     Implode(implode::Implode),
@@ -64,6 +68,8 @@ impl Command {
             Command::Info(command) => command.run(options),
             Command::Blocks(command) => command.run(options),
             Command::Digest(command) => command.run(options),
+            Command::Diff(command) => command.run(options),
+            Command::Search(command) => command.run(options),
             Command::Append(command) => command.run(options),
             Command::Explode(command) => command.run(options),
             Command::Implode(command) => command.run(options),
