@@ -2,8 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::Result;
-use trilith::convert::{CodecChoice, ConvertOptions, Converted, convert};
+use trilith::asdf::{self, AsdfFile, chain};
+use trilith::convert::{CodecChoice, ConvertOptions, Converted, Loss, Plan, convert};
+use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -11,10 +12,12 @@ use crate::output::{Out, note, size};
 use crate::progress::Progress;
 use crate::target::Target;
 
-/// Write a file anew: recompressed or decompressed, aligned, with fresh checksums and index
+/// Write a file anew: in another generation, recompressed or decompressed, aligned, with fresh checksums
 ///
-/// The tree is copied byte for byte: comments, key order, tags, views and masks survive. OUT is
-/// written beside itself, synced and renamed, so that it may be IN.
+/// Without --to the tree is copied byte for byte: comments, key order, tags, views and masks survive.
+/// With --to it is translated by edits of its text, arrays stay equal in value, and what the other
+/// generation cannot hold is listed; the file is then written only with --allow-loss (exit status 1
+/// otherwise). OUT is written beside itself, synced and renamed, so that it may be IN.
 #[derive(Debug, Args)]
 pub struct Convert {
     /// The file to read, or - for standard input
@@ -23,15 +26,32 @@ pub struct Convert {
     /// The file to write, or - for standard output
     #[arg(value_name = "OUT")]
     output: String,
+    /// Generation to write: finf-0.1, asdf-0.1-dev, asdf-0.1, asdf-1.0 to asdf-1.6 (default: that of IN,
+    /// or the newest of the family that the extension of OUT names)
+    #[arg(long, value_name = "GENERATION")]
+    to: Option<String>,
+    /// Encoding chain of every block, for asdf-0.1: '[[tile, {shape: [32, 32]}], [quantize, {quality: 4}], zlib]'
+    ///
+    /// Steps that the array of a block cannot have (tile of another rank, quantize of anything but
+    /// float32 and float64) are left out for it. quantize is lossy and needs --allow-loss; with
+    /// `dither: true` it rounds at random.
+    #[arg(long, value_name = "CHAIN")]
+    encode: Option<String>,
+    /// Write the block mark as the documents before 2015 spelt it (0x89) instead of as all code did (0xd3)
+    #[arg(long)]
+    as_documented: bool,
+    /// Write the file although OUT cannot hold everything; what is lost is reported
+    #[arg(long)]
+    allow_loss: bool,
     /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc or auto (default: each keeps its own)
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
     /// Level of the codec
     #[arg(long, value_name = "N")]
     level: Option<i32>,
-    /// Bytes that the data of uncompressed blocks are aligned to
-    #[arg(long, value_name = "BYTES", default_value_t = 64)]
-    align: u64,
+    /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none)
+    #[arg(long, value_name = "BYTES")]
+    align: Option<u64>,
     /// Write no checksums
     #[arg(long)]
     no_checksums: bool,
@@ -41,24 +61,88 @@ impl Convert {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.input)?;
+        let to = self.target(&file)?;
         let mut how = ConvertOptions::default();
         if let Some(name) = &self.codec {
             how.codec = CodecChoice::named(name)?;
         }
+        if let Some(text) = &self.encode {
+            // The chain is the caller's: what is wrong with it is no fault of a file.
+            let steps = chain::parse(text, &options.limits()?).map_err(|error| match error.kind() {
+                Kind::Malformed => Error::usage(error.message()).context("--encode"),
+                _ => error,
+            })?;
+            how.encode = Some(steps);
+        }
         how.level = self.level;
-        how.write.align = self.align;
+        how.allow_loss = self.allow_loss;
+        let early = to.is_some_and(|to| to.standard.is_none());
+        how.write.align = self.align.unwrap_or(if early { 1 } else { 64 });
         how.write.checksums = !self.no_checksums;
+        how.write.as_documented = self.as_documented;
         let total = file.sections().blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
+        let plan = to.map(|to| Plan::new(&file, to, &how)).transpose()?;
+        if let Some(plan) = &plan
+            && !plan.losses().is_empty()
+            && !self.allow_loss
+        {
+            self.refuse(plan.losses(), options)?;
+            return Ok(Outcome::No);
+        }
         let progress = Progress::bytes("writing", total, options);
         let mut target = Target::create(&self.output)?;
-        let done = convert(&file, target.writer(), &how, &mut |bytes| progress.at(bytes))?;
+        let done = match plan {
+            Some(plan) => plan.write(target.writer(), &mut |bytes| progress.at(bytes))?,
+            None => convert(&file, target.writer(), &how, &mut |bytes| progress.at(bytes))?,
+        };
         let written = target.commit()?;
         drop(progress);
         self.tell(&done, written, options)?;
         Ok(Outcome::Yes)
     }
 
+    /// The generation to write; None keeps that of the file.
+    fn target(&self, file: &AsdfFile) -> Result<Option<&'static asdf::Target>> {
+        if let Some(name) = &self.to {
+            return asdf::Target::named(name).map(Some);
+        }
+        let generation = file.sections().generation();
+        if self.encode.is_some() && generation.is_some_and(|generation| generation.encoded) {
+            return asdf::Target::named("asdf-0.1").map(Some);
+        }
+        if self.encode.is_some() {
+            return Err(Error::usage("this generation has no encoding chains").hint("write it with --to asdf-0.1"));
+        }
+        let family = generation.map_or("", |generation| generation.family);
+        let extension = std::path::Path::new(&self.output).extension().and_then(|extension| extension.to_str());
+        match (extension, family) {
+            (Some("finf"), "asdf") => asdf::Target::named("finf-0.1").map(Some),
+            (Some("asdf"), "finf") => Ok(Some(asdf::Target::newest())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Lists what would be lost, on stderr or as JSON.
+    fn refuse(&self, losses: &[Loss], options: &Options) -> Result<()> {
+        for loss in losses {
+            note(&format!("trilith: {}: would be lost: {loss}", self.input));
+        }
+        note("trilith: nothing was written; --allow-loss writes it all the same");
+        if options.json {
+            let mut out = Out::new();
+            out.json(&json!({ "file": self.output, "written": false, "losses": listed(losses) }))?;
+            out.finish()?;
+        }
+        Ok(())
+    }
+
     fn tell(&self, done: &Converted, written: u64, options: &Options) -> Result<()> {
+        for loss in &done.losses {
+            note(&format!("trilith: {}: lost: {loss}", self.input));
+        }
+        for text in &done.notes {
+            options.warn(text);
+        }
         if self.output == "-" {
             return Ok(());
         }
@@ -66,6 +150,7 @@ impl Convert {
             let mut out = Out::new();
             let report = json!({
                 "file": self.output, "size": written, "blocks": done.blocks, "decoded": done.decoded, "stored": done.stored,
+                "written": true, "losses": listed(&done.losses), "notes": done.notes,
             });
             out.json(&report)?;
             return out.finish();
@@ -76,4 +161,9 @@ impl Convert {
         }
         Ok(())
     }
+}
+
+/// Losses as `--json` shows them.
+fn listed(losses: &[Loss]) -> Vec<serde_json::Value> {
+    losses.iter().map(|loss| json!({ "path": loss.path, "message": loss.message })).collect()
 }

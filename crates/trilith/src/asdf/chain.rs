@@ -5,51 +5,73 @@
 use memchr::memmem;
 
 use super::block::Block;
-use super::ndarray::Ndarray;
-use crate::bytes::{Source, SourceRef, read_vec};
-use crate::error::{Error, Result};
+use super::ndarray::{Dim, Ndarray};
+use crate::array::{Byteorder, c_strides};
+use crate::bytes::{Source, SourceRef, Window, read_vec};
+use crate::codec::chain::{self, Described, Step};
+use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, Origin, Tree};
+use crate::tree::{Node, Origin, PrintOptions, Tree, Value, print_value};
 
 /// Longest YAML of a chain that is looked at.
 const LONGEST: u64 = 1 << 20;
-
-/// One step: its name and its arguments.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Stated {
-    /// `tile`, `quantize`, `zlib`, …
-    pub name: String,
-    /// Numbers and lists of numbers by name.
-    pub arguments: Vec<(String, Vec<u64>)>,
-}
 
 /// The steps of a block, in the order of encoding, and where its data begin.
 ///
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) where the YAML is broken.
-pub fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<Stated>, u64)> {
+pub fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<Step>, u64)> {
     if !block.is_encoded() {
-        let named = block.codes.iter().take_while(|code| **code != 0).map(|code| {
-            let name = match code {
-                b'z' => "zlib".to_owned(),
-                b's' => "sparse".to_owned(),
-                other => (*other as char).escape_default().to_string(),
-            };
-            Stated { name, arguments: Vec::new() }
-        });
-        return Ok((named.collect(), 0));
+        let codes = block.codes.iter().take_while(|code| **code != 0);
+        return Ok((codes.map(|code| Step::from_code(*code)).collect(), 0));
     }
     let text = read_vec(stored, 0, stored.len().min(LONGEST), limits)?;
     let end = find_end(&text)
         .ok_or_else(|| Error::malformed("the YAML of the encoding chain has no end marker (...)").at_byte(block.data_offset))?;
-    let tree = Tree::parse_bytes(text[..end].to_vec(), Origin { byte: block.data_offset, line: 1 }, limits)
-        .map_err(|e| e.context("the encoding chain"))?;
-    let root = tree.root();
-    if !root.is_sequence() {
-        return Err(Error::malformed("the encoding chain is no list").at_byte(block.data_offset));
-    }
-    let steps = root.items().map(step).collect::<Result<Vec<_>>>().map_err(|e| e.context("the encoding chain"))?;
-    Ok((steps, end as u64))
+    let yaml = text.get(..end).unwrap_or(&[]).to_vec();
+    let tree = Tree::parse_bytes(yaml, Origin { byte: block.data_offset, line: 1 }, limits)?;
+    Ok((steps(tree.root())?, end as u64))
+}
+
+/// Reads a chain from text, as the command line gives it: `[[tile, {shape: [32, 32]}], zlib]`.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where it is no list of steps.
+///
+/// ```
+/// use trilith::asdf::chain;
+/// use trilith::codec::chain::Step;
+/// let steps = chain::parse("[[tile, {shape: [2, 3]}], zlib]", &trilith::Limits::default())?;
+/// assert_eq!(steps[1], Step::Zlib);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn parse(text: &str, limits: &Limits) -> Result<Vec<Step>> {
+    steps(Tree::parse(text, limits)?.root())
+}
+
+/// The chain as it stands before the data, end marker included.
+pub fn print(steps: &[Step]) -> String {
+    let list = |numbers: &Option<Vec<u64>>| numbers.as_ref().map(|n| Value::seq(n.iter().copied()));
+    let items = steps.iter().map(|step| {
+        let arguments: Vec<(&str, Option<Value>)> = match step {
+            Step::Tile { shape, original_shape, item_size } => vec![
+                ("shape", Some(Value::seq(shape.iter().copied()))),
+                ("original_shape", list(original_shape)),
+                ("item_size", item_size.map(Value::from)),
+            ],
+            Step::Quantize { bits, original_shape, quality, .. } => vec![
+                ("dtype", bits.map(Value::from)),
+                ("original_shape", list(original_shape)),
+                ("quality", quality.map(Value::from)),
+            ],
+            _ => Vec::new(),
+        };
+        let stated = arguments.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
+        let stated: Vec<(&str, Value)> = stated.collect();
+        if stated.is_empty() { Value::from(step.name()) } else { Value::seq([Value::from(step.name()), Value::map(stated)]) }
+    });
+    let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
+    format!("--- {}\n...\n", print_value(&Value::seq(items).flow(), 0, &options))
 }
 
 /// The byte behind the line of the end marker.
@@ -62,27 +84,61 @@ fn find_end(text: &[u8]) -> Option<usize> {
     })
 }
 
+/// The steps that a list of names, or of pairs of name and arguments, says.
+fn steps(root: Node<'_>) -> Result<Vec<Step>> {
+    if !root.is_sequence() {
+        return Err(root.error("the encoding chain is no list"));
+    }
+    // The null encoding, elements in C order, is where a chain of steps on bytes begins anyway.
+    let stated = root.items().filter(|node| !node.is_null() && node.text() != "null");
+    stated.map(step).collect::<Result<Vec<_>>>().map_err(|e| e.context("the encoding chain"))
+}
+
 /// A name, or a pair of name and arguments.
-fn step(node: Node<'_>) -> Result<Stated> {
-    if node.is_scalar() {
-        return Ok(Stated { name: node.text().into_owned(), arguments: Vec::new() });
-    }
-    let mut items = node.items();
-    let name =
-        items.next().filter(|n| n.is_scalar()).ok_or_else(|| node.error("a step is a name, or a name and its arguments"))?;
-    let mut arguments = Vec::new();
-    if let Some(given) = items.next() {
-        for (key, value) in given.entries() {
-            let numbers = if value.is_sequence() {
-                value.items().map(Node::as_u64).collect()
-            } else {
-                Some(value.as_u64().into_iter().collect())
-            };
-            let numbers: Option<Vec<u64>> = numbers;
-            arguments.push((key.text().into_owned(), numbers.unwrap_or_default()));
-        }
-    }
-    Ok(Stated { name: name.text().into_owned(), arguments })
+fn step(node: Node<'_>) -> Result<Step> {
+    let (name, arguments) = if node.is_scalar() {
+        (node, None)
+    } else {
+        let name = node.index(0).filter(|name| name.is_scalar());
+        let name = name.ok_or_else(|| node.error("a step is a name, or a name and its arguments"))?;
+        (name, node.index(1))
+    };
+    let get = |key: &str| arguments.and_then(|arguments| arguments.get(key)).filter(|value| !value.is_null());
+    let number = |key: &str| {
+        let wrong = |value: Node<'_>| value.error(format!("{key} is not a whole number from 0"));
+        get(key).map(|value| value.as_u64().ok_or_else(|| wrong(value))).transpose()
+    };
+    let shape = |key: &str| {
+        let wrong = |value: Node<'_>| value.error(format!("{key} is not a list of whole numbers from 0"));
+        let read = |value: Node<'_>| {
+            let items: Option<Vec<u64>> = value.items().map(Node::as_u64).collect();
+            items.filter(|_| value.is_sequence()).ok_or_else(|| wrong(value))
+        };
+        get(key).map(read).transpose()
+    };
+    Ok(match &*name.text() {
+        "tile" => Step::Tile {
+            shape: shape("shape")?.ok_or_else(|| node.error("tile has no shape"))?,
+            original_shape: shape("original_shape")?,
+            item_size: number("item_size")?,
+        },
+        "quantize" => Step::Quantize {
+            bits: match get("dtype").map(Node::text).as_deref() {
+                Some("float32") => Some(32),
+                Some("float64") => Some(64),
+                _ => number("dtype")?,
+            },
+            original_shape: shape("original_shape")?,
+            quality: match get("quality") {
+                Some(value) => Some(value.as_f64().ok_or_else(|| value.error("quality is not a number"))?),
+                None => None,
+            },
+            dither: get("dither").and_then(Node::as_bool).unwrap_or(false),
+        },
+        "zlib" => Step::Zlib,
+        "sparse" => Step::Sparse,
+        other => Step::Unknown(other.to_owned()),
+    })
 }
 
 /// The names of the steps; None for a block without a chain or with one that cannot be read.
@@ -92,16 +148,72 @@ pub fn names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<S
     }
     let stored = block.stored(source).ok()?;
     let (steps, _) = read(block, &*stored, limits).ok()?;
-    Some(steps.into_iter().map(|step| step.name).collect())
+    Some(steps.iter().map(|step| step.name().to_owned()).collect())
 }
 
-/// The decoded bytes of a block with a chain.
+/// The array that fills a block of `len` bytes, as its ndarray describes it; None where that is a
+/// view of a part, or leaves something open.
+pub(super) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
+    let datatype = array.datatype.as_ref()?;
+    let item_size = datatype.item_size();
+    let dims = array.shape.as_ref()?.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None });
+    let shape: Vec<u64> = dims.collect::<Option<_>>()?;
+    let bytes = shape.iter().try_fold(item_size, |bytes, n| bytes.checked_mul(*n))?;
+    let in_order = array.strides.as_ref().is_none_or(|strides| c_strides(&shape, item_size).is_ok_and(|c| c == *strides));
+    let big_endian = array.byteorder == Byteorder::Big;
+    (array.offset == 0 && in_order && bytes == len).then_some(Described { shape, item_size, big_endian })
+}
+
+/// Whether the array in a block has something to say about its chain.
+fn asks_array(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Tile { original_shape, item_size, .. } => original_shape.is_none() || item_size.is_none(),
+        Step::Quantize { .. } => true,
+        _ => false,
+    })
+}
+
+/// The decoded bytes of a block with a chain; `array` finds the array that fills it, where the chain
+/// leaves arguments to it.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) naming the first step that is unknown.
-pub fn decoder(block: &Block, stored: SourceRef, array: Option<&Ndarray<'_>>, limits: &Limits) -> Result<SourceRef> {
-    let (steps, _) = read(block, &*stored, limits)?;
-    let _ = array;
-    let names: Vec<_> = steps.into_iter().map(|s| s.name).collect();
-    Err(Error::unsupported(format!("the encoding chain [{}]", names.join(", "))))
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) naming the first step that is unknown,
+/// [`Kind::Malformed`](crate::Kind::Malformed) for steps in the wrong order or arguments that do not fit.
+pub fn decoder(
+    block: &Block,
+    stored: SourceRef,
+    array: impl FnOnce() -> Option<Described>,
+    limits: &Limits,
+) -> Result<SourceRef> {
+    let (steps, start) = read(block, &*stored, limits)?;
+    let doing = || "the encoding chain";
+    chain::check(&steps).map_err(|e| e.at_byte(block.data_offset)).doing(doing)?;
+    let len = stored.len().saturating_sub(start);
+    let data: SourceRef = std::sync::Arc::new(Window::new(stored, start, len)?);
+    let array = if asks_array(&steps) { array() } else { None };
+    // The branch of codes stored no decoded size.
+    let memory_size = block.is_encoded().then_some(block.data_size);
+    chain::decoder(&steps, data, memory_size, array.as_ref(), limits).map_err(|e| e.at_byte(block.data_offset)).doing(doing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_are_printed_as_they_are_read() {
+        let limits = Limits::default();
+        let text = "--- [[tile, {shape: [32, 32]}], [quantize, {dtype: 32, quality: 4.0}], zlib]\n...\n";
+        assert_eq!(print(&parse(text, &limits).unwrap()), text);
+        assert_eq!(print(&parse("[null, zlib]", &limits).unwrap()), "--- [zlib]\n...\n");
+        for (text, said) in [
+            ("zlib", "the encoding chain is no list"),
+            ("[[tile, {}]]", "tile has no shape"),
+            ("[[tile, {shape: [a]}]]", "shape is not a list of whole numbers"),
+            ("[[]]", "a step is a name"),
+        ] {
+            let error = parse(text, &limits).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
 }

@@ -291,6 +291,85 @@ impl Target {
     }
 }
 
+/// A tag that the standards of several eras define, by its name without prefix and version.
+///
+/// What is not listed keeps its whole tag in every generation; root and ndarray stand in [`TreeDialect`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct TagName {
+    /// Module and name: `core/complex`.
+    pub name: &'static str,
+    /// Its name in the flat FINF dialect, where it had one.
+    pub flat: Option<&'static str>,
+    /// Whether the standards before 1.0 define it, without a version.
+    pub early: bool,
+    /// Its version from each standard 1.x on that changed it (the `core` and `astronomy` manifests).
+    pub versions: &'static [(&'static str, &'static str)],
+    /// Whether a file moved from one 1.x to another changes it too, because it holds an ndarray of that standard.
+    pub follows_ndarray: bool,
+}
+
+/// The tags that are translated, besides root and ndarray.
+#[rustfmt::skip]
+pub static TAGS: &[TagName] = &[
+    TagName { name: "core/complex", flat: Some("complex"), early: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "fits/fits", flat: Some("fits"), early: true, versions: &[("1.0.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: false },
+    TagName { name: "unit/unit", flat: Some("unit"), early: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "unit/defunit", flat: Some("defunit"), early: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "core/constant", flat: None, early: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "core/software", flat: None, early: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "core/history_entry", flat: None, early: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "core/integer", flat: None, early: false, versions: &[("1.3.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: true },
+];
+
+/// What stands before the names of the standard's own tags, longest first; each belongs to an era.
+const TAG_PREFIXES: [&str; 3] = [FINF.prefix, ASDF_DEV.prefix, ASDF_1.prefix];
+
+/// A tag of the standard taken apart: its name as in the newest dialect, and its version ("" before 2015-08).
+///
+/// ```
+/// use trilith::asdf::generation::tag_parts;
+/// assert_eq!(tag_parts("tag:stsci.edu:finf/0.1.0/ndarray"), Some(("core/ndarray", "")));
+/// assert_eq!(tag_parts("tag:stsci.edu:asdf/core/asdf-1.1.0"), Some(("core/asdf", "1.1.0")));
+/// assert_eq!(tag_parts("tag:example.org:a/b-1.0.0"), None);
+/// ```
+pub fn tag_parts(tag: &str) -> Option<(&str, &str)> {
+    let name = TAG_PREFIXES.iter().find_map(|prefix| tag.strip_prefix(prefix))?;
+    let (name, version) = match name.rsplit_once('-') {
+        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => (name, version),
+        _ => (name, ""),
+    };
+    let name = match name {
+        "finf" | "core/finf" | "asdf" => "core/asdf",
+        "ndarray" => "core/ndarray",
+        flat => TAGS.iter().find(|tag| tag.flat == Some(flat)).map_or(flat, |tag| tag.name),
+    };
+    Some((name, version))
+}
+
+impl Target {
+    /// The whole tag that this form has for a tag of another; None where it stays as it is.
+    ///
+    /// Between two standards 1.x only root, ndarray and core/integer change.
+    pub fn tag_for(&self, tag: &str) -> Option<String> {
+        let (name, version) = tag_parts(tag)?;
+        let own = |name: &str| Some(format!("{}{name}", self.tree.prefix)).filter(|new| new != tag);
+        match name {
+            "core/asdf" => return own(self.tree.root),
+            "core/ndarray" => return own(self.tree.ndarray),
+            _ => {}
+        }
+        let row = TAGS.iter().find(|row| row.name == name)?;
+        let newest = |standard| row.versions.iter().rev().find(|(from, _)| *from <= standard).map(|(_, version)| *version);
+        match self.standard {
+            Some(_) if version.starts_with('1') && !row.follows_ndarray => None,
+            Some(standard) => newest(standard).and_then(|version| own(&format!("{name}-{version}"))),
+            // A newer version than the first has no name here, and keeps its whole tag.
+            None if row.early && matches!(version, "" | "0.1.0" | "1.0.0") => own(name),
+            None => None,
+        }
+    }
+}
+
 /// The name of the branch of `asdf-0.1-hs44` that put codes into `encoding`; only the contents tell it apart.
 pub const CODES_NAME: &str = "asdf-0.1-hs44-codes";
 
@@ -343,6 +422,25 @@ mod tests {
             }
             assert_eq!(end, f.size, "{}", row.name);
         }
+    }
+
+    #[test]
+    fn tags_are_renamed_by_name_and_era() {
+        let tag = |target, tag| Target::named(target).unwrap().tag_for(tag);
+        let old = "tag:stsci.edu:asdf/0.1.0/";
+        assert_eq!(tag("asdf-1.6", "tag:stsci.edu:finf/0.1.0/core/finf").as_deref(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
+        assert_eq!(tag("asdf-1.0", &format!("{old}core/ndarray")).as_deref(), Some("tag:stsci.edu:asdf/core/ndarray-1.0.0"));
+        assert_eq!(tag("asdf-0.1", "tag:stsci.edu:asdf/unit/unit-1.0.0").as_deref(), Some("tag:stsci.edu:asdf/0.1.0/unit/unit"));
+        assert_eq!(tag("finf-0.1", "tag:stsci.edu:finf/0.1.0/unit").as_deref(), Some("tag:stsci.edu:finf/0.1.0/unit/unit"));
+        assert_eq!(tag("asdf-1.6", "tag:stsci.edu:asdf/fits/fits-1.0.0"), None);
+        assert_eq!(tag("finf-0.1", "tag:stsci.edu:asdf/fits/fits-1.1.0"), None);
+        assert_eq!(tag("asdf-1.6", &format!("{old}fits/fits")).as_deref(), Some("tag:stsci.edu:asdf/fits/fits-1.1.0"));
+        assert_eq!(tag("finf-0.1", "tag:stsci.edu:asdf/core/software-1.0.0"), None);
+        assert_eq!(
+            tag("asdf-1.5", "tag:stsci.edu:asdf/core/integer-1.1.0").as_deref(),
+            Some("tag:stsci.edu:asdf/core/integer-1.0.0")
+        );
+        assert_eq!(tag("asdf-1.6", "asdf://example.org/tags/x-1.0.0"), None);
     }
 
     #[test]

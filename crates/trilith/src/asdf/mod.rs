@@ -6,7 +6,7 @@
 
 pub mod block;
 pub mod builder;
-mod chain;
+pub mod chain;
 pub mod checksum;
 pub mod expand;
 pub mod generation;

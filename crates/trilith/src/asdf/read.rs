@@ -9,6 +9,7 @@ use super::ndarray::{self, Ndarray, Origin};
 use super::sections::Sections;
 use crate::array::{Array, Mask};
 use crate::bytes::{Nowhere, Resolve, Source, SourceRef, read_vec, to_usize};
+use crate::codec::chain::Described;
 use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
@@ -152,13 +153,37 @@ impl AsdfFile {
         let source = if block.is_plain() {
             stored
         } else if block.is_encoded() || block.codes != [0; 16] {
-            chain::decoder(block, stored, array, &self.limits).doing(|| format!("block {}", block.index))?
+            chain::decoder(block, stored, || self.filling(block, array), &self.limits)
+                .doing(|| format!("block {}", block.index))?
         } else {
             let id = CodecId(block.compression);
             codec::decoder(id, stored, block.data_size, &self.limits).doing(|| format!("block {}", block.index))?
         };
         decoded.insert(block.index, source.clone());
         Ok(source)
+    }
+
+    /// The array that fills a block, for an encoding chain that leaves arguments to it: the one that
+    /// asks, or else the first of the tree.
+    fn filling(&self, block: &Block, array: Option<&Ndarray<'_>>) -> Option<Described> {
+        let described = |array: &Ndarray<'_>| chain::described(array, block.data_size);
+        if let Some(found) = array.and_then(described) {
+            return Some(found);
+        }
+        let mut walk = self.tree.root().walk(&self.limits).as_written();
+        while let Ok(Some(visit)) = walk.step() {
+            if !ndarray::is_ndarray(visit.node) {
+                continue;
+            }
+            let Ok(array) = Ndarray::read(visit.node, &self.limits) else { continue };
+            let Origin::Block(number) = array.origin else { continue };
+            if self.sections.block(number).is_ok_and(|found| found.index == block.index)
+                && let Some(found) = described(&array)
+            {
+                return Some(found);
+            }
+        }
+        None
     }
 
     /// The array at a tree path (a JSON Pointer); `$ref`s on the way are followed.

@@ -222,6 +222,20 @@ impl<W: Write + Seek> FileWriter<W> {
         self.begin_raw([0; 4], flags, None)
     }
 
+    /// Begins a block with an encoding chain (generation E): `text` is its YAML, end marker included, and
+    /// `encoder` applies its steps.
+    ///
+    /// # Errors
+    /// As [`FileWriter::begin`].
+    pub fn begin_encoded(&mut self, text: &str, encoder: Box<dyn codec::Encode>) -> Result<BlockWriter<'_, W>> {
+        if !self.generation.encoded {
+            return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
+        }
+        let mut block = self.begin_raw([0; 4], ENCODED, Some(encoder))?;
+        block.store(text.as_bytes()).map_err(failed)?;
+        Ok(block)
+    }
+
     fn begin_raw(
         &mut self,
         compression: [u8; 4],

@@ -1,15 +1,29 @@
 //! Writing an open file anew: recompressed, realigned, in another generation.
 //!
-//! Within a generation the text of the tree is copied byte for byte and the blocks keep their
-//! numbers, so that comments, tags, views and masks survive; only how blocks are stored changes.
+//! Within a generation ([`convert`]) the text of the tree is copied byte for byte and the blocks keep
+//! their numbers, so that comments, tags, views and masks survive; only how blocks are stored changes.
+//! Into another ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and what the
+//! other cannot hold is listed as a [`Loss`] before anything is written.
+
+mod arrays;
+mod elements;
+mod encode;
+mod history;
+mod loss;
+mod plan;
+mod translate;
 
 use std::collections::HashMap;
 use std::io::{Seek, Write};
+
+pub use loss::Loss;
+pub use plan::{Plan, convert_to};
 
 use crate::array::Datatype;
 use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, walk};
 use crate::bytes::{SourceRef, read_vec};
 use crate::codec::CodecId;
+use crate::codec::chain::Step;
 use crate::error::{Context, Error, Result};
 
 /// Which codec blocks get.
@@ -51,6 +65,10 @@ pub struct ConvertOptions {
     pub codec: CodecChoice,
     /// The level of the codec.
     pub level: Option<i32>,
+    /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
+    pub encode: Option<Vec<Step>>,
+    /// Whether to write the file although something is lost ([`convert_to`] only).
+    pub allow_loss: bool,
     /// Alignment, checksums, index.
     pub write: WriteOptions,
 }
@@ -64,6 +82,10 @@ pub struct Converted {
     pub decoded: u64,
     /// Their bytes on disk.
     pub stored: u64,
+    /// What is not the same as in the file read.
+    pub losses: Vec<Loss>,
+    /// What was done otherwise than asked without loss: steps of an encoding chain that a block cannot have.
+    pub notes: Vec<String>,
 }
 
 /// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far.

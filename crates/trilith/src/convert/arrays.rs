@@ -1,0 +1,124 @@
+//! The arrays of a file that is to be converted: which block each is in, and which need one of their own.
+
+use std::collections::HashMap;
+
+use crate::array::{Array, Datatype};
+use crate::asdf::ndarray::{Dim, Ndarray, Origin, is_ndarray};
+use crate::asdf::{AsdfFile, Target};
+use crate::error::Result;
+use crate::tree::{Node, TreePath};
+
+use super::elements;
+use super::loss::Loss;
+
+/// An ndarray of the tree as written, and what becomes of it.
+pub(super) struct Use<'t> {
+    pub(super) node: Node<'t>,
+    pub(super) path: TreePath,
+    pub(super) described: Ndarray<'t>,
+    /// The block of this file that it is in.
+    pub(super) block: Option<usize>,
+    /// The datatype it gets, where that is another.
+    pub(super) datatype: Option<Datatype>,
+    /// What `source` becomes, where that is another.
+    pub(super) source: Option<i64>,
+    /// Its elements, where they are written into a block of their own.
+    pub(super) own: Option<Array>,
+    /// Whether its block of its own is streamed.
+    pub(super) streamed: bool,
+}
+
+/// What a block of the new file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// The bytes of a block of this file.
+    Block(usize),
+    /// The elements of one ndarray: its number in the list of uses.
+    Array(usize),
+}
+
+/// Every ndarray as written, in document order; what cannot be read as one is left as it is.
+pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Loss>) -> Result<Vec<Use<'t>>> {
+    let mut list = Vec::new();
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if node.is_alias() || !is_ndarray(node) {
+            continue;
+        }
+        let Ok(described) = Ndarray::read(node, file.limits()) else { continue };
+        let block = match &described.origin {
+            Origin::Block(number) => file.sections().block(*number).ok().map(|block| block.index),
+            _ => None,
+        };
+        let datatype = match &described.datatype {
+            Some(datatype) => elements::replacement(datatype, target)?,
+            None => None,
+        };
+        if let (Some(from), Some(to)) = (&described.datatype, &datatype) {
+            losses.push(Loss::at(walk.path(), elements::describe(from, to)));
+        }
+        let apart = match described.origin {
+            Origin::Inline(_) => false,
+            // An HDU of the FITS file around this one stays behind.
+            Origin::Fits(_) => file.container().is_some(),
+            _ => datatype.is_some(),
+        };
+        let own = if apart { Some(file.array(node)?.without_mask()) } else { None };
+        list.push(Use { node, path: walk.path(), described, block, datatype, source: None, own, streamed: false });
+    }
+    Ok(list)
+}
+
+/// The blocks of the new file: those of this one under their numbers, then the arrays that need one
+/// of their own, the streamed one last. `source` of every use is set where it changes.
+pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>]) -> Result<Vec<Content>> {
+    let blocks = file.sections().blocks()?;
+    let mut contents: Vec<Content> = blocks.iter().map(|block| Content::Block(block.index)).collect();
+    let mut streamed = blocks.last().filter(|block| block.is_streamed()).and_then(|_| contents.pop());
+    let mut added = Vec::new();
+    let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (place, item) in uses.iter().enumerate() {
+        if let Some(block) = item.block {
+            users.entry(block).or_default().push(place);
+        }
+    }
+    for place in 0..uses.len() {
+        let Some(current) = uses.get(place).filter(|item| item.own.is_some()) else { continue };
+        let block = current.block;
+        let users = block.and_then(|block| users.get(&block)).map_or(&[][..], Vec::as_slice);
+        let all_leave = users.iter().all(|i| uses.get(*i).is_some_and(|u| u.own.is_some()));
+        let is_open = current.described.shape.as_ref().is_some_and(|shape| shape.first() == Some(&Dim::Open));
+        let slot = block.and_then(|block| contents.get_mut(block));
+        match slot {
+            // The first of the arrays that leave a block takes its place.
+            Some(slot) if all_leave && users.first() == Some(&place) => *slot = Content::Array(place),
+            None if block.is_some() && users == [place] && is_open && streamed.is_some() => {
+                streamed = Some(Content::Array(place));
+                if let Some(item) = uses.get_mut(place) {
+                    item.streamed = true;
+                }
+            }
+            _ => added.push(place),
+        }
+    }
+    let first = contents.len();
+    for (i, place) in added.iter().enumerate() {
+        if let Some(item) = uses.get_mut(*place) {
+            item.source = Some((first + i) as i64);
+        }
+    }
+    let last = streamed.map(|_| blocks.len().saturating_sub(1));
+    for (place, item) in uses.iter_mut().enumerate() {
+        let (Origin::Block(number), Some(block)) = (&item.described.origin, item.block) else { continue };
+        let stays = !added.contains(&place);
+        // With blocks added in between, the streamed one is found from the end, and no other.
+        if stays && !added.is_empty() && (*number < 0 || Some(block) == last) {
+            let source = if Some(block) == last { -1 } else { block as i64 };
+            item.source = Some(source).filter(|source| source != number);
+        }
+    }
+    contents.extend(added.into_iter().map(Content::Array));
+    contents.extend(streamed);
+    Ok(contents)
+}

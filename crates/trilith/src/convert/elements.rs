@@ -1,0 +1,185 @@
+//! Elements of a datatype that a generation lacks, as those of one that it has.
+
+use crate::array::{Array, Byteorder, Datatype, Element, Field, StructType};
+use crate::asdf::Target;
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+
+/// The datatype that takes the place of one which `target` has no word for; None where it has.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for a structure that becomes too large.
+// Structures nest no deeper than the library allows, so this recursion is bounded.
+pub(super) fn replacement(datatype: &Datatype, target: &Target) -> Result<Option<Datatype>> {
+    Ok(match datatype {
+        Datatype::Float16 if !target.float16 => Some(Datatype::Float32),
+        Datatype::Float128 => Some(Datatype::Float64),
+        Datatype::Complex32 => Some(Datatype::Complex64),
+        Datatype::Complex256 => Some(Datatype::Complex128),
+        Datatype::Struct(structure) => {
+            let mut fields = structure.fields().to_vec();
+            let mut changed = false;
+            for field in &mut fields {
+                if let Some(datatype) = replacement(&field.datatype, target)? {
+                    *field = Field { datatype, ..field.clone() };
+                    changed = true;
+                }
+            }
+            if changed { Some(Datatype::Struct(std::sync::Arc::new(StructType::packed_from(fields)?))) } else { None }
+        }
+        _ => None,
+    })
+}
+
+/// What happens to the values of a datatype: `float16 becomes float32`, ….
+pub(super) fn describe(from: &Datatype, to: &Datatype) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for leaf in leaves(from, to) {
+        let how = match leaf.from {
+            Datatype::Float128 | Datatype::Complex256 => " (rounded to double precision)",
+            _ => " (the values stay the same)",
+        };
+        let part = format!("the datatype {} becomes {}{how}", leaf.from.name(), leaf.to.name());
+        if leaf.from != leaf.to && !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    parts.join(", ")
+}
+
+/// Equal elements one after the other within an element of the array.
+struct Leaf {
+    from: Datatype,
+    to: Datatype,
+    count: usize,
+}
+
+/// The simple elements that an element is made of, in order.
+fn leaves(from: &Datatype, to: &Datatype) -> Vec<Leaf> {
+    let mut list = Vec::new();
+    let mut todo = vec![(from.clone(), to.clone(), 1u64)];
+    while let Some((from, to, count)) = todo.pop() {
+        match (&from, &to) {
+            (Datatype::Struct(old), Datatype::Struct(new)) => {
+                let inner: Vec<_> = old
+                    .fields()
+                    .iter()
+                    .zip(new.fields())
+                    .map(|(old, new)| (old.datatype.clone(), new.datatype.clone(), old.count()))
+                    .collect();
+                for _ in 0..count {
+                    todo.extend(inner.iter().rev().cloned());
+                }
+            }
+            _ => list.push(Leaf { from, to, count: usize::try_from(count).unwrap_or(usize::MAX) }),
+        }
+    }
+    list
+}
+
+/// Turns canonical bytes (packed, little-endian) of one datatype into packed bytes of another.
+pub(super) struct Change {
+    leaves: Vec<Leaf>,
+    order: Byteorder,
+    from_size: usize,
+    to_size: usize,
+}
+
+impl Change {
+    /// From the elements of `from` to those of `to`, which [`replacement`] gave for it, all in `order`.
+    pub(super) fn new(from: &Datatype, to: &Datatype, order: Byteorder) -> Result<Self> {
+        Ok(Self {
+            leaves: leaves(from, to),
+            order,
+            from_size: to_usize(from.packed_size())?,
+            to_size: to_usize(to.packed_size())?,
+        })
+    }
+
+    /// Changes whole elements.
+    pub(super) fn apply(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let rows = bytes.len().checked_div(self.from_size).unwrap_or(0);
+        if let [only] = self.leaves.as_slice() {
+            return column(only, bytes.to_vec(), rows.saturating_mul(only.count), self.order);
+        }
+        let mut out = vec![0; rows.saturating_mul(self.to_size)];
+        let (mut from_at, mut to_at) = (0, 0);
+        for leaf in &self.leaves {
+            let from_len = to_usize(leaf.from.packed_size())?.saturating_mul(leaf.count);
+            let to_len = to_usize(leaf.to.packed_size())?.saturating_mul(leaf.count);
+            let gathered: Vec<u8> = bytes
+                .chunks_exact(self.from_size)
+                .flat_map(|row| row.get(from_at..from_at + from_len).unwrap_or(&[]).iter().copied())
+                .collect();
+            let made = column(leaf, gathered, rows.saturating_mul(leaf.count), self.order)?;
+            for (row, part) in out.chunks_exact_mut(self.to_size).zip(made.chunks_exact(to_len.max(1))) {
+                if let Some(to) = row.get_mut(to_at..to_at + to_len) {
+                    to.copy_from_slice(part);
+                }
+            }
+            from_at += from_len;
+            to_at += to_len;
+        }
+        Ok(out)
+    }
+}
+
+/// Equal elements side by side.
+fn column(leaf: &Leaf, bytes: Vec<u8>, count: usize, order: Byteorder) -> Result<Vec<u8>> {
+    let array = Array::from_bytes(bytes, leaf.from.clone(), Byteorder::Little, vec![count as u64])?;
+    if leaf.from == leaf.to {
+        return array.read_bytes(order);
+    }
+    fn loaded<T: Element>(array: &Array, order: Byteorder) -> Result<Vec<u8>> {
+        Array::from_slice(&array.load_as::<T>()?, array.shape())?.read_bytes(order)
+    }
+    match leaf.to {
+        Datatype::Float32 => loaded::<f32>(&array, order),
+        Datatype::Float64 => loaded::<f64>(&array, order),
+        Datatype::Complex64 => loaded::<num_complex::Complex<f32>>(&array, order),
+        Datatype::Complex128 => loaded::<num_complex::Complex<f64>>(&array, order),
+        _ => Err(Error::unsupported(format!("elements of {} as {}", leaf.from, leaf.to))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+
+    #[test]
+    fn fields_without_a_word_are_widened_and_the_others_keep_their_values() {
+        let row = StructType::packed_from(vec![
+            Field::new("n", Datatype::Uint16, Byteorder::Little),
+            Field::new("x", Datatype::Float16, Byteorder::Little).with_shape(vec![2]),
+            Field::new("s", Datatype::Ascii(3), Byteorder::Little),
+        ])
+        .unwrap();
+        let from = Datatype::Struct(row.into());
+        let to = replacement(&from, Target::named("asdf-1.5").unwrap()).unwrap().unwrap();
+        assert_eq!((from.packed_size(), to.packed_size()), (9, 13));
+        assert!(replacement(&from, Target::named("asdf-1.6").unwrap()).unwrap().is_none());
+        let mut bytes = Vec::new();
+        for n in 0..3u8 {
+            bytes.extend([n, 1]);
+            for x in [f32::from(n), -0.5] {
+                bytes.extend(f16::from_f32(x).to_le_bytes());
+            }
+            bytes.extend(b"ab\0");
+        }
+        let out = Change::new(&from, &to, Byteorder::Big).unwrap().apply(&bytes).unwrap();
+        assert_eq!(out.len(), 39);
+        assert_eq!(out[13..26], [&[1, 1][..], &1f32.to_be_bytes(), &(-0.5f32).to_be_bytes(), b"ab\0"].concat());
+    }
+
+    #[test]
+    fn long_doubles_become_doubles() {
+        // 1.5 as an x86 number: the explicit leading bit, half a unit more, exponent 0x3fff.
+        let mut bytes = 0xc000_0000_0000_0000u64.to_le_bytes().to_vec();
+        bytes.extend([0xff, 0x3f, 0, 0, 0, 0, 0, 0]);
+        let to = replacement(&Datatype::Float128, Target::named("finf-0.1").unwrap()).unwrap().unwrap();
+        let change = Change::new(&Datatype::Float128, &to, Byteorder::Little).unwrap();
+        assert_eq!(change.apply(&bytes).unwrap(), 1.5f64.to_le_bytes());
+        assert_eq!(describe(&Datatype::Float128, &to), "the datatype float128 becomes float64 (rounded to double precision)");
+    }
+}

@@ -1,0 +1,122 @@
+//! The file's history, which is a list of entries before ASDF 1.2 and a mapping from then on.
+
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::tree::{Data, Node, Value};
+
+/// Tags of the two kinds of records, of every standard 1.x.
+const ENTRY: &str = "tag:stsci.edu:asdf/core/history_entry-1.0.0";
+const EXTENSION: &str = "tag:stsci.edu:asdf/core/extension_metadata-1.0.0";
+/// The keys that name an extension.
+const NAMES: [&str; 2] = ["extension_uri", "extension_class"];
+
+/// The history in its other form; None where it has the right one already.
+///
+/// An extension becomes an entry that keeps all its keys and has a description besides, and such an
+/// entry becomes an extension again: nothing is lost either way.
+///
+/// # Errors
+/// What copying the node says.
+pub(super) fn translated(node: Node<'_>, map: bool, limits: &Limits) -> Result<Option<Value>> {
+    if map && node.is_sequence() {
+        return Ok(Some(as_map(node.to_value(limits)?)));
+    }
+    let is_map = node.is_mapping() && (node.get("entries").is_some() || node.get("extensions").is_some() || node.is_empty());
+    if !map && is_map {
+        return Ok(Some(as_list(node.to_value(limits)?)));
+    }
+    Ok(None)
+}
+
+fn as_map(list: Value) -> Value {
+    let (mut entries, mut extensions) = (Vec::new(), Vec::new());
+    let Data::Seq(items) = list.data else { return list };
+    for mut item in items {
+        let described = item.get("description").and_then(Value::as_str).map(str::to_owned);
+        let ours = described.is_some_and(|text| text == description(&item));
+        if ours && NAMES.iter().any(|key| item.get(key).is_some()) {
+            item.remove("description");
+            extensions.push(item.tagged(EXTENSION));
+        } else {
+            entries.push(item);
+        }
+    }
+    let mut map = Value::map::<&str, Value>([]);
+    if !entries.is_empty() || extensions.is_empty() {
+        map.set("entries", Value::seq(entries));
+    }
+    if !extensions.is_empty() {
+        map.set("extensions", Value::seq(extensions));
+    }
+    map
+}
+
+fn as_list(map: Value) -> Value {
+    let mut list = Vec::new();
+    let Data::Map(pairs) = map.data else { return map };
+    for (key, value) in pairs {
+        let name = key.as_str().unwrap_or_default().to_owned();
+        match (name.as_str(), value.data) {
+            ("entries", Data::Seq(items)) => list.extend(items),
+            ("extensions", Data::Seq(items)) => list.extend(items.into_iter().map(|item| {
+                let mut pairs = vec![(Value::from("description"), Value::from(description(&item)))];
+                match item.data {
+                    Data::Map(rest) => pairs.extend(rest),
+                    other => pairs.push((Value::from("extension"), Value::from(other))),
+                }
+                Value::from(Data::Map(pairs)).tagged(ENTRY)
+            })),
+            // Whatever else someone put there.
+            (_, data) => {
+                let kept = Value { data, tag: value.tag, layout: value.layout, style: value.style };
+                let text = format!("{name} of the history");
+                list.push(Value::map([(Value::from("description"), Value::from(text)), (key, kept)]).tagged(ENTRY));
+            }
+        }
+    }
+    Value::seq(list)
+}
+
+/// What the entry of an extension says: `extension asdf://… of asdf 6.0.0`.
+fn description(extension: &Value) -> String {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let name = NAMES.iter().find_map(|key| text(extension, key)).unwrap_or_default();
+    let mut said = format!("extension {name}");
+    if let Some(software) = extension.get("software").or_else(|| extension.get("package")) {
+        let by: Vec<String> = ["name", "version"].iter().filter_map(|key| text(software, key)).collect();
+        if !by.is_empty() {
+            said = format!("{said} of {}", by.join(" "));
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Tree;
+
+    const MAP: &str = "entries:\n- !<tag:stsci.edu:asdf/core/history_entry-1.0.0> {description: made, time: 2026-01-02 03:04:05}\n\
+        extensions:\n- !<tag:stsci.edu:asdf/core/extension_metadata-1.0.0>\n  extension_class: asdf.extension.BuiltinExtension\n  \
+        software: {name: asdf, version: 2.15.2}\n";
+
+    #[test]
+    fn extensions_become_entries_and_extensions_again() {
+        let limits = Limits::default();
+        let tree = Tree::parse(MAP, &limits).unwrap();
+        let list = translated(tree.root(), false, &limits).unwrap().unwrap();
+        let said: Vec<_> = list.items().iter().filter_map(|item| item.get("description")?.as_str()).collect();
+        assert_eq!(said, ["made", "extension asdf.extension.BuiltinExtension of asdf 2.15.2"]);
+        assert_eq!(as_map(list), tree.root().to_value(&limits).unwrap());
+    }
+
+    #[test]
+    fn a_list_of_entries_is_kept_under_entries() {
+        let limits = Limits::default();
+        let tree = Tree::parse("- {description: a}\n- {description: b, extension_uri: x}\n", &limits).unwrap();
+        let map = translated(tree.root(), true, &limits).unwrap().unwrap();
+        assert_eq!(map.get("entries").map(|entries| entries.items().len()), Some(2));
+        assert!(map.get("extensions").is_none());
+        assert!(translated(tree.root(), false, &limits).unwrap().is_none());
+    }
+}

@@ -1,0 +1,460 @@
+//! A conversion worked out but not yet written: what will stand where, and what will be lost.
+
+use std::collections::HashMap;
+use std::io::{Seek, Write};
+use std::sync::Arc;
+
+use super::arrays::{self, Content, Use};
+use super::elements::Change;
+use super::{CodecChoice, ConvertOptions, Converted, Hint, Loss, block_hints, choose, encode, loss, translate};
+use crate::array::{Array, Byteorder, Datatype};
+use crate::asdf::{AsdfFile, BlockOptions, BlockWriter, FileWriter, Target, chain as text};
+use crate::bytes::{Slice, SourceRef};
+use crate::codec::CodecId;
+use crate::codec::chain::{self, Described, Step};
+use crate::error::{Context, Error, Result};
+
+/// How a block is stored in the new file.
+enum Form {
+    /// As it is stored in the old one.
+    Copy,
+    /// As the streamed last block.
+    Streamed,
+    /// With a codec, or without.
+    Codec(Option<CodecId>),
+    /// With an encoding chain, whose text this is.
+    Chain { steps: Vec<Step>, array: Described },
+    /// The same with the data encoded already: quantising was tried to know its error.
+    Encoded { text: String, bytes: Vec<u8>, len: u64 },
+}
+
+/// What a block of the new file holds.
+enum Data {
+    /// The decoded bytes of block so and so.
+    Block(usize),
+    /// Elements of an array, those of another datatype where there is a change.
+    Array { array: Array, change: Option<Change>, order: Byteorder },
+}
+
+struct Planned {
+    data: Data,
+    form: Form,
+}
+
+/// A conversion of a file into another generation, worked out but not yet written.
+///
+/// ```
+/// use trilith::asdf::{Builder, Target};
+/// use trilith::convert::{ConvertOptions, Plan};
+/// use trilith::tree::Value;
+/// let mut old = std::io::Cursor::new(Vec::new());
+/// Builder::new(Target::named("asdf-1.6")?).write_to(&mut old, Value::map([("a", 1)]))?;
+/// let file = trilith::file::open_asdf_bytes(old.into_inner())?;
+///
+/// let plan = Plan::new(&file, Target::named("finf-0.1")?, &ConvertOptions::default())?;
+/// assert!(plan.losses().is_empty());
+/// let mut new = std::io::Cursor::new(Vec::new());
+/// plan.write(&mut new, &mut |_| ())?;
+/// assert!(new.into_inner().starts_with(b"%FINF 0.1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:finf/0.1.0/\n--- !core/finf"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub struct Plan<'f> {
+    file: &'f AsdfFile,
+    target: &'static Target,
+    options: ConvertOptions,
+    tree: Option<String>,
+    comments: Vec<String>,
+    blocks: Vec<Planned>,
+    hints: HashMap<usize, Hint>,
+    losses: Vec<Loss>,
+    notes: Vec<String>,
+}
+
+/// Writes `file` into `out`, which is at its start, in another generation.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) naming every loss where there are some and
+/// [`ConvertOptions::allow_loss`] is not set; otherwise as [`Plan::new`] and [`Plan::write`].
+///
+/// ```
+/// use trilith::array::{Array, Datatype};
+/// use trilith::asdf::{ArrayOptions, Builder, Target};
+/// use trilith::convert::{ConvertOptions, convert_to};
+/// use trilith::tree::Value;
+/// let mut builder = Builder::new(Target::newest());
+/// let half = Array::from_slice(&[half::f16::ONE], &[1])?;
+/// let tree = Value::map([("x", builder.array(&half, &ArrayOptions::default())?)]);
+/// let mut old = std::io::Cursor::new(Vec::new());
+/// builder.write_to(&mut old, tree)?;
+/// let file = trilith::file::open_asdf_bytes(old.into_inner())?;
+///
+/// let target = Target::named("asdf-1.5")?;
+/// let mut options = ConvertOptions::default();
+/// let mut out = std::io::Cursor::new(Vec::new());
+/// let refused = convert_to(&file, target, &mut out, &options, &mut |_| ()).unwrap_err();
+/// assert!(refused.to_string().contains("/x: the datatype float16 becomes float32"));
+/// options.allow_loss = true;
+/// let done = convert_to(&file, target, &mut out, &options, &mut |_| ())?;
+/// assert_eq!(done.losses.len(), 1);
+/// let new = trilith::file::open_asdf_bytes(out.into_inner())?;
+/// assert_eq!(new.array_at("/x")?.load::<f32>()?, [1.0]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn convert_to<W: Write + Seek>(
+    file: &AsdfFile,
+    target: &'static Target,
+    out: W,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    let plan = Plan::new(file, target, options)?;
+    if !plan.losses.is_empty() && !options.allow_loss {
+        return Err(loss::refusal(target, &plan.losses));
+    }
+    plan.write(out, progress)
+}
+
+impl<'f> Plan<'f> {
+    /// Works out how `file` is written as `target`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for a codec or a chain that the target has no place for, and
+    /// what reading the file says: [`Kind::Unsupported`](crate::Kind::Unsupported) for a block that must
+    /// be decoded and cannot.
+    pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
+        check(target, options)?;
+        let mut losses = Vec::new();
+        let mut uses = arrays::uses(file, target, &mut losses)?;
+        let contents = arrays::allot(file, &mut uses)?;
+        let (comments, moved) = comments(file, target, &mut losses);
+        let tree = match file.sections().tree() {
+            Some(_) => Some(translate::translate(file, target, &uses, &moved, &mut losses)?),
+            None => None,
+        };
+        let hints = block_hints(file)?;
+        let options = options.clone();
+        let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, losses, notes: Vec::new() };
+        for (number, content) in contents.into_iter().enumerate() {
+            let planned = plan.planned(number, content, &uses).doing(|| format!("block {number}"))?;
+            plan.blocks.push(planned);
+        }
+        Ok(plan)
+    }
+
+    /// What will not be the same as in the file read; empty where nothing is lost.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+
+    fn planned(&mut self, number: usize, content: Content, uses: &[Use<'_>]) -> Result<Planned> {
+        match content {
+            Content::Array(place) => {
+                let item = uses.get(place).and_then(|item| item.own.as_ref().map(|array| (item, array)));
+                let (item, array) = item.ok_or_else(|| Error::usage("an array without elements"))?;
+                let order = item.described.byteorder;
+                let change = item.datatype.as_ref().map(|to| Change::new(array.datatype(), to, order)).transpose()?;
+                let datatype = item.datatype.as_ref().unwrap_or_else(|| array.datatype());
+                let described = Described {
+                    shape: array.shape().to_vec(),
+                    item_size: datatype.packed_size(),
+                    big_endian: order == Byteorder::Big,
+                };
+                let data = Data::Array { array: array.clone(), change, order };
+                let form = if item.streamed {
+                    Form::Streamed
+                } else {
+                    let described = Some((&described, datatype)).filter(|_| !array.is_empty());
+                    self.form(number, &data, item.block, described, &item.path.to_string())?
+                };
+                Ok(Planned { data, form })
+            }
+            Content::Block(index) => {
+                let block = self.file.sections().block(index as i64)?;
+                let data = Data::Block(index);
+                if block.is_streamed() {
+                    return Ok(Planned { data, form: Form::Streamed });
+                }
+                let fits = uses.iter().filter(|item| item.block == Some(index)).find_map(|item| {
+                    let array = self.file.array(item.node).ok()?;
+                    let described = encode::described(&array, item.described.byteorder, block.decoded_len())?;
+                    Some((described, array.datatype().clone(), item.path.to_string()))
+                });
+                let (described, path) = match &fits {
+                    Some((described, datatype, path)) => (Some((described, datatype)), path.as_str()),
+                    None => (None, ""),
+                };
+                let form = self.form(number, &data, Some(index), described, path)?;
+                Ok(Planned { data, form })
+            }
+        }
+    }
+
+    /// How a block that is not streamed is stored.
+    fn form(
+        &mut self,
+        number: usize,
+        data: &Data,
+        from: Option<usize>,
+        array: Option<(&Described, &Datatype)>,
+        path: &str,
+    ) -> Result<Form> {
+        let row = self.target.generation();
+        let zlib = CodecId(*b"zlib");
+        let old = from.and_then(|index| self.file.sections().block(index as i64).ok());
+        let steps = match (&self.options.encode, self.options.codec) {
+            (Some(steps), _) => Some(steps.clone()),
+            (None, CodecChoice::Set(id)) if row.encoded && id == zlib => Some(vec![Step::Zlib]),
+            (None, CodecChoice::Auto) if row.encoded => {
+                let worth = match data {
+                    Data::Block(index) => choose(&self.file.block_data(*index as i64)?, self.hints.get(index))?.is_some(),
+                    Data::Array { .. } => false,
+                };
+                worth.then(|| vec![Step::Zlib])
+            }
+            // The codes of the branch, as the chain that they are.
+            (None, CodecChoice::Keep) if row.encoded && old.is_some_and(|b| b.codes[..2] == *b"z\0") => Some(vec![Step::Zlib]),
+            _ => None,
+        };
+        if let Some(steps) = steps {
+            return self.chain(number, data, &steps, array, path);
+        }
+        let (Data::Block(index), Some(block)) = (data, old) else {
+            return Ok(Form::Codec(self.codec(old.map(|block| CodecId(block.compression)), None)?));
+        };
+        let holds = block.codes == [0; 16]
+            && (block.compression == [0; 4] || row.fields.compression.is_some())
+            && (!block.is_encoded() || row.encoded);
+        let keep = match self.options.codec {
+            CodecChoice::Keep => holds,
+            CodecChoice::Plain => holds && block.is_plain(),
+            CodecChoice::Set(id) => holds && block.compression == id.0 && self.options.level.is_none() && !block.is_encoded(),
+            CodecChoice::Auto => false,
+        };
+        if keep {
+            return Ok(Form::Copy);
+        }
+        Ok(Form::Codec(self.codec(Some(CodecId(block.compression)), Some(*index))?))
+    }
+
+    /// The codec of a block that is encoded anew; `old` is the one that its elements had.
+    fn codec(&self, old: Option<CodecId>, index: Option<usize>) -> Result<Option<CodecId>> {
+        if self.target.generation().fields.compression.is_none() {
+            return Ok(None);
+        }
+        Ok(match (self.options.codec, index) {
+            (CodecChoice::Plain, _) => None,
+            (CodecChoice::Set(id), _) => Some(id),
+            (CodecChoice::Auto, Some(index)) => choose(&self.file.block_data(index as i64)?, self.hints.get(&index))?,
+            (CodecChoice::Auto, None) => None,
+            (CodecChoice::Keep, _) => old.filter(|id| !id.is_none()),
+        })
+    }
+
+    fn chain(
+        &mut self,
+        number: usize,
+        data: &Data,
+        steps: &[Step],
+        array: Option<(&Described, &Datatype)>,
+        path: &str,
+    ) -> Result<Form> {
+        let (steps, described, left_out) = encode::applicable(steps, array)?;
+        if !left_out.is_empty() {
+            self.notes.push(format!("block {number}: without {}, which its array cannot have", left_out.join(" and ")));
+        }
+        if steps.is_empty() {
+            return Ok(Form::Codec(None));
+        }
+        if !steps.iter().any(|step| matches!(step, Step::Quantize { .. })) {
+            return Ok(Form::Chain { steps, array: described });
+        }
+        // Lossy: what it costs must be known before anything is written.
+        let limits = self.file.limits();
+        let original = self.decoded(data)?;
+        limits.charge_memory(original.len(), "quantising a block")?;
+        let mut bytes = Vec::new();
+        let mut encoder = chain::encoder(&steps, &described, limits)?;
+        self.feed(data, &mut |part| encoder.write(part, &mut bytes))?;
+        encoder.finish(&mut bytes)?;
+        let error = encode::quantize_error(&original, &bytes, &steps, &described, limits)?;
+        if error.differs {
+            self.losses.push(Loss::at(path, format!("quantize changes values, by at most {:e}", error.largest)));
+        }
+        Ok(Form::Encoded { text: text::print(&steps), bytes, len: original.len() })
+    }
+
+    /// The decoded bytes of a block to be written.
+    fn decoded(&self, data: &Data) -> Result<SourceRef> {
+        if let Data::Block(index) = data {
+            return self.block_data(*index);
+        }
+        let mut bytes = Vec::new();
+        self.feed(data, &mut |part| {
+            bytes.extend_from_slice(part);
+            self.file.limits().charge_memory(bytes.len() as u64, "quantising a block")
+        })?;
+        Ok(Arc::new(Slice::new(bytes, "memory")))
+    }
+
+    /// The decoded bytes of an old block: through its array, which may complete an encoding chain.
+    fn block_data(&self, index: usize) -> Result<SourceRef> {
+        self.file.block_data(index as i64)
+    }
+
+    /// Hands over the decoded bytes of a block to be written.
+    fn feed(&self, data: &Data, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match data {
+            Data::Block(index) => {
+                let source = self.block_data(*index)?;
+                let mut at = 0;
+                let mut piece = Vec::new();
+                while at < source.len() {
+                    let n = (source.len() - at).min(8 << 20);
+                    if let Some(bytes) = source.view(at, n) {
+                        take(bytes)?;
+                    } else {
+                        piece.resize(n as usize, 0);
+                        source.read_at(at, &mut piece)?;
+                        take(&piece)?;
+                    }
+                    at += n;
+                }
+                Ok(())
+            }
+            Data::Array { array, change: None, order } => array.pieces(*order, 4 << 20, take),
+            Data::Array { array, change: Some(change), .. } => {
+                array.pieces(Byteorder::Little, 4 << 20, &mut |bytes: &[u8]| take(&change.apply(bytes)?))
+            }
+        }
+    }
+
+    /// Writes the file into `out`, which is at its start; `progress` hears of the decoded bytes done so far.
+    ///
+    /// Losses were for the caller to look at: they are not refused here.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
+    pub fn write<W: Write + Seek>(self, out: W, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
+        let mut layout = self.options.write.clone();
+        if self.tree.is_none() && self.target.standard.is_none() {
+            // Aligning would enlarge the block header, which no reader of those days expects.
+            layout.align = 1;
+        }
+        let mut writer = FileWriter::new(out, self.target.generation(), layout);
+        writer.header(self.target.header, &self.comments, self.tree.as_deref())?;
+        let mut done = Converted::default();
+        for (number, planned) in self.blocks.iter().enumerate() {
+            let written = self.write_block(&mut writer, planned).doing(|| format!("block {number}"))?;
+            done.blocks += 1;
+            done.decoded += written.data_size;
+            done.stored += written.used;
+            progress(done.decoded);
+        }
+        writer.finish()?;
+        done.losses = self.losses;
+        done.notes = self.notes;
+        Ok(done)
+    }
+
+    fn write_block<W: Write + Seek>(&self, writer: &mut FileWriter<W>, planned: &Planned) -> Result<crate::asdf::Written> {
+        let sections = self.file.sections();
+        let mut how = BlockOptions::default();
+        let mut out: BlockWriter<'_, W> = match (&planned.form, &planned.data) {
+            (Form::Copy, Data::Block(index)) => {
+                let block = sections.block(*index as i64)?;
+                return writer.copy(&*block.stored(sections.source())?, block);
+            }
+            (Form::Encoded { text, bytes, len }, _) => {
+                let stored = Slice::new([text.as_bytes(), bytes].concat(), "encoded");
+                return writer.encoded(&stored, *len);
+            }
+            (Form::Chain { steps, array }, _) => {
+                let encoder = chain::encoder(steps, &self.fitted(array, &planned.data)?, self.file.limits())?;
+                writer.begin_encoded(&text::print(steps), encoder)?
+            }
+            (Form::Streamed, _) => {
+                how.streamed = true;
+                writer.begin(&how)?
+            }
+            (Form::Codec(codec), data) => {
+                how.codec = *codec;
+                how.encode.level = self.options.level.filter(|_| codec.is_some());
+                self.hint(data, &mut how);
+                writer.begin(&how)?
+            }
+            (Form::Copy, Data::Array { .. }) => writer.begin(&how)?,
+        };
+        self.feed(&planned.data, &mut |bytes| out.write(bytes))?;
+        out.finish()
+    }
+
+    /// What an encoder of steps on bytes alone is told: how many there are.
+    fn fitted(&self, array: &Described, data: &Data) -> Result<Described> {
+        if !array.shape.is_empty() || array.item_size != 1 {
+            return Ok(array.clone());
+        }
+        let len = match data {
+            Data::Block(index) => self.block_data(*index)?.len(),
+            Data::Array { array, .. } => array.nbytes(),
+        };
+        Ok(Described { shape: vec![len], ..array.clone() })
+    }
+
+    /// What the codec wants to know.
+    fn hint(&self, data: &Data, how: &mut BlockOptions) {
+        match data {
+            Data::Block(index) => {
+                if let Some(hint) = self.hints.get(index) {
+                    how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
+                    how.encode.row_bytes = hint.row;
+                }
+                how.encode.total = self.block_data(*index).ok().map(|source| source.len());
+            }
+            Data::Array { array, .. } => {
+                how.encode.item_size = usize::try_from(array.datatype().packed_size()).unwrap_or(1).max(1);
+            }
+        }
+    }
+}
+
+/// Refuses what the target has no place for, whatever the file holds.
+fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
+    let row = target.generation();
+    if let Some(steps) = &options.encode {
+        if !row.encoded {
+            return Err(Error::usage(format!("{} has no encoding chains", target.name)).hint("asdf-0.1 has them"));
+        }
+        if options.codec != CodecChoice::Keep {
+            return Err(Error::usage("a codec and an encoding chain exclude each other").hint("put zlib into the chain"));
+        }
+        return encode::check(steps);
+    }
+    match options.codec {
+        CodecChoice::Set(id) if row.fields.compression.is_none() && !(row.encoded && id == CodecId(*b"zlib")) => {
+            let error = Error::usage(format!("{} cannot hold blocks compressed with {id}", target.name));
+            Err(if row.encoded { error.hint("it can with zlib, as an encoding chain") } else { error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The comment lines behind the header line, and those that must move into the tree.
+fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Loss>) -> (Vec<String>, Vec<String>) {
+    let old = &file.sections().header().comments;
+    let is_standard = |line: &&String| line.starts_with("#ASDF_STANDARD ");
+    let free: Vec<String> = old.iter().filter(|line| !is_standard(line)).cloned().collect();
+    if target.standard.is_some() {
+        // In the place where it was, or first.
+        let mut lines = free;
+        let at = old.iter().position(|line| is_standard(&line)).unwrap_or(0).min(lines.len());
+        lines.splice(at..at, target.comments());
+        return (lines, Vec::new());
+    }
+    let has_marker = file.sections().tree().is_some() && file.tree().text().lines().any(|line| line.starts_with("---"));
+    if !free.is_empty() && !has_marker {
+        let message = format!("{} has no place for the comments behind the header line", target.name);
+        losses.push(Loss { path: None, message });
+        return (Vec::new(), Vec::new());
+    }
+    (Vec::new(), free)
+}

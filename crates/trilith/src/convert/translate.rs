@@ -1,0 +1,366 @@
+//! The tree in the words of another generation, by edits of its text: comments, key order and all
+//! that has no counterpart stay as they are.
+
+use std::collections::HashSet;
+
+use super::arrays::Use;
+use super::history;
+use super::loss::Loss;
+use crate::array::{Datatype, Mask, c_strides};
+use crate::asdf::builder::datatype_value;
+use crate::asdf::ndarray::{Dim, Ndarray, Origin};
+use crate::asdf::{AsdfFile, Target, generation, outline};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::span::Span;
+use crate::tree::{Data, Edit, Layout, Node, NodeId, PrintOptions, Tree, TreePath, Value};
+use crate::yaml::{print_flow, written_tag};
+
+/// The handle that the standard's own tags are written with.
+const PRIMARY: &str = "!";
+/// The tag of complex numbers, in one era's spelling.
+const COMPLEX: &str = "tag:stsci.edu:asdf/0.1.0/core/complex";
+
+/// The text of the tree for `target`, with the comment lines that stood behind the header line and
+/// have no place there any more.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit), and what reading inline arrays says.
+pub(super) fn translate(
+    file: &AsdfFile,
+    target: &'static Target,
+    uses: &[Use<'_>],
+    comments: &[String],
+    losses: &mut Vec<Loss>,
+) -> Result<String> {
+    let tree = file.tree();
+    let mut work = Translation::new(file, target);
+    work.directives(comments);
+    let arrays: std::collections::HashMap<NodeId, usize> =
+        uses.iter().enumerate().map(|(place, item)| (item.node.id(), place)).collect();
+    let mut walk = tree.root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        if let Some(key) = visit.key {
+            work.retag(key);
+        }
+        if visit.node.is_alias() {
+            continue;
+        }
+        if visit.depth == 1 && visit.key.is_some_and(|key| key.text() == "history") && work.history(&visit, losses)? {
+            walk.skip_children();
+            continue;
+        }
+        work.retag(visit.node);
+        if let Some(item) = arrays.get(&visit.node.id()).and_then(|place| uses.get(*place)) {
+            work.ndarray(file, item)?;
+        } else {
+            work.reference(visit.node);
+        }
+    }
+    // What was changed must still be a tree.
+    Ok(work.edit.finish(file.limits())?.into_text())
+}
+
+struct Translation<'t> {
+    tree: &'t Tree,
+    limits: Limits,
+    target: &'static Target,
+    edit: Edit<'t>,
+    print: PrintOptions,
+    /// Whether `!` stands for something else in the new tree.
+    primary_changes: bool,
+    /// Whether this tree is of an era before 1.0.
+    is_early: bool,
+}
+
+impl<'t> Translation<'t> {
+    fn new(file: &'t AsdfFile, target: &'static Target) -> Self {
+        let tree = file.tree();
+        let standard = |prefix: &str| generation::GENERATIONS.iter().any(|row| row.tree.prefix == prefix);
+        let mut primary_changes = false;
+        let handles = tree.tag_handles().map(|(handle, prefix)| {
+            let changes = handle == PRIMARY && standard(prefix) && prefix != target.tree.prefix;
+            primary_changes |= changes;
+            (handle.to_owned(), if changes { target.tree.prefix } else { prefix }.to_owned())
+        });
+        let print = PrintOptions { handles: handles.collect(), ..PrintOptions::default() };
+        let mut edit = tree.edit();
+        edit.options_mut().handles.clone_from(&print.handles);
+        let is_early = file.sections().header().rows.first().is_some_and(|row| row.major == 0);
+        Self { tree, limits: file.limits().clone(), target, edit, print, primary_changes, is_early }
+    }
+
+    /// The prefix in `%TAG !`, and the comments that move here from behind the header line.
+    fn directives(&mut self, comments: &[String]) {
+        let text = self.tree.text();
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            if line.starts_with("---") {
+                let moved: String = comments.iter().map(|comment| format!("{comment}\n")).collect();
+                if !moved.is_empty() {
+                    self.edit.replace(Span::of(at, at), moved);
+                }
+                return;
+            }
+            let mut words = line.split_whitespace();
+            if self.primary_changes
+                && words.next() == Some("%TAG")
+                && words.next() == Some(PRIMARY)
+                && let Some(prefix) = words.next()
+                && let Some(start) = line.rfind(prefix)
+            {
+                self.edit.replace(Span::of(at + start, at + start + prefix.len()), self.target.tree.prefix);
+            }
+            at += line.len();
+        }
+    }
+
+    /// The tag as the target names it; a tag that it does not know keeps its whole name.
+    fn retag(&mut self, node: Node<'t>) {
+        let (Some(span), Some(tag)) = (node.tag_span(), node.tag()) else { return };
+        let written = span.slice(self.tree.text());
+        let new = self.target.tag_for(tag);
+        let is_short = written.strip_prefix(PRIMARY).is_some_and(|rest| !rest.is_empty() && !rest.contains(['!', '<']));
+        if new.is_some() || (is_short && self.primary_changes) {
+            let text = written_tag(new.as_deref().unwrap_or(tag), &self.print.handles);
+            self.edit.replace(span, text);
+        }
+    }
+
+    /// As [`Translation::retag`], for a value and all below it.
+    fn retag_value(&self, value: &mut Value) {
+        let mut todo = vec![value];
+        while let Some(value) = todo.pop() {
+            if let Some(new) = value.tag.as_deref().and_then(|tag| self.target.tag_for(tag)) {
+                value.tag = Some(new);
+            }
+            match &mut value.data {
+                Data::Seq(items) => todo.extend(items),
+                Data::Map(pairs) => todo.extend(pairs.iter_mut().map(|(_, value)| value)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes the history in the target's form; false where it stays as it is.
+    fn history(&mut self, visit: &crate::tree::Visit<'t>, losses: &mut Vec<Loss>) -> Result<bool> {
+        let node = visit.node;
+        let Some(mut value) = history::translated(node, self.target.history_map, &self.limits)? else { return Ok(false) };
+        if self.anchors_within(node)? {
+            losses.push(Loss::at("/history", format!("it has an anchor, and so stays as {} does not have it", self.target.name)));
+            return Ok(false);
+        }
+        self.retag_value(&mut value);
+        let comments = self.comments_within(node)?;
+        if let (Some(key), false) = (visit.key, comments.is_empty()) {
+            let start = key.whole_span().start as usize;
+            let line = self.tree.text().get(..start).and_then(|text| text.rfind('\n')).map_or(0, |at| at + 1);
+            self.edit.replace(Span::of(line, line), comments.concat());
+        }
+        self.edit.set(&TreePath::root().join("history"), &value)?;
+        Ok(true)
+    }
+
+    /// Whether something below a node is named for aliases.
+    fn anchors_within(&self, node: Node<'t>) -> Result<bool> {
+        let mut walk = node.walk(&self.limits).as_written();
+        while let Some(visit) = walk.step()? {
+            if !visit.node.is_alias() && visit.node.anchor().is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The comments below a node, a line each.
+    fn comments_within(&self, node: Node<'t>) -> Result<Vec<String>> {
+        let mut taken = Vec::new();
+        let mut walk = node.walk(&self.limits).as_written();
+        while let Some(visit) = walk.step()? {
+            let scalar = visit.key.into_iter().chain(Some(visit.node).filter(|node| node.is_scalar() || node.is_alias()));
+            taken.extend(scalar.map(Node::whole_span));
+        }
+        taken.sort_by_key(|span| (span.start, span.end));
+        let whole = node.whole_span();
+        let mut comments = Vec::new();
+        let mut at = whole.start;
+        for span in taken.into_iter().chain([Span::new(whole.end, whole.end)]) {
+            let between = Span::new(at, span.start.max(at)).slice(self.tree.text());
+            comments.extend(between.lines().filter_map(|line| line.find('#').map(|at| format!("{}\n", &line[at..]))));
+            at = span.end.max(at);
+        }
+        Ok(comments)
+    }
+
+    /// `$ref`: fragments begin with a slash from 1.0 on.
+    fn reference(&mut self, node: Node<'t>) {
+        let Some(text) = node.reference_text() else { return };
+        let Some((_, value)) = node.entries().filter(|(key, _)| key.text() == "$ref").last() else { return };
+        let (uri, fragment) = match text.split_once('#') {
+            Some((uri, fragment)) => (uri, Some(fragment)),
+            None => (&*text, None),
+        };
+        let mut new = self.uri(uri).unwrap_or_else(|| uri.to_owned());
+        if let Some(fragment) = fragment {
+            let slash = self.target.standard.is_some() && !fragment.is_empty() && !fragment.starts_with('/');
+            new = format!("{new}#{}{fragment}", if slash { "/" } else { "" });
+        }
+        if new != *text {
+            self.edit.replace_node(value, &Value::from(new));
+        }
+    }
+
+    /// The reference to another file, where it is written otherwise: files before 1.0 put one `../` too many.
+    fn uri(&self, uri: &str) -> Option<String> {
+        match (self.is_early, self.target.standard.is_some()) {
+            (true, true) => uri.strip_prefix("../").map(str::to_owned),
+            // Meant as it stands: kept from being taken for the one too many.
+            (false, false) if uri.starts_with("../") => Some(format!("./{uri}")),
+            _ => None,
+        }
+    }
+
+    fn ndarray(&mut self, file: &AsdfFile, item: &Use<'t>) -> Result<()> {
+        let node = item.node;
+        if !node.is_mapping() {
+            return Ok(());
+        }
+        let described = &item.described;
+        self.datatype_keys(node, item.datatype.is_none());
+        match &described.origin {
+            Origin::Inline(data) => self.inline(item, *data)?,
+            _ => self.stored(file, item)?,
+        }
+        if let (Some(to), Some(from)) = (&item.datatype, &described.datatype) {
+            let key = self.target.tree.datatype_key;
+            let inline = matches!(described.origin, Origin::Inline(_));
+            let order = Some(described.byteorder).filter(|_| !inline);
+            self.put(item, &["datatype", "dtype"], key, &datatype_value(to, order, key).flow())?;
+            self.scalar_mask(described, from)?;
+        }
+        Ok(())
+    }
+
+    /// `source`, `offset`, `strides` and `shape` of an array in a block, and what the target requires.
+    fn stored(&mut self, file: &AsdfFile, item: &Use<'t>) -> Result<()> {
+        let (node, described) = (item.node, &item.described);
+        let says = |key: &str| node.get(key).is_some();
+        if !self.target.tree.default_big && !says("byteorder") {
+            self.put(item, &[], "byteorder", &Value::from(described.byteorder.name()))?;
+        }
+        if self.target.standard.is_some() {
+            if let (Some(datatype), false) = (&described.datatype, says("datatype") || says("dtype")) {
+                self.put(item, &[], self.target.tree.datatype_key, &Value::from(datatype.name()))?;
+            }
+            if !says("shape")
+                && let Ok(array) = file.array(node)
+            {
+                self.put(item, &[], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+            }
+        }
+        if let Some(source) = item.source {
+            self.put(item, &["source"], "source", &Value::from(source))?;
+        } else if let Origin::External(uri) = &described.origin
+            && let Some(uri) = self.uri(uri)
+        {
+            self.put(item, &["source"], "source", &Value::from(uri))?;
+        }
+        let Some(array) = &item.own else { return Ok(()) };
+        // In its own block it lies in C order from the first byte on.
+        if says("offset") {
+            self.put(item, &["offset"], "offset", &Value::from(0u64))?;
+        }
+        if says("strides") {
+            let datatype = item.datatype.as_ref().unwrap_or_else(|| array.datatype());
+            let strides = c_strides(array.shape(), datatype.packed_size())?;
+            self.put(item, &["strides"], "strides", &Value::seq(strides).flow())?;
+        }
+        let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&Dim::Open));
+        if open && !item.streamed {
+            self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+        }
+        Ok(())
+    }
+
+    /// Halves in the tree: the numbers that they are rounded to, now that nothing rounds them.
+    fn inline(&mut self, item: &Use<'t>, data: Node<'t>) -> Result<()> {
+        let halves = |datatype: &Datatype| matches!(datatype, Datatype::Float16 | Datatype::Struct(_));
+        if item.datatype.is_none() || !item.described.datatype.as_ref().is_some_and(halves) {
+            return Ok(());
+        }
+        let array = item.described.inline(data, &self.limits)?;
+        if !array.is_empty() {
+            let complex = self.target.tag_for(COMPLEX).unwrap_or_else(|| COMPLEX.to_owned());
+            self.edit.replace_node(data, &outline::nested(&array, &complex)?.flow());
+        }
+        Ok(())
+    }
+
+    /// A mask by value is compared in the precision of the elements, which was that of halves.
+    fn scalar_mask(&mut self, described: &Ndarray<'t>, from: &Datatype) -> Result<()> {
+        if !matches!(from, Datatype::Float16 | Datatype::Complex32) {
+            return Ok(());
+        }
+        let Some(mask) = described.mask else { return Ok(()) };
+        let half = |x: f64| half::f16::from_f64(x).to_f64();
+        let rounded = match Ndarray::scalar_mask(mask)? {
+            Some(Mask::Float(x)) => half(x),
+            Some(Mask::Integer(n)) => half(n as f64),
+            _ => return Ok(()),
+        };
+        self.edit.replace_node(mask, &Value::from(rounded));
+        Ok(())
+    }
+
+    /// `dtype` or `datatype`, on the node and, unless its datatype is written anew, in the fields of its structure.
+    fn datatype_keys(&mut self, node: Node<'t>, with_fields: bool) {
+        let wanted = self.target.tree.datatype_key;
+        let mut todo = vec![node];
+        let mut seen = HashSet::new();
+        while let Some(node) = todo.pop() {
+            if node.is_alias() || !seen.insert(node.id()) {
+                continue;
+            }
+            if node.is_sequence() {
+                todo.extend(node.items());
+                continue;
+            }
+            let has_wanted = node.entries().any(|(key, _)| key.text() == wanted);
+            for (key, value) in node.entries() {
+                if matches!(&*key.text(), "datatype" | "dtype") {
+                    if key.text() != wanted && !has_wanted && !key.is_alias() {
+                        self.edit.replace(key.span(), wanted);
+                    }
+                    todo.extend(Some(value).filter(|_| with_fields));
+                }
+            }
+        }
+    }
+
+    /// Gives a key of an ndarray a value: in its place where the node writes one of `names`, else before
+    /// the datatype or the source, so that nothing else moves.
+    fn put(&mut self, item: &Use<'t>, names: &[&str], key: &str, value: &Value) -> Result<()> {
+        let node = item.node;
+        let written = |names: &[&str]| node.entries().filter(|(key, _)| names.contains(&&*key.text())).last();
+        if let Some((_, old)) = written(names) {
+            // Anchor and tag of the old value stay with it.
+            self.edit.replace_node(old, value);
+            return Ok(());
+        }
+        let printed = format!("{key}: {}", print_flow(value, &self.print));
+        if let Some((anchor, _)) = written(&["datatype", "dtype"]).or_else(|| written(&["source"])) {
+            let start = anchor.whole_span().start as usize;
+            if node.layout() == Some(Layout::Flow) {
+                self.edit.replace(Span::of(start, start), format!("{printed}, "));
+                return Ok(());
+            }
+            let text = self.tree.text().get(..start).unwrap_or("");
+            let before = text.get(text.rfind('\n').map_or(0, |at| at + 1)..).unwrap_or("");
+            if before.chars().all(|c| c == ' ' || c == '-') {
+                self.edit.replace(Span::of(start, start), format!("{printed}\n{}", " ".repeat(before.len())));
+                return Ok(());
+            }
+        }
+        self.edit.set(&item.path.join(key), value)
+    }
+}
