@@ -112,6 +112,12 @@ fn main() -> Result<()> {
             continue;
         }
         let text = grown(piece, pieces);
+        if let Ok(folder) = std::env::var("TREE_SPEED_DIR") {
+            // For other programs to read the same.
+            let path = std::path::Path::new(&folder).join(format!("{name}.yaml"));
+            #[allow(clippy::disallowed_methods, reason = "an example writes what it was told to")]
+            std::fs::write(path, &text).map_err(|e| trilith::Error::io("writing the text", e))?;
+        }
         let copies = vec![text.clone(); repeats];
         let clock = Clock::start();
         let mut nodes = 0;

@@ -199,6 +199,35 @@ proptest! {
     }
 
     #[test]
+    fn nothing_panics_whatever_the_text(text in prop_oneof![crate::yaml::near_yaml(), crate::yaml::nested_yaml(), any::<String>()]) {
+        let limits = Limits { nodes: 2000, ..Limits::default() };
+        let Ok(tree) = Tree::parse(text.as_str(), &limits) else { return Ok(()) };
+        prop_assert_eq!(tree.text(), &text);
+        let _ = (tree.warnings(), tree.references(&limits), tree.root().to_value(&limits), tree.read_into::<serde_json::Value>());
+        let mut walk = tree.root().walk(&limits).expand_aliases();
+        while let Ok(Some(visit)) = walk.step() {
+            let node = visit.node;
+            let span = node.whole_span();
+            prop_assert!(text.get(span.range()).is_some() && text.get(node.span().range()).is_some(), "{:?} {:?}", text, span);
+            let _ = (node.scalar(), node.untagged(), node.as_f64(), node.tag(), node.anchor(), node.line_column(), node.reference());
+            let path = walk.path();
+            let _ = (tree.find(&path), tree.path_of(node.id()));
+            for change in 0..4 {
+                let mut edit = tree.edit();
+                let done = match change {
+                    0 => edit.set(&path, &Value::seq(["a"])),
+                    1 => edit.delete(&path),
+                    2 => edit.insert(&path.join("x"), &Value::null()),
+                    _ => edit.rename(&path, "x"),
+                };
+                if done.is_ok() {
+                    let _ = edit.finish(&limits);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn any_layout_can_be_edited(text in crate::yaml::nested_yaml(), pick in any::<prop::sample::Index>(), new in value(), what in 0..4) {
         let limits = Limits::default();
         let Ok(tree) = Tree::parse(text.as_str(), &limits) else { return Ok(()) };

@@ -40,7 +40,7 @@ impl NodeId {
 /// let unit = tree.at("/q").unwrap();
 /// assert_eq!(unit.kind(), NodeKind::Scalar);
 /// assert_eq!(unit.tag(), Some("tag:stsci.edu:asdf/unit/unit-1.0.0"));
-/// assert_eq!((unit.raw(), unit.line_column()), ("m", (3, 22)));
+/// assert_eq!((unit.raw(), unit.line_column()), ("m", (3, 4)));
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Clone, Copy)]

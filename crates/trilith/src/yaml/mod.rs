@@ -28,4 +28,4 @@ pub(crate) use scanner::read_fast;
 pub use value::{Data, Value};
 
 #[cfg(test)]
-pub(crate) use scanner::tests::nested_yaml;
+pub(crate) use scanner::tests::{near_yaml, nested_yaml};

@@ -76,16 +76,19 @@ impl<'t> Edit<'t> {
             Context::Flow => (old.start as usize, false),
             _ => place::before_blanks(text, old.start as usize),
         };
+        // Lines of a literal would swallow the comment behind it.
+        let rest = text.get(old.end as usize..place::line_end(text, old.end as usize)).unwrap_or("");
+        let options = PrintOptions { literals: rest.trim().is_empty(), ..self.options.clone() };
         let after = match context {
-            Context::Flow => format!(" {}", print_flow(value, &self.options)),
-            Context::Key(column) => print_after_key(value, Some(column), &self.options),
-            Context::Root => print_after_key(value, None, &self.options),
-            Context::Item(column) => format!(" {}", print_value(value, column + 2, &self.options)),
+            Context::Flow => format!(" {}", print_flow(value, &options)),
+            Context::Key(column) => print_after_key(value, Some(column), &options),
+            Context::Root => print_after_key(value, None, &options),
+            Context::Item(column) => format!(" {}", print_value(value, column + 2, &options)),
         };
         let joined = match (anchor, context) {
             (None, _) => after,
-            (Some(anchor), Context::Item(column)) if !is_inline(value, &self.options) => {
-                self.anchored_item(&anchor, value, column + 2)
+            (Some(anchor), Context::Item(column)) if !is_inline(value, &options) => {
+                self.anchored_item(&anchor, value, column + 2, &options)
             }
             (Some(anchor), _) => format!(" {anchor}{after}"),
         };
@@ -101,10 +104,10 @@ impl<'t> Edit<'t> {
     }
 
     /// A block after an anchor: it cannot begin on the line of the dash.
-    fn anchored_item(&self, anchor: &str, value: &Value, column: usize) -> String {
+    fn anchored_item(&self, anchor: &str, value: &Value, column: usize, options: &PrintOptions) -> String {
         let tag = value.tag.as_deref().map_or(String::new(), |tag| format!(" {}", written_tag(tag, &self.options.handles)));
         let block = Value { tag: None, layout: value.layout.or(Some(Layout::Block)), ..value.clone() };
-        format!(" {anchor}{tag}\n{}{}", " ".repeat(column), print_value(&block, column, &self.options))
+        format!(" {anchor}{tag}\n{}{}", " ".repeat(column), print_value(&block, column, options))
     }
 
     /// Replaces a span; where nothing stood, a blank keeps the new text from the indicator before it.

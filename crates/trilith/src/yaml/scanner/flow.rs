@@ -1,7 +1,7 @@
 //! Collections between brackets.
 
 use super::super::event::{Layout, Receiver, Style, What};
-use super::token::{ENDS, begins_no_plain};
+use super::token::{ENDS, PLAIN, begins_no_plain};
 use super::{Props, Scan, Scanner, Stop};
 use crate::span::Span;
 
@@ -25,7 +25,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             match self.byte(at) {
                 b']' | b'}' => {
                     if (self.byte(at) == b'}') != mapping {
-                        return Err(Stop::Back);
+                        return Err(Stop);
                     }
                     at += 1;
                     self.flow.pop();
@@ -36,7 +36,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                     at += 1;
                     entry = true;
                 }
-                _ if !entry => return Err(Stop::Back),
+                _ if !entry => return Err(Stop),
                 _ if mapping => {
                     at = self.flow_key(at, outer)?;
                     let after = at;
@@ -74,7 +74,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             let mut start = self.skip_spaces(at);
             if self.byte(start) == b'#' {
                 if start == at && !matches!(self.byte(at.wrapping_sub(1)), b' ' | b'\n') {
-                    return Err(Stop::Back);
+                    return Err(Stop);
                 }
                 start = self.line_end(start);
             }
@@ -84,10 +84,10 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                     let next = self.skip_spaces(at);
                     // Lines that are not indented are read, but oddly.
                     if !matches!(self.byte(next), b'\n' | b'#') && next - at <= outer.unwrap_or(0) {
-                        return Err(Stop::Back);
+                        return Err(Stop);
                     }
                 }
-                b'\t' => return Err(Stop::Back),
+                b'\t' => return Err(Stop),
                 _ => return Ok(start),
             }
         }
@@ -98,12 +98,12 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         let (start, props) = self.flow_props(at)?;
         let key = self.flow_scalar(start, outer)?;
         if key.lines {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         let colon = self.skip_spaces(key.next);
         let adjacent = key.style != Style::Plain;
         if self.byte(colon) != b':' || colon - at > 1000 || !(self.is_gap(colon + 1) || adjacent) {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         self.scalar(key.span, key.style, key.verbatim, props)?;
         Ok(colon + 1)
@@ -112,6 +112,15 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     /// An item or a value; where it ends, and whether an entry may follow at once (inside new brackets).
     #[inline]
     fn flow_value(&mut self, at: usize, outer: Option<usize>) -> Scan<(usize, bool)> {
+        // Nearly every item is plain, has no properties, and ends on its line.
+        if PLAIN[self.byte(at) as usize] {
+            let end = self.flow_plain_end(at + 1)?;
+            if self.byte(end) != b'\n' {
+                let span = self.without_blanks(at, end)?;
+                self.scalar(span, Style::Plain, true, Props::default())?;
+                return Ok((end, false));
+            }
+        }
         let (start, props) = self.flow_props(at)?;
         match self.byte(start) {
             b'[' | b'{' => Ok((self.open(start, props)?, true)),
@@ -132,7 +141,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     fn flow_props(&self, at: usize) -> Scan<(usize, Props)> {
         let (start, props) = self.props(at)?;
         if props.any() && matches!(self.byte(start), b'\n' | b',' | b']' | b'}' | b'#') {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         Ok((start, props))
     }
@@ -150,7 +159,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                 if begins_no_plain(first)
                     || (matches!(first, b'-' | b'?' | b':') && (ENDS[second as usize] != 0 || matches!(second, b' ' | b'\t')))
                 {
-                    return Err(Stop::Back);
+                    return Err(Stop);
                 }
                 self.flow_plain(at, outer)
             }
@@ -171,18 +180,16 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     #[inline(always)]
     fn flow_plain_end(&self, mut at: usize) -> Scan<usize> {
         loop {
-            let byte = self.byte(at);
-            if ENDS[byte as usize] != 0 {
-                match byte {
-                    b':' => match self.byte(at + 1) {
-                        b' ' | b'\n' => return Ok(at),
-                        b'\t' | 0 | b',' | b'[' | b']' | b'{' | b'}' => return Err(Stop::Back),
-                        _ => {}
-                    },
-                    b'#' if self.byte(at - 1) != b' ' => {}
-                    0 => return Err(Stop::Back),
-                    _ => return Ok(at),
-                }
+            let rest = self.bytes.get(at..).unwrap_or(&[]);
+            at += rest.iter().position(|byte| ENDS[*byte as usize] != 0).ok_or(Stop)?;
+            match self.byte(at) {
+                b':' => match self.byte(at + 1) {
+                    b' ' | b'\n' => return Ok(at),
+                    b'\t' | 0 | b',' | b'[' | b']' | b'{' | b'}' => return Err(Stop),
+                    _ => {}
+                },
+                b'#' if self.byte(at - 1) != b' ' => {}
+                _ => return Ok(at),
             }
             at += 1;
         }
@@ -200,16 +207,16 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             }
             match self.byte(start) {
                 b',' | b']' | b'}' | b'#' => break,
-                _ if start - line <= outer.unwrap_or(0) => return Err(Stop::Back),
-                b'[' | b'{' | b':' | b'\t' | 0 => return Err(Stop::Back),
-                b'-' | b'?' if self.is_gap(start + 1) => return Err(Stop::Back),
+                _ if start - line <= outer.unwrap_or(0) => return Err(Stop),
+                b'[' | b'{' | b':' | b'\t' | 0 => return Err(Stop),
+                b'-' | b'?' if self.is_gap(start + 1) => return Err(Stop),
                 _ => {}
             }
             end = self.flow_plain_end(start + 1)?;
             span.end = self.without_blanks(start, end)?.end;
             match self.byte(end) {
                 b'\n' => {}
-                b':' => return Err(Stop::Back),
+                b':' => return Err(Stop),
                 _ => return Ok(Plain { span, style: Style::Plain, verbatim: false, lines: true, next: end }),
             }
         }
@@ -219,7 +226,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     #[inline(always)]
     fn without_blanks(&self, start: usize, mut end: usize) -> Scan<Span> {
         if self.tabs && self.bytes.get(start..end).is_some_and(|part| part.contains(&b'\t')) {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         while end > start && self.byte(end - 1) == b' ' {
             end -= 1;

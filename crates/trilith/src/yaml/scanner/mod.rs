@@ -16,20 +16,11 @@ use super::event::{Event, Receiver, What};
 use crate::error::{Error, Result};
 use crate::span::Span;
 
-/// Why the scanner stops early.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// Something outside the subset.
-    Back,
-    /// The receiver's own error.
-    Failed(Error),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
+/// The scanner stops early: at something outside the subset, or for the receiver's error.
+///
+/// Of no size, so that results travel in registers; an error waits in the scanner.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stop;
 
 pub(super) type Scan<T> = Result<T, Stop>;
 
@@ -39,12 +30,21 @@ pub(super) type Scan<T> = Result<T, Stop>;
 /// What `receiver` returns.
 pub(crate) fn read_fast<R: Receiver>(text: &str, receiver: &mut R) -> Result<bool> {
     let Some(tabs) = odd_bytes(text.as_bytes()) else { return Ok(false) };
-    let mut scanner =
-        Scanner { text, bytes: text.as_bytes(), tabs, receiver, levels: Vec::with_capacity(16), last: 0, flow: Vec::new() };
-    match scanner.document() {
-        Ok(()) => Ok(true),
-        Err(Stop::Back) => Ok(false),
-        Err(Stop::Failed(error)) => Err(error),
+    let mut scanner = Scanner {
+        text,
+        bytes: text.as_bytes(),
+        tabs,
+        receiver,
+        levels: Vec::with_capacity(16),
+        wanted: None,
+        last: 0,
+        flow: Vec::new(),
+        failed: None,
+    };
+    match (scanner.document(), scanner.failed) {
+        (Ok(()), _) => Ok(true),
+        (Err(Stop), None) => Ok(false),
+        (Err(Stop), Some(error)) => Err(error),
     }
 }
 
@@ -96,6 +96,11 @@ impl Props {
     fn any(&self) -> bool {
         self.anchor.end | self.tag.end != 0
     }
+
+    /// One past the last of them.
+    fn end(&self) -> usize {
+        self.anchor.end.max(self.tag.end) as usize
+    }
 }
 
 /// A node that is asked for but has not begun on the line.
@@ -106,12 +111,6 @@ pub(super) struct Wanted {
     at: usize,
 }
 
-/// How a line went on: where the next one begins, and the node that it left open.
-pub(super) struct Line {
-    next: usize,
-    wanted: Option<Wanted>,
-}
-
 pub(super) struct Scanner<'t, 'r, R> {
     text: &'t str,
     bytes: &'t [u8],
@@ -119,10 +118,14 @@ pub(super) struct Scanner<'t, 'r, R> {
     tabs: bool,
     receiver: &'r mut R,
     levels: Vec<Level>,
+    /// The node that the line before left open.
+    wanted: Option<Wanted>,
     /// The end of the last token.
     last: usize,
     /// The brackets that are open: whether each is a mapping.
     flow: Vec<bool>,
+    /// The receiver's error.
+    failed: Option<Error>,
 }
 
 /// The first content after blank lines and comments.
@@ -162,26 +165,31 @@ impl<R: Receiver> Scanner<'_, '_, R> {
 
     #[inline(always)]
     pub(super) fn emit(&mut self, what: What, span: Span, props: Props) -> Scan<()> {
-        Ok(self.receiver.event(Event { what, span, anchor: props.anchor, tag: props.tag }, None)?)
+        match self.receiver.event(Event { what, span, anchor: props.anchor, tag: props.tag }, None) {
+            Ok(()) => Ok(()),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) -> Scan<()> {
+        self.failed = Some(error);
+        Err(Stop)
     }
 
     /// The whole text.
     fn document(&mut self) -> Scan<()> {
-        let (mut at, mut wanted, begins) = self.head()?;
+        let (mut at, begins) = self.head()?;
         let ends = loop {
             match self.content(at)? {
-                Content::At(start, column) => {
-                    let line = self.line(start, column, wanted)?;
-                    at = line.next;
-                    wanted = line.wanted;
-                }
+                Content::At(start, column) => at = self.line(start, column)?,
                 Content::End(rest) => break rest,
             }
         };
-        if let Some(wanted) = wanted {
+        if let Some(wanted) = self.wanted.take() {
             // An empty document is rare and odd.
             if self.levels.is_empty() {
-                return Err(Stop::Back);
+                return Err(Stop);
             }
             self.empty(wanted)?;
         }
@@ -191,7 +199,10 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         if let Some(rest) = ends {
             self.nothing_after(rest)?;
         }
-        Ok(self.receiver.finish(begins, ends.is_some())?)
+        match self.receiver.finish(begins, ends.is_some()) {
+            Ok(()) => Ok(()),
+            Err(error) => self.fail(error),
+        }
     }
 
     /// Skips blank lines and comments from the start of a line.
@@ -206,8 +217,8 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                 b'.' | b'-' | b'%' if start == at => {
                     return match self.bytes.get(at..) {
                         Some([b'.', b'.', b'.', ..]) if self.is_gap(at + 3) => Ok(Content::End(Some(at + 3))),
-                        Some([b'-', b'-', b'-', ..]) if self.is_gap(at + 3) => Err(Stop::Back),
-                        Some([b'%', ..]) => Err(Stop::Back),
+                        Some([b'-', b'-', b'-', ..]) if self.is_gap(at + 3) => Err(Stop),
+                        Some([b'%', ..]) => Err(Stop),
                         _ => Ok(Content::At(start, 0)),
                     };
                 }
@@ -226,7 +237,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                 b'\n' => at = start + 1,
                 b'#' => at = (self.line_end(start) + 1).min(self.bytes.len()),
                 0 => return Ok(()),
-                _ => return Err(Stop::Back),
+                _ => return Err(Stop),
             }
         }
     }
@@ -239,12 +250,12 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             b'\n' => Ok(start + 1),
             0 => Ok(start),
             b'#' if start > at || self.byte(at.wrapping_sub(1)) == b' ' => Ok((self.line_end(start) + 1).min(self.bytes.len())),
-            _ => Err(Stop::Back),
+            _ => Err(Stop),
         }
     }
 
-    /// Comments, directives and `---`: where the content begins, what is wanted, whether there was a marker.
-    fn head(&mut self) -> Scan<(usize, Option<Wanted>, bool)> {
+    /// Comments, directives and `---`: where the content begins, and whether there was a marker.
+    fn head(&mut self) -> Scan<(usize, bool)> {
         let mut at = 0;
         let mut handles: Vec<&[u8]> = Vec::new();
         let (mut version, mut directives) = (false, false);
@@ -253,26 +264,28 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             let line = self.line_end(start);
             let rest = self.bytes.get(start..line).unwrap_or(&[]);
             match rest {
-                [] if line == self.bytes.len() => return Err(Stop::Back),
+                [] if line == self.bytes.len() => return Err(Stop),
                 [] | [b'#', ..] => {}
                 [b'%', b'Y', b'A', b'M', b'L', b' ', b'1', b'.', b'0'..=b'9'] if start == at && !version => {
                     (version, directives) = (true, true);
                 }
                 [b'%', b'T', b'A', b'G', b' ', words @ ..] if start == at => {
-                    let handle = simple_tag_directive(words).ok_or(Stop::Back)?;
+                    let handle = simple_tag_directive(words).ok_or(Stop)?;
                     if handles.contains(&handle) {
-                        return Err(Stop::Back);
+                        return Err(Stop);
                     }
                     handles.push(handle);
                     directives = true;
                 }
-                [b'%', ..] => return Err(Stop::Back),
+                [b'%', ..] => return Err(Stop),
                 [b'-', b'-', b'-', ..] if start == at && self.is_gap(at + 3) => {
-                    let line = self.after_marker(at + 3)?;
-                    return Ok((line.next, line.wanted, true));
+                    return Ok((self.after_marker(at + 3)?, true));
                 }
-                _ if directives => return Err(Stop::Back),
-                _ => return Ok((at, Some(Wanted { props: Props::default(), at: start }), false)),
+                _ if directives => return Err(Stop),
+                _ => {
+                    self.wanted = Some(Wanted { props: Props::default(), at: start });
+                    return Ok((at, false));
+                }
             }
             at = (line + 1).min(self.bytes.len());
         }

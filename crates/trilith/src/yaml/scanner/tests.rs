@@ -207,7 +207,7 @@ fn the_corpus_is_read_by_the_fast_reader() {
 }
 
 /// Text that is nearly YAML: pieces that matter, in any order.
-fn near_yaml() -> impl Strategy<Value = String> {
+pub(crate) fn near_yaml() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "a", "b: ", "c:", "- ", "-", "\n", "\n  ", "\n    ", "\n ", "\n- ", "\n  - ", " ", "  ", ":", "#", " # c", "[", "]", "{",
         "}", ", ", ",", "'x'", "\"y\"", "'", "\"", "\\", "\\n", "&a ", "*a", "!t ", "!", "|\n", ">-\n", "|+\n", "? ", "1.5",

@@ -48,6 +48,17 @@ pub(super) const fn begins_no_plain(byte: u8) -> bool {
     )
 }
 
+/// Bytes that begin a plain scalar whatever follows.
+pub(super) static PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = !begins_no_plain(byte as u8) && !matches!(byte as u8, b'-' | b'?' | b':');
+        byte += 1;
+    }
+    table
+};
+
 /// What may end a plain scalar: 1 in blocks, 2 between brackets only.
 pub(super) static ENDS: [u8; 256] = {
     let mut table = [0; 256];
@@ -76,7 +87,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                     return Ok(None);
                 }
                 if !self.is_gap(colon + 1) {
-                    return Err(Stop::Back);
+                    return Err(Stop);
                 }
                 Ok(Some(Key { span: quoted.span, style: quoted.style, verbatim: quoted.verbatim, colon }))
             }
@@ -95,42 +106,40 @@ impl<R: Receiver> Scanner<'_, '_, R> {
 
     /// Steps back where no plain scalar can begin.
     #[inline]
-    fn begins_plain(&self, first: u8, at: usize) -> Scan<()> {
+    pub(super) fn begins_plain(&self, first: u8, at: usize) -> Scan<()> {
         if begins_no_plain(first)
             || (matches!(first, b'-' | b'?' | b':') && matches!(self.byte(at + 1), b' ' | b'\n' | b'\t' | 0))
         {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         Ok(())
     }
 
     /// The end of a plain scalar on its line, in a block: a line break, the colon of a key, a comment.
     #[inline]
-    fn plain_end(&self, mut at: usize) -> usize {
-        // Most are short; long ones are left to a vectorised search.
-        let near = at + 24;
+    pub(super) fn plain_end(&self, mut at: usize) -> usize {
         loop {
-            let byte = self.byte(at);
-            if ENDS[byte as usize] & 1 != 0 {
-                match byte {
-                    b':' if !matches!(self.byte(at + 1), b' ' | b'\n' | b'\t' | 0) => {}
-                    b'#' if self.byte(at - 1) != b' ' && self.byte(at - 1) != b'\t' => {}
-                    _ => return at,
-                }
+            let rest = self.bytes.get(at..).unwrap_or(&[]);
+            // Most are short; long ones are left to a vectorised search.
+            let near = rest.get(..32).unwrap_or(rest);
+            at += match near.iter().position(|byte| ENDS[*byte as usize] & 1 != 0) {
+                Some(found) => found,
+                None => memchr::memchr3(b'\n', b':', b'#', rest).unwrap_or(rest.len()),
+            };
+            match self.byte(at) {
+                b':' if !matches!(self.byte(at + 1), b' ' | b'\n' | b'\t' | 0) => {}
+                b'#' if !matches!(self.byte(at - 1), b' ' | b'\t') => {}
+                _ => return at,
             }
             at += 1;
-            if at > near {
-                let rest = self.bytes.get(at..).unwrap_or(&[]);
-                at = memchr::memchr3(b'\n', b':', b'#', rest).map_or(self.bytes.len(), |found| at + found);
-            }
         }
     }
 
     /// The span without blanks at its end; tabs are for the complete reader.
-    #[inline]
-    fn trimmed(&self, start: usize, mut end: usize) -> Scan<Span> {
+    #[inline(always)]
+    pub(super) fn trimmed(&self, start: usize, mut end: usize) -> Scan<Span> {
         if self.tabs && self.bytes.get(start..end).is_some_and(|part| memchr::memchr(b'\t', part).is_some()) {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         while end > start && self.byte(end - 1) == b' ' {
             end -= 1;
@@ -138,28 +147,35 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         Ok(Span::of(start, end))
     }
 
-    /// A plain scalar that is a value, over as many lines as it has: span, verbatim, the next line.
+    /// A plain scalar that is a value, over as many lines as it has; the next line.
     #[inline]
-    pub(super) fn plain_value(&mut self, start: usize, outer: Option<usize>) -> Scan<(Span, bool, usize)> {
-        self.begins_plain(self.byte(start), start)?;
+    pub(super) fn plain(&mut self, start: usize, outer: Option<usize>, props: Props) -> Scan<usize> {
         let end = self.plain_end(start + 1);
         let span = self.trimmed(start, end)?;
-        match self.byte(end) {
-            b'\n' => {}
-            0 => return Ok((span, true, end)),
-            b'#' => return Ok((span, true, (self.line_end(end) + 1).min(self.bytes.len()))),
-            _ => return Err(Stop::Back),
+        if self.byte(end) != b'\n' {
+            self.scalar(span, Style::Plain, true, props)?;
+            return self.after_plain(end);
         }
         // Most values are followed by a line that is indented less.
         let next = self.skip_spaces(end + 1);
         if self.byte(next) != b'\n' && outer.is_some_and(|outer| next - (end + 1) <= outer) {
-            return Ok((span, true, end + 1));
+            self.scalar(span, Style::Plain, true, props)?;
+            return Ok(end + 1);
         }
-        self.plain_lines(span, end, outer)
+        self.plain_lines(span, end, outer, props)
+    }
+
+    /// What may follow a plain scalar that does not end with its line.
+    fn after_plain(&self, end: usize) -> Scan<usize> {
+        match self.byte(end) {
+            0 => Ok(end),
+            b'#' => Ok((self.line_end(end) + 1).min(self.bytes.len())),
+            _ => Err(Stop),
+        }
     }
 
     /// Goes on with a plain scalar whose first line ends at `end`.
-    fn plain_lines(&mut self, first: Span, mut end: usize, outer: Option<usize>) -> Scan<(Span, bool, usize)> {
+    fn plain_lines(&mut self, first: Span, mut end: usize, outer: Option<usize>, props: Props) -> Scan<usize> {
         let mut span = first;
         loop {
             // Blank lines belong to it where it goes on after them.
@@ -179,21 +195,20 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                 if self.marker(start) {
                     break;
                 }
-                return Err(Stop::Back);
+                return Err(Stop);
             }
             if matches!(byte, b'\t' | b':') || (matches!(byte, b'-' | b'?') && self.is_gap(start + 1)) {
-                return Err(Stop::Back);
+                return Err(Stop);
             }
             end = self.plain_end(start + 1);
             span.end = self.trimmed(start, end)?.end;
-            match self.byte(end) {
-                b'\n' => {}
-                0 => return Ok((span, false, end)),
-                b'#' => return Ok((span, false, (self.line_end(end) + 1).min(self.bytes.len()))),
-                _ => return Err(Stop::Back),
+            if self.byte(end) != b'\n' {
+                self.scalar(span, Style::Plain, false, props)?;
+                return self.after_plain(end);
             }
         }
-        Ok((span, span == first, (end + 1).min(self.bytes.len())))
+        self.scalar(span, Style::Plain, span == first, props)?;
+        Ok((end + 1).min(self.bytes.len()))
     }
 
     /// Whether `---` or `...` stands at the start of a line.
@@ -237,10 +252,10 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         let (mut verbatim, mut lines) = (true, false);
         let mut end = at + 1;
         loop {
-            let rest = self.bytes.get(end..).ok_or(Stop::Back)?;
+            let rest = self.bytes.get(end..).ok_or(Stop)?;
             let found =
                 if quote == b'"' { memchr::memchr3(b'"', b'\\', b'\n', rest) } else { memchr::memchr2(b'\'', b'\n', rest) };
-            end += found.ok_or(Stop::Back)?;
+            end += found.ok_or(Stop)?;
             match self.byte(end) {
                 b'\n' => {
                     (verbatim, lines) = (false, true);
@@ -274,7 +289,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
         let column = start - line;
         if matches!(self.byte(start), b'\t' | 0) || column <= outer.unwrap_or(0) {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         Ok(start)
     }
@@ -282,11 +297,11 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     /// One past the escape at the backslash `at`; surrogates and what is no escape are for the complete reader.
     fn escape(&self, at: usize) -> Scan<usize> {
         let kind = self.byte(at + 1);
-        let digits = escape_digits(kind).filter(|_| kind != b'\t').ok_or(Stop::Back)?;
+        let digits = escape_digits(kind).filter(|_| kind != b'\t').ok_or(Stop)?;
         if digits > 0 {
-            let hex = self.bytes.get(at + 2..at + 2 + digits).ok_or(Stop::Back)?;
+            let hex = self.bytes.get(at + 2..at + 2 + digits).ok_or(Stop)?;
             let value = hex.iter().try_fold(0u32, |sum, b| char::from(*b).to_digit(16).map(|d| sum << 4 | d));
-            value.and_then(char::from_u32).ok_or(Stop::Back)?;
+            value.and_then(char::from_u32).ok_or(Stop)?;
         }
         Ok(at + 2 + digits)
     }
@@ -309,11 +324,11 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                     props.tag = self.tag(at)?;
                     props.tag.end as usize
                 }
-                b'&' | b'!' => return Err(Stop::Back),
+                b'&' | b'!' => return Err(Stop),
                 _ => return Ok((at, props)),
             };
             if !self.is_gap(end) {
-                return Err(Stop::Back);
+                return Err(Stop);
             }
             at = self.skip_spaces(end);
         }
@@ -327,7 +342,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
         let closed = self.is_gap(end) || (!self.flow.is_empty() && matches!(self.byte(end), b',' | b']' | b'}'));
         if end == at + 1 || !closed {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         Ok(Span::of(at, end))
     }
@@ -349,11 +364,11 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             end += 1;
         }
         if end == start + bangs || self.byte(end - 1) == b'!' {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         if verbatim {
             if self.byte(end) != b'>' || self.byte(start) == b'!' {
-                return Err(Stop::Back);
+                return Err(Stop);
             }
             end += 1;
         }
@@ -371,7 +386,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             header += 1;
         }
         if self.byte(self.skip_spaces(header)) == 0 {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         let mut line = self.end_of_line(header)?;
         let mut indent = 0;
@@ -387,12 +402,12 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             if indent == 0 {
                 // The first line tells the indentation; blank ones before it may not be indented more.
                 if column <= outer.unwrap_or(0) || deepest_blank > column || matches!(self.byte(start), b'\t' | 0) {
-                    return Err(Stop::Back);
+                    return Err(Stop);
                 }
                 indent = column;
             } else if column < indent {
                 if self.byte(start) == b'\t' {
-                    return Err(Stop::Back);
+                    return Err(Stop);
                 }
                 if self.byte(start) == 0 {
                     line = start;
@@ -402,7 +417,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             line = (self.line_end(start) + 1).min(self.bytes.len());
         }
         if indent == 0 {
-            return Err(Stop::Back);
+            return Err(Stop);
         }
         let end = block_end(self.text, at, line);
         let style = if self.byte(at) == b'|' { Style::Literal } else { Style::Folded };
