@@ -17,6 +17,7 @@ struct Run {
     options: Options,
     params: Option<Vec<i64>>,
     docs: bool,
+    total: bool,
 }
 
 fn run_line(text: &str) -> Run {
@@ -27,6 +28,7 @@ fn run_line(text: &str) -> Run {
         match word {
             "--native" => run.options.native = true,
             "--docs" => run.docs = true,
+            "--total" => run.total = true,
             "--params" => run.params = Some(words.next().unwrap().split(',').map(|n| n.parse().unwrap()).collect()),
             "--dialect" => run.parse.dialect = Dialect::named(words.next().unwrap()),
             "--order" if words.next() == Some("little") => run.options.order = Some(ByteOrder::Little),
@@ -62,7 +64,7 @@ fn outcome(text: &[u8], run: &Run) -> String {
         Err(Fault::Text(d)) => writeln!(out, "{} {}:{}", d.code, d.line, d.column).unwrap(),
         Err(fault) => writeln!(out, "{fault}").unwrap(),
         Ok(evaluation) => {
-            for entry in evaluation.entries().take(200) {
+            for entry in evaluation.entries().take(if run.total { 0 } else { 200 }) {
                 let entry = match entry {
                     Ok(entry) => entry,
                     Err(fault) => {
@@ -140,6 +142,7 @@ fn every_layout_comes_to_what_it_says() {
             }
             fs::write(file, new).unwrap();
         } else {
+            let got: String = got.lines().take(60).map(|line| format!("{line}\n")).collect();
             write!(failures, "--- {}\nexpected:\n{expected}got:\n{got}", file.display()).unwrap();
         }
     }

@@ -30,6 +30,8 @@ pub struct Parsed {
     pub text: String,
     /// How many bytes of the input belong to the layout: all, or those up to its terminator (2025).
     pub end: usize,
+    /// Whether a terminator ends it.
+    pub terminated: bool,
 }
 
 impl Parsed {
@@ -66,7 +68,8 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
     // Behind the terminator of 2025 anything may follow.
     let valid = bytes.get(..error.valid_up_to()).map_or("", |head| std::str::from_utf8(head).unwrap_or(""));
     let head = parse_text(valid.to_owned(), options)?;
-    if head.end < valid.len() {
+    let whole_line = head.end < valid.len() || valid.ends_with(['\n', '\r']);
+    if head.terminated && whole_line {
         return Ok(Parsed { end: head.end + bom, ..head });
     }
     let text = decode(bytes);
@@ -113,8 +116,8 @@ fn decode(bytes: &[u8]) -> String {
 
 fn finished(outcome: grammar::Outcome, dialect: Dialect, text: String) -> Parsed {
     let usable = outcome.diagnostics.iter().all(|diagnostic| diagnostic.code.is_harmless());
-    let end = outcome.layout.end;
-    Parsed { layout: usable.then_some(outcome.layout), diagnostics: outcome.diagnostics, dialect, text, end }
+    let (end, terminated) = (outcome.layout.end, outcome.layout.terminated);
+    Parsed { terminated, layout: usable.then_some(outcome.layout), diagnostics: outcome.diagnostics, dialect, text, end }
 }
 
 /// Section 7.7: the dialect given, recorded, evident, or the first that fits.

@@ -382,6 +382,7 @@ pub struct Layout {
     pub(crate) text: String,
     /// Byte of the text after which nothing was read: its end, or the end of the terminator.
     pub(crate) end: usize,
+    pub(crate) terminated: bool,
     pub(crate) names: Names,
     pub(crate) items: Vec<Item>,
     pub(crate) data: Vec<Data>,
@@ -413,6 +414,7 @@ impl Layout {
             dialect,
             order: None,
             end: text.len(),
+            terminated: false,
             text,
             names: Names::default(),
             items: Vec::new(),

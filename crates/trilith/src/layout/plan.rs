@@ -65,8 +65,12 @@ impl Layout {
         let mut chain = Vec::new();
         let mut at = item;
         while at != ItemId::NONE && at != ItemId::ROOT {
-            chain.push(at);
-            at = self.item(at).parent;
+            // An anonymous struct is known by what it is the type of.
+            let item = self.item(at);
+            if !(matches!(item.kind, ItemKind::Type(_)) && item.name == super::names::Symbol::NONE) {
+                chain.push(at);
+            }
+            at = item.parent;
         }
         if chain.is_empty() {
             return "/".into();

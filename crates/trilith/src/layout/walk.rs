@@ -180,70 +180,62 @@ impl<'e, 'l> Walker<'e, 'l> {
     /// A step of what is on top of the stack; the path stands for what is open.
     fn step(&mut self, at: u32) -> Result<(), Fault> {
         let layout = self.machine.layout;
-        let mut next = at + 1;
-        let Some(Work::Steps { drop_at, base, top, .. }) = self.stack.last() else { return Ok(()) };
+        let Some(step) = layout.steps.get(at as usize) else { return Ok(()) };
+        let Some(Work::Steps { at: next, drop_at, base, top, .. }) = self.stack.last_mut() else { return Ok(()) };
+        *next = match step {
+            Step::List { end, .. } | Step::Element { end, .. } => (*end).max(at + 1),
+            _ => at + 1,
+        };
         let (drop_at, base, top) = (*drop_at, *base, *top);
-        let mut push = None;
-        let mut open = self.path.len();
-        match layout.steps.get(at as usize) {
-            Some(&Step::Enter(dict)) => {
+        match *step {
+            Step::Enter(dict) => {
                 self.path.truncate(base);
                 self.push_dicts(dict, top);
-                open = self.path.len();
+                let now = self.path.len();
+                if let Some(Work::Steps { open, .. }) = self.stack.last_mut() {
+                    *open = now;
+                }
+                Ok(())
             }
-            Some(&Step::Data(item)) => self.data(item, drop_at)?,
-            Some(&Step::Param(item)) => self.param(item, drop_at)?,
-            Some(&Step::List { list, end, count, span, elements, fresh, places, .. }) => {
-                next = end.max(next);
+            Step::Data(item) => self.data(item, drop_at),
+            Step::Param(item) => self.param(item, drop_at),
+            Step::List { list, end, count, span, elements, fresh, places, .. } => {
                 let count = self.machine.repeats(count, span)?;
                 self.open_list(list, at, end, fresh);
-                if places && self.is_wanted_below() {
-                    push = Some(Work::Loop { from: at + 1, to: end, left: count, drop_at, open: self.path.len(), list });
-                } else {
-                    self.skip(at, drop_at)?;
+                if !places || !self.is_wanted_below() {
                     self.lengthen(list, count.saturating_mul(u64::from(elements)));
+                    return self.skip(at, drop_at);
                 }
+                self.narrow((at + 1, end), count, drop_at, list)
             }
-            Some(&Step::Extend { list, from, to, count, span, places, .. }) => {
+            Step::Extend { list, from, to, count, span, places, .. } => {
                 let count = self.machine.repeats(count, span)?;
                 self.open_list(list, at, at, false);
-                if places && self.is_wanted_below() {
-                    push = Some(Work::Loop { from, to, left: count, drop_at: true, open: self.path.len(), list });
-                } else {
-                    self.skip(at, drop_at)?;
+                if !places || !self.is_wanted_below() {
                     self.lengthen(list, count);
+                    return self.skip(at, drop_at);
                 }
+                self.narrow((from, to), count, true, list)
             }
-            Some(&Step::Element { dict, end, fresh }) => {
-                next = end.max(next);
+            Step::Element { dict, end, fresh } => {
                 self.push_index(dict, fresh);
                 if fresh {
                     self.forget_lists(at, end);
                 }
-                if self.is_wanted_below() {
-                    let open = self.path.len();
-                    push = Some(Work::Steps { at: at + 1, to: end, drop_at, base: open, top: dict, open });
-                } else {
-                    self.skip_range(at + 1, end, drop_at)?;
+                if !self.is_wanted_below() {
+                    return self.skip_range(at + 1, end, drop_at);
                 }
+                let open = self.path.len();
+                self.stack.push(Work::Steps { at: at + 1, to: end, drop_at, base: open, top: dict, open });
+                Ok(())
             }
-            _ => {}
+            Step::Type(_) | Step::Summary { .. } => Ok(()),
         }
-        if let Some(Work::Steps { at, open: kept, .. }) = self.stack.last_mut() {
-            (*at, *kept) = (next, open);
-        }
-        if let Some(work) = push {
-            self.narrow(work)?;
-        }
-        Ok(())
     }
 
     /// Puts a loop on the stack; where one element of it is wanted, only the repetition that has it.
-    fn narrow(&mut self, work: Work) -> Result<(), Fault> {
-        let Work::Loop { from, to, left, drop_at, open, list } = work else {
-            self.stack.push(work);
-            return Ok(());
-        };
+    fn narrow(&mut self, (from, to): (u32, u32), left: u64, drop_at: bool, list: ItemId) -> Result<(), Fault> {
+        let open = self.path.len();
         let layout = self.machine.layout;
         let wanted = self.wanted.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
         // The step that made this loop says how many elements one repetition has.
@@ -254,7 +246,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             _ => (u32::MAX, 1, true),
         };
         let have = self.lengths.get(&list).copied().unwrap_or(0);
-        let (Some(wanted), false, true) = (wanted, dynamic, each > 0) else {
+        let (Some(wanted), false, true) = (wanted, dynamic, each > 0 && left > 1) else {
             self.stack.push(Work::Loop { from, to, left, drop_at, open, list });
             return Ok(());
         };
@@ -331,6 +323,9 @@ impl<'e, 'l> Walker<'e, 'l> {
     /// Whether the wanted path leads through what is open now.
     fn is_wanted_below(&self) -> bool {
         let Some(wanted) = &self.wanted else { return true };
+        if wanted.starts_with('&') {
+            return true;
+        }
         wanted.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '[', '(', '.', '#']))
     }
 
@@ -435,22 +430,12 @@ impl<'e, 'l> Walker<'e, 'l> {
             self.data_entry(data.what, spot, item)?;
             if layout.ty(data.what.ty).dynamic && spot.size > 0 {
                 self.replayed = replayed;
-                self.push_instances(data.what, spot.address, item)?;
-                // The path stays as it is for the instances; what is open is restored by length.
-                self.kept_open(kept.len());
-                return Ok(());
+                // What is below cuts the path back when the instances are done.
+                return self.push_instances(data.what, spot.address, item);
             }
         }
         self.path = kept;
         Ok(())
-    }
-
-    /// The step below keeps this much of the path open.
-    fn kept_open(&mut self, open: usize) {
-        let below = self.stack.len().saturating_sub(2);
-        if let Some(Work::Steps { open: kept, .. }) = self.stack.get_mut(below) {
-            *kept = open;
-        }
     }
 
     fn compressed(&mut self, item: ItemId, data: &Data, drop_at: bool) -> Result<(), Fault> {

@@ -266,6 +266,8 @@ impl<'t> Parser<'t> {
             let token = self.bump();
             self.layout.order = super::lexer::order_of(token.span.slice(self.text).bytes().next().unwrap_or(0));
         }
+        // Where the last error was: a second one at the same place must not be met a third time.
+        let mut stuck = u32::MAX;
         while !self.finished {
             self.reported = false;
             self.unclosed.clear();
@@ -277,6 +279,9 @@ impl<'t> Parser<'t> {
             if done == Err(Stop) {
                 if let Some(error) = self.fatal.take() {
                     return Err(error);
+                }
+                if std::mem::replace(&mut stuck, self.token.span.start) == self.token.span.start {
+                    self.bump();
                 }
                 self.recover();
             }

@@ -60,6 +60,7 @@ impl Parser<'_> {
         let next = self.peek().kind;
         match self.frames.last() {
             Some(Frame::List { .. }) => false,
+            Some(Frame::Struct(open)) if open.alias => false,
             Some(Frame::Struct(_) | Frame::Summary { .. }) => matches!(next, T::Equal | T::Colon | T::ColonEqual),
             _ => {
                 let begins = matches!(next, T::Equal | T::Colon | T::Slash | T::OpenBracket | T::OpenBrace);

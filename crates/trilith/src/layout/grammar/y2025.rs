@@ -155,6 +155,7 @@ impl Parser<'_> {
         };
         self.attach(token.notes as usize);
         self.layout.end = end + blanks + newline;
+        self.layout.terminated = true;
         self.finished = true;
         Ok(())
     }
