@@ -14,6 +14,8 @@ fn slice(bytes: impl Into<Vec<u8>>) -> Arc<Slice> {
     Arc::new(Slice::new(bytes.into(), "test"))
 }
 
+/// A primary HDU without data, and an image SCI of unsigned numbers.
+#[allow(clippy::unwrap_used, reason = "a test may stop here")]
 fn sample() -> Vec<u8> {
     let image = Array::from_slice(&[60_000u16, 1], &[2]).unwrap();
     let mut out = Vec::new();

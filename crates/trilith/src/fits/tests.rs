@@ -106,7 +106,7 @@ fn scaled_arrays_can_be_cut_and_say_what_they_need() {
     source.read_at(4 * 7 + 2, &mut some).unwrap();
     let whole: Vec<u8> = (0..1000).flat_map(|n| (2.0 * n as f32).to_be_bytes()).collect();
     assert_eq!(some, whole[30..35]);
-    assert_eq!(source.stored(28..32).unwrap(), [2880 + 14..2880 + 16]);
+    assert_eq!(source.stored(28..32).unwrap(), vec![2880 + 14..2880 + 16; 1]);
     assert!(source.read_at(4000, &mut some).is_err());
 }
 
@@ -267,6 +267,98 @@ fn hostile_tables_are_errors() {
     // A dimension that does not fit is passed over.
     let fits = table(&["TFIELDS = 1", "TFORM1  = '4B'", "TDIM1   = '(3,3)'"], 4, &[0; 4]);
     assert_eq!(rows(&fits).datatype().as_struct().unwrap().fields()[0].shape, [4]);
+}
+
+/// A compressed image of 3 x 2 int16 values, a tile for each line; `more` are further cards.
+fn tiles(method: &str, more: &[&str], lines: &[Vec<u8>; 2]) -> FitsFile {
+    let descriptor = |len: usize, at: usize| [(len as u32).to_be_bytes(), (at as u32).to_be_bytes()].concat();
+    let mut data = [descriptor(lines[0].len(), 0), descriptor(lines[1].len(), lines[0].len())].concat();
+    data.extend(lines.concat());
+    let (method, heap) = (format!("ZCMPTYPE= '{method}'"), format!("PCOUNT  = {}", lines.concat().len()));
+    let cards = [
+        "XTENSION= 'BINTABLE'",
+        "BITPIX  = 8",
+        "NAXIS   = 2",
+        "NAXIS1  = 8",
+        "NAXIS2  = 2",
+        &heap,
+        "GCOUNT  = 1",
+        "TFIELDS = 1",
+        "TTYPE1  = 'COMPRESSED_DATA'",
+        "TFORM1  = '1PB(99)'",
+        "ZIMAGE  = T",
+        &method,
+        "ZNAXIS  = 2",
+        "ZNAXIS1 = 3",
+        "ZNAXIS2 = 2",
+    ];
+    file(&[unit(&EMPTY, &[]), unit(&[&cards, more].concat(), &data)])
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn images_in_tiles_are_decoded() {
+    let lines = [vec![0u8, 1, 0, 2, 0xff, 0xff], vec![0, 4, 0, 5, 0, 6]];
+    let expected = [1i16, 2, -1, 4, 5, 6];
+    let short = ["ZBITPIX = 16"];
+    let load = |fits: FitsFile| fits.array(fits.find("1").unwrap()).and_then(|array| array.load::<i16>());
+    assert_eq!(load(tiles("NOCOMPRESS", &short, &lines)).unwrap(), expected);
+    assert_eq!(load(tiles("GZIP_1", &short, &lines.clone().map(|line| gzip(&line)))).unwrap(), expected);
+    let shuffled = lines.clone().map(|l| gzip(&[l[0], l[2], l[4], l[1], l[3], l[5]]));
+    assert_eq!(load(tiles("GZIP_2", &short, &shuffled)).unwrap(), expected);
+    // A value that the image cannot hold.
+    let wide = lines.clone();
+    assert_eq!(load(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), Kind::Usage);
+    let bytes = |fits: FitsFile| fits.array(fits.find("1").unwrap()).and_then(|array| array.load::<u8>());
+    assert_eq!(bytes(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), Kind::Malformed);
+    // Rice: the first value, then in one block split at 0 bits the differences 0, 1, -3 as 0, 2 and 5.
+    let rice = ["ZBITPIX = 16", "ZNAME1  = 'BYTEPIX'", "ZVAL1   = 2"];
+    let lines = [vec![0, 1, 0b0001_1001, 0b0000_0100], vec![0, 1, 0b0001_1001, 0b0000_0100]];
+    assert_eq!(load(tiles("RICE_1", &rice, &lines)).unwrap(), [1, 2, -1, 1, 2, -1]);
+
+    assert_eq!(load(tiles("HCOMPRESS_1", &short, &lines)).unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(load(tiles("GZIP_1", &short, &lines)).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(load(tiles("RICE_1", &rice, &[vec![0], vec![0]])).unwrap_err().kind(), Kind::Malformed);
+}
+
+#[test]
+fn quantised_floats_are_scaled_and_blank_where_they_say_so() {
+    let lines = [[0i32, 1, 7], [2, 3, 4]].map(|line| line.iter().flat_map(|n| n.to_be_bytes()).collect());
+    let more = ["ZBITPIX = -64", "ZSCALE  = 0.5", "ZZERO   = 10.0", "ZBLANK  = 7"];
+    let fits = tiles("NOCOMPRESS", &more, &lines);
+    let values = fits.array(fits.find("1").unwrap()).unwrap().load::<f64>().unwrap();
+    assert_eq!(values[..2], [10.0, 10.5]);
+    assert!(values[2].is_nan());
+    // Dithered zeros of the second kind stay zeros; other values move by less than half a step.
+    let lines = [[i32::MIN + 2, 1, 1], [2, 3, 4]].map(|line| line.iter().flat_map(|n| n.to_be_bytes()).collect());
+    let more = ["ZBITPIX = -64", "ZSCALE  = 0.5", "ZZERO   = 10.0", "ZQUANTIZ= 'SUBTRACTIVE_DITHER_2'", "ZDITHER0= 3"];
+    let fits = tiles("NOCOMPRESS", &more, &lines);
+    let values = fits.array(fits.find("1").unwrap()).unwrap().load::<f64>().unwrap();
+    assert_eq!(values[0], 0.0);
+    assert!(values[1] != 10.5 && (values[1] - 10.5).abs() <= 0.25 && values[1] != values[2], "{values:?}");
+}
+
+#[test]
+fn hostile_tiles_are_errors() {
+    let lines = [vec![0; 6], vec![0; 6]];
+    let check = |more: &[&str], kind| {
+        let fits = tiles("NOCOMPRESS", more, &lines);
+        let error = fits.array(&fits.hdus()[1]).and_then(|array| array.read_bytes(Byteorder::Little)).unwrap_err();
+        assert_eq!(error.kind(), kind, "{more:?}: {error}");
+        assert!(fits.stored(&fits.hdus()[1]).unwrap().is_some());
+    };
+    check(&[], Kind::Malformed);
+    check(&["ZBITPIX = 16", "ZTILE1  = 1"], Kind::Malformed);
+    check(&["ZBITPIX = 16", "THEAP   = 9999"], Kind::Malformed);
+    check(&["ZBITPIX = 16", "THEAP   = 20"], Kind::Malformed);
+    check(&["ZBITPIX = 16", "ZNAXIS3 = 9", "ZTILE1  = 2", "ZTILE2  = 2"], Kind::Malformed);
+    check(&["ZBITPIX = -32", "ZQUANTIZ= 'MAGIC'"], Kind::Unsupported);
 }
 
 /// By way of the text of a tree, as convert goes, and back.
