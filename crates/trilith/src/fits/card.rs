@@ -275,10 +275,10 @@ fn parse_token(token: &str) -> CardValue {
         "F" => return CardValue::Logical(false),
         _ => {}
     }
-    if let Some((re, im)) = token.strip_prefix('(').and_then(|t| t.strip_suffix(')')).and_then(|t| t.split_once(',')) {
-        if let (Some(re), Some(im)) = (number::parse(re.trim()), number::parse(im.trim())) {
-            return CardValue::Complex(re, im);
-        }
+    if let Some((re, im)) = token.strip_prefix('(').and_then(|t| t.strip_suffix(')')).and_then(|t| t.split_once(','))
+        && let (Some(re), Some(im)) = (number::parse(re.trim()), number::parse(im.trim()))
+    {
+        return CardValue::Complex(re, im);
     }
     if let Ok(whole) = token.parse::<i128>() {
         return CardValue::Integer(whole);
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn long_text_is_continued_and_reads_back() {
         for text in ["word ".repeat(40) + "end", "x".repeat(300), "it's ".repeat(50) + "&", "'".repeat(140)] {
-            for comment in ["", "a comment", &"many words of comment ".repeat(9).trim_end().to_owned()] {
+            for comment in ["", "a comment", "many words of comment ".repeat(9).trim_end()] {
                 let card = Card::new("LONGSTR", text.as_str(), comment).unwrap();
                 assert!(card.bytes.len() > 160);
                 for pair in card.bytes.chunks(RECORD).collect::<Vec<_>>().windows(2) {

@@ -108,8 +108,7 @@ mod tests {
         let whole = packed(&[0; 1 << 20]);
         let cut = whole[..whole.len() / 2].to_vec();
         assert_eq!(unpack(cut, &Limits::default()).unwrap_err().kind(), crate::Kind::Malformed);
-        let mut limits = Limits::default();
-        limits.zlib_ratio = 10;
+        let limits = Limits { zlib_ratio: 10, ..Limits::default() };
         assert_eq!(unpack(whole, &limits).unwrap_err().kind(), crate::Kind::Limit);
     }
 }

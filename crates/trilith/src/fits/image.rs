@@ -33,7 +33,7 @@ pub(super) fn meant(number: Number, linear: Linear) -> Option<(How, Datatype)> {
     // A blank counts for integers only.
     let linear = if number.is_integer() { linear } else { Linear { blank: None, ..linear } };
     let is_scaled = (linear.scale, linear.zero) != (1.0, 0.0) || linear.blank.is_some();
-    is_scaled.then(|| match number {
+    is_scaled.then_some(match number {
         Number::U8 | Number::I16 | Number::F32 => (How::Single(number, linear), Datatype::Float32),
         _ => (How::Double(number, linear), Datatype::Float64),
     })

@@ -16,10 +16,12 @@ mod image;
 mod number;
 mod part;
 mod read;
+mod rice;
 mod scale;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod tree;
 mod write;
 

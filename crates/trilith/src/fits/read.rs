@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::hdu::{Hdu, HduKind};
 use super::header::Header;
-use super::{image, table};
+use super::{image, table, tiles};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{SourceRef, Window};
 use crate::error::{Context, Error, Result};
@@ -141,7 +141,7 @@ impl FitsFile {
         let array = match hdu.kind {
             HduKind::Image => image::array(hdu, &self.source, true, &self.limits),
             HduKind::Table | HduKind::TextTable => table::array(hdu, &self.source, true, &self.limits).map(Some),
-            HduKind::Tiles => Err(Error::unsupported("images in compressed tiles (ZIMAGE) are not read")),
+            HduKind::Tiles => tiles::array(hdu, &self.source, &self.limits).map(Some),
             HduKind::Groups => Err(Error::unsupported("random groups are not read")),
             HduKind::Other => self.bytes(hdu).map(Some),
         };

@@ -139,6 +139,17 @@ impl Column {
         &self.dim_text
     }
 
+    /// Bytes of one value in the heap.
+    pub(super) fn heap_unit(&self) -> u64 {
+        match self.rest.chars().next() {
+            Some('I') => 2,
+            Some('J' | 'E') => 4,
+            Some('K' | 'D' | 'C') => 8,
+            Some('M') => 16,
+            _ => 1,
+        }
+    }
+
     /// Whether the values are in the heap, and the rows hold only their number and place.
     pub fn in_heap(&self) -> bool {
         matches!(self.code, 'P' | 'Q')
