@@ -1,8 +1,11 @@
 //! One file per subcommand.
 
 mod blocks;
+mod describe;
 mod digest;
 mod info;
+mod schema;
+mod validate;
 
 use clap::Subcommand;
 use trilith::Result;
@@ -16,6 +19,9 @@ pub enum Command {
     Info(info::Info),
     Blocks(blocks::Blocks),
     Digest(digest::Digest),
+    Describe(describe::Describe),
+    Schema(schema::Schema),
+    Validate(validate::Validate),
 }
 
 impl Command {
@@ -25,11 +31,14 @@ impl Command {
             Command::Info(command) => command.run(options),
             Command::Blocks(command) => command.run(options),
             Command::Digest(command) => command.run(options),
+            Command::Describe(command) => command.run(options),
+            Command::Schema(command) => command.run(options),
+            Command::Validate(command) => command.run(options),
         }
     }
 
     /// Whether a malformed file is an answer (exit status 1) and not a failure to answer (2).
     pub fn malformed_is_no(&self) -> bool {
-        matches!(self, Command::Digest(_))
+        matches!(self, Command::Digest(_) | Command::Validate(_))
     }
 }
