@@ -7,7 +7,8 @@ use super::cast::Kind;
 use super::instance::{Json, Number};
 use super::pattern::Regex;
 use super::store::Schemas;
-use super::uri::{Pattern, join, percent_decoded, split_fragment};
+use super::uri::{Pattern, join, split_fragment};
+use crate::bytes::percent_decode;
 use crate::error::{Context, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath};
@@ -177,7 +178,7 @@ impl Program {
         let node = if fragment.is_empty() {
             Some(held.tree.root())
         } else {
-            TreePath::parse(&percent_decoded(fragment)).ok().and_then(|path| held.tree.find(&path))
+            percent_decode(fragment).and_then(|pointer| TreePath::parse(&pointer).ok()).and_then(|path| held.tree.find(&path))
         };
         match node {
             Some(node) => Ok(Some((Place { document, node: Some(node.id()) }, Arc::from(whole)))),
@@ -364,7 +365,11 @@ impl Reader {
                 patterns.push((regex, self.want(part)));
             }
         }
-        let rest = self.rest(schema.get("additionalProperties"));
+        let mut rest = self.rest(schema.get("additionalProperties"));
+        if patterns.len() < schema.get("patternProperties").map_or(0, Node::len) {
+            // What a pattern that cannot be run would allow is not known.
+            rest = Rest::Free;
+        }
         if named.is_empty() && patterns.is_empty() && rest == Rest::Free {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::cast::{self, Found, Kind};
 use super::check::Check;
-use super::compile::{Dependency, ObjectRule, PartId, Rest, Rule};
+use super::compile::{Dependency, ObjectRule, PartId, Program, Rest, Rule};
 use super::instance::{Json, Number, Pairs, compared_tag, json, key_text};
 use super::report::{Problem, Severity, nearest};
 use crate::tree::{Node, TreePath};
@@ -478,4 +478,28 @@ fn cut_text(text: &str, most: usize) -> String {
     }
     let head: String = text.chars().take(most.saturating_sub(1)).collect();
     format!("{head}…")
+}
+
+/// A rule as a description tells it; None for one that only leads on.
+pub(super) fn in_words(program: &Program, rule: &Rule) -> Option<String> {
+    Some(match rule {
+        Rule::Type { bits, .. } => types(*bits),
+        Rule::Tag(pattern) => format!("tag {}", pattern.as_str()),
+        Rule::Words(words) => listed("one of ", words.iter().map(|word| &**word)),
+        Rule::Enum(place) => {
+            let values: Vec<String> = program.node(*place).map_or(Vec::new(), |v| v.items().map(cut).collect());
+            listed("one of ", values.iter().map(String::as_str))
+        }
+        Rule::Required(keys) => listed("with the keys ", keys.iter().map(|key| &**key)),
+        Rule::Length { least, most } => range(*least, *most, "item"),
+        Rule::TextLength { least, most } => range(*least, *most, "character"),
+        Rule::Dimensions { least, most } => range(*least, *most, "dimension"),
+        Rule::Pattern(pattern) => format!("matching {}", cut_text(pattern.source(), 60)),
+        Rule::Minimum(limit, exclusive) => format!("{} {}", if *exclusive { "more than" } else { "at least" }, number(*limit)),
+        Rule::Maximum(limit, exclusive) => format!("{} {}", if *exclusive { "less than" } else { "at most" }, number(*limit)),
+        Rule::MultipleOf(of) => format!("a multiple of {}", number(*of)),
+        Rule::Datatype(wanted) => format!("datatype {}", wanted.kind.as_ref().map_or(String::new(), Kind::words)),
+        Rule::Unique => "items that all differ".into(),
+        _ => return None,
+    })
 }

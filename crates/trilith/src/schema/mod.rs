@@ -10,6 +10,8 @@ mod bundled;
 mod cast;
 mod check;
 mod compile;
+mod describe;
+mod examine;
 mod explain;
 mod instance;
 mod packages;
@@ -20,6 +22,8 @@ mod survey;
 mod uri;
 mod validate;
 
+pub use describe::{Description, kind_of};
+pub use examine::{Examination, Example};
 pub use packages::package_of;
 pub use report::{Problem, Report, Severity, nearest};
 pub use store::{Added, Schemas, Tagged};

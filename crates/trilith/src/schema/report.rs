@@ -3,14 +3,17 @@
 use std::fmt;
 
 use crate::span::Span;
+use crate::tree::Warning;
 
 /// How much a [`Problem`] matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The tree is invalid.
     Error,
-    /// The tree is valid, but writers refuse it, or part of it could not be checked.
+    /// The tree is valid, but writers refuse to write it.
     Warning,
+    /// Part of the tree could not be checked.
+    Note,
 }
 
 impl fmt::Display for Severity {
@@ -18,6 +21,7 @@ impl fmt::Display for Severity {
         f.write_str(match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         })
     }
 }
@@ -66,7 +70,7 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// How many errors there are, shown or not.
     pub errors: usize,
-    /// How many warnings there are, shown or not.
+    /// How many warnings and notes there are, shown or not.
     pub warnings: usize,
 }
 
@@ -74,6 +78,24 @@ impl Report {
     /// Whether the tree follows its schemas.
     pub fn is_valid(&self) -> bool {
         self.errors == 0
+    }
+
+    /// Adds what a strict reader of YAML would refuse.
+    pub fn add_warnings(&mut self, warnings: Vec<Warning>) {
+        for Warning { message, span, line, column, .. } in warnings {
+            self.warnings += 1;
+            let (path, rule, schema) = Default::default();
+            self.problems.push(Problem { severity: Severity::Warning, path, line, column, span, message, rule, schema, hint: None });
+        }
+    }
+
+    /// Takes the warnings that are told for errors.
+    pub fn make_strict(&mut self) {
+        for problem in self.problems.iter_mut().filter(|problem| problem.severity == Severity::Warning) {
+            problem.severity = Severity::Error;
+            self.errors += 1;
+            self.warnings = self.warnings.saturating_sub(1);
+        }
     }
 }
 

@@ -256,11 +256,6 @@ impl Schemas {
     pub(super) fn parse(&self, uri: &str, limits: &Limits) -> Option<Result<Tree>> {
         self.text(uri).map(|text| Tree::parse(text, limits).doing(|| format!("reading schema {uri}")))
     }
-
-    /// The tags whose name is nearest to an unknown one, best first.
-    pub(super) fn tags(&self) -> impl Iterator<Item = &str> {
-        self.tags.keys().map(String::as_str)
-    }
 }
 
 /// The schema that a tag of 2014 leads to.

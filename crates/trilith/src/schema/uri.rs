@@ -124,29 +124,6 @@ fn without_dots(path: &str) -> String {
     parts.join("/")
 }
 
-/// `%20` and the like decoded; what is no UTF-8 then stays as it is.
-pub(super) fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let hex = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok()).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        match hex {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or(&[]);
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
-}
-
 /// The name in a tag or schema URI: what stands behind the last `/`, and the version behind its last `-`.
 pub(super) fn name_and_version(uri: &str) -> (&str, Option<&str>) {
     let (whole, _) = split_fragment(uri);
@@ -187,10 +164,5 @@ mod tests {
         }
         assert_eq!(join("asdf://x.org/s/y-1.0.0", "z-1.0.0"), "asdf://x.org/s/z-1.0.0");
         assert_eq!(join("", "z"), "/z");
-    }
-
-    #[test]
-    fn percent_escapes_decode() {
-        assert_eq!(percent_decoded("a%20b%zz"), "a b%zz");
     }
 }

@@ -38,7 +38,7 @@ pub struct Validator {
     /// Parts of a tag under a version of the standard.
     bound: HashMap<(String, Option<String>), Bound>,
     custom: Vec<PartId>,
-    limits: Limits,
+    pub(super) limits: Limits,
     most: usize,
 }
 
@@ -272,6 +272,7 @@ impl Findings {
         };
         self.warn(|| {
             let mut problem = warning(tree, node, message, hint);
+            problem.severity = Severity::Note;
             if let Some(span) = node.tag_span() {
                 (problem.line, problem.column) = tree.line_column(span.start as usize);
                 problem.span = span;
@@ -282,7 +283,7 @@ impl Findings {
 
     fn warn_note(&mut self, note: String) {
         self.warn(|| Problem {
-            severity: Severity::Warning,
+            severity: Severity::Note,
             path: String::new(),
             line: 0,
             column: 0,
