@@ -61,6 +61,8 @@ def reading(storage, codec):
         arrays = peer.samples_without(peer.CANNOT_WRITE, storage)
         path = self.folder / "written.asdf"
         peer.write(path, arrays, storage, codec)
+        if storage == "inline":  # text has no value under the mask, only a null, which counts as 0
+            arrays["masked"] = np.ma.array(arrays["masked"].filled(0), mask=arrays["masked"].mask)
         self.agrees(path, arrays)
         if storage == "internal":
             compressions = {block["compression"] for block in peer.trilith_json("info", path)["blocks"]}

@@ -6,6 +6,7 @@ much of it is start-up. CPU seconds (user and system) are compared, since wall t
 
 import argparse
 import datetime
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -15,32 +16,40 @@ import subprocess
 import sys
 import time
 
-import asdf
-import numpy as np
-
 PROLOGUE = "import sys, warnings; warnings.simplefilter('ignore'); import asdf, numpy as np\n"
+LIST = "[print(k, n, a.dtype, a.shape) for k, g in f.tree.items() if k[:5] == 'group' for n, a in g.items()]"
 CODECS = ("none", "zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc")
 
 
 def files(folder, small):
-    """Makes the files, once, and gives their paths by name."""
+    """The paths of the files by name, and their size; makes those that are missing."""
     megabytes, count = (64, 1000) if small else (1024, 10_000)
     paths = {name: folder / f"{name}-{megabytes}-{count}.asdf" for name in ("plain", "lz4", "zlib", "many", "image")}
-    random = np.random.default_rng(1)
-    if not paths["plain"].exists():
-        # Numbers as measured: noise in the low bits, so that compression has something to do and not everything to win.
-        array = np.round(random.normal(100, 5, megabytes << 17), 2)
-        asdf.AsdfFile({"a": array}).write_to(paths["plain"])
-        asdf.AsdfFile({"a": array}).write_to(paths["lz4"], all_array_compression="lz4")
-        asdf.AsdfFile({"a": array[: len(array) // 8]}).write_to(paths["zlib"], all_array_compression="zlib")
-    if not paths["many"].exists():
-        tree = {f"group{i // 100:03}/array{i % 100:03}": np.full(100, i, "f4") for i in range(count)}
-        asdf.AsdfFile(tree).write_to(paths["many"])
-    if not paths["image"].exists():
-        pixels = random.normal(100, 5, (1024, 1024)).astype("f4")
-        counts = np.clip(random.poisson(100, (1024, 1024)), 0, 32767).astype("i2")
-        asdf.AsdfFile({"float32": pixels, "int16": counts}).write_to(paths["image"])
+    if not all(path.exists() for path in paths.values()):
+        # In a process of its own: the peak memory of a child is never less than that of its parent when it was started.
+        words = [sys.executable, __file__, "--make", *map(str, paths.values()), str(megabytes), str(count)]
+        subprocess.run(words, check=True)
     return paths, megabytes
+
+
+def make(plain, lz4, zlib, many, image, megabytes, count):
+    """Writes the files with Python asdf."""
+    import asdf
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    # Numbers as measured: noise in the low bits, so that compression has something to do and not everything to win.
+    array = np.round(random.normal(100, 5, int(megabytes) << 17), 2)
+    asdf.AsdfFile({"a": array}).write_to(plain)
+    asdf.AsdfFile({"a": array}).write_to(lz4, all_array_compression="lz4")
+    asdf.AsdfFile({"a": array[: len(array) // 8]}).write_to(zlib, all_array_compression="zlib")
+    tree = {}
+    for i in range(int(count)):
+        tree.setdefault(f"group{i // 100:03}", {})[f"array{i % 100:03}"] = np.full(100, i, "f4")
+    asdf.AsdfFile(tree).write_to(many)
+    pixels = random.normal(100, 5, (1024, 1024)).astype("f4")
+    counts = np.clip(random.poisson(100, (1024, 1024)), 0, 32767).astype("i2")
+    asdf.AsdfFile({"float32": pixels, "int16": counts}).write_to(image)
 
 
 def works(program, paths, megabytes, out):
@@ -63,7 +72,7 @@ def works(program, paths, megabytes, out):
         "list": (
             f"open {paths['many'].name} and list its arrays",
             [program, "tree", paths["many"]],
-            {"asdf": python("[print(k, v.dtype, v.shape) for k, v in f.tree.items() if hasattr(v, 'dtype')]", paths["many"])},
+            {"asdf": python(LIST, paths["many"])},
         ),
         "slice-plain": (
             f"{length * 8 >> 20} MiB of {megabytes} MiB, not compressed",
@@ -112,7 +121,9 @@ def measure(command):
     child.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - started
     if child.returncode:
-        raise RuntimeError(f"ended with {child.returncode}: {said.strip()[-300:]}")
+        lines = said.strip().splitlines() or [""]
+        # A command of ours says first what is wrong, a Python program last.
+        raise RuntimeError(f"ended with {child.returncode}: {lines[-1] if lines[0].startswith('Traceback') else lines[0]}")
     return {"cpu_s": usage.ru_utime + usage.ru_stime, "wall_s": wall, "peak_mib": usage.ru_maxrss / 1024}
 
 
@@ -165,7 +176,8 @@ def processor():
 
 
 def show(report):
-    print(f"{report['processor']}, {report['processors']} processors, {report['date']}; Python {report['python']}, asdf {report['asdf']}")
+    print(f"{report['processor']}, {report['processors']} processors, {report['date']}", end="; ")
+    print(f"Python {report['python']}, asdf {report['asdf']}")
     print("CPU seconds of whole processes, median; `times` is the peer's through Trilith's\n")
     print(f"{'work':<12} {'who':<12} {'CPU s':>9} {'wall s':>9} {'peak MiB':>9} {'times':>8}")
     for name, row in report["works"].items():
@@ -182,6 +194,8 @@ def show(report):
 
 
 def main():
+    if sys.argv[1:2] == ["--make"]:
+        return make(*sys.argv[2:])
     options = argparse.ArgumentParser(prog="cargo xtask bench", description=__doc__)
     options.add_argument("--program", required=True, help=argparse.SUPPRESS)
     options.add_argument("--folder", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
@@ -203,7 +217,7 @@ def main():
         "processor": processor(),
         "processors": os.cpu_count(),
         "python": platform.python_version(),
-        "asdf": asdf.__version__,
+        "asdf": importlib.metadata.version("asdf"),
         "works": {name: compare(*row, chosen.runs, out) for name, row in picked.items()},
         "sizes": sizes(chosen.program, paths["image"], out) if not chosen.work or "sizes" in chosen.work else {},
     }

@@ -42,7 +42,10 @@ fn field(field: &Field) -> Value {
     Value::Object(value)
 }
 
-/// Appends a key to a JSON Pointer.
-pub fn join(path: &str, key: &str) -> String {
-    format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"))
+/// A datatype for people: the name alone, or the JSON of what has no name.
+pub fn datatype_text(datatype: &Datatype) -> String {
+    match self::datatype(datatype) {
+        Value::String(name) => name,
+        other => other.to_string(),
+    }
 }

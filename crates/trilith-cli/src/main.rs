@@ -9,6 +9,7 @@ mod json;
 mod options;
 mod output;
 mod progress;
+mod rewrite;
 mod target;
 
 use std::process::ExitCode;

@@ -1,6 +1,8 @@
 //! How fast the codecs are here: MB of decoded bytes a second, the best of a few, with one
 //! thread (its CPU time) and with as many as the machine has (by the clock), on a noisy image. `codec_speed [MiB] [ID…]`.
 
+#![allow(clippy::print_stdout, clippy::expect_used, reason = "a program that prints, and stops when something is wrong")]
+
 use std::sync::Arc;
 use std::time::Instant;
 

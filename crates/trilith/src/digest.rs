@@ -10,8 +10,8 @@ use crate::array::Array;
 use crate::asdf::{AsdfFile, walk};
 use crate::error::Result;
 
-/// Bytes handled at a time.
-const PIECE: usize = 4 << 20;
+/// Bytes hashed at a time; large, so that a compressed block is decoded in few calls.
+const PIECE: usize = 8 << 20;
 
 /// The digest of one array.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,29 +30,27 @@ impl Digest {
     ///
     /// ```
     /// use trilith::{array::Array, digest::Digest};
-    /// let little = Array::from_slice(&[1u16, 2], vec![2])?;
-    /// assert_eq!(Digest::of(&little)?.sha256[..4], [0x6a, 0x2a, 0x31, 0x5f]);
+    /// let array = Array::from_slice(&[1i16, 2], &[2])?;
+    /// assert_eq!(Digest::of(&array)?.sha256[..4], [0x7b, 0x11, 0xc1, 0x13]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn of(array: &Array) -> Result<Self> {
-        let mut sha = Sha256::new();
-        array.for_each_piece(PIECE, &mut |bytes: &[u8]| {
-            sha.update(bytes);
-            Ok(())
-        })?;
-        let mask_sha256 = match array.mask_array()? {
+        let sha256 = hash(|take| array.for_each_piece(PIECE, take))?;
+        let mask_sha256 = match array.mask() {
+            Some(_) => Some(hash(|take| array.for_each_mask_piece(PIECE, take))?),
             None => None,
-            Some(mask) => {
-                let mut sha = Sha256::new();
-                mask.for_each_piece(PIECE, &mut |bytes: &[u8]| {
-                    sha.update(bytes);
-                    Ok(())
-                })?;
-                Some(sha.finalize().into())
-            }
         };
-        Ok(Self { sha256: sha.finalize().into(), mask_sha256 })
+        Ok(Self { sha256, mask_sha256 })
     }
+}
+
+fn hash(pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>) -> Result<[u8; 32]> {
+    let mut sha = Sha256::new();
+    pieces(&mut |piece| {
+        sha.update(piece);
+        Ok(())
+    })?;
+    Ok(sha.finalize().into())
 }
 
 /// One array of a listing: its path, and its digest or why there is none.

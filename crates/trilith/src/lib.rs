@@ -16,6 +16,7 @@ pub mod tree;
 pub mod codec;
 pub mod core;
 pub mod layout;
+#[cfg(feature = "schema")]
 pub mod schema;
 
 pub mod asdf;
@@ -24,7 +25,9 @@ pub mod fits;
 
 pub mod file;
 
+pub mod assemble;
 pub mod convert;
+pub mod diff;
 pub mod digest;
 pub mod verify;
 

@@ -36,7 +36,7 @@ impl Digest {
                     arrays.insert(entry.path, array_json(&array, &sums));
                 }
                 Ok((array, sums)) => {
-                    let kind = clean(&datatype(array.datatype()).to_string()).into_owned();
+                    let kind = clean(&crate::json::datatype_text(array.datatype())).into_owned();
                     out.line(&format!("{}  {kind}  {:?}  {}", hex(&sums.sha256), array.shape(), entry.path))?;
                 }
                 Err(error) => {

@@ -1,15 +1,4 @@
-//! One file per subcommand.
-
-mod blocks;
-mod convert;
-mod digest;
-mod get;
-mod info;
-mod manual;
-mod to_yaml;
-mod tour;
-mod tree;
-mod verify;
+//! One file per subcommand; the list below is the one place that names them all.
 
 use clap::Subcommand;
 use trilith::Result;
@@ -17,42 +6,66 @@ use trilith::Result;
 use crate::Outcome;
 use crate::options::Options;
 
-/// What to do.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Info(info::Info),
-    Blocks(blocks::Blocks),
-    Digest(digest::Digest),
-    Tree(tree::Tree),
-    Get(get::Get),
-    ToYaml(to_yaml::ToYaml),
-    Tour(tour::Tour),
-    Completions(manual::Completions),
-    Man(manual::Man),
-    Verify(verify::Verify),
-    Convert(convert::Convert),
+/// Declares the modules and the subcommands, in the order of `--help`.
+macro_rules! commands {
+    ($($module:ident :: $Command:ident),+ $(,)?) => {
+        $(mod $module;)+
+
+        /// What to do.
+        #[derive(Debug, Subcommand)]
+        pub enum Command {
+            $($Command($module::$Command),)+
+            Completions(manual::Completions),
+            Man(manual::Man),
+        }
+
+        impl Command {
+            /// Does it.
+            pub fn run(self, options: &Options) -> Result<Outcome> {
+                match self {
+                    $(Command::$Command(command) => command.run(options),)+
+                    Command::Completions(command) => command.run(),
+                    Command::Man(command) => command.run(),
+                }
+            }
+        }
+    };
 }
 
-impl Command {
-    /// Does it.
-    pub fn run(self, options: &Options) -> Result<Outcome> {
-        match self {
-            Command::Info(command) => command.run(options),
-            Command::Blocks(command) => command.run(options),
-            Command::Digest(command) => command.run(options),
-            Command::Tour(command) => command.run(options),
-            Command::Completions(command) => command.run(),
-            Command::Man(command) => command.run(),
-            Command::Tree(command) => command.run(options),
-            Command::Get(command) => command.run(options),
-            Command::ToYaml(command) => command.run(options),
-            Command::Verify(command) => command.run(options),
-            Command::Convert(command) => command.run(options),
-        }
-    }
+mod manual;
 
+commands![
+    info::Info,
+    tree::Tree,
+    get::Get,
+    blocks::Blocks,
+    digest::Digest,
+    verify::Verify,
+    validate::Validate,
+    describe::Describe,
+    search::Search,
+    diff::Diff,
+    refs::Refs,
+    convert::Convert,
+    repack::Repack,
+    explode::Explode,
+    implode::Implode,
+    to_yaml::ToYaml,
+    set::Set,
+    insert::Insert,
+    delete::Delete,
+    rename::Rename,
+    edit::Edit,
+    update::Update,
+    append::Append,
+    history::History,
+    schema::Schema,
+    tour::Tour,
+];
+
+impl Command {
     /// Whether a malformed file is an answer (exit status 1) and not a failure to answer (2).
     pub fn malformed_is_no(&self) -> bool {
-        matches!(self, Command::Digest(_) | Command::Verify(_))
+        matches!(self, Command::Digest(_) | Command::Verify(_) | Command::Validate(_))
     }
 }

@@ -9,7 +9,7 @@ use trilith::tree::{Node, NodeKind, Scalar, Value as Yaml, print_value};
 
 use crate::Outcome;
 use crate::item::Item;
-use crate::json::datatype;
+use crate::json::datatype_text;
 use crate::options::Options;
 use crate::output::{Out, clean, size};
 
@@ -237,8 +237,7 @@ impl Text<'_> {
                     },
                 };
                 let masked = if array.mask().is_some() { ", masked" } else { "" };
-                let kind = datatype(array.datatype());
-                let kind = kind.as_str().map_or_else(|| kind.to_string(), str::to_owned);
+                let kind = datatype_text(array.datatype());
                 format!("{kind} {:?}  {storage}, {}{masked}", array.shape(), size(array.nbytes()))
             }
         }

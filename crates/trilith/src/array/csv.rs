@@ -39,7 +39,7 @@ impl Array {
         let fail = |e| Error::io("writing CSV", e);
         if let Some(fields) = fields {
             let mut names = Vec::new();
-            columns(fields, "", &mut names)?;
+            columns(fields, "", &mut names, &mut 0)?;
             let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
             writeln!(out, "{}", names.join(",")).map_err(fail)?;
             return self.for_each_scalar(|scalar, masked| {
@@ -61,16 +61,18 @@ impl Array {
 }
 
 /// The names of all columns, in the order in which [`flatten`] gives their values.
-fn columns(fields: &StructType, before: &str, names: &mut Vec<String>) -> Result<()> {
+fn columns(fields: &StructType, before: &str, names: &mut Vec<String>, visited: &mut u64) -> Result<()> {
     for (i, field) in fields.fields().iter().enumerate() {
         let name = format!("{before}{}", field.name_or(i));
-        if field.count() > COLUMNS || names.len() as u64 > COLUMNS {
+        // Fields without values count too.
+        *visited = visited.saturating_add(field.count().max(1));
+        if *visited > COLUMNS {
             return Err(Error::usage(format!("field {name} makes a table of more than {COLUMNS} columns")));
         }
         for element in places(field) {
             let name = format!("{name}{element}");
             match field.datatype.as_struct() {
-                Some(inner) => columns(inner, &format!("{name}."), names)?,
+                Some(inner) => columns(inner, &format!("{name}."), names, visited)?,
                 None => names.push(name),
             }
         }

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+
 use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
 use super::handle::Array;
@@ -13,9 +16,15 @@ use crate::limits::Limits;
 /// Bytes that nobody asked for are read along up to this many: one read costs about as much.
 const GAP: u64 = 4096;
 /// Bytes read at once where elements must be picked out of them.
-const SCRATCH: u64 = 4 << 20;
-/// Bytes read and converted at once, while they are in the cache.
+const SCRATCH: u64 = 8 << 20;
+/// Bytes that one thread converts at once.
 const TILE: usize = 1 << 20;
+/// From this size on several threads share the work.
+const PARALLEL: usize = 8 << 20;
+/// Bytes read at once from a source without bytes in memory: a codec decodes several pieces of it at the same time.
+const AHEAD: u64 = 16 << 20;
+/// Bytes held where the elements of a piece lie far apart.
+const TURNED: u64 = 64 << 20;
 /// More ranges than this are merged across wider gaps.
 const RANGES: u64 = 1 << 16;
 
@@ -74,16 +83,32 @@ impl Array {
         let program = Program::new(&self.datatype, self.byteorder, order)?;
         let plain = program.whole() == Some(How::Copy) && self.is_c_contiguous();
         let mut buffer = Vec::new();
-        for block in self.clone().without_mask().row_blocks(max_bytes as u64) {
+        let extent = self.extent();
+        let in_memory = self.source.view(extent.start, extent.end - extent.start).is_some();
+        let size = match (self.is_turned(), in_memory) {
+            (true, _) => TURNED,
+            (false, false) => AHEAD,
+            (false, true) => 0,
+        };
+        let size = size.max(max_bytes as u64);
+        let piece = (max_bytes / program.packed.max(1)).max(1).saturating_mul(program.packed);
+        for block in self.clone().without_mask().row_blocks(size) {
             if plain && let Some(bytes) = self.source.view(block.offset, block.nbytes()) {
                 take(bytes)?;
                 continue;
             }
             buffer.resize(block.charged_size()?, 0);
             block.fill(&program, &mut buffer)?;
-            take(&buffer)?;
+            buffer.chunks(piece).try_for_each(&mut *take)?;
         }
         Ok(())
+    }
+
+    /// Whether the last axis is not the one whose elements lie closest, as in Fortran order.
+    fn is_turned(&self) -> bool {
+        let mut axes = self.shape.iter().zip(&self.strides).filter(|(len, _)| **len > 1).map(|(_, stride)| stride.unsigned_abs());
+        let last = axes.next_back();
+        axes.any(|stride| stride != 0 && Some(stride) < last)
     }
 
     /// Parts of the array in C order, of at most `max_bytes` packed bytes each (but at least one
@@ -158,14 +183,36 @@ impl Array {
         if into.is_empty() {
             return Ok(());
         }
-        let axes = self.axes(program.packed)?;
         let extent = self.extent();
         if let Some(bytes) = self.source.view(extent.start, extent.end - extent.start) {
-            gather(program, bytes, to_usize(self.offset - extent.start)?, into, 0, &axes);
-            return Ok(());
+            return self.fill_from(program, bytes, extent.start, into);
         }
+        let axes = self.axes(program.packed)?;
         let mut reader = Reader { source: &*self.source, program, limits: &self.limits, scratch: Vec::new() };
         reader.read(self.offset, &axes, into, 0)
+    }
+
+    /// Fills `into` from bytes in memory, the first of which is byte `start` of the source.
+    fn fill_from(&self, program: &Program, bytes: &[u8], start: u64, into: &mut [u8]) -> Result<()> {
+        // Asking for the number of threads starts them, which a small array is not worth.
+        let threads = if into.len() < PARALLEL { 1 } else { rayon::current_num_threads() };
+        if threads == 1 {
+            gather(program, bytes, to_usize(self.offset - start)?, into, 0, &self.axes(program.packed)?);
+            return Ok(());
+        }
+        // Several parts a thread, so that no thread waits long for the last one.
+        let size = (into.len() / (threads * 4)).max(PARALLEL / 4) as u64;
+        let mut parts = Vec::new();
+        let mut rest = into;
+        for block in self.clone().without_mask().row_blocks(size) {
+            let (part, more) = std::mem::take(&mut rest).split_at_mut(to_usize(block.nbytes())?);
+            parts.push((block, part));
+            rest = more;
+        }
+        parts.into_par_iter().try_for_each(|(block, part)| {
+            gather(program, bytes, to_usize(block.offset - start)?, part, 0, &block.axes(program.packed)?);
+            Ok(())
+        })
     }
 
     /// The axes of a copy to packed elements of this size.
@@ -277,11 +324,17 @@ impl Reader<'_> {
 
     /// Elements that lie one after the other on both sides.
     fn read_run(&mut self, how: How, at: u64, into: &mut [u8]) -> Result<()> {
-        let tile = if how == How::Copy { into.len().max(1) } else { TILE };
+        // All of a block at once is what codecs decode fastest.
+        let whole = how == How::Copy || into.len() as u64 == self.source.len();
+        let size = if whole { into.len() } else { AHEAD as usize };
         let mut at = at;
-        for part in into.chunks_mut(tile) {
+        for part in into.chunks_mut(size.max(1)) {
             self.source.read_at(at, part)?;
-            convert_in_place(how, part);
+            if part.len() < PARALLEL {
+                convert_in_place(how, part);
+            } else if how != How::Copy {
+                part.par_chunks_mut(TILE).for_each(|tile| convert_in_place(how, tile));
+            }
             at += part.len() as u64;
         }
         Ok(())

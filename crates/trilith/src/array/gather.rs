@@ -1,6 +1,7 @@
 //! From bytes at any strides to packed bytes: the walk over the axes around [`Program`].
 
 use super::program::{Program, Run};
+use super::turn;
 
 /// One axis of a copy: its length and the distances in bytes on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +41,15 @@ pub(super) fn gather(program: &Program, from: &[u8], from_at: usize, to: &mut [u
         return program.apply(from, source, to, target, 1);
     };
     let partner = partner(&axes, run).map(|i| axes.remove(i));
+    let turned = partner.and_then(|other| turn::kernel(program, run, other));
     let mut index = vec![0; axes.len()];
     let (mut a, mut b) = (from_at, to_at);
     loop {
         let (source, target) = (Run { at: a, stride: run.from }, Run { at: b, stride: run.to as isize });
-        match partner {
-            None => program.apply(from, source, to, target, run.len),
-            Some(other) => tiles(program, from, source, to, target, run, other),
+        match (partner, turned) {
+            (None, _) => program.apply(from, source, to, target, run.len),
+            (Some(other), Some(turn)) => turn(program, from, a, to, b, run, other),
+            (Some(other), None) => tiles(program, from, source, to, target, run, other),
         }
         // The next index, the last axis fastest.
         let mut level = axes.len();

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use super::datatype::{Byteorder, Datatype};
+use super::element::Element;
 use super::mask::Mask;
-use super::number::Element;
 use super::shape;
 use crate::bytes::{Slice, SourceRef, to_usize};
 use crate::error::{Error, Result};

@@ -71,14 +71,41 @@ impl Array {
     /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a mask by value of elements that are not
     /// numbers, [`Kind::Limit`](crate::Kind::Limit), and as [`Array::load`].
     pub fn mask_bytes(&self) -> Result<Option<Vec<u8>>> {
-        let Some(mask) = &self.mask else { return Ok(None) };
-        if let Mask::Array(mask) = mask {
-            let mask = Self { datatype: Datatype::Bool8, limits: Arc::clone(&self.limits), ..(**mask).clone() };
-            return mask.read_bytes(Byteorder::NATIVE).map(Some);
+        if self.mask.is_none() {
+            return Ok(None);
         }
         self.limits.charge_memory(self.len(), "a mask")?;
         let mut bytes = Vec::new();
-        self.for_each_native(|elements| number::mark(&self.datatype, mask, elements, &mut bytes))?;
+        self.for_each_mask_piece(1 << 18, |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
         Ok(Some(bytes))
+    }
+
+    /// Gives the mask to `take`, one byte 0 or 1 for each element in C order, in pieces of at most
+    /// `max_elements`; nothing where there is no mask.
+    ///
+    /// # Errors
+    /// As [`Array::mask_bytes`], and what `take` returns.
+    pub fn for_each_mask_piece(&self, max_elements: usize, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match &self.mask {
+            None => Ok(()),
+            Some(Mask::Array(mask)) => {
+                let mask = Self { datatype: Datatype::Bool8, limits: Arc::clone(&self.limits), ..(**mask).clone() };
+                mask.for_each_piece(max_elements, take)
+            }
+            Some(mask) => {
+                // Said even where there are no elements.
+                number::mark(&self.datatype, mask, &[], &mut Vec::new())?;
+                let mut marks = Vec::new();
+                let size = max_elements.max(1).saturating_mul(self.datatype.packed_size().max(1) as usize);
+                self.pieces(Byteorder::NATIVE, size, &mut |elements| {
+                    marks.clear();
+                    number::mark(&self.datatype, mask, elements, &mut marks)?;
+                    take(&marks)
+                })
+            }
+        }
     }
 }

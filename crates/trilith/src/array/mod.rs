@@ -10,6 +10,8 @@
 
 mod csv;
 mod datatype;
+mod element;
+mod encode;
 mod fetch;
 mod gather;
 mod handle;
@@ -18,22 +20,25 @@ mod literal;
 mod mask;
 mod npy;
 mod number;
+mod pages;
 mod program;
 mod scalar;
 mod shape;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod turn;
 #[cfg(feature = "ndarray")]
 mod view;
 
 pub use datatype::{Byteorder, Datatype};
+pub use element::Element;
 pub use fetch::RowBlocks;
 pub use handle::Array;
 pub use index::Index;
 pub use mask::Mask;
 pub use npy::npy_header;
-pub use number::Element;
+pub use pages::Pages;
 pub use scalar::{FloatText, Nested, Precision, Scalar, complex_text, float_text};
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
 pub use structure::{Field, StructType};

@@ -18,7 +18,7 @@ use crate::limits::Limits;
 
 const SIGNATURE: &[u8; 6] = b"\x93NUMPY";
 /// Bytes written at once.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = 4 << 20;
 /// A header longer than this is not read.
 const HEADER: u64 = 16 << 20;
 

@@ -1,181 +1,14 @@
-//! Elements as Rust numbers: [`Element`], loading, and conversion between number types.
+//! Loading elements as numbers, conversion between number types, and masks by value.
 
 use half::f16;
-use num_complex::Complex;
+use half::slice::HalfFloatSliceExt;
 
 use super::datatype::{Byteorder, Datatype};
+use super::element::{Element, Value};
 use super::handle::Array;
 use super::mask::Mask;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// A Rust type that holds one element: `i8` … `u64`, [`half::f16`], `f32`, `f64`,
-/// [`Complex`] of the floats, and `bool`.
-pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::Sealed {
-    /// The datatype that it holds exactly.
-    const DATATYPE: Datatype;
-
-    /// The elements' bytes, in the byte order of this machine.
-    #[doc(hidden)]
-    fn bytes(elements: &[Self]) -> Vec<u8>;
-
-    /// Memory for this many elements.
-    #[doc(hidden)]
-    fn zeroed(count: usize) -> Result<Vec<Self>>;
-
-    /// Reads all elements of an array of this very datatype.
-    #[doc(hidden)]
-    fn read(array: &Array, into: &mut [Self]) -> Result<()>;
-
-    /// The elements where they lie, if every pattern of bits is one and they are aligned.
-    #[doc(hidden)]
-    fn view(bytes: &[u8]) -> Option<&[Self]>;
-
-    /// The same number, if this type has it (floats: the nearest).
-    #[doc(hidden)]
-    fn from_value(value: Value) -> Option<Self>;
-}
-
-/// A number on its way from one type to another.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub enum Value {
-    Int(i64),
-    Uint(u64),
-    Float(f64),
-    Complex(f64, f64),
-}
-
-macro_rules! plain {
-    ($($type:ty, $datatype:ident, |$value:ident| $convert:expr;)+) => {$(
-        impl sealed::Sealed for $type {}
-
-        impl Element for $type {
-            const DATATYPE: Datatype = Datatype::$datatype;
-
-            fn bytes(elements: &[Self]) -> Vec<u8> {
-                bytemuck::cast_slice(elements).to_vec()
-            }
-
-            fn zeroed(count: usize) -> Result<Vec<Self>> {
-                bytemuck::allocation::try_zeroed_vec(count)
-                    .map_err(|()| Error::limit(format!("no memory for {count} elements")))
-            }
-
-            fn read(array: &Array, into: &mut [Self]) -> Result<()> {
-                array.read_bytes_into(bytemuck::cast_slice_mut(into), Byteorder::NATIVE)
-            }
-
-            fn view(bytes: &[u8]) -> Option<&[Self]> {
-                bytemuck::try_cast_slice(bytes).ok()
-            }
-
-            #[inline]
-            fn from_value($value: Value) -> Option<Self> {
-                $convert
-            }
-        }
-    )+};
-}
-
-macro_rules! whole {
-    ($type:ty, $value:expr) => {
-        match $value {
-            Value::Int(n) => <$type>::try_from(n).ok(),
-            Value::Uint(n) => <$type>::try_from(n).ok(),
-            Value::Float(x) => {
-                // The power of two behind the largest number is exact as a double, the number itself may not be.
-                const BEHIND: f64 = (<$type>::MAX / 2 + 1) as f64 * 2.0;
-                (x >= <$type>::MIN as f64 && x < BEHIND && x.trunc() == x).then_some(x as $type)
-            }
-            Value::Complex(..) => None,
-        }
-    };
-}
-
-/// The nearest double of a real number.
-#[inline]
-fn real(value: Value) -> Option<f64> {
-    match value {
-        Value::Int(n) => Some(n as f64),
-        Value::Uint(n) => Some(n as f64),
-        Value::Float(x) => Some(x),
-        Value::Complex(..) => None,
-    }
-}
-
-/// The nearest pair of doubles.
-#[inline]
-fn pair(value: Value) -> (f64, f64) {
-    match value {
-        Value::Complex(re, im) => (re, im),
-        other => (real(other).unwrap_or(f64::NAN), 0.0),
-    }
-}
-
-plain! {
-    i8, Int8, |v| whole!(i8, v);
-    i16, Int16, |v| whole!(i16, v);
-    i32, Int32, |v| whole!(i32, v);
-    i64, Int64, |v| whole!(i64, v);
-    u8, Uint8, |v| whole!(u8, v);
-    u16, Uint16, |v| whole!(u16, v);
-    u32, Uint32, |v| whole!(u32, v);
-    u64, Uint64, |v| whole!(u64, v);
-    f16, Float16, |v| real(v).map(f16::from_f64);
-    f32, Float32, |v| match v {
-        // Not by way of a double: that could round twice.
-        Value::Int(n) => Some(n as f32),
-        Value::Uint(n) => Some(n as f32),
-        other => real(other).map(|x| x as f32),
-    };
-    f64, Float64, |v| real(v);
-    Complex<f16>, Complex32, |v| Some(Complex::new(f16::from_f64(pair(v).0), f16::from_f64(pair(v).1)));
-    Complex<f32>, Complex64, |v| Some(Complex::new(pair(v).0 as f32, pair(v).1 as f32));
-    Complex<f64>, Complex128, |v| Some(Complex::new(pair(v).0, pair(v).1));
-}
-
-impl sealed::Sealed for bool {}
-
-impl Element for bool {
-    const DATATYPE: Datatype = Datatype::Bool8;
-
-    fn bytes(elements: &[Self]) -> Vec<u8> {
-        elements.iter().map(|x| u8::from(*x)).collect()
-    }
-
-    fn zeroed(count: usize) -> Result<Vec<Self>> {
-        Ok(vec![false; count])
-    }
-
-    fn read(array: &Array, into: &mut [Self]) -> Result<()> {
-        let mut rest = into;
-        array.for_each_native(|bytes| {
-            for (to, from) in rest.iter_mut().zip(bytes) {
-                *to = *from != 0;
-            }
-            rest = std::mem::take(&mut rest).get_mut(bytes.len()..).unwrap_or_default();
-            Ok(())
-        })
-    }
-
-    fn view(_: &[u8]) -> Option<&[Self]> {
-        None
-    }
-
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Int(0) | Value::Uint(0) => Some(false),
-            Value::Int(1) | Value::Uint(1) => Some(true),
-            Value::Float(x) if x == 0.0 || x == 1.0 => Some(x == 1.0),
-            _ => None,
-        }
-    }
-}
 
 /// Runs `$body` with `$values`, an iterator over the numbers in native `$bytes`, as [`Value`]s.
 macro_rules! each_value {
@@ -303,18 +136,29 @@ impl Array {
         }
         let size = self.len().saturating_mul(size_of::<T>() as u64);
         self.limits.charge_memory(size, "an array")?;
-        let mut elements = Vec::new();
-        elements.try_reserve_exact(to_usize(self.len())?).map_err(|_| Error::limit(format!("no memory for {size} bytes")))?;
+        let mut elements = T::zeroed(to_usize(self.len())?)?;
         let not_numbers = || Error::usage(format!("elements of {} are no numbers", self.datatype));
         // Said even where there are no elements.
         each_value!(self.datatype, [0u8; 0], |values| drop(values), else return Err(not_numbers()));
+        let (mut done, mut wide) = (0, Vec::new());
         self.for_each_native(|bytes| {
-            each_value!(self.datatype, bytes, |values| append(&mut elements, values, &self.datatype), else Err(not_numbers()))
+            let into = elements.get_mut(done..).unwrap_or_default();
+            let (count, failed) = if self.datatype == Datatype::Float16 {
+                let singles = widen(bytes, &mut wide).iter().map(|x| Value::Float(f64::from(*x)));
+                store(into, singles)
+            } else {
+                each_value!(self.datatype, bytes, |values| store(into, values), else return Err(not_numbers()))
+            };
+            if let Some((at, value)) = failed {
+                return Err(does_not_fit(done + at, value, &self.datatype, &T::DATATYPE));
+            }
+            done += count;
+            Ok(())
         })?;
         Ok(elements)
     }
 
-    fn expect<T: Element>(&self) -> Result<()> {
+    pub(super) fn expect<T: Element>(&self) -> Result<()> {
         if self.datatype == T::DATATYPE {
             return Ok(());
         }
@@ -323,24 +167,45 @@ impl Array {
     }
 }
 
-fn append<T: Element>(elements: &mut Vec<T>, values: impl Iterator<Item = Value>, datatype: &Datatype) -> Result<()> {
-    for value in values {
+/// Stores values one after the other; says how many, and which was the first that `T` does not have.
+#[inline]
+fn store<T: Element>(into: &mut [T], values: impl Iterator<Item = Value>) -> (usize, Option<(usize, Value)>) {
+    let mut count = 0;
+    for (slot, value) in into.iter_mut().zip(values) {
         match T::from_value(value) {
-            Some(element) => elements.push(element),
-            None => {
-                let shown = match value {
-                    Value::Int(n) => n.to_string(),
-                    Value::Uint(n) => n.to_string(),
-                    Value::Float(x) => format!("{x:?}"),
-                    Value::Complex(re, im) => format!("{re:?}{im:+?}j"),
-                };
-                let message =
-                    format!("element {} of this {datatype} array is {shown}, which {} cannot hold", elements.len(), T::DATATYPE);
-                return Err(Error::usage(message));
+            Some(element) => *slot = element,
+            None => return (count, Some((count, value))),
+        }
+        count += 1;
+    }
+    (count, None)
+}
+
+/// Halves as singles, many at once where the processor can.
+fn widen<'a>(bytes: &[u8], singles: &'a mut Vec<f32>) -> &'a [f32] {
+    let count = bytes.len() / 2;
+    singles.resize(count, 0.0);
+    match bytemuck::try_cast_slice::<u8, f16>(bytes) {
+        Ok(halves) => halves.convert_to_f32_slice(singles),
+        // Elements of a view may lie at odd addresses.
+        Err(_) => {
+            for (single, half) in singles.iter_mut().zip(bytes.as_chunks::<2>().0) {
+                *single = f16::from_ne_bytes(*half).to_f32();
             }
         }
     }
-    Ok(())
+    singles
+}
+
+#[cold]
+fn does_not_fit(at: usize, value: Value, from: &Datatype, to: &Datatype) -> Error {
+    let shown = match value {
+        Value::Int(n) => n.to_string(),
+        Value::Uint(n) => n.to_string(),
+        Value::Float(x) => format!("{x:?}"),
+        Value::Complex(re, im) => format!("{re:?}{im:+?}j"),
+    };
+    Error::usage(format!("element {at} of this {from} array is {shown}, which {to} cannot hold"))
 }
 
 /// The first number in packed native bytes; nothing for elements that are no numbers.

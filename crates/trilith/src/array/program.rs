@@ -190,17 +190,32 @@ fn move_run(how: How, len: usize, from: &[u8], source: Run, to: &mut [u8], targe
         }
         return;
     }
+    macro_rules! copies {
+        ($($len:literal)+) => {
+            match (how, len) {
+                $((How::Copy, $len) => return each::<$len>(from, source, to, target, n, |x| x),)+
+                _ => {}
+            }
+        };
+    }
+    macro_rules! swaps {
+        ($($word:ident $width:literal: $($len:literal)+;)+) => {
+            match (how, len) {
+                $($((How::Swap($width), $len) => {
+                    return each::<$len>(from, source, to, target, n, |mut x| {
+                        map_in_place::<$width>(&mut x, |w| $word::from_ne_bytes(w).swap_bytes().to_ne_bytes());
+                        x
+                    });
+                })+)+
+                _ => {}
+            }
+        };
+    }
+    // The usual widths of fields and short rows, each with a loop of its own.
+    copies!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 28 32);
+    swaps!(u16 2: 2 4 6 8; u32 4: 4 8 12 16; u64 8: 8 16 24 32; u128 16: 16 32;);
     match (how, len) {
-        (How::Copy, 1) => each::<1>(from, source, to, target, n, |x| x),
-        (How::Copy, 2) => each::<2>(from, source, to, target, n, |x| x),
-        (How::Copy, 4) => each::<4>(from, source, to, target, n, |x| x),
-        (How::Copy, 8) => each::<8>(from, source, to, target, n, |x| x),
-        (How::Copy, 16) => each::<16>(from, source, to, target, n, |x| x),
         (How::Bool, 1) => each::<1>(from, source, to, target, n, |[x]| [u8::from(x != 0)]),
-        (How::Swap(2), 2) => each::<2>(from, source, to, target, n, |x| u16::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
-        (How::Swap(4), 4) => each::<4>(from, source, to, target, n, |x| u32::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
-        (How::Swap(8), 8) => each::<8>(from, source, to, target, n, |x| u64::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
-        (How::Swap(16), 16) => each::<16>(from, source, to, target, n, |x| u128::from_ne_bytes(x).swap_bytes().to_ne_bytes()),
         _ => {
             let (mut a, mut b) = (source.at, target.at);
             for _ in 0..n {

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use half::f16;
 
 use super::datatype::{Byteorder, Datatype};
+use super::element::Value;
 use super::handle::Array;
-use super::number::{Value, first_value};
+use super::number::first_value;
 use super::structure::Field;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
@@ -81,12 +82,16 @@ pub enum Nested {
 impl Scalar {
     /// The element that packed bytes in the byte order of this machine hold.
     fn decode(datatype: &Datatype, bytes: &mut &[u8], limits: &Limits) -> Result<Self> {
+        Self::decode_part(datatype, bytes, &mut Budget { left: limits.nodes, of: limits.nodes })
+    }
+
+    fn decode_part(datatype: &Datatype, bytes: &mut &[u8], budget: &mut Budget) -> Result<Self> {
         if let Datatype::Struct(fields) = datatype {
             // Recursion is limited with the nesting of structs.
             return fields
                 .fields()
                 .iter()
-                .map(|field| decode_field(field, bytes, limits))
+                .map(|field| decode_field(field, bytes, budget))
                 .collect::<Result<_>>()
                 .map(Self::Struct);
         }
@@ -144,15 +149,23 @@ impl Scalar {
     }
 }
 
-fn decode_field(field: &Field, bytes: &mut &[u8], limits: &Limits) -> Result<Scalar> {
+/// How many values an element may still have: some have no bytes, so bytes do not limit them.
+struct Budget {
+    left: u64,
+    of: u64,
+}
+
+fn decode_field(field: &Field, bytes: &mut &[u8], budget: &mut Budget) -> Result<Scalar> {
     let count = field.count();
+    // An empty list counts too.
+    budget.left = budget
+        .left
+        .checked_sub(count.max(1))
+        .ok_or_else(|| Limits::exceeded("nodes", budget.of, format_args!("an element of more than {} values", budget.of)))?;
     if field.shape.is_empty() {
-        return Scalar::decode(&field.datatype, bytes, limits);
+        return Scalar::decode_part(&field.datatype, bytes, budget);
     }
-    if count > limits.nodes {
-        return Err(Limits::exceeded("nodes", limits.nodes, format_args!("a field of {count} values")));
-    }
-    let values: Vec<Scalar> = (0..count).map(|_| Scalar::decode(&field.datatype, bytes, limits)).collect::<Result<_>>()?;
+    let values: Vec<Scalar> = (0..count).map(|_| Scalar::decode_part(&field.datatype, bytes, budget)).collect::<Result<_>>()?;
     // From the innermost axis outwards, lists become the elements of lists.
     let mut level = values;
     for len in field.shape.iter().skip(1).rev() {

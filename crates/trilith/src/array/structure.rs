@@ -3,12 +3,13 @@
 use std::fmt;
 
 use super::datatype::{Byteorder, Datatype};
+use super::shape::AXES;
 use crate::error::{Error, Result};
 
 /// How deep structs may nest.
 const DEPTH: usize = 64;
-/// How many plain fields a struct may have, those of nested structs counted each time they occur.
-const LEAVES: u64 = 1 << 20;
+/// How many fields a struct may have, those of nested structs counted each time they occur.
+const FIELDS: u64 = 1 << 20;
 
 /// One field of a structured element.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,7 +80,7 @@ pub struct StructType {
     item_size: u64,
     packed_size: u64,
     depth: usize,
-    leaves: u64,
+    all_fields: u64,
 }
 
 impl StructType {
@@ -103,8 +104,12 @@ impl StructType {
     /// [`Kind::Malformed`](crate::Kind::Malformed) for sizes past 2⁶³ and for a field past the end of
     /// the element, [`Kind::Limit`](crate::Kind::Limit) for deep nesting or a million fields.
     pub fn with_offsets(fields: Vec<Field>, item_size: u64) -> Result<Self> {
-        let (mut packed_size, mut depth, mut leaves) = (0u64, 1, 0u64);
+        let (mut packed_size, mut depth, mut all_fields) = (0u64, 1, fields.len() as u64);
         for field in &fields {
+            if field.shape.len() > AXES {
+                let message = format!("a field of {} axes, at most {AXES} are possible", field.shape.len());
+                return Err(Error::unsupported(message));
+            }
             let end = field_size(field, Datatype::item_size)
                 .and_then(|size| field.offset.checked_add(size))
                 .ok_or_else(|| too_large(field))?;
@@ -117,9 +122,7 @@ impl StructType {
                 .ok_or_else(|| too_large(field))?;
             if let Datatype::Struct(inner) = &field.datatype {
                 depth = depth.max(inner.depth + 1);
-                leaves = leaves.saturating_add(inner.leaves);
-            } else {
-                leaves = leaves.saturating_add(1);
+                all_fields = all_fields.saturating_add(inner.all_fields);
             }
         }
         if item_size.max(packed_size) > i64::MAX as u64 {
@@ -128,10 +131,10 @@ impl StructType {
         if depth > DEPTH {
             return Err(Error::limit(format!("a structured datatype nests {depth} deep, at most {DEPTH} are possible")));
         }
-        if leaves > LEAVES {
-            return Err(Error::limit(format!("a structured datatype has {leaves} fields, at most {LEAVES} are possible")));
+        if all_fields > FIELDS {
+            return Err(Error::limit(format!("a structured datatype has {all_fields} fields, at most {FIELDS} are possible")));
         }
-        Ok(Self { fields, item_size, packed_size, depth, leaves })
+        Ok(Self { fields, item_size, packed_size, depth, all_fields })
     }
 
     /// The fields in their order.
@@ -154,9 +157,9 @@ impl StructType {
         self.packed_size
     }
 
-    /// How many plain fields there are, those of nested structs included.
-    pub fn leaves(&self) -> u64 {
-        self.leaves
+    /// How many fields there are, those of nested structs included.
+    pub fn all_fields(&self) -> u64 {
+        self.all_fields
     }
 
     /// The same fields one after the other, all in `order`.
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn nesting_and_doubling_are_limited() {
-        let mut inner = Datatype::Ascii(0);
+        let mut inner = Datatype::Struct(Arc::new(StructType::packed_from(Vec::new()).unwrap()));
         let mut failed = None;
         for level in 0..100 {
             let fields = vec![Field::new("a", inner.clone(), LITTLE), Field::new("b", inner.clone(), LITTLE)];
@@ -254,7 +257,9 @@ mod tests {
                 }
             }
         }
-        assert_eq!(failed, Some(20));
+        assert_eq!(failed, Some(19));
+        let odd = Field::new("a", Datatype::Int8, LITTLE).with_shape(vec![1; 65]);
+        assert!(StructType::packed_from(vec![odd]).is_err());
     }
 
     #[test]

@@ -11,6 +11,8 @@ use super::*;
 use crate::bytes::{Slice, Source, SourceRef};
 use crate::{Kind, Limits, Result};
 
+mod text;
+
 /// A source without bytes in memory, that counts what is read.
 #[derive(Default)]
 struct Counted {
@@ -422,121 +424,4 @@ fn a_large_array_in_fortran_order_is_read_once() {
     let loaded = array.load::<u32>().unwrap();
     assert!((0..count * count).all(|i| u64::from(loaded[i as usize]) == i % count * count + i / count));
     assert_eq!(source.amount.load(Ordering::Relaxed), 4 * count * count);
-}
-
-fn plain_names(datatype: &Datatype) -> bool {
-    match datatype {
-        Datatype::Struct(fields) => fields.fields().iter().all(|field| plain_names(&field.datatype)),
-        Datatype::Complex32 | Datatype::Ucs2(_) => false,
-        _ => true,
-    }
-}
-
-proptest! {
-    #[test]
-    fn npy_files_hold_what_was_written((array, _) in array()) {
-        let mut file = Vec::new();
-        let written = array.write_npy(&mut file);
-        if !plain_names(array.datatype()) {
-            prop_assert_eq!(written.unwrap_err().kind(), Kind::Unsupported);
-            return Ok(());
-        }
-        written.unwrap();
-        prop_assert!(std::str::from_utf8(&file[10..file.len() - array.nbytes() as usize]).unwrap().ends_with('\n'));
-        let back = Array::from_npy(Arc::new(Slice::new(file, "npy")), &Limits::default()).unwrap();
-        prop_assert_eq!(back.shape(), array.shape());
-        prop_assert_eq!(back.read_bytes(Byteorder::Big).unwrap(), array.read_bytes(Byteorder::Big).unwrap());
-    }
-
-    #[test]
-    fn a_broken_npy_header_is_an_error(text in "[ -~]{0,60}", cut in 0usize..80) {
-        let mut file = npy_header(&Datatype::Float32, &[2, 3]).unwrap();
-        file.resize(file.len() + 24, 0);
-        file.truncate(file.len() - cut.min(24) - cut / 2);
-        let _ = Array::from_npy(Arc::new(Slice::new(file, "npy")), &Limits::default());
-        let mut odd = b"\x93NUMPY\x01\x00".to_vec();
-        odd.extend((text.len() as u16).to_le_bytes());
-        odd.extend(text.as_bytes());
-        prop_assert!(Array::from_npy(Arc::new(Slice::new(odd, "npy")), &Limits::default()).is_err());
-    }
-
-    #[test]
-    fn floats_as_text_are_the_same_floats(bits in any::<u64>()) {
-        let double = f64::from_bits(bits);
-        let single = f32::from_bits(bits as u32);
-        let half = f16::from_bits(bits as u16);
-        for floats in [FloatText::Shortest, FloatText::AsDouble] {
-            let text = float_text(double, Precision::Double, floats);
-            prop_assert!(double.is_nan() || text.parse::<f64>().unwrap() == double);
-            let text = float_text(single.into(), Precision::Single, floats);
-            prop_assert!(single.is_nan() || text.parse::<f64>().unwrap() as f32 == single);
-            let text = float_text(half.into(), Precision::Half, floats);
-            prop_assert!(half.is_nan() || f16::from_f64(text.parse::<f64>().unwrap()) == half, "{} {}", text, half);
-        }
-    }
-}
-
-#[test]
-fn npy_headers_are_those_of_numpy() {
-    let text = |datatype: &Datatype, shape: &[u64]| {
-        let header = npy_header(datatype, shape).unwrap();
-        String::from_utf8(header[10..].to_vec()).unwrap().trim_end().to_owned()
-    };
-    assert_eq!(text(&Datatype::Float64, &[]), "{'descr': '<f8', 'fortran_order': False, 'shape': (), }");
-    assert_eq!(text(&Datatype::Bool8, &[3]), "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }");
-    assert_eq!(text(&Datatype::Ucs4(7), &[3, 0]), "{'descr': '<U7', 'fortran_order': False, 'shape': (3, 0), }");
-    let row = StructType::packed_from(vec![
-        Field::new("it's", Datatype::Int32, Byteorder::Big),
-        Field::unnamed(Datatype::Complex64, Byteorder::Big).with_shape(vec![2, 1]),
-    ])
-    .unwrap();
-    assert_eq!(
-        text(&Datatype::Struct(Arc::new(row)), &[1]),
-        r"{'descr': [('it\'s', '<i4'), ('f1', '<c8', (2, 1,))], 'fortran_order': False, 'shape': (1,), }"
-    );
-    let greek = StructType::packed_from(vec![Field::new("λ", Datatype::Int8, Byteorder::Big)]).unwrap();
-    assert_eq!(npy_header(&Datatype::Struct(Arc::new(greek)), &[1]).unwrap()[6], 3);
-}
-
-#[test]
-fn nested_lists_show_shape_mask_and_kinds() {
-    let json = |array: &Array| {
-        let mut out = Vec::new();
-        array.write_json(&mut out, FloatText::Shortest).unwrap();
-        String::from_utf8(out).unwrap()
-    };
-    let floats = Array::from_slice(&[0.1f32, -0.0, f32::NAN, f32::NEG_INFINITY], &[2, 2]).unwrap();
-    assert_eq!(json(&floats), r#"[[0.1, -0.0], ["NaN", "-Infinity"]]"#);
-    assert_eq!(json(&floats.with_mask(Mask::Nan).unwrap()), r#"[[0.1, -0.0], [null, "-Infinity"]]"#);
-    assert_eq!(json(&Array::from_slice(&[7i8], &[]).unwrap()), "7");
-    assert_eq!(json(&Array::from_slice(&[0i8; 0], &[2, 0, 3]).unwrap()), "[[], []]");
-    assert_eq!(json(&Array::from_slice(&[0i8; 0], &[0]).unwrap()), "[]");
-    assert_eq!(json(&Array::from_slice(&[Complex::new(1f64, -2.5)], &[1]).unwrap()), r#"["1-2.5j"]"#);
-    let text = Array::from_bytes(b"a\"\0b\xff\0".to_vec(), Datatype::Ascii(3), Byteorder::Big, vec![2]).unwrap();
-    assert_eq!(json(&text), r#"["a\"", "b\\xff\\x00"]"#);
-    let row = StructType::packed_from(vec![
-        Field::new("a", Datatype::Bool8, Byteorder::Big),
-        Field::new("b", Datatype::Uint8, Byteorder::Big).with_shape(vec![2, 2]),
-    ])
-    .unwrap();
-    let table = Array::from_bytes(vec![1, 1, 2, 3, 4], Datatype::Struct(Arc::new(row)), Byteorder::Big, vec![1]).unwrap();
-    assert_eq!(json(&table), "[[true, [[1, 2], [3, 4]]]]");
-    let mut csv = Vec::new();
-    table.write_csv(&mut csv).unwrap();
-    assert_eq!(String::from_utf8(csv).unwrap(), "a,\"b[0,0]\",\"b[0,1]\",\"b[1,0]\",\"b[1,1]\"\ntrue,1,2,3,4\n");
-}
-
-#[test]
-fn complex_numbers_are_those_of_core_complex() {
-    let text = |re, im| complex_text(re, im, Precision::Double, FloatText::Shortest);
-    assert_eq!(text(1.0, 2.0), "1+2j");
-    assert_eq!(text(-0.0, -0.5), "-0-0.5j");
-    assert_eq!(text(f64::NAN, f64::INFINITY), "nan+infj");
-    assert_eq!(text(1e300, f64::NEG_INFINITY), "1e300-infj");
-}
-
-#[test]
-fn a_table_of_more_axes_is_no_csv() {
-    let cube = Array::from_slice(&[1u8; 8], &[2, 2, 2]).unwrap();
-    assert_eq!(cube.write_csv(&mut Vec::new()).unwrap_err().kind(), Kind::Usage);
 }

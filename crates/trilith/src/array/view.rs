@@ -3,8 +3,8 @@
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder};
 
 use super::datatype::Byteorder;
+use super::element::Element;
 use super::handle::Array;
-use super::number::Element;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 

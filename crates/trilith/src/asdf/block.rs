@@ -159,10 +159,10 @@ fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, in
     // An enlarged header may be that of several rows: the one whose sizes make sense is meant.
     if candidates.len() > 1 {
         for &row in &candidates {
-            if let Ok(block) = parse(row) {
-                if is_plausible(&block, source) {
-                    return Ok(block);
-                }
+            if let Ok(block) = parse(row)
+                && is_plausible(&block, source)
+            {
+                return Ok(block);
             }
         }
     }

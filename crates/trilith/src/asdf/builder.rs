@@ -290,13 +290,12 @@ impl<'a> Builder<'a> {
 
 fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Stored<'_>, options: &ArrayOptions) -> Result<()> {
     let mut block = BlockOptions { codec: options.codec, streamed: options.streamed, ..BlockOptions::default() };
-    let hints = |len: u64, row: u64, item: u64| {
-        let mut encode = EncodeOptions::default();
-        encode.level = options.level;
-        encode.total = Some(len);
-        encode.row_bytes = Some(row).filter(|row| *row > 0);
-        encode.item_size = usize::try_from(item).unwrap_or(1).max(1);
-        encode
+    let hints = |len: u64, row: u64, item: u64| EncodeOptions {
+        level: options.level,
+        total: Some(len),
+        row_bytes: Some(row).filter(|row| *row > 0),
+        item_size: usize::try_from(item).unwrap_or(1).max(1),
+        ..EncodeOptions::default()
     };
     match data {
         Stored::Array(array, order) => {

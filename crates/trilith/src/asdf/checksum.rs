@@ -22,6 +22,12 @@ pub enum ChecksumOf {
 
 /// MD5 of a whole source, read in pieces.
 ///
+/// ```
+/// use trilith::{asdf::checksum, bytes::Slice};
+/// assert_eq!(checksum::md5_of(&Slice::new(b"abc".to_vec(), "example"))?[..2], [0x90, 0x01]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`Source::read_at`].
 pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
@@ -54,6 +60,12 @@ pub struct Md5Thread {
 }
 
 const PIECE: usize = 1 << 20;
+
+impl Default for Md5Thread {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Md5Thread {
     /// Nothing hashed yet; the thread starts only when there is a piece worth sending.

@@ -180,10 +180,11 @@ fn find_end(text: &[u8], from: usize, complete: bool) -> Option<usize> {
             _ => None,
         }
     };
-    if from == 0 && text.starts_with(b"...") {
-        if let Some(end) = marker(0) {
-            return Some(end);
-        }
+    if from == 0
+        && text.starts_with(b"...")
+        && let Some(end) = marker(0)
+    {
+        return Some(end);
     }
     memmem::find_iter(&text[from..], b"\n...").find_map(|at| marker(from + at + 1))
 }

@@ -107,10 +107,10 @@ fn dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<V
             return Err(Limits::exceeded("nodes", limits.nodes, "inline data has more elements"));
         }
     }
-    if depth.is_none() {
-        if let Some(odd) = level.iter().find(|n| n.is_sequence() || n.is_mapping()) {
-            return Err(odd.error("the lists of inline data differ in depth: expected a number or text here"));
-        }
+    if depth.is_none()
+        && let Some(odd) = level.iter().find(|n| n.is_sequence() || n.is_mapping())
+    {
+        return Err(odd.error("the lists of inline data differ in depth: expected a number or text here"));
     }
     Ok(shape)
 }

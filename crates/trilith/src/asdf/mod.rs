@@ -17,6 +17,7 @@ pub mod ndarray;
 pub mod outline;
 mod read;
 mod sections;
+pub mod update;
 pub mod walk;
 mod write;
 

@@ -132,10 +132,11 @@ impl Sections {
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) when there is no such block.
     pub fn block(&self, number: i64) -> Result<&Block> {
-        if number >= 0 && self.walked.get().is_none() {
-            if let Some(block) = usize::try_from(number).ok().and_then(|i| self.indexed_block(i)) {
-                return Ok(block);
-            }
+        if number >= 0
+            && self.walked.get().is_none()
+            && let Some(block) = usize::try_from(number).ok().and_then(|i| self.indexed_block(i))
+        {
+            return Ok(block);
         }
         let walk = self.walk();
         let count = walk.blocks.len();
@@ -183,9 +184,6 @@ impl Sections {
     /// What is odd about the file but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if let Some(tree) = self.tree.filter(|tree| !tree.closed) {
-            warnings.push(format!("the tree has no end marker (...); it is taken to end at byte {}", tree.end));
-        }
         if let Some(problem) = self.index_report().problem {
             warnings.push(format!("the block index is ignored: {problem}"));
         }

@@ -64,10 +64,11 @@ pub struct Listed {
 
 /// What a `$ref` says.
 fn reference(node: Node<'_>) -> Option<String> {
-    if !node.is_mapping() || node.len() > 8 {
+    // A reference is a small mapping; large ones are not searched for the key.
+    if node.len() > 8 {
         return None;
     }
-    node.entries().find(|(key, _)| &*key.text() == "$ref").and_then(|(_, value)| value.as_str().map(|t| t.into_owned()))
+    node.reference_text().map(std::borrow::Cow::into_owned)
 }
 
 /// Follows the `$ref` of a node, on and on to what is none.

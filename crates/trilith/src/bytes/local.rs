@@ -40,7 +40,10 @@ pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<SourceRef> {
     if !metadata.is_file() {
         return super::spool(file, &path.to_string_lossy());
     }
-    Ok(std::sync::Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options)))
+    let again = file.try_clone().map_err(|e| Error::io(doing(), e))?;
+    let source = std::sync::Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options));
+    // An update that has not ended is not seen: the journal holds what was there before.
+    super::journal::Before::of(source, path, &again)
 }
 
 /// A regular file, read by position; it notices when it changes underneath.

@@ -5,6 +5,7 @@
 //! This module and `file.rs` are the only ones that open files.
 
 mod cursor;
+mod journal;
 mod local;
 mod map;
 mod replace;
@@ -13,6 +14,7 @@ mod source;
 mod spool;
 
 pub use cursor::Cursor;
+pub use journal::Journal;
 pub use local::{LocalFile, OpenOptions, open};
 pub use replace::{Replace, read_text, remove_stale};
 pub use resolve::{Folder, Nowhere, Resolve, percent_decode};

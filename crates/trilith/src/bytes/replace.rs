@@ -112,18 +112,17 @@ pub fn remove_stale(target: &Path) {
     let prefix = format!(".{}{MARK}-", name.to_string_lossy());
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&prefix) {
-            if let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path()) {
-                if file.try_lock().is_ok() {
-                    let _ = std::fs::remove_file(entry.path());
-                }
-            }
+        if entry.file_name().to_string_lossy().starts_with(&prefix)
+            && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_file(entry.path());
         }
     }
 }
 
 /// Makes a rename in the folder of `target` last; not every system can, and then nothing is lost but the promise.
-fn sync_folder(target: &Path) {
+pub(super) fn sync_folder(target: &Path) {
     #[cfg(unix)]
     if let Some(folder) = target.parent() {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

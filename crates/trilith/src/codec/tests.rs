@@ -365,3 +365,56 @@ proptest! {
         prop_assert!(back == data, "ours");
     }
 }
+
+/// Breaks stored bytes for as long as `seconds`, and compares one thread with several.
+fn hammer(seconds: u64) {
+    let start = std::time::Instant::now();
+    let mut seed = 1u64;
+    let variants = variants();
+    while start.elapsed().as_secs() < seconds {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+        let mut next = {
+            let noise = mixed(64, seed >> 8);
+            let mut at = 0;
+            move || {
+                at += 1;
+                usize::from(noise[at % 64]) << 8 | usize::from(noise[(at * 7 + 3) % 64])
+            }
+        };
+        let (id, options) = &variants[next() % variants.len()];
+        // Now and then long enough for several bzip2 blocks of level 1.
+        let len = if next() % 8 == 0 { 600_000 } else { next() % 20_000 + 1 };
+        let data = mixed(len, seed);
+        let mut stored = encode(*id, &data, options).unwrap();
+        for _ in 0..next() % 4 {
+            let at = (next() << 8 | next()) % stored.len();
+            let at = if next() % 2 == 0 { at % 48 % stored.len() } else { at };
+            stored[at] ^= 1 << (next() % 8);
+        }
+        if next() % 4 == 0 {
+            stored.truncate(next() % (stored.len() + 1));
+        }
+        let claimed = if next() % 4 == 0 { len + next() % 3 } else { len };
+        let decoded = |threads| {
+            set_threads(Some(threads));
+            decode_all(*id, &stored, claimed)
+        };
+        let (one, many) = (decoded(1), decoded(3));
+        assert_eq!(one.as_ref().ok(), many.as_ref().ok(), "{id} {options:?}, seed {seed}");
+        if let (Err(one), Err(many)) = (one, many) {
+            assert_eq!(one.kind(), many.kind(), "{id} {options:?}, seed {seed}: {one} / {many}");
+        }
+    }
+    set_threads(None);
+}
+
+#[test]
+fn broken_bytes_give_the_same_with_any_threads() {
+    hammer(3);
+}
+
+#[test]
+#[ignore = "takes two minutes"]
+fn broken_bytes_for_two_minutes() {
+    hammer(120);
+}

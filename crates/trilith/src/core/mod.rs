@@ -1,1 +1,3 @@
-//! (being built)
+//! Small types of the core schemas that have rules of their own.
+
+pub mod unit;

@@ -1,1 +1,36 @@
-//! (being built)
+//! FITS: headers and data units, read as arrays and written byte for byte; ASDF files inside.
+//!
+//! [`FitsFile`] is an open file: it finds the HDUs, gives their arrays, and finds the ASDF file that
+//! the last of them may hold. [`write`] writes [`Part`]s, each a [`Header`] with an array. The `fits`
+//! list of an ASDF tree (a FITS file inside an ASDF file) is made by [`to_value`] and read by
+//! [`from_node`].
+//!
+//! FITS Standard 4.0. What is not read: columns in the heap (P and Q) other than as bytes, random
+//! groups, the numbers of text tables (their text is).
+
+mod card;
+mod gzip;
+mod hdu;
+mod header;
+mod image;
+mod number;
+mod part;
+mod read;
+mod rice;
+mod scale;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tiles;
+mod tree;
+mod write;
+
+pub use card::{Card, CardValue};
+pub use gzip::{gunzip, is_gzip};
+pub use hdu::{Hdu, HduKind};
+pub use header::{BLOCK, Header};
+pub use part::{Part, is_image, losses, parts_for};
+pub use read::FitsFile;
+pub use table::{Column, columns};
+pub use tree::{CARDS_KEY, Listing, from_node, source_node, to_value};
+pub use write::{write, write_asdf};

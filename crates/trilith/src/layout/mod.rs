@@ -1,1 +1,44 @@
-//! (being built)
+//! The Dudley layout language: text that says where every array of a binary file lies.
+//!
+//! Two dialects are read and printed: that of July 2025 (`name = dtype[shape] @address`) and that of
+//! 2026 (`name: dtype(shape) -> filter @address`). [`parse`] collects errors and warnings with their
+//! places; [`Layout::evaluate`] finds the addresses for one stream. Nothing here reads a stream: the
+//! values of stored parameters come through a callback.
+//!
+//! ```
+//! use trilith::layout::{Layout, Options};
+//! let layout = Layout::read(b"
+//!     NLAT : <i8          ## number of latitudes
+//!     t = {a = <f8  b = <i4[2]}[NLAT]
+//! ").unwrap();
+//! let found = layout.evaluate_with(&Options::default(), &[3]).unwrap();
+//! let t = found.find("/t").unwrap().unwrap();
+//! assert_eq!((t.address, t.nbytes), (Some(8), Some(48)));
+//! assert_eq!(t.datatype, "{a:<f8@0, b:<i4(2)@8}");
+//! ```
+//!
+//! What is not certain about the language is collected in [`decision`].
+
+pub mod decision;
+mod detect;
+mod diagnostic;
+mod entry;
+mod find;
+mod grammar;
+mod lexer;
+mod machine;
+mod model;
+mod names;
+mod notes;
+mod plan;
+mod primitive;
+mod resolve;
+mod sizes;
+mod walk;
+
+pub use detect::{ParseOptions, Parsed, parse};
+pub use diagnostic::{Code, Diagnostic};
+pub use entry::{Entry, EntryKind};
+pub use model::{Attribute, Filter, ItemId, Kind, Layout, Placement, Scalar};
+pub use primitive::{ByteOrder, Dialect, Primitive, PrimitiveKind};
+pub use resolve::{Entries, Evaluation, Fault, Options, ParamRequest, Supply};

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::index::KeyIndex;
 use super::{Origin, Props, Record, Tree};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::{Span, line_column};
-use crate::yaml::{Event, Head, Layout, Receiver, What};
+use crate::yaml::{Event, Head, Layout, Receiver, What, read_complete, read_fast};
 
 /// Record kinds: the low two bits of `meta`.
 pub(super) const SCALAR: u32 = 0;
@@ -67,7 +68,11 @@ impl<'t> Builder<'t> {
     /// Reads `text` into a finished builder.
     pub(super) fn read(text: &'t str, head: &'t Head, limits: &'t Limits) -> Result<Self> {
         let mut builder = Self::new(text, head, limits);
-        super::read_events(text, limits, &mut builder)?;
+        if read_fast(text, &mut builder)? {
+            return Ok(builder);
+        }
+        let mut builder = Self::new(text, head, limits);
+        read_complete(text, limits, &mut builder)?;
         Ok(builder)
     }
 
@@ -133,6 +138,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
+    #[inline(always)]
     fn scalar_length(&self, span: Span) -> Result<()> {
         if span.len() as u64 > self.limits.scalar {
             let what = format_args!("a scalar has {} bytes", span.len());
@@ -142,7 +148,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, kind: u32, layout: Layout, span: Span, extra: u32) -> Result<()> {
         let flow = if layout == Layout::Flow { FLOW } else { 0 };
         self.open.push((self.records.len() as u32, self.children));
@@ -160,7 +166,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, end: u32) {
         if let Some((node, outer)) = self.open.pop() {
             let next = self.records.len() as u32;
@@ -175,7 +181,8 @@ impl<'t> Builder<'t> {
 }
 
 impl Receiver for Builder<'_> {
-    #[inline]
+    // The scanner knows the kind of each event: inlined, the match is gone.
+    #[inline(always)]
     fn event(&mut self, event: Event, cooked: Option<&str>) -> Result<()> {
         if event.what == What::End {
             self.leave(event.span.end);
@@ -224,6 +231,6 @@ impl Parts {
     pub(super) fn into_tree(mut self, text: String, head: Head, origin: Origin) -> Tree {
         self.records.shrink_to_fit();
         let Parts { records, props, tags, cooked, begins, ends } = self;
-        Tree { text, origin, records, props, tags, cooked, head, begins, ends }
+        Tree { text, origin, records, props, tags, cooked, head, begins, ends, keys: KeyIndex::default() }
     }
 }

@@ -18,9 +18,11 @@ mod children;
 mod convert;
 mod de;
 mod edit;
+mod index;
+#[cfg(test)]
+mod law_tests;
 mod node;
 mod path;
-mod place;
 mod reference;
 #[cfg(test)]
 mod tests;
@@ -35,14 +37,14 @@ pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
 pub use reference::{OpenTree, Reference, Target};
 pub use walk::{Visit, Walk};
-pub use warn::Warning;
+pub use warn::{Rule, Warning};
 
 use build::Builder;
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::{Span, line_column};
-use crate::yaml::{Head, read_complete};
+use crate::yaml::Head;
 
 /// One node: 20 bytes, in document order.
 #[derive(Debug, Clone, Copy)]
@@ -96,6 +98,7 @@ pub struct Tree {
     head: Head,
     begins: bool,
     ends: bool,
+    keys: index::KeyIndex,
 }
 
 impl Tree {
@@ -221,9 +224,4 @@ fn moved(error: Error, origin: Origin) -> Error {
         }
         _ => error,
     }
-}
-
-/// Reads with the complete reader only.
-fn read_events(text: &str, limits: &Limits, builder: &mut Builder<'_>) -> Result<()> {
-    read_complete(text, limits, builder)
 }

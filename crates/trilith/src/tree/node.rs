@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::build::{ALIAS, FLOW, KIND, MAPPING, PROPS, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM};
 use super::children::{Entries, Items};
+use super::index::LARGE;
 use super::{Layout, Record, Scalar, Style, Tree};
 use crate::error::{Error, Result};
 use crate::span::Span;
@@ -39,7 +40,7 @@ impl NodeId {
 /// let unit = tree.at("/q").unwrap();
 /// assert_eq!(unit.kind(), NodeKind::Scalar);
 /// assert_eq!(unit.tag(), Some("tag:stsci.edu:asdf/unit/unit-1.0.0"));
-/// assert_eq!((unit.raw(), unit.line_column()), ("m", (3, 22)));
+/// assert_eq!((unit.raw(), unit.line_column()), ("m", (3, 4)));
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -79,6 +80,11 @@ impl<'t> Node<'t> {
     fn target(self) -> u32 {
         let record = self.written();
         if record.meta & KIND == ALIAS { record.next } else { self.written }
+    }
+
+    /// The number of the record as written.
+    pub(super) fn written_id(self) -> u32 {
+        self.written
     }
 
     /// The record after this node, as written.
@@ -336,6 +342,13 @@ impl<'t> Node<'t> {
     /// The value of a mapping's key, as YAML 1.1 reads it: the last of duplicates wins, and explicit keys
     /// win over those merged with `<<`. Keys are compared by their text.
     pub fn get(self, key: &str) -> Option<Node<'t>> {
+        if self.len() >= LARGE {
+            match self.tree.keys.find(self, key) {
+                Some(Some(place)) => return Some(Node::new(self.tree, place)),
+                Some(None) if self.tree.keys.find(self, "<<") == Some(None) => return None,
+                _ => {}
+            }
+        }
         let mut found = None;
         let mut merges = false;
         for (name, value) in self.entries() {

@@ -170,8 +170,7 @@ fn limits_hold() {
 
 #[test]
 fn a_very_deep_tree_is_read_walked_and_dropped_without_recursion() {
-    let mut limits = Limits::default();
-    limits.depth = 1_000_000;
+    let limits = Limits { depth: 1_000_000, ..Limits::default() };
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let tree = Tree::parse(deep, &limits).unwrap();
     let mut walk = tree.root().walk(&limits);
@@ -187,6 +186,42 @@ fn texts_without_content_are_null() {
     for text in ["", "# c\n", "---\n...\n", "---\n", "--- # c\n", "%YAML 1.1\n---\n"] {
         assert!(tree(text).root().is_null(), "{text:?}");
     }
+}
+
+#[test]
+fn large_mappings_are_searched_as_small_ones() {
+    let mut text: String = (0..1000).map(|n| format!("k{n}: {n}\n'q{n}': x\n")).collect();
+    text.push_str("k7: last\n<<: {merged: yes}\n");
+    let tree = tree(&text);
+    for _ in 0..10 {
+        assert_eq!(tree.root().get("k999").unwrap().as_i64(), Some(999));
+        assert_eq!(tree.root().get("q5").unwrap().text(), "x");
+        assert_eq!(tree.root().get("k7").unwrap().text(), "last");
+        assert_eq!(tree.root().get("merged").unwrap().as_bool(), Some(true));
+        assert!(tree.root().get("absent").is_none());
+    }
+}
+
+#[test]
+fn the_deepest_values_are_built_printed_and_dropped() {
+    let limits = Limits { depth: 2000, ..Limits::default() };
+    let deep = |n: usize| format!("{}x{}", "[".repeat(n), "]".repeat(n));
+    let value = Tree::parse(deep(900), &limits).unwrap().root().to_value(&limits).unwrap();
+    for value in [value.clone().block(), value] {
+        let printed = print_document(&value, &PrintOptions::default());
+        let read = Tree::parse(printed.as_str(), &limits).unwrap().root().to_value(&limits).unwrap();
+        assert!(print_document(&read, &PrintOptions::default()) == printed);
+    }
+    assert_eq!(Tree::parse(deep(1500), &limits).unwrap().root().to_value(&limits).unwrap_err().kind(), Kind::Limit);
+}
+
+#[test]
+fn what_the_subset_of_asdf_forbids_is_told() {
+    let tree = tree(
+        "%YAML 1.1\n---\n1.5: a\n? [b]\n: c\n~: d\ntrue: e\n7: f\nbig: 9223372036854775808\nok: -9223372036854775808\n...\n",
+    );
+    let rules: Vec<_> = tree.warnings().iter().map(|w| (w.rule, w.line)).collect();
+    assert_eq!(rules, [(Rule::KeyType, 3), (Rule::KeyType, 4), (Rule::KeyType, 6), (Rule::BigInteger, 9)]);
 }
 
 #[test]

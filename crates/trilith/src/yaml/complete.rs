@@ -84,7 +84,9 @@ impl Adapter<'_> {
                         .hint("end the file at `...`"));
                 }
                 self.begins = explicit;
-                self.last = range.start + if explicit { 3 } else { 0 };
+                if explicit {
+                    self.last = range.start + 3;
+                }
             }
             Theirs::DocumentEnd => self.ends = !range.is_empty(),
             Theirs::Alias(_) => self.open(What::Alias, range, tag, None),
@@ -160,10 +162,18 @@ impl Adapter<'_> {
         if bytes.get(at) == Some(&b':') {
             return at + 1;
         }
-        let before = bytes.get(..at).unwrap_or(&[]);
-        let blanks = before.iter().rev().take_while(|b| matches!(b, b' ' | b'\t')).count();
-        let trimmed = at - blanks;
-        if before.get(..trimmed).is_some_and(|b| b.ends_with(b"-")) { trimmed } else { at }
+        // The library's place may be behind a comment: look for the last dash before it.
+        let (mut here, mut found) = (self.last, None);
+        while here < at {
+            match bytes.get(here) {
+                Some(b'-') => found = Some(here + 1),
+                Some(b' ' | b'\t' | b'\n' | b'\r') => {}
+                Some(b'#') => here = memchr::memchr2(b'\n', b'\r', bytes.get(here..).unwrap_or(&[])).map_or(at, |n| here + n),
+                _ => return at,
+            }
+            here += 1;
+        }
+        found.unwrap_or(at)
     }
 
     /// Where a sequence begins: at its first `-`, also where it is not indented.
@@ -171,10 +181,8 @@ impl Adapter<'_> {
         if style == StructureStyle::Flow || self.stack.last() != Some(&true) {
             return range;
         }
-        let before = self.text.as_bytes().get(..range.start).unwrap_or(&[]);
-        let trimmed = before.len() - before.iter().rev().take_while(|b| matches!(b, b' ' | b'\t')).count();
-        match before.get(..trimmed) {
-            Some(head) if head.ends_with(b"-") && trimmed > self.last => trimmed - 1..trimmed - 1,
+        match self.skip_to(b"-") {
+            Some(dash) if dash < range.start => dash..dash,
             _ => range,
         }
     }
@@ -187,7 +195,7 @@ impl Adapter<'_> {
             match byte {
                 b if wanted.contains(b) => return Some(at),
                 b' ' | b'\t' | b'\n' | b'\r' | b':' | b'-' | b'?' => at += 1,
-                b'#' => at += bytes.get(at..)?.iter().position(|b| matches!(b, b'\n' | b'\r'))?,
+                b'#' => at += memchr::memchr2(b'\n', b'\r', bytes.get(at..)?)?,
                 // The anchor comes after the node in the library's order.
                 b'&' => at += bytes.get(at..)?.iter().position(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'))?,
                 _ => return None,

@@ -192,7 +192,8 @@ fn block(text: &str, start: usize, fold: bool) -> String {
         let spaces = line.len() - line.trim_start_matches(' ').len();
         let wanted = indent.unwrap_or(usize::MAX);
         if spaces == line.len() && spaces <= wanted {
-            pending += 1;
+            // Blanks at the end of the text make no line.
+            pending += usize::from(line.len() < rest.len());
             rest = after;
             continue;
         }

@@ -3,6 +3,7 @@
 //! `complete` reads all of YAML (a library, never visible outside); `scanner` reads the checked subset
 //! that real files use, much faster, and steps back at anything else. Both call the same [`Receiver`].
 
+mod agree;
 mod complete;
 mod cook;
 mod event;
@@ -10,8 +11,11 @@ mod head;
 mod plain;
 mod print;
 pub(crate) mod scalar;
+mod scanner;
 mod value;
 
+#[doc(hidden)]
+pub use agree::readers_agree;
 pub(crate) use complete::read_complete;
 pub(crate) use cook::cooked;
 pub(crate) use event::{Event, Receiver, What};
@@ -20,4 +24,8 @@ pub(crate) use head::{Head, percent_decoded};
 pub use print::{PrintOptions, print_document, print_value};
 pub(crate) use print::{print_after_key, print_flow, written_tag};
 pub use scalar::{Scalar, resolve};
+pub(crate) use scanner::read_fast;
 pub use value::{Data, Value};
+
+#[cfg(test)]
+pub(crate) use scanner::tests::{near_yaml, nested_yaml};

@@ -89,6 +89,8 @@ pub(super) fn fits_literal(text: &str, style: Option<Style>) -> bool {
         && !body.is_empty()
         && is_printable(text)
         && !text.contains('\t')
+        // Empty lines at the end would mix with those of the text around.
+        && !text.ends_with("\n\n")
         // The first line tells the indentation.
         && !body.starts_with([' ', '\n'])
         && !body.split('\n').any(|line| line.ends_with(' '))

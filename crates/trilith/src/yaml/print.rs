@@ -17,11 +17,13 @@ pub struct PrintOptions {
     pub indent: usize,
     /// Columns that lists between brackets may fill before they are wrapped.
     pub width: usize,
+    /// Whether texts of many lines are written with `|`.
+    pub literals: bool,
 }
 
 impl Default for PrintOptions {
     fn default() -> Self {
-        Self { handles: Vec::new(), indent: 2, width: 80 }
+        Self { handles: Vec::new(), indent: 2, width: 80, literals: true }
     }
 }
 
@@ -178,7 +180,9 @@ impl Printer<'_> {
                     separate(&mut self.out);
                 }
                 match data {
-                    Data::Str(text) if plain::fits_literal(text, value.style) => self.literal(text, column.max(1)),
+                    Data::Str(text) if self.options.literals && plain::fits_literal(text, value.style) => {
+                        self.literal(text, column.max(1))
+                    }
                     Data::Null if tag.is_some() => {}
                     Data::Seq(_) | Data::Map(_) => self.brackets(value, column),
                     _ => self.scalar(value, false),
@@ -317,12 +321,8 @@ impl Printer<'_> {
 
     /// `|` and the lines of `text`, indented by `column`.
     fn literal(&mut self, text: &str, column: usize) {
-        let body = text.trim_end_matches('\n');
-        self.out.push_str(match text.len() - body.len() {
-            0 => "|-",
-            1 => "|",
-            _ => "|+",
-        });
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        self.out.push_str(if body.len() < text.len() { "|" } else { "|-" });
         for line in body.split('\n') {
             if line.is_empty() {
                 self.out.push('\n');
@@ -331,8 +331,6 @@ impl Printer<'_> {
                 self.out.push_str(line);
             }
         }
-        // What stands after the value ends its last line.
-        self.out.extend(std::iter::repeat_n('\n', (text.len() - body.len()).saturating_sub(1)));
     }
 }
 

@@ -53,7 +53,9 @@ fn simple(text: &str) -> Option<Scalar<'static>> {
     match first {
         b'~' | b'n' | b'N' if is_null(text) => Some(Scalar::Null),
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => boolean(text).map(Scalar::Bool),
-        b'0'..=b'9' | b'+' | b'-' | b'.' => integer(text).or_else(|| float(text).map(Scalar::Float)),
+        // Every float has a point, no integer has.
+        b'0'..=b'9' | b'+' | b'-' | b'.' if text.as_bytes().contains(&b'.') => float(text).map(Scalar::Float),
+        b'0'..=b'9' | b'+' | b'-' => integer(text),
         _ => None,
     }
 }
@@ -207,33 +209,52 @@ impl Digits {
 
 /// The floating-point number that `text` spells.
 pub(crate) fn float(text: &str) -> Option<f64> {
+    match decimal(text.as_bytes()) {
+        Some(false) => return text.parse().ok(),
+        Some(true) => return text.replace('_', "").parse().ok(),
+        None => {}
+    }
     let (negative, body) = signed(text);
     let sign = if negative { -1.0 } else { 1.0 };
     match body {
-        ".inf" | ".Inf" | ".INF" => return Some(sign * f64::INFINITY),
-        ".nan" | ".NaN" | ".NAN" if body.len() == text.len() => return Some(f64::NAN),
-        _ => {}
+        ".inf" | ".Inf" | ".INF" => Some(sign * f64::INFINITY),
+        ".nan" | ".NaN" | ".NAN" if body.len() == text.len() => Some(f64::NAN),
+        _ if body.contains(':') => sexagesimal_float(body).map(|value| sign * value),
+        _ => None,
     }
-    if body.contains(':') {
-        return sexagesimal_float(body).map(|value| sign * value);
-    }
-    let (whole, rest) = body.split_once('.')?;
-    let (fraction, exponent) = match rest.find(['e', 'E']) {
-        Some(at) => (rest.get(..at)?, rest.get(at + 1..)?),
-        None => (rest, "+0"),
+}
+
+/// Whether `text` is `[-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?` or, without a sign, `\.[0-9][0-9_]*` with
+/// the same exponent; and whether it has underscores. `-.5` is text.
+fn decimal(text: &[u8]) -> Option<bool> {
+    let mut at = usize::from(matches!(text.first(), Some(b'+' | b'-')));
+    let mut underscores = false;
+    let mut digits = |at: &mut usize| {
+        let from = *at;
+        while let Some(byte @ (b'0'..=b'9' | b'_')) = text.get(*at) {
+            underscores |= *byte == b'_';
+            *at += 1;
+        }
+        text.get(from).is_some_and(u8::is_ascii_digit)
     };
-    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'_');
-    let starts = |part: &str| part.bytes().next().is_some_and(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) {
+    let whole = at;
+    let begins = digits(&mut at);
+    if (!begins && at > 0) || whole > at || text.get(at) != Some(&b'.') {
         return None;
     }
-    // `-.5` is text: only `.5` may leave the whole part out.
-    let begins = if whole.is_empty() { starts(fraction) && body.len() == text.len() } else { starts(whole) };
-    let power = exponent.strip_prefix(['+', '-'])?;
-    if !begins || power.is_empty() || !power.bytes().all(|b| b.is_ascii_digit()) {
+    at += 1;
+    let fraction = digits(&mut at);
+    if !begins && !fraction {
         return None;
     }
-    if body.contains('_') { text.replace('_', "").parse().ok() } else { text.parse().ok() }
+    if let Some(b'e' | b'E') = text.get(at) {
+        if !matches!(text.get(at + 1), Some(b'+' | b'-')) {
+            return None;
+        }
+        let power = text.get(at + 2..)?;
+        return (!power.is_empty() && power.iter().all(u8::is_ascii_digit)).then_some(underscores);
+    }
+    (at == text.len()).then_some(underscores)
 }
 
 /// `[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*`

@@ -74,7 +74,7 @@ pub fn make() -> Result<Sky> {
     for _ in 0..3000 {
         let at = random.next() as usize % quality.len();
         quality[at] |= 1 << (random.next() % 5);
-        image[at] = if random.next() % 2 == 0 { 0.0 } else { 65_535.0 };
+        image[at] = if random.next().is_multiple_of(2) { 0.0 } else { 65_535.0 };
     }
     // A dead column, as real detectors have.
     for row in 0..SIDE {

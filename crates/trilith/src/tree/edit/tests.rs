@@ -1,3 +1,5 @@
+//! Edits change what they name and nothing else.
+
 use super::*;
 use crate::tree::{Data, Scalar};
 

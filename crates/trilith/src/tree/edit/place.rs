@@ -1,7 +1,7 @@
 //! Places in a tree's text that edits need: dashes, keys, commas, ends of lines.
 
-use super::Tree;
-use super::node::{Node, NodeId, NodeKind};
+use super::super::node::{Node, NodeId, NodeKind};
+use super::super::{Layout, Tree};
 use crate::span::Span;
 use crate::yaml::Style;
 
@@ -19,7 +19,7 @@ pub(super) struct Part {
 /// The entries of a collection, as written.
 pub(super) fn parts(parent: Node<'_>) -> Vec<Part> {
     let text = parent.tree().text();
-    let block = parent.layout() == Some(super::Layout::Block);
+    let block = parent.layout() == Some(Layout::Block);
     let mut from = parent.span().start as usize + usize::from(!block);
     let mut parts = Vec::with_capacity(parent.len());
     let mut add = |first: Span, value: Span| {

@@ -1,0 +1,67 @@
+//! `trilith describe FILE#/p`: what schemas say about a node.
+
+use clap::Args;
+use serde_json::json;
+use trilith::schema::{Validator, kind_of};
+use trilith::tree::TreePath;
+use trilith::Result;
+
+use super::schema::Sources;
+use super::validate::standard_of;
+use crate::Outcome;
+use crate::item::Item;
+use crate::options::Options;
+use crate::output::{Out, note};
+
+/// Show what schemas say about a part of the tree: title, description, rules
+#[derive(Debug, Args)]
+pub struct Describe {
+    /// The file and the path of the node
+    #[arg(value_name = "FILE#/PATH")]
+    item: String,
+    #[command(flatten)]
+    sources: Sources,
+}
+
+impl Describe {
+    /// Prints it.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let item = Item::parse(&self.item);
+        let limits = options.limits()?;
+        let file = options.open_asdf(&item.file)?;
+        let path = TreePath::parse(item.path())?;
+        let Some(node) = file.tree().find(&path) else {
+            note(&format!("trilith: {} has no {}", item.file, item.path()));
+            return Ok(Outcome::No);
+        };
+        let mut validator = Validator::new(self.sources.load(&limits)?).with_limits(limits);
+        let found = validator.describe(file.tree(), &path, standard_of(&file).as_deref())?;
+        let mut out = Out::new();
+        if options.json {
+            let list: Vec<_> = found
+                .iter()
+                .map(|d| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.rule}))
+                .collect();
+            out.json(&json!({"file": item.file, "path": path.to_string(), "kind": kind_of(node), "tag": node.tag(), "schemas": list}))?;
+        } else {
+            out.line(&format!("{}: {}{}", self.item, kind_of(node), node.tag().map_or(String::new(), |tag| format!(", {tag}"))))?;
+            for description in &found {
+                if !description.title.is_empty() {
+                    out.line(&description.title)?;
+                }
+                if !description.text.is_empty() {
+                    out.line(&format!("  {}", description.text))?;
+                }
+                if !description.rule.is_empty() {
+                    out.line(&format!("  rule: {}", description.rule))?;
+                }
+                out.line(&format!("  by {}", description.schema))?;
+            }
+            if found.is_empty() {
+                out.line("no schema says anything about it")?;
+            }
+        }
+        out.finish()?;
+        Ok(if found.is_empty() { Outcome::No } else { Outcome::Yes })
+    }
+}

@@ -1,0 +1,98 @@
+//! `trilith explode FILE`: the tree in one file, each block in another.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
+use trilith::{Error, Result, assemble};
+
+use crate::Outcome;
+use crate::item::Item;
+use crate::options::Options;
+use crate::output::{Out, note};
+use crate::target::Target;
+
+/// Move blocks into files of their own; the file with the tree is then plain YAML
+#[derive(Debug, Args)]
+pub struct Explode {
+    /// The file, with an optional #/path of the one array to move
+    #[arg(value_name = "FILE[#/path]")]
+    item: String,
+    /// The folder to write into (default: that of the file)
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+impl Explode {
+    /// Writes the files.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let item = Item::parse(&self.item);
+        let file = options.open_asdf(&item.file)?;
+        let only = one_array(&file, &item)?;
+        let given = Path::new(&item.file);
+        let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
+        std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
+            .map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
+        let stem = given.file_stem().map_or("stdin".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let extension = given.extension().map_or("asdf".to_owned(), |e| e.to_string_lossy().into_owned());
+        let base = format!("{stem}_exploded");
+        let name = |position: usize| format!("{base}{position:04}.{extension}");
+        let plan = assemble::explode(&file, only, |position| percent(&name(position)))?;
+        let mut written = Vec::new();
+        // The blocks come first: the tree never names a file that is not there yet.
+        for (position, (index, _)) in plan.leaving.iter().enumerate() {
+            let path = folder.join(name(position));
+            write(&path, &file, None, &[*index])?;
+            written.push(path);
+        }
+        let main = folder.join(format!("{base}.{extension}"));
+        write(&main, &file, Some(&plan.tree), &plan.staying)?;
+        written.insert(0, main);
+        let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
+        if options.json {
+            let mut out = Out::new();
+            out.json(&json!({"files": names}))?;
+            out.finish()?;
+        } else if !options.quiet {
+            note(&format!("{} and {} files of one block", names[0], names.len() - 1));
+        }
+        Ok(Outcome::Yes)
+    }
+}
+
+fn write(path: &Path, file: &AsdfFile, tree: Option<&str>, blocks: &[usize]) -> Result<()> {
+    let all = file.sections().blocks()?;
+    let blocks: Vec<(&AsdfFile, &Block)> =
+        blocks.iter().filter_map(|index| all.get(*index).map(|block| (file, *block))).collect();
+    let mut target = Target::create(&path.to_string_lossy())?;
+    assemble::write(file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
+    target.commit().map(drop)
+}
+
+/// The node of the one array that an item names; None for the whole file.
+pub fn one_array(file: &AsdfFile, item: &Item) -> Result<Option<trilith::tree::NodeId>> {
+    match &item.path {
+        None => Ok(None),
+        Some(path) => {
+            let found = walk::find(file, path)?;
+            if !std::ptr::eq(found.file(file), file) || !trilith::asdf::ndarray::is_ndarray(found.node(file)) {
+                return Err(Error::usage("this is no ndarray of the file").at_path(path.as_str()));
+            }
+            Ok(Some(found.node(file).id()))
+        }
+    }
+}
+
+/// A file name as a relative URI.
+fn percent(name: &str) -> String {
+    let mut uri = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=@".contains(&byte) {
+            uri.push(byte as char);
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}

@@ -1,0 +1,53 @@
+//! `trilith implode FILE`: external blocks taken into one file.
+
+use std::path::Path;
+
+use clap::Args;
+use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::{Result, assemble};
+
+use super::explode::one_array;
+use crate::Outcome;
+use crate::item::Item;
+use crate::options::Options;
+use crate::output::note;
+use crate::target::Target;
+
+/// Take the external blocks of a file into one file
+#[derive(Debug, Args)]
+pub struct Implode {
+    /// The file with the tree, with an optional #/path of the one array to take in
+    #[arg(value_name = "FILE[#/path]")]
+    item: String,
+    /// The file to write (default: NAME_all beside it)
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<String>,
+}
+
+impl Implode {
+    /// Writes the file.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let item = Item::parse(&self.item);
+        let file = options.open_asdf(&item.file)?;
+        let plan = assemble::implode(&file, one_array(&file, &item)?)?;
+        let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().blocks()?.into_iter().map(|block| (&file, block)).collect();
+        for other in &plan.taken {
+            blocks.push((other, other.sections().block(0)?));
+        }
+        let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
+        let mut target = Target::create(&output)?;
+        assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
+        target.commit()?;
+        if !options.quiet && output != "-" {
+            note(&format!("{output}: {} blocks, {} taken in", blocks.len(), plan.taken.len()));
+        }
+        Ok(Outcome::Yes)
+    }
+}
+
+fn default_name(file: &str) -> String {
+    let path = Path::new(file);
+    let stem = path.file_stem().map_or("stdin".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let extension = path.extension().map_or("asdf".to_owned(), |e| e.to_string_lossy().into_owned());
+    path.with_file_name(format!("{stem}_all.{extension}")).to_string_lossy().into_owned()
+}

@@ -1,0 +1,28 @@
+//! `trilith rename FILE#/p NAME`: a key under another name, at its place.
+
+use clap::Args;
+use trilith::Result;
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::rewrite::{Save, edit};
+
+/// Give a key another name
+#[derive(Debug, Args)]
+pub struct Rename {
+    /// The file and the path of the key
+    #[arg(value_name = "FILE#/path")]
+    item: String,
+    /// The new name of the last key of the path
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    save: Save,
+}
+
+impl Rename {
+    /// Changes the file.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        edit(&self.item, options, &self.save, |edit, path, _| edit.rename(path, &self.name))
+    }
+}

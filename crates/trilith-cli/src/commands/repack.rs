@@ -1,0 +1,60 @@
+//! `trilith repack IN OUT`: without gaps and unused blocks, aligned, with fresh checksums.
+
+use clap::Args;
+use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::convert::CodecChoice;
+use trilith::{Error, Result, assemble};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{note, size};
+use crate::target::Target;
+
+/// Write a file without gaps and without blocks that nothing refers to
+///
+/// Blocks are aligned, checksums become those of the stored bytes, the index is right.
+#[derive(Debug, Args)]
+pub struct Repack {
+    /// The file to read, or - for standard input
+    #[arg(value_name = "IN")]
+    input: String,
+    /// The file to write, which may be IN, or - for standard output
+    #[arg(value_name = "OUT")]
+    output: String,
+    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc (default: each keeps its own)
+    #[arg(long, value_name = "CODEC")]
+    codec: Option<String>,
+    /// Bytes that the data of uncompressed blocks are aligned to
+    #[arg(long, value_name = "BYTES", default_value_t = 64)]
+    align: u64,
+}
+
+impl Repack {
+    /// Writes the file.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let file = options.open_asdf(&self.input)?;
+        let codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
+            None | Some(CodecChoice::Keep) => None,
+            Some(CodecChoice::Plain) => Some(None),
+            Some(CodecChoice::Set(id)) => Some(Some(id)),
+            Some(CodecChoice::Auto) => {
+                return Err(Error::usage("repack does not choose codecs").hint("convert --codec auto does"));
+            }
+        };
+        let (tree, kept) = assemble::without_unused(&file)?;
+        let all = file.sections().blocks()?;
+        let blocks: Vec<(&AsdfFile, &Block)> =
+            kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();
+        let mut how = WriteOptions::default();
+        how.align = self.align;
+        let mut target = Target::create(&self.output)?;
+        let tree = file.sections().tree().map(|_| tree.as_str());
+        assemble::write(&file, tree, &blocks, target.writer(), &how, codec)?;
+        let written = target.commit()?;
+        if !options.quiet && self.output != "-" {
+            let dropped = all.len() - blocks.len();
+            note(&format!("{}: {} ({} before), {dropped} unused blocks dropped", self.output, size(written), size(file.size())));
+        }
+        Ok(Outcome::Yes)
+    }
+}

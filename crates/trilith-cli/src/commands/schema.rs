@@ -1,0 +1,234 @@
+//! `trilith schema check DIR`, and the schemas that `validate` and `describe` use.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use trilith::bytes::read_text;
+use trilith::schema::{Examination, Schemas, Validator};
+use trilith::tree::Tree;
+use trilith::{Error, Kind, Limits, Result};
+
+use super::validate::problem_json;
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, clean, note};
+
+/// Work with schemas
+#[derive(Debug, Args)]
+pub struct Schema {
+    #[command(subcommand)]
+    command: SchemaCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SchemaCommand {
+    Check(CheckSchemas),
+}
+
+/// Check schemas themselves: their keywords, references, patterns and examples
+///
+/// Exit status 1 where one is wrong. Schemas of a folder may refer to each other and to the bundled ones.
+#[derive(Debug, Args)]
+pub struct CheckSchemas {
+    /// A folder of schemas (*.yaml, *.yml, *.json), or one schema
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    #[command(flatten)]
+    more: Sources,
+}
+
+/// Where schemas come from, besides the bundled ones.
+#[derive(Debug, Args)]
+pub struct Sources {
+    /// Also use the schemas and manifests in this folder (also TRILITH_SCHEMA_PATH, several joined by `:`)
+    #[arg(long = "schema-path", value_name = "DIR")]
+    paths: Vec<PathBuf>,
+    /// Also use those of the Python packages that are installed (runs python3, or what TRILITH_PYTHON names)
+    #[arg(long)]
+    schemas_from_python: bool,
+}
+
+impl Sources {
+    /// The bundled schemas and all others that were asked for.
+    pub fn load(&self, limits: &Limits) -> Result<Schemas> {
+        let mut schemas = Schemas::bundled();
+        if self.schemas_from_python {
+            add_from_python(&mut schemas, limits)?;
+        }
+        let from_env = std::env::var_os("TRILITH_SCHEMA_PATH");
+        let from_env = from_env.iter().flat_map(std::env::split_paths).filter(|path| !path.as_os_str().is_empty());
+        for folder in from_env.chain(self.paths.iter().cloned()) {
+            for (path, text) in texts_in(&folder, limits)? {
+                schemas.add(text, limits).map_err(|e| e.context(format!("reading {}", path.display())))?;
+            }
+        }
+        Ok(schemas)
+    }
+}
+
+/// Every schema file in a folder and below, in order of name; a file is itself.
+fn texts_in(folder: &Path, limits: &Limits) -> Result<Vec<(PathBuf, String)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![(folder.to_owned(), 0)];
+    if !folder.is_dir() {
+        return Ok(vec![(folder.to_owned(), text_of(folder, limits)?)]);
+    }
+    while let Some((folder, depth)) = folders.pop() {
+        let failed = |e| Error::io(format!("listing {}", folder.display()), e);
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let kind = entry.file_type().map_err(failed)?;
+            let path = entry.path();
+            let is_schema = path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
+            if kind.is_dir() && depth < 32 {
+                folders.push((path, depth + 1));
+            } else if is_schema && path.is_file() {
+                found.push(path);
+            }
+        }
+        if found.len() as u64 > limits.items {
+            return Err(Limits::exceeded("items", limits.items, format_args!("{} holds more schemas", folder.display())));
+        }
+    }
+    found.sort();
+    found.into_iter().map(|path| text_of(&path, limits).map(|text| (path, text))).collect()
+}
+
+/// A text file as text.
+pub fn text_of(path: &Path, limits: &Limits) -> Result<String> {
+    let bytes = read_text(path, limits.text)?;
+    String::from_utf8(bytes).map_err(|_| Error::malformed(format!("{} is not UTF-8", path.display())))
+}
+
+/// Prints each resource of the installed packages as a line of JSON.
+const LIST_RESOURCES: &str = "
+import importlib.metadata, json, sys
+for point in importlib.metadata.entry_points(group='asdf.resource_mappings'):
+    try:
+        mappings = point.load()()
+        for mapping in mappings:
+            for uri in mapping:
+                sys.stdout.write(json.dumps(bytes(mapping[uri]).decode('utf-8')) + '\\n')
+    except Exception as error:
+        sys.stderr.write('%s: %s\\n' % (point.name, error))
+";
+
+fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
+    let python = std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let output = std::process::Command::new(&python)
+        .args(["-c", LIST_RESOURCES])
+        .output()
+        .map_err(|e| Error::io(format!("running {python}"), e))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::unsupported(format!("{python} could not list its schemas: {}", said.lines().last().unwrap_or("")))
+            .hint("name another interpreter in TRILITH_PYTHON"));
+    }
+    for line in String::from_utf8_lossy(&output.stderr).lines() {
+        note(&format!("warning: {python}: {line}"));
+    }
+    let mut count = 0;
+    for line in output.stdout.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
+        let text: String = serde_json::from_slice(line).map_err(|e| Error::unsupported(format!("{python} wrote no JSON: {e}")))?;
+        match schemas.add(text, limits) {
+            Ok(_) => count += 1,
+            // A resource may be anything; what is no YAML is no schema.
+            Err(error) if error.kind() == Kind::Malformed => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if count == 0 {
+        return Err(Error::usage(format!("no package of {python} has schemas")).hint("name another interpreter in TRILITH_PYTHON"));
+    }
+    Ok(())
+}
+
+impl Schema {
+    /// Does it.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let SchemaCommand::Check(check) = &self.command;
+        check.run(options)
+    }
+}
+
+impl CheckSchemas {
+    fn run(&self, options: &Options) -> Result<Outcome> {
+        let limits = options.limits()?;
+        let mut schemas = self.more.load(&limits)?;
+        let texts = texts_in(&self.folder, &limits)?;
+        let mut trees = Vec::new();
+        let mut failed = Vec::new();
+        for (path, text) in texts {
+            match schemas.add(text.as_str(), &limits).and_then(|_| Tree::parse(text, &limits)) {
+                Ok(tree) if tree.root().get("id").is_some() && tree.root().get("extension_uri").is_none() => trees.push((path, tree)),
+                Ok(_) => options.warn(&format!("{} is no schema: it has no id", path.display())),
+                Err(error) => failed.push((path, error)),
+            }
+        }
+        let mut validator = Validator::new(schemas).with_limits(limits);
+        let mut right = failed.is_empty();
+        let mut out = Out::new();
+        let mut list = Vec::new();
+        for (path, error) in failed {
+            if options.json {
+                list.push(json!({"file": path.to_string_lossy(), "valid": false, "problems": [super::validate::error_json(&error)]}));
+            } else {
+                out.line(&format!("{}: {error}", path.display()))?;
+            }
+        }
+        for (path, tree) in trees {
+            let found = validator.examine(&tree)?;
+            right &= found.is_right();
+            if options.json {
+                list.push(examination_json(&path, &found));
+            } else {
+                print(&mut out, &path, &found, options)?;
+            }
+        }
+        if options.json {
+            out.json(&json!(list))?;
+        }
+        out.finish()?;
+        Ok(if right { Outcome::Yes } else { Outcome::No })
+    }
+}
+
+fn print(out: &mut Out, path: &Path, found: &Examination, options: &Options) -> Result<()> {
+    let name = path.display();
+    if found.is_right() {
+        if options.verbose > 0 || !options.quiet {
+            out.line(&format!("{name}: right, {} examples", found.example_count))?;
+        }
+        return Ok(());
+    }
+    for problem in &found.report.problems {
+        out.line(&format!("{name}: {problem}"))?;
+    }
+    for note in &found.notes {
+        out.line(&format!("{name}: {note}"))?;
+    }
+    for example in &found.examples {
+        out.line(&format!("{name}: example {} ({}) is wrong:", example.index, example.title))?;
+        for problem in &example.problems {
+            out.line(&format!("  {problem}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn examination_json(path: &Path, found: &Examination) -> serde_json::Value {
+    let examples: Vec<_> = found
+        .examples
+        .iter()
+        .map(|example| {
+            let problems: Vec<_> = example.problems.iter().map(|problem| clean(problem).into_owned()).collect();
+            json!({"index": example.index, "title": example.title, "problems": problems})
+        })
+        .collect();
+    let problems: Vec<_> = found.report.problems.iter().map(problem_json).collect();
+    json!({
+        "file": path.to_string_lossy(), "schema": found.uri, "valid": found.is_right(), "problems": problems,
+        "notes": found.notes, "examples": {"count": found.example_count, "wrong": examples},
+    })
+}

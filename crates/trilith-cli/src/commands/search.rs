@@ -1,0 +1,212 @@
+//! `trilith search FILE…`: nodes by key, value, tag, datatype or shape.
+
+use clap::Args;
+use regex::Regex;
+use serde_json::json;
+use trilith::asdf::{AsdfFile, ndarray};
+use trilith::tree::Node;
+use trilith::{Error, Result};
+
+use crate::Outcome;
+use crate::json::datatype_text;
+use crate::options::Options;
+use crate::output::{Out, clean, note};
+
+/// Find nodes in many files; exit status 1 where there is none
+///
+/// All conditions given must hold for a node.
+#[derive(Debug, Args)]
+pub struct Search {
+    /// The files, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+    /// The key matches this regular expression
+    #[arg(long, value_name = "RE")]
+    key: Option<String>,
+    /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'
+    #[arg(long, value_name = "RE|COMPARISON", allow_hyphen_values = true)]
+    value: Option<String>,
+    /// The tag matches this pattern; * is anything but /, ** is anything
+    #[arg(long, value_name = "GLOB")]
+    tag: Option<String>,
+    /// It is an array of this datatype
+    #[arg(long, value_name = "DATATYPE")]
+    datatype: Option<String>,
+    /// It is an array of this shape; * is any length: 2048,*
+    #[arg(long, value_name = "SHAPE")]
+    shape: Option<String>,
+}
+
+/// The conditions, ready to be tried.
+struct Conditions {
+    key: Option<Regex>,
+    value: Option<ValueTest>,
+    tag: Option<Regex>,
+    datatype: Option<String>,
+    shape: Option<Vec<Option<u64>>>,
+}
+
+enum ValueTest {
+    Matches(Regex),
+    Compares(&'static str, String),
+}
+
+impl Search {
+    /// Prints what is found.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let conditions = self.conditions()?;
+        let mut out = Out::new();
+        let mut matches = Vec::new();
+        let (mut any, mut failed) = (false, false);
+        for name in &self.files {
+            let file = match options.open_asdf(name) {
+                Ok(file) => file,
+                // One unreadable file of many does not hide what the others hold.
+                Err(error) if self.files.len() > 1 => {
+                    note(&format!("trilith: {name}: {error}"));
+                    failed = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let mut walk = file.tree().root().walk(file.limits());
+            while let Some(visit) = walk.step()? {
+                let node = visit.node;
+                if conditions.hold(&file, visit.key, node) {
+                    any = true;
+                    let path = walk.path().to_string();
+                    let said = describe(&file, node);
+                    if options.json {
+                        matches.push(json!({"file": name, "path": path, "value": said}));
+                    } else {
+                        out.line(&format!("{name}#{path}: {}", clean(&said)))?;
+                    }
+                }
+                if ndarray::is_ndarray(node) {
+                    walk.skip_children();
+                }
+            }
+        }
+        if options.json {
+            out.json(&json!({"matches": matches}))?;
+        }
+        out.finish()?;
+        Ok(if any && !failed { Outcome::Yes } else { Outcome::No })
+    }
+
+    fn conditions(&self) -> Result<Conditions> {
+        let regex = |text: &str| Regex::new(text).map_err(|e| Error::usage(format!("{text:?} is no regular expression: {e}")));
+        if self.key.is_none() && self.value.is_none() && self.tag.is_none() && self.datatype.is_none() && self.shape.is_none() {
+            return Err(Error::usage("nothing to search for").hint("give --key, --value, --tag, --datatype or --shape"));
+        }
+        let value = match self.value.as_deref() {
+            None => None,
+            Some(text) => {
+                let comparison = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find(|op| text.starts_with(op));
+                Some(match comparison {
+                    Some(op) => ValueTest::Compares(op, text[op.len()..].trim().to_owned()),
+                    None => ValueTest::Matches(regex(text)?),
+                })
+            }
+        };
+        Ok(Conditions {
+            key: self.key.as_deref().map(regex).transpose()?,
+            value,
+            tag: self.tag.as_deref().map(|glob| regex(&glob_to_regex(glob))).transpose()?,
+            datatype: self.datatype.clone(),
+            shape: self.shape.as_deref().map(shape).transpose()?,
+        })
+    }
+}
+
+impl Conditions {
+    fn hold(&self, file: &AsdfFile, key: Option<Node<'_>>, node: Node<'_>) -> bool {
+        let key_fits = self.key.as_ref().is_none_or(|re| key.is_some_and(|key| re.is_match(&key.text())));
+        let tag_fits = || self.tag.as_ref().is_none_or(|re| node.tag().is_some_and(|tag| re.is_match(tag)));
+        let value_fits = || self.value.as_ref().is_none_or(|test| node.is_scalar() && test.holds(node));
+        key_fits && tag_fits() && value_fits() && self.array_fits(file, node)
+    }
+
+    fn array_fits(&self, file: &AsdfFile, node: Node<'_>) -> bool {
+        if self.datatype.is_none() && self.shape.is_none() {
+            return true;
+        }
+        if !ndarray::is_ndarray(node) {
+            return false;
+        }
+        let Ok(array) = file.array(node) else { return false };
+        self.datatype.as_ref().is_none_or(|wanted| datatype_text(array.datatype()) == *wanted)
+            && self.shape.as_ref().is_none_or(|wanted| {
+                wanted.len() == array.shape().len() && wanted.iter().zip(array.shape()).all(|(w, n)| w.is_none_or(|w| w == *n))
+            })
+    }
+}
+
+impl ValueTest {
+    fn holds(&self, node: Node<'_>) -> bool {
+        match self {
+            ValueTest::Matches(re) => re.is_match(&node.text()),
+            ValueTest::Compares(op, text) => {
+                let order = match (node.as_f64(), text.parse::<f64>().ok()) {
+                    (Some(a), Some(b)) => a.partial_cmp(&b),
+                    // Dates and words compare as text, but a word is neither more nor less than a number.
+                    (None, None) => Some(node.text().as_ref().cmp(text.as_str())),
+                    _ => None,
+                };
+                match (*op, order) {
+                    ("!=", order) => order.is_none_or(|o| o.is_ne()),
+                    (_, None) => false,
+                    ("==", Some(o)) => o.is_eq(),
+                    ("<", Some(o)) => o.is_lt(),
+                    ("<=", Some(o)) => o.is_le(),
+                    (">", Some(o)) => o.is_gt(),
+                    (_, Some(o)) => o.is_ge(),
+                }
+            }
+        }
+    }
+}
+
+fn describe(file: &AsdfFile, node: Node<'_>) -> String {
+    if ndarray::is_ndarray(node) {
+        return match file.array(node) {
+            Ok(array) => format!("{} {:?}", datatype_text(array.datatype()), array.shape()),
+            Err(error) => format!("(unreadable: {error})"),
+        };
+    }
+    if node.is_scalar() {
+        return node.text().into_owned();
+    }
+    format!("({} {})", node.len(), if node.is_sequence() { "items" } else { "keys" })
+}
+
+/// `*` is anything but `/`, `**` is anything.
+fn glob_to_regex(glob: &str) -> String {
+    let pieces = glob.split("**").map(|part| part.split('*').map(regex::escape).collect::<Vec<_>>().join("[^/]*"));
+    format!("^{}$", pieces.collect::<Vec<_>>().join(".*"))
+}
+
+fn shape(text: &str) -> Result<Vec<Option<u64>>> {
+    let text = text.trim().trim_start_matches('[').trim_end_matches(']');
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| match part {
+            "*" => Ok(None),
+            number => number.parse().map(Some).map_err(|_| Error::usage(format!("{number:?} is no length of a shape"))),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_stop_at_slashes_unless_doubled() {
+        let fits = |glob: &str, tag: &str| Regex::new(&glob_to_regex(glob)).unwrap().is_match(tag);
+        assert!(fits("tag:stsci.edu:asdf/unit/*", "tag:stsci.edu:asdf/unit/unit-1.0.0"));
+        assert!(!fits("tag:stsci.edu:*", "tag:stsci.edu:asdf/unit/unit-1.0.0"));
+        assert!(fits("**unit-1.*", "tag:stsci.edu:asdf/unit/unit-1.0.0"));
+    }
+}

@@ -1,0 +1,57 @@
+//! `trilith update FILE --from TREE.yaml`: another tree for the same blocks.
+
+use clap::Args;
+use trilith::bytes::read_text;
+use trilith::tree::Tree;
+use trilith::{Error, Result};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::rewrite::Save;
+
+/// Replace the tree of a file by a text, or write the file anew with room for its tree to grow
+///
+/// The text is what to-yaml prints; its ndarrays name the blocks of the file by number.
+#[derive(Debug, Args)]
+pub struct Update {
+    /// The file to change
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// The new tree, as YAML; - is standard input
+    #[arg(long, value_name = "TREE.yaml")]
+    from: Option<String>,
+    #[command(flatten)]
+    save: Save,
+}
+
+impl Update {
+    /// Changes the file.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let file = options.open_asdf(&self.file)?;
+        let text = match &self.from {
+            None => file.tree().text().to_owned(),
+            Some(from) => {
+                let bytes = if from == "-" {
+                    let source = options.open(from)?;
+                    trilith::bytes::read_vec(&*source, 0, source.len(), file.limits())?
+                } else {
+                    read_text(from, file.limits().text)?
+                };
+                let text = String::from_utf8(bytes).map_err(|_| Error::usage(format!("{from} is not UTF-8")))?;
+                without_header(&text)
+            }
+        };
+        let tree = Tree::parse(text, file.limits())?;
+        self.save.save(&file, &self.file, tree.text(), options)?;
+        Ok(Outcome::Yes)
+    }
+}
+
+/// The document alone: header line and comments in front of it are those of the file.
+pub fn without_header(text: &str) -> String {
+    let mut rest = text;
+    while rest.starts_with('#') || rest.starts_with("%FINF") || rest.starts_with("%ASDF") {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+    }
+    rest.to_owned()
+}

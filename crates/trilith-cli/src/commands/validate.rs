@@ -1,0 +1,204 @@
+//! `trilith validate FILE…`: the rules that schemas have for a tree.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use trilith::asdf::AsdfFile;
+use trilith::schema::{Problem, Report, Severity, Validator};
+use trilith::{Error, Kind, Location, Result};
+
+use super::schema::{Sources, text_of};
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, clean};
+
+/// Check the trees of files against the schemas of their tags
+///
+/// The verdict is that of Python asdf. Exit status 1 where a file is invalid or malformed. At most ten
+/// problems of a file are shown (all with --verbose); warnings are of what Python asdf would not write.
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// A schema that the whole tree must fit, in addition
+    #[arg(long, value_name = "S")]
+    schema: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
+    /// Take warnings for errors
+    #[arg(long)]
+    strict: bool,
+    /// The files, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+}
+
+impl Validate {
+    /// Prints what is wrong.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let limits = options.limits()?;
+        let mut validator = Validator::new(self.sources.load(&limits)?).with_limits(limits.clone());
+        if options.verbose > 0 {
+            validator = validator.at_most(usize::MAX);
+        }
+        if let Some(path) = &self.schema {
+            validator
+                .add_custom(&text_of(path, &limits)?, &path.to_string_lossy())
+                .map_err(|e| e.context(format!("reading schema {}", path.display())))?;
+        }
+        let mut out = Out::new();
+        let mut outcome = Outcome::Yes;
+        let mut list = Vec::new();
+        for name in &self.files {
+            let (report, file) = match self.check(name, &mut validator, options) {
+                Ok(found) => found,
+                // One malformed file of several does not hide the others.
+                Err(error) if error.kind() == Kind::Malformed => {
+                    outcome = Outcome::No;
+                    if options.json {
+                        list.push(json!({"file": name, "valid": false, "problems": [error_json(&error)]}));
+                    } else {
+                        out.line(&format!("{name}: {error}"))?;
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if !report.is_valid() {
+                outcome = Outcome::No;
+            }
+            if options.json {
+                let problems: Vec<_> = report.problems.iter().map(problem_json).collect();
+                list.push(json!({
+                    "file": name, "valid": report.is_valid(), "problems": problems,
+                    "errors": report.errors, "warnings": report.warnings,
+                }));
+            } else {
+                print(&mut out, name, &report, &file, options)?;
+            }
+        }
+        if options.json {
+            let single = if list.len() == 1 { list.pop() } else { None };
+            out.json(&single.unwrap_or(Value::Array(list)))?;
+        }
+        out.finish()?;
+        Ok(outcome)
+    }
+
+    fn check(&self, name: &str, validator: &mut Validator, options: &Options) -> Result<(Report, AsdfFile)> {
+        let file = options.open_asdf(name)?;
+        let mut report = validator.validate(file.tree(), standard_of(&file).as_deref())?;
+        report.add_warnings(file.tree().warnings());
+        if self.strict {
+            report.make_strict();
+        }
+        Ok((report, file))
+    }
+}
+
+/// The version of the standard that a file follows: a file of 1.x that states none follows 1.0.
+pub fn standard_of(file: &AsdfFile) -> Option<String> {
+    let header = file.sections().header();
+    match header.standard() {
+        Some(version) => Some(version.to_owned()),
+        None => header.line.starts_with("#ASDF 1.").then(|| "1.0.0".to_owned()),
+    }
+}
+
+/// A problem as JSON.
+pub fn problem_json(problem: &Problem) -> Value {
+    let place = if problem.line == 0 { (None, None) } else { (Some(problem.line), Some(problem.column)) };
+    let path = (problem.line != 0).then_some(&problem.path);
+    let message = match problem.rule.as_str() {
+        "" => problem.message.clone(),
+        rule => format!("{}, expected {rule}", problem.message),
+    };
+    json!({
+        "severity": problem.severity.to_string(),
+        "where": {"path": path, "line": place.0, "column": place.1, "byte": null, "block": null},
+        "message": clean(&message),
+        "schema": (!problem.schema.is_empty()).then_some(&problem.schema),
+        "hint": problem.hint.as_deref().map(clean),
+    })
+}
+
+/// An error as a problem.
+pub fn error_json(error: &Error) -> Value {
+    let (mut line, mut column, mut byte, mut path) = (None, None, None, None);
+    match error.location() {
+        Location::Byte(at) => byte = Some(*at),
+        Location::Text { line: l, column: c } => (line, column) = (Some(*l), Some(*c)),
+        Location::Path(at) => path = Some(at.clone()),
+        _ => {}
+    }
+    json!({
+        "severity": "error",
+        "where": {"path": path, "line": line, "column": column, "byte": byte, "block": null},
+        "message": clean(&error.to_string()), "schema": null, "hint": error.opt_hint(),
+    })
+}
+
+fn print(out: &mut Out, name: &str, report: &Report, file: &AsdfFile, options: &Options) -> Result<()> {
+    for problem in &report.problems {
+        if problem.severity != Severity::Error && options.quiet {
+            continue;
+        }
+        print_problem(out, name, problem, file)?;
+    }
+    let shown = report.problems.len();
+    let all = report.errors + report.warnings;
+    if all > shown && !options.quiet {
+        out.line(&format!("{name}: and {} more (--verbose shows all)", all - shown))?;
+    }
+    let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+    let warnings = if report.warnings > 0 { format!(", {}", count(report.warnings, "warning")) } else { String::new() };
+    out.line(&match report.is_valid() {
+        true => format!("{name}: valid{warnings}"),
+        false => format!("{name}: invalid, {}{warnings}", count(report.errors, "error")),
+    })
+}
+
+/// How much of a line is shown.
+const WIDTH: usize = 100;
+
+/// A problem in a few lines: what, where, the text with carets, and what to do.
+fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &AsdfFile) -> Result<()> {
+    out.line(&format!("{}: {}", problem.severity, problem.message))?;
+    if problem.line > 0 {
+        let path = if problem.path.is_empty() { "(the root)" } else { &problem.path };
+        let number = problem.line.to_string();
+        let margin = " ".repeat(number.len());
+        out.line(&format!("{margin}--> {name}:{}:{} at {path}", problem.line, problem.column))?;
+        let (text, from, to) = excerpt(file.tree().text(), problem.span.range());
+        let hint = problem.hint.as_deref().unwrap_or("");
+        out.line(&format!("{number} | {text}"))?;
+        out.line(&format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end().to_owned())?;
+    } else if let Some(hint) = &problem.hint {
+        out.line(&format!("  = {hint}"))?;
+    }
+    if !problem.rule.is_empty() {
+        out.line(&format!("  = expected {}", problem.rule))?;
+    }
+    if !problem.schema.is_empty() {
+        out.line(&format!("  = by {}", problem.schema))?;
+    }
+    Ok(())
+}
+
+/// The line in which a span begins, and the columns of the span in it; long lines are cut around it.
+fn excerpt(text: &str, span: std::ops::Range<usize>) -> (String, usize, usize) {
+    let start = span.start.min(text.len());
+    let head = text.get(..start).unwrap_or("");
+    let begin = head.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let line = text.get(begin..).unwrap_or("").lines().next().unwrap_or("").trim_end();
+    let column = text.get(begin..start).unwrap_or("").chars().count();
+    let marked = text.get(start..span.end.min(begin + line.len())).map_or(0, |part| part.chars().count());
+    let skip = if column > WIDTH / 2 { column - WIDTH / 4 } else { 0 };
+    let mut shown: String = line.chars().skip(skip).take(WIDTH).map(|c| if c == '\t' { ' ' } else { c }).collect();
+    let mut from = column - skip;
+    if skip > 0 {
+        shown = format!("…{shown}");
+        from += 1;
+    }
+    let to = (from + marked).min(shown.chars().count().max(from));
+    (shown, from, to)
+}

@@ -1,0 +1,203 @@
+//! Putting files together from blocks: explode, implode, repack.
+//!
+//! ASDF 1.x, "Exploded form". Blocks are copied as they are stored; in the tree only the `source` of
+//! each ndarray changes, so that comments, tags and everything else survive.
+
+use std::collections::BTreeMap;
+use std::io::{Seek, Write};
+use std::sync::Arc;
+
+use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, ndarray};
+use crate::codec::CodecId;
+use crate::error::{Context, Error, Result};
+use crate::tree::{Node, NodeId, Value};
+
+/// Where an ndarray finds its elements after a file was put together anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewSource {
+    /// In block so-and-so of the file.
+    Block(usize),
+    /// In the first block of another file.
+    External(String),
+}
+
+/// Every ndarray node of a file's own tree that has a `source`, masks included, each once.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
+pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
+    let mut found = Vec::new();
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if !visit.node.is_alias()
+            && ndarray::is_ndarray(node)
+            && let Some(source) = node.get("source")
+        {
+            found.push((node, source));
+        }
+    }
+    Ok(found)
+}
+
+/// The text of the tree with new sources for the ndarrays named.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) where two changes touch the same bytes.
+pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
+    let mut edit = file.tree().edit();
+    for (node, source) in sourced(file)? {
+        match sources.get(&node.id()) {
+            Some(NewSource::Block(number)) => edit.replace_node(source, &Value::from(*number as u64)),
+            Some(NewSource::External(uri)) => edit.replace_node(source, &Value::from(uri.as_str())),
+            None => {}
+        }
+    }
+    edit.text()
+}
+
+/// Writes a file of the same generation with this tree and these blocks, copied as they are stored.
+///
+/// A streamed block can only be the last; before others it becomes one with sizes.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
+pub fn write<W: Write + Seek>(
+    file: &AsdfFile,
+    tree: Option<&str>,
+    blocks: &[(&AsdfFile, &Block)],
+    out: W,
+    options: &WriteOptions,
+    codec: Option<Option<CodecId>>,
+) -> Result<()> {
+    let generation = file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let mut writer = FileWriter::new(out, generation, options.clone());
+    let header = file.sections().header();
+    writer.header(&header.line, &header.comments, tree)?;
+    for (position, (from, block)) in blocks.iter().enumerate() {
+        let doing = || format!("block {} of {}", block.index, from.sections().source().name());
+        let stored = block.stored(from.sections().source()).doing(doing)?;
+        if block.is_streamed() {
+            let mut how = BlockOptions::default();
+            how.streamed = position + 1 == blocks.len();
+            writer.block(&*stored, &how)
+        } else if let Some(codec) = codec {
+            let data = from.block_data(block.index as i64).doing(doing)?;
+            let mut how = BlockOptions::default();
+            how.codec = codec;
+            writer.block(&*data, &how)
+        } else {
+            writer.copy(&*stored, block)
+        }
+        .doing(doing)?;
+    }
+    writer.finish()
+}
+
+/// A file cut up: the tree with external sources, and which block goes into which file.
+#[derive(Debug)]
+pub struct Exploded {
+    /// The new tree.
+    pub tree: String,
+    /// The blocks that leave, and the names of their files.
+    pub leaving: Vec<(usize, String)>,
+    /// The blocks that stay, in their order.
+    pub staying: Vec<usize>,
+}
+
+/// Plans to move blocks into files of their own, named by `name`: all of them, or those of one ndarray.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
+pub fn explode(file: &AsdfFile, only: Option<NodeId>, name: impl Fn(usize) -> String) -> Result<Exploded> {
+    let blocks = file.sections().blocks()?;
+    let mut of_node = Vec::new();
+    for (node, source) in sourced(file)? {
+        if let Some(number) = source.as_i64() {
+            of_node.push((node.id(), file.sections().block(number)?.index));
+        }
+    }
+    let mask_of = |id: NodeId| file.tree().node(id).and_then(|node| node.get("mask")).map(Node::id);
+    let wanted = |id: &NodeId| only.is_none_or(|only| *id == only || mask_of(only) == Some(*id));
+    let leaving: Vec<usize> = blocks
+        .iter()
+        .map(|block| block.index)
+        .filter(|index| only.is_none() || of_node.iter().any(|(id, block)| wanted(id) && block == index))
+        .collect();
+    let staying: Vec<usize> = blocks.iter().map(|b| b.index).filter(|index| !leaving.contains(index)).collect();
+    let mut sources = BTreeMap::new();
+    for (id, block) in of_node {
+        let new = match leaving.iter().position(|index| *index == block) {
+            Some(position) => NewSource::External(name(position)),
+            None => NewSource::Block(staying.iter().position(|index| *index == block).unwrap_or(block)),
+        };
+        sources.insert(id, new);
+    }
+    let leaving = leaving.into_iter().enumerate().map(|(position, index)| (index, name(position))).collect();
+    Ok(Exploded { tree: with_sources(file, &sources)?, leaving, staying })
+}
+
+/// The tree and the blocks of a file with external blocks taken in.
+#[derive(Debug)]
+pub struct Imploded {
+    /// The new tree.
+    pub tree: String,
+    /// Blocks that come from other files, behind those of the file itself.
+    pub taken: Vec<Arc<AsdfFile>>,
+}
+
+/// Plans to take in the external blocks: all of them, or that of one ndarray.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) for a source that is refused, and as opening it.
+pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
+    let own = file.sections().blocks()?.len();
+    let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
+    let mut of_node = Vec::new();
+    for (node, source) in sourced(file)? {
+        if source.as_i64().is_some() || only.is_some_and(|only| only != node.id()) {
+            continue;
+        }
+        let uri = source.text().into_owned();
+        if uri.starts_with("fits:") {
+            continue;
+        }
+        if !taken.iter().any(|(known, _)| *known == uri) {
+            taken.push((uri.clone(), file.external(&uri)?));
+        }
+        of_node.push((node.id(), uri));
+    }
+    // A streamed block can only be the last: it goes behind the others.
+    taken.sort_by_key(|(_, other)| other.sections().block(0).is_ok_and(Block::is_streamed));
+    let mut sources = BTreeMap::new();
+    for (id, uri) in of_node {
+        let position = taken.iter().position(|(known, _)| *known == uri).unwrap_or(0);
+        sources.insert(id, NewSource::Block(own + position));
+    }
+    Ok(Imploded { tree: with_sources(file, &sources)?, taken: taken.into_iter().map(|(_, other)| other).collect() })
+}
+
+/// The blocks that an ndarray of the file refers to, and the tree with their new numbers.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
+pub fn without_unused(file: &AsdfFile) -> Result<(String, Vec<usize>)> {
+    let mut of_node = Vec::new();
+    for (node, source) in sourced(file)? {
+        if let Some(number) = source.as_i64() {
+            of_node.push((node.id(), file.sections().block(number)?.index));
+        }
+    }
+    let used: std::collections::BTreeSet<usize> = of_node.iter().map(|(_, block)| *block).collect();
+    let kept: Vec<usize> = used.into_iter().collect();
+    let streamed_last = kept.last().is_some_and(|last| file.sections().block(*last as i64).is_ok_and(Block::is_streamed));
+    let mut sources = BTreeMap::new();
+    for (id, block) in of_node {
+        let position = kept.binary_search(&block).unwrap_or(0);
+        // A streamed block keeps its -1.
+        if !(streamed_last && position + 1 == kept.len()) {
+            sources.insert(id, NewSource::Block(position));
+        }
+    }
+    Ok((with_sources(file, &sources)?, kept))
+}

@@ -1,0 +1,473 @@
+//! One card of a header: keyword, value and comment, and the records of 80 bytes they stand in.
+//!
+//! FITS Standard 4.0, sections 4.1 and 4.2; the CONTINUE convention of 4.2.1.2 and the registered
+//! HIERARCH convention. A card keeps its bytes, so that what was read is written as it was.
+
+use super::number;
+use crate::error::{Error, Result};
+
+/// Bytes of one record of a header.
+pub const RECORD: usize = 80;
+/// Characters of text that a commentary record holds.
+const COMMENTARY: usize = RECORD - 8;
+/// Characters between the quotes of a record that another one continues.
+const CONTINUED: usize = 67;
+
+/// What a card says about its keyword.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CardValue {
+    /// The value field is blank.
+    Undefined,
+    /// `T` or `F`.
+    Logical(bool),
+    /// A whole number.
+    Integer(i128),
+    /// A number with a point or an exponent.
+    Float(f64),
+    /// Two numbers in brackets.
+    Complex(f64, f64),
+    /// Text without its trailing blanks; of COMMENT, HISTORY and blank keywords too.
+    Text(String),
+}
+
+impl From<bool> for CardValue {
+    fn from(value: bool) -> Self {
+        Self::Logical(value)
+    }
+}
+
+impl From<i64> for CardValue {
+    fn from(value: i64) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<u64> for CardValue {
+    fn from(value: u64) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<f64> for CardValue {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+
+impl From<&str> for CardValue {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+/// A keyword with its value and comment.
+///
+/// ```
+/// use trilith::fits::{Card, CardValue};
+/// let card = Card::new("EXPTIME", 12.5, "seconds")?;
+/// assert_eq!(card.bytes()[..40], *b"EXPTIME =                 12.5 / seconds");
+/// assert_eq!(Card::parse(card.bytes()).value(), &CardValue::Float(12.5));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Card {
+    keyword: String,
+    value: CardValue,
+    comment: String,
+    bytes: Vec<u8>,
+}
+
+impl Card {
+    /// A card in the fixed format: numbers end in column 30, text is at least 8 characters, long text
+    /// goes on in CONTINUE records.
+    ///
+    /// Keywords longer than 8 characters or with blanks become HIERARCH cards; COMMENT, HISTORY and
+    /// the blank keyword take text, in as many records as it needs.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for characters that FITS does not have and for what does
+    /// not fit into a record.
+    pub fn new(keyword: &str, value: impl Into<CardValue>, comment: &str) -> Result<Self> {
+        let (keyword, value) = (keyword.trim(), value.into());
+        let standard = is_standard(keyword);
+        let keyword = if standard { keyword.to_ascii_uppercase() } else { keyword.to_owned() };
+        let printable = |c: char| matches!(c, ' '..='~');
+        if keyword == "END" || keyword == "CONTINUE" || !keyword.chars().all(printable) || (!standard && keyword.contains('=')) {
+            return Err(Error::usage(format!("{keyword:?} cannot be a FITS keyword")));
+        }
+        let latin = |text: &str| text.chars().all(|c| c >= ' ' && (c as u32) < 256);
+        let text = if let CardValue::Text(text) = &value { text.as_str() } else { "" };
+        if !latin(text) || !latin(comment) {
+            return Err(Error::usage(format!("the value or comment of {keyword} has characters that a FITS header cannot hold")));
+        }
+        let bytes = format(&keyword, standard, &value, comment)?;
+        Ok(Self { keyword, value, comment: comment.to_owned(), bytes })
+    }
+
+    /// A blank record.
+    pub fn blank() -> Self {
+        Self { keyword: String::new(), value: CardValue::Text(String::new()), comment: String::new(), bytes: vec![b' '; RECORD] }
+    }
+
+    /// Reads one record and the CONTINUE records behind it. Never fails: a value that is none of
+    /// FITS's is taken as text. Bytes beyond ASCII are taken as Latin-1.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut records = bytes.chunks(RECORD);
+        let first = records.next().unwrap_or_default();
+        let (keyword, field) = split(first);
+        let (value, mut comment) = match field {
+            Field::Commentary(text) => (CardValue::Text(latin1(text).trim_end().to_owned()), String::new()),
+            Field::Value(field) => parse_value(field),
+        };
+        let value = match value {
+            CardValue::Text(mut text) if bytes.len() > RECORD => {
+                for record in records {
+                    let more = record.get(8..).unwrap_or_default();
+                    if text.ends_with('&') {
+                        text.pop();
+                    }
+                    let (part, part_comment) = parse_value(more);
+                    if let CardValue::Text(part) = part {
+                        text.push_str(&part);
+                    }
+                    if !part_comment.is_empty() {
+                        if !comment.is_empty() {
+                            comment.push(' ');
+                        }
+                        comment.push_str(&part_comment);
+                    }
+                }
+                CardValue::Text(text)
+            }
+            value => value,
+        };
+        Self { keyword, value, comment, bytes: bytes.to_vec() }
+    }
+
+    /// The keyword; that of a HIERARCH card without the word HIERARCH.
+    pub fn keyword(&self) -> &str {
+        &self.keyword
+    }
+
+    /// The value.
+    pub fn value(&self) -> &CardValue {
+        &self.value
+    }
+
+    /// What stands behind the slash.
+    pub fn comment(&self) -> &str {
+        &self.comment
+    }
+
+    /// The records, a multiple of 80 bytes, as they were read or as [`Card::new`] makes them.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether keyword, value and comment are those of another card, however they are spelt.
+    pub fn means(&self, other: &Self) -> bool {
+        self.keyword == other.keyword && self.value == other.value && self.comment == other.comment
+    }
+
+    /// Whether this is COMMENT, HISTORY or a blank keyword, which have text instead of a value.
+    pub fn is_commentary(&self) -> bool {
+        is_commentary(&self.keyword)
+    }
+}
+
+/// Whether the record behind `card` continues it: its text ends in `&`, and the record is CONTINUE.
+pub(super) fn is_continued(card: &[u8], next: &[u8]) -> bool {
+    let last = card.get(card.len().saturating_sub(RECORD)..).unwrap_or_default();
+    // No other record has an `&`; looking for it first spares the parsing.
+    if !next.starts_with(b"CONTINUE") || next.get(8) == Some(&b'=') || !last.contains(&b'&') {
+        return false;
+    }
+    let field = if last.starts_with(b"CONTINUE") {
+        last.get(8..).unwrap_or_default()
+    } else {
+        match split(last).1 {
+            Field::Value(field) => field,
+            Field::Commentary(_) => return false,
+        }
+    };
+    matches!(parse_value(field).0, CardValue::Text(text) if text.ends_with('&'))
+}
+
+fn is_commentary(keyword: &str) -> bool {
+    matches!(keyword, "COMMENT" | "HISTORY" | "")
+}
+
+fn is_standard(keyword: &str) -> bool {
+    keyword.len() <= 8 && keyword.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// Each byte as the character of that number.
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| char::from(*b)).collect()
+}
+
+/// The bytes of text in which every character is below 256.
+fn bytes_of(text: &str) -> Vec<u8> {
+    text.chars().map(|c| u8::try_from(c as u32).unwrap_or(b'?')).collect()
+}
+
+enum Field<'a> {
+    Value(&'a [u8]),
+    Commentary(&'a [u8]),
+}
+
+/// Keyword and value field of a first record.
+fn split(record: &[u8]) -> (String, Field<'_>) {
+    let head = latin1(record.get(..8).unwrap_or(record));
+    let keyword = head.trim_end().to_owned();
+    let rest = record.get(8..).unwrap_or_default();
+    if keyword == "HIERARCH" {
+        let long = rest.iter().position(|b| *b == b'=').filter(|at| !rest[..*at].contains(&b'\''));
+        if let Some((name, value)) = long.and_then(|at| rest.split_at_checked(at)) {
+            return (latin1(name).trim().to_owned(), Field::Value(value.get(1..).unwrap_or_default()));
+        }
+    }
+    match rest {
+        [b'=', value @ ..] if !is_commentary(&keyword) => (keyword, Field::Value(value)),
+        _ => (keyword, Field::Commentary(rest)),
+    }
+}
+
+/// Value and comment of a value field.
+fn parse_value(field: &[u8]) -> (CardValue, String) {
+    let at = field.iter().position(|b| *b != b' ').unwrap_or(field.len());
+    let field = field.get(at..).unwrap_or_default();
+    if let Some(quoted) = field.strip_prefix(b"'") {
+        let (text, rest) = parse_quoted(quoted);
+        return (CardValue::Text(text), comment_of(rest));
+    }
+    let slash = field.iter().position(|b| *b == b'/').unwrap_or(field.len());
+    let (token, rest) = field.split_at(slash);
+    (parse_token(latin1(token).trim()), comment_of(rest))
+}
+
+/// The text up to the closing quote, without trailing blanks, and what is behind it.
+fn parse_quoted(quoted: &[u8]) -> (String, &[u8]) {
+    let mut text = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = quoted.get(at) {
+        if *byte == b'\'' {
+            if quoted.get(at + 1) != Some(&b'\'') {
+                break;
+            }
+            at += 1;
+        }
+        text.push(*byte);
+        at += 1;
+    }
+    (latin1(&text).trim_end_matches(' ').to_owned(), quoted.get(at + 1..).unwrap_or_default())
+}
+
+fn comment_of(rest: &[u8]) -> String {
+    let slash = rest.iter().position(|b| *b == b'/').map_or(rest.len(), |at| at + 1);
+    latin1(rest.get(slash..).unwrap_or_default()).trim_matches(' ').to_owned()
+}
+
+fn parse_token(token: &str) -> CardValue {
+    match token {
+        "" => return CardValue::Undefined,
+        "T" => return CardValue::Logical(true),
+        "F" => return CardValue::Logical(false),
+        _ => {}
+    }
+    if let Some((re, im)) = token.strip_prefix('(').and_then(|t| t.strip_suffix(')')).and_then(|t| t.split_once(','))
+        && let (Some(re), Some(im)) = (number::parse(re.trim()), number::parse(im.trim()))
+    {
+        return CardValue::Complex(re, im);
+    }
+    if let Ok(whole) = token.parse::<i128>() {
+        return CardValue::Integer(whole);
+    }
+    number::parse(token).map_or_else(|| CardValue::Text(token.to_owned()), CardValue::Float)
+}
+
+/// The records of a card.
+fn format(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Result<Vec<u8>> {
+    if is_commentary(keyword) {
+        return format_commentary(keyword, value, comment);
+    }
+    let head = if standard { format!("{keyword:8}= ") } else { format!("HIERARCH {keyword} = ") };
+    let mut shown = match value {
+        CardValue::Undefined => String::new(),
+        CardValue::Logical(true) => format!("{:>20}", "T"),
+        CardValue::Logical(false) => format!("{:>20}", "F"),
+        CardValue::Integer(n) => format!("{n:>20}"),
+        CardValue::Float(x) => format!("{:>20}", number::print(*x)?),
+        CardValue::Complex(re, im) => format!("{:>20}", format!("({}, {})", number::print(*re)?, number::print(*im)?)),
+        CardValue::Text(text) if text.is_empty() => "''".to_owned(),
+        CardValue::Text(text) => format!("{:20}", format!("'{:8}'", text.replace('\'', "''"))),
+    };
+    if !standard {
+        shown = shown.trim().to_owned();
+    }
+    let behind = if comment.is_empty() { String::new() } else { format!(" / {comment}") };
+    let line = bytes_of(&format!("{head}{shown}{behind}"));
+    if line.len() <= RECORD {
+        return Ok(filled(line));
+    }
+    if head.chars().count() + 8 > RECORD {
+        return Err(Error::usage(format!("the keyword {keyword} is too long for a record of 80 bytes")));
+    }
+    match value {
+        CardValue::Text(text) => Ok(format_long(&head, &text.replace('\'', "''"), comment)),
+        _ => Err(Error::usage(format!("value and comment of {keyword} need {} bytes, a record has 80", line.len()))
+            .hint("make the comment shorter")),
+    }
+}
+
+fn filled(mut record: Vec<u8>) -> Vec<u8> {
+    record.resize(record.len().next_multiple_of(RECORD).max(RECORD), b' ');
+    record
+}
+
+/// Text in several records: `KEY = 'begin &'`, `CONTINUE  'end' / comment`.
+fn format_long(head: &str, quoted: &str, comment: &str) -> Vec<u8> {
+    let first = (CONTINUED + 10).saturating_sub(head.chars().count()).max(2);
+    let pieces = pieces(quoted, first, CONTINUED);
+    let mut out = Vec::new();
+    for (i, piece) in pieces.iter().enumerate() {
+        let head = if i == 0 { head } else { "CONTINUE  " };
+        let goes_on = if i + 1 < pieces.len() || !comment.is_empty() { "&" } else { "" };
+        out.extend(filled(bytes_of(&format!("{head}'{piece}{goes_on}'"))));
+    }
+    let comments = if comment.is_empty() { Vec::new() } else { self::pieces(comment, 64, 64) };
+    for (i, piece) in comments.iter().enumerate() {
+        let goes_on = if i + 1 < comments.len() { "&" } else { "" };
+        out.extend(filled(bytes_of(&format!("CONTINUE  '{goes_on}' / {}", piece.trim_end()))));
+    }
+    out
+}
+
+/// Cuts text into pieces of at most so many characters, behind a blank where there is one.
+fn pieces(text: &str, first: usize, others: usize) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let (mut pieces, mut from, mut most) = (Vec::new(), 0, first);
+    while from < chars.len() {
+        let mut to = (from + most).min(chars.len());
+        if to < chars.len() {
+            let cut = chars.get(from..to).and_then(|part| part.iter().rposition(|c| *c == ' '));
+            to = cut.map_or(to, |at| from + at + 1);
+            // A pair of quotes stands for one and must stay together; blanks before a cut are kept by the `&`.
+            let quotes = chars.get(from..to).map_or(0, |part| part.iter().rev().take_while(|c| **c == '\'').count());
+            if quotes % 2 == 1 && to > from + 1 {
+                to -= 1;
+            }
+        }
+        pieces.push(chars.get(from..to).unwrap_or_default().iter().collect());
+        (from, most) = (to, others);
+    }
+    pieces
+}
+
+fn format_commentary(keyword: &str, value: &CardValue, comment: &str) -> Result<Vec<u8>> {
+    let text = match value {
+        CardValue::Text(text) => bytes_of(text),
+        CardValue::Undefined => Vec::new(),
+        _ => return Err(Error::usage(format!("{keyword:?} takes text, not a value"))),
+    };
+    if !comment.is_empty() {
+        return Err(Error::usage(format!("{keyword:?} takes text and no comment")));
+    }
+    let mut out = Vec::new();
+    for piece in text.chunks(COMMENTARY) {
+        let mut record = bytes_of(&format!("{keyword:8}"));
+        record.extend_from_slice(piece);
+        out.extend(filled(record));
+    }
+    if out.is_empty() {
+        out = filled(bytes_of(&format!("{keyword:8}")));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(text: &str) -> Vec<u8> {
+        filled(bytes_of(text))
+    }
+
+    fn parsed(text: &str) -> (String, CardValue, String) {
+        let card = Card::parse(&record(text));
+        (card.keyword, card.value, card.comment)
+    }
+
+    #[test]
+    fn values_are_told_apart_as_section_4_2_says() {
+        let value = |text: &str| parsed(text).1;
+        assert_eq!(value("A       =                    T / yes"), CardValue::Logical(true));
+        assert_eq!(value("A       = F"), CardValue::Logical(false));
+        assert_eq!(value("A       =                  -42"), CardValue::Integer(-42));
+        assert_eq!(value("A       = 9223372036854775808"), CardValue::Integer(1 << 63));
+        assert_eq!(value("A       =              1.5D+03 /"), CardValue::Float(1500.0));
+        assert_eq!(value("A       = 1."), CardValue::Float(1.0));
+        assert_eq!(value("A       = (1.0, -2)"), CardValue::Complex(1.0, -2.0));
+        assert_eq!(value("A       =                      / c"), CardValue::Undefined);
+        assert_eq!(value("A       = 'it''s  '           / c"), CardValue::Text("it's".into()));
+        assert_eq!(value("A       = '  lead'"), CardValue::Text("  lead".into()));
+        assert_eq!(value("A       = 'a/b' / c"), CardValue::Text("a/b".into()));
+        assert_eq!(value("A       = nan"), CardValue::Text("nan".into()));
+        assert_eq!(parsed("A       = 'a/b' /  c ").2, "c");
+        assert_eq!(parsed("A       = 'open"), ("A".into(), CardValue::Text("open".into()), String::new()));
+    }
+
+    #[test]
+    fn commentary_keeps_its_text_and_has_no_value() {
+        assert_eq!(parsed("HISTORY = 1 / x"), ("HISTORY".into(), CardValue::Text("= 1 / x".into()), String::new()));
+        assert_eq!(parsed("COMMENT   two blanks"), ("COMMENT".into(), CardValue::Text("  two blanks".into()), String::new()));
+        assert_eq!(parsed("          text").1, CardValue::Text("  text".into()));
+        assert_eq!(Card::parse(&[b' '; 80]), Card::blank());
+    }
+
+    #[test]
+    fn hierarch_keywords_are_the_words_behind_it() {
+        let read = parsed("HIERARCH ESO DET CHIP = 'EEV' / chip");
+        assert_eq!(read, ("ESO DET CHIP".into(), CardValue::Text("EEV".into()), "chip".into()));
+        let made = Card::new("ESO DET CHIP", "EEV", "chip").unwrap();
+        assert_eq!(made.bytes(), record("HIERARCH ESO DET CHIP = 'EEV     ' / chip"));
+    }
+
+    #[test]
+    fn made_cards_have_the_fixed_format() {
+        let made = |keyword, value: CardValue, comment| Card::new(keyword, value, comment).unwrap().bytes;
+        assert_eq!(made("SIMPLE", true.into(), "c"), record("SIMPLE  =                    T / c"));
+        assert_eq!(made("EXTNAME", "SCI".into(), "c"), record("EXTNAME = 'SCI     '           / c"));
+        assert_eq!(made("E", "".into(), ""), record("E       = ''"));
+        assert_eq!(made("U", CardValue::Undefined, "c"), record("U       =  / c"));
+        assert_eq!(made("F", 1e22.into(), ""), record("F       =                1E+22"));
+        assert_eq!(made("HISTORY", "h".into(), ""), record("HISTORY h"));
+        assert_eq!(made("HISTORY", "x".repeat(100).as_str().into(), "").len(), 160);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        assert!(Card::new("END", 1i64, "").is_err());
+        assert!(Card::new("A", 1i64, &"c".repeat(60)).is_err());
+        assert!(Card::new("A", "\u{3b1}", "").is_err());
+        assert!(Card::new("A", "a\nb", "").is_err());
+        assert!(Card::new("A=B C", 1i64, "").is_err());
+        assert!(Card::new("A", f64::NAN, "").is_err());
+        assert!(Card::new(&"long words ".repeat(8), "x".repeat(90).as_str(), "").is_err());
+    }
+
+    #[test]
+    fn long_text_is_continued_and_reads_back() {
+        for text in ["word ".repeat(40) + "end", "x".repeat(300), "it's ".repeat(50) + "&", "'".repeat(140)] {
+            for comment in ["", "a comment", "many words of comment ".repeat(9).trim_end()] {
+                let card = Card::new("LONGSTR", text.as_str(), comment).unwrap();
+                assert!(card.bytes.len() > 160);
+                for pair in card.bytes.chunks(RECORD).collect::<Vec<_>>().windows(2) {
+                    assert!(is_continued(pair[0], pair[1]));
+                }
+                let read = Card::parse(&card.bytes);
+                assert_eq!((read.value, read.comment.as_str()), (CardValue::Text(text.clone()), comment));
+            }
+        }
+    }
+}

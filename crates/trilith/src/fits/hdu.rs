@@ -1,0 +1,172 @@
+//! One header with its data unit: what it is, where it lies, how long it is.
+//!
+//! FITS Standard 4.0, sections 4.4.1, 6 and 7.
+
+use std::ops::Range;
+
+use super::header::{BLOCK, Header};
+use crate::error::{Error, Result};
+
+/// What the data unit of an HDU is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HduKind {
+    /// An array of numbers: the primary HDU and IMAGE extensions.
+    Image,
+    /// A table of binary rows (BINTABLE).
+    Table,
+    /// An image in tiles, compressed into a table (ZIMAGE).
+    Tiles,
+    /// A table of text (TABLE).
+    TextTable,
+    /// Random groups, which the standard deprecates.
+    Groups,
+    /// Bytes of another kind of extension.
+    Other,
+}
+
+/// A header and its data unit.
+#[derive(Debug, Clone)]
+pub struct Hdu {
+    pub(super) number: usize,
+    pub(super) header: Header,
+    pub(super) kind: HduKind,
+    pub(super) start: u64,
+    pub(super) data: Range<u64>,
+}
+
+impl Hdu {
+    /// An HDU whose header lies at `start` and whose data unit begins at `data_start`.
+    pub(super) fn new(number: usize, header: Header, start: u64, data_start: u64) -> Result<Self> {
+        let kind = kind(&header)?;
+        let size = data_size(&header)?;
+        let end = data_start.checked_add(size).ok_or_else(|| Error::malformed("the data unit ends beyond byte 2^64"))?;
+        Ok(Self { number, header, kind, start, data: data_start..end })
+    }
+
+    /// Its place in the file, from 0.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What its data unit is.
+    pub fn kind(&self) -> HduKind {
+        self.kind
+    }
+
+    /// EXTNAME; the primary HDU without one is called PRIMARY.
+    pub fn name(&self) -> &str {
+        self.header.text("EXTNAME").map_or(if self.number == 0 { "PRIMARY" } else { "" }, str::trim)
+    }
+
+    /// EXTVER, which is 1 unless it is given.
+    pub fn version(&self) -> i64 {
+        self.header.integer("EXTVER").ok().flatten().unwrap_or(1)
+    }
+
+    /// The byte of the file at which the header begins.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// The bytes of the file that are the data unit, without the filling of its last block.
+    pub fn data(&self) -> Range<u64> {
+        self.data.clone()
+    }
+
+    /// The byte behind the filling of the last block.
+    pub fn end(&self) -> u64 {
+        let size = self.data.end - self.data.start;
+        let whole = size.checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX);
+        self.data.start.saturating_add(whole)
+    }
+
+    /// Whether this holds an ASDF file: EXTNAME (or, in the oldest files, XTENSION) is ASDF.
+    pub fn is_asdf(&self) -> bool {
+        self.number > 0 && (self.name().eq_ignore_ascii_case("ASDF") || self.header.text("XTENSION") == Some("ASDF"))
+    }
+
+    /// What to call it in messages.
+    pub(super) fn label(&self) -> String {
+        match self.name() {
+            "" => format!("HDU {}", self.number),
+            name => format!("HDU {} ({name})", self.number),
+        }
+    }
+}
+
+pub(super) fn kind(header: &Header) -> Result<HduKind> {
+    let Some(extension) = header.text("XTENSION") else {
+        let groups = header.is_true("GROUPS") && header.integer("NAXIS1")? == Some(0);
+        return Ok(if groups { HduKind::Groups } else { HduKind::Image });
+    };
+    Ok(match extension.trim() {
+        "IMAGE" | "IUEIMAGE" => HduKind::Image,
+        "BINTABLE" | "A3DTABLE" if header.is_true("ZIMAGE") => HduKind::Tiles,
+        "BINTABLE" | "A3DTABLE" => HduKind::Table,
+        "TABLE" => HduKind::TextTable,
+        _ => HduKind::Other,
+    })
+}
+
+/// The lengths of the axes NAXIS1, NAXIS2, … in this order, which is that of Fortran.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where one is missing or negative.
+pub(super) fn axes(header: &Header, prefix: &str) -> Result<Vec<u64>> {
+    let count = required(header, &format!("{prefix}NAXIS"))?;
+    if count > 999 {
+        return Err(Error::malformed(format!("NAXIS is {count}, at most 999 axes are possible")));
+    }
+    (1..=count).map(|i| required(header, &format!("{prefix}NAXIS{i}"))).collect()
+}
+
+/// A whole number that must be there and not negative.
+pub(super) fn required(header: &Header, keyword: &str) -> Result<u64> {
+    let Some(n) = header.integer(keyword)? else {
+        return Err(Error::malformed(format!("the FITS header has no {keyword}")));
+    };
+    u64::try_from(n).map_err(|_| Error::malformed(format!("the FITS keyword {keyword} is {n}, expected 0 or more")))
+}
+
+/// Bits of one element; negative for floats.
+pub(super) fn bitpix(header: &Header, keyword: &str) -> Result<i64> {
+    match header.integer(keyword)? {
+        Some(n @ (8 | 16 | 32 | 64 | -32 | -64)) => Ok(n),
+        Some(n) => Err(Error::malformed(format!("the FITS keyword {keyword} is {n}, expected 8, 16, 32, 64, -32 or -64"))),
+        None => Err(Error::malformed(format!("the FITS header has no {keyword}"))),
+    }
+}
+
+/// Bytes of the data unit: |BITPIX| / 8 * GCOUNT * (PCOUNT + NAXIS1 * NAXIS2 * …), section 4.4.1.
+pub(super) fn data_size(header: &Header) -> Result<u64> {
+    let bytes = bitpix(header, "BITPIX")?.unsigned_abs() / 8;
+    let mut axes = axes(header, "")?;
+    let groups = kind(header)? == HduKind::Groups;
+    if groups && !axes.is_empty() {
+        axes.remove(0);
+    }
+    if axes.is_empty() {
+        return Ok(0);
+    }
+    let count = if axes.contains(&0) { Some(0) } else { axes.iter().try_fold(1u64, |n, len| n.checked_mul(*len)) };
+    // A primary HDU has neither keyword, whatever it may say.
+    let has_counts = groups || header.card("XTENSION").is_some();
+    let optional = |keyword, default| match header.integer(keyword) {
+        Ok(None) => Ok(default),
+        Ok(Some(_)) => required(header, keyword),
+        Err(error) => Err(error),
+    };
+    let (pcount, gcount) = if has_counts { (optional("PCOUNT", 0)?, optional("GCOUNT", 1)?) } else { (0, 1) };
+    count
+        .and_then(|n| n.checked_add(pcount))
+        .and_then(|n| n.checked_mul(gcount))
+        .and_then(|n| n.checked_mul(bytes))
+        .filter(|n| *n <= i64::MAX as u64)
+        .ok_or_else(|| Error::malformed(format!("a data unit of axes {axes:?} is larger than 2^63 bytes")))
+}

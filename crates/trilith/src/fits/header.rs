@@ -1,0 +1,254 @@
+//! A header: cards in their order, in blocks of 2880 bytes that END closes.
+//!
+//! FITS Standard 4.0, sections 3.3.1 and 4.1.
+
+use super::card::{Card, CardValue, RECORD, is_continued};
+use crate::bytes::{Source, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Bytes of one block: headers and data units are multiples of it.
+pub const BLOCK: u64 = 2880;
+
+/// The cards of one header, without END and the blanks behind it.
+///
+/// ```
+/// use trilith::fits::{Card, Header};
+/// let mut header = Header::default();
+/// header.push(Card::new("SIMPLE", true, "")?);
+/// header.push(Card::new("BITPIX", 8i64, "")?);
+/// assert_eq!(header.integer("BITPIX")?, Some(8));
+/// assert_eq!(header.to_bytes().len(), 2880);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Header {
+    cards: Vec<Card>,
+}
+
+impl Header {
+    /// A header of these cards.
+    pub fn new(cards: Vec<Card>) -> Self {
+        Self { cards }
+    }
+
+    /// Reads the header at byte `at`; gives back the byte behind its last block too.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the bytes end or stop being cards before
+    /// END, [`Kind::Limit`](crate::Kind::Limit) for a header longer than [`Limits::text`] or
+    /// [`Limits::items`] allow.
+    pub fn read(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64)> {
+        let bytes = read_records(source, at, limits)?;
+        let (mut cards, mut rest) = (Vec::new(), bytes.as_slice());
+        while !rest.is_empty() {
+            let mut len = RECORD;
+            while rest.get(len..len + RECORD).is_some_and(|next| is_continued(&rest[..len], next)) {
+                len += RECORD;
+            }
+            let (card, behind) = rest.split_at(len.min(rest.len()));
+            cards.push(Card::parse(card));
+            rest = behind;
+        }
+        let end = at + (bytes.len() as u64 + RECORD as u64).next_multiple_of(BLOCK);
+        Ok((Self { cards }, end))
+    }
+
+    /// The cards in their order.
+    pub fn cards(&self) -> &[Card] {
+        &self.cards
+    }
+
+    /// The first card of this keyword.
+    pub fn card(&self, keyword: &str) -> Option<&Card> {
+        self.cards.iter().find(|card| card.keyword() == keyword)
+    }
+
+    /// The text of a keyword, if it has text.
+    pub fn text(&self, keyword: &str) -> Option<&str> {
+        match self.card(keyword)?.value() {
+            CardValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether a keyword is there and true.
+    pub fn is_true(&self, keyword: &str) -> bool {
+        self.card(keyword).is_some_and(|card| *card.value() == CardValue::Logical(true))
+    }
+
+    /// The whole number of a keyword, if the keyword is there.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for anything but a whole number.
+    pub fn integer(&self, keyword: &str) -> Result<Option<i64>> {
+        let Some(card) = self.card(keyword) else { return Ok(None) };
+        integer_of(card).map(Some)
+    }
+
+    /// The number of a keyword, if the keyword is there.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for anything but a real number.
+    pub fn number(&self, keyword: &str) -> Result<Option<f64>> {
+        let Some(card) = self.card(keyword) else { return Ok(None) };
+        number_of(card).map(Some)
+    }
+
+    /// Appends a card.
+    pub fn push(&mut self, card: Card) {
+        self.cards.push(card);
+    }
+
+    /// Replaces the value of a keyword where its card stands, or puts a new card behind that of the
+    /// keyword `behind`, or else at the end.
+    ///
+    /// # Errors
+    /// As [`Card::new`].
+    pub fn set(&mut self, keyword: &str, value: impl Into<CardValue>, comment: &str, behind: &str) -> Result<()> {
+        let value = value.into();
+        if let Some(old) = self.cards.iter_mut().find(|card| card.keyword() == keyword) {
+            if *old.value() != value {
+                *old = Card::new(keyword, value, old.comment())?;
+            }
+            return Ok(());
+        }
+        let card = Card::new(keyword, value, comment)?;
+        let place = self.cards.iter().rposition(|card| card.keyword() == behind);
+        self.cards.insert(place.map_or(self.cards.len(), |at| at + 1), card);
+        Ok(())
+    }
+
+    /// Removes the cards whose keyword `is` names.
+    pub fn remove(&mut self, is: impl Fn(&str) -> bool) {
+        self.cards.retain(|card| !is(card.keyword()));
+    }
+
+    /// The bytes of the header: the cards, END, and blanks up to a whole number of blocks.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = self.cards.iter().flat_map(|card| card.bytes()).copied().collect();
+        bytes.extend_from_slice(b"END");
+        bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), b' ');
+        bytes
+    }
+}
+
+pub(super) fn integer_of(card: &Card) -> Result<i64> {
+    match card.value() {
+        CardValue::Integer(n) => i64::try_from(*n).map_err(|_| wrong(card, "a whole number of 64 bits")),
+        CardValue::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Ok(*x as i64),
+        _ => Err(wrong(card, "a whole number")),
+    }
+}
+
+pub(super) fn number_of(card: &Card) -> Result<f64> {
+    match card.value() {
+        CardValue::Integer(n) => Ok(*n as f64),
+        CardValue::Float(x) => Ok(*x),
+        _ => Err(wrong(card, "a number")),
+    }
+}
+
+#[cold]
+fn wrong(card: &Card, expected: &str) -> Error {
+    let found = match card.value() {
+        CardValue::Undefined => "nothing".to_owned(),
+        CardValue::Logical(value) => value.to_string(),
+        CardValue::Integer(n) => n.to_string(),
+        CardValue::Float(x) => x.to_string(),
+        CardValue::Complex(re, im) => format!("({re}, {im})"),
+        CardValue::Text(text) => format!("{text:?}"),
+    };
+    Error::malformed(format!("the FITS keyword {} is {found}, expected {expected}", card.keyword()))
+}
+
+/// The records of a header up to END, without it.
+fn read_records(source: &dyn Source, at: u64, limits: &Limits) -> Result<Vec<u8>> {
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut step = BLOCK;
+    loop {
+        let from = at.saturating_add(bytes.len() as u64);
+        let n = source.len().saturating_sub(from).min(step) / RECORD as u64 * RECORD as u64;
+        if n == 0 {
+            return Err(Error::malformed("the FITS header has no END before the file ends").at_byte(at));
+        }
+        if bytes.len() as u64 + n > limits.text || bytes.len() as u64 / RECORD as u64 > limits.items {
+            let what = format_args!("the FITS header has more than {} bytes", bytes.len());
+            return Err(Limits::exceeded("text", limits.text, what).at_byte(at));
+        }
+        let seen = bytes.len();
+        bytes.resize(seen + to_usize(n)?, 0);
+        source.read_at(from, bytes.get_mut(seen..).unwrap_or_default())?;
+        for (i, record) in bytes.get(seen..).unwrap_or_default().chunks(RECORD).enumerate() {
+            let keyword = record.get(..8).unwrap_or_default();
+            if keyword == b"END     " {
+                bytes.truncate(seen + i * RECORD);
+                return Ok(bytes);
+            }
+            if !keyword.iter().all(|b| (0x20..0x7f).contains(b)) {
+                let place = from + (i * RECORD) as u64;
+                return Err(Error::malformed("found a record that is no FITS card before the END of the header").at_byte(place));
+            }
+        }
+        step = (step * 2).min(64 * BLOCK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::Slice;
+
+    fn read(bytes: Vec<u8>) -> Result<(Header, u64)> {
+        Header::read(&Slice::new(bytes, "test"), 0, &Limits::default())
+    }
+
+    #[test]
+    fn what_is_read_is_written_byte_for_byte() {
+        let mut text = String::new();
+        for card in
+            ["SIMPLE  = T", "COMMENT  odd  spacing /", "", "LONG    = 'part one &'", "CONTINUE   'and two' / c", "X=3", "END"]
+        {
+            text.push_str(&format!("{card:80}"));
+        }
+        let mut bytes = text.into_bytes();
+        bytes.resize(2880, b' ');
+        let (header, end) = read(bytes.clone()).unwrap();
+        assert_eq!((header.to_bytes(), end), (bytes, 2880));
+        assert_eq!(header.text("LONG"), Some("part one and two"));
+        assert_eq!(header.cards().len(), 5);
+        assert!(header.is_true("SIMPLE"));
+    }
+
+    #[test]
+    fn headers_without_an_end_are_errors() {
+        for bytes in [vec![b' '; 2880], vec![], vec![b' '; 50], vec![b' '; 100 * 2880], vec![0; 2880]] {
+            assert_eq!(read(bytes).unwrap_err().kind(), crate::Kind::Malformed);
+        }
+        let limits = Limits { text: 10_000, ..Limits::default() };
+        let long = Slice::new(vec![b' '; 20_000], "test");
+        assert_eq!(Header::read(&long, 0, &limits).unwrap_err().kind(), crate::Kind::Limit);
+    }
+
+    #[test]
+    fn a_header_may_end_with_its_block() {
+        let mut bytes = vec![b' '; 2880];
+        bytes[2800..2803].copy_from_slice(b"END");
+        let (header, end) = read(bytes).unwrap();
+        assert_eq!((header.cards().len(), end), (35, 2880));
+        // With one card more, END begins a block of its own.
+        let mut bytes = vec![b' '; 5760];
+        bytes[2880..2883].copy_from_slice(b"END");
+        let (header, end) = read(bytes.clone()).unwrap();
+        assert_eq!((header.cards().len(), end), (36, 5760));
+        assert_eq!(header.to_bytes(), bytes);
+    }
+
+    #[test]
+    fn numbers_of_the_wrong_kind_name_keyword_and_value() {
+        let header = Header::new(vec![Card::new("NAXIS", "two", "").unwrap()]);
+        let text = header.integer("NAXIS").unwrap_err().to_string();
+        assert!(text.contains("NAXIS") && text.contains("\"two\""), "{text}");
+        assert_eq!(header.integer("BITPIX").unwrap(), None);
+    }
+}

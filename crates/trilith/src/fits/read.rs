@@ -1,0 +1,205 @@
+//! An open FITS file: its HDUs, their arrays on asking, and the ASDF file that the last one may hold.
+
+use std::sync::Arc;
+
+use super::hdu::{Hdu, HduKind};
+use super::header::Header;
+use super::{image, table, tiles};
+use crate::array::{Array, Byteorder, Datatype};
+use crate::bytes::{SourceRef, Window};
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+
+/// An open FITS file; opening reads its headers.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trilith::fits::{FitsFile, Part, write};
+/// use trilith::{Limits, array::Array, bytes::Slice};
+/// let image = Array::from_slice(&[1.5f32, 2.5], &[2])?;
+/// let mut bytes = Vec::new();
+/// write(&mut bytes, &[Part::primary(Some(&image))?])?;
+///
+/// let fits = FitsFile::open(Arc::new(Slice::new(bytes, "example")), &Limits::default())?;
+/// assert_eq!(fits.array(fits.find("0")?)?.load::<f32>()?, [1.5, 2.5]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub struct FitsFile {
+    source: SourceRef,
+    hdus: Vec<Hdu>,
+    warnings: Vec<String>,
+    limits: Arc<Limits>,
+}
+
+impl FitsFile {
+    /// Opens a file: reads every header, no data.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the bytes do not begin with a FITS header or a
+    /// header in between is broken. What follows the last HDU, and a data unit that is cut short, are
+    /// [`warnings`](FitsFile::warnings).
+    pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
+        let mut file = Self { source, hdus: Vec::new(), warnings: Vec::new(), limits: Arc::new(limits.clone()) };
+        let mut at = 0;
+        while file.has_header(at)? {
+            let number = file.hdus.len();
+            if number as u64 >= limits.items {
+                return Err(Limits::exceeded("items", limits.items, format_args!("the FITS file has more than {number} HDUs")));
+            }
+            let hdu = Header::read(&*file.source, at, limits)
+                .and_then(|(header, data)| Hdu::new(number, header, at, data))
+                .map_err(|e| e.at_byte(at))
+                .doing(|| format!("reading HDU {number} of {}", file.source.name()))?;
+            at = hdu.end();
+            file.hdus.push(hdu);
+        }
+        if let Some(last) = file.hdus.last().filter(|hdu| hdu.data.end > file.source.len()) {
+            let missing = last.data.end - file.source.len();
+            file.warnings.push(format!("{} is cut short: {missing} bytes of its data are missing", last.label()));
+        }
+        Ok(file)
+    }
+
+    /// Whether a header begins at a byte; nothing may follow the last HDU, but often does.
+    fn has_header(&mut self, at: u64) -> Result<bool> {
+        let expected: &[u8] = if self.hdus.is_empty() { b"SIMPLE  =" } else { b"XTENSION=" };
+        let mut start = [0; 9];
+        let left = self.source.len().saturating_sub(at);
+        if left >= 9 {
+            self.source.read_at(at, &mut start)?;
+        }
+        if start == *expected {
+            return Ok(true);
+        }
+        if self.hdus.is_empty() {
+            return Err(Error::malformed("a FITS file begins with \"SIMPLE  =\"").at_byte(0));
+        }
+        if left > 0 {
+            self.warnings.push(format!("{left} bytes from byte {at} on belong to no HDU"));
+        }
+        Ok(false)
+    }
+
+    /// The HDUs, in their order.
+    pub fn hdus(&self) -> &[Hdu] {
+        &self.hdus
+    }
+
+    /// The bytes of the file.
+    pub fn source(&self) -> &SourceRef {
+        &self.source
+    }
+
+    /// The limits that it was opened with.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What is odd about the file but does not stop reading it.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The HDU that a source `fits:…` names: `NAME,VERSION`, `NAME` (the first of this name), or the
+    /// number of the HDU from 0. Upper and lower case are the same.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where there is none.
+    pub fn find(&self, spec: &str) -> Result<&Hdu> {
+        let spec = spec.trim();
+        if let Some(hdu) = spec.parse::<usize>().ok().and_then(|number| self.hdus.get(number)) {
+            return Ok(hdu);
+        }
+        let (name, version) = match spec.rsplit_once(',') {
+            Some((name, version)) if version.trim().parse::<i64>().is_ok() => (name.trim(), version.trim().parse::<i64>().ok()),
+            _ => (spec, None),
+        };
+        let is_meant = |hdu: &&Hdu| {
+            let named = hdu.name().eq_ignore_ascii_case(name) || (hdu.number == 0 && name.eq_ignore_ascii_case("PRIMARY"));
+            !name.is_empty() && named && version.is_none_or(|version| hdu.version() == version)
+        };
+        self.hdus.iter().find(is_meant).ok_or_else(|| {
+            let known: Vec<_> =
+                self.hdus.iter().take(20).map(|hdu| format!("{}:{},{}", hdu.number, hdu.name(), hdu.version())).collect();
+            Error::malformed(format!("the FITS file has no HDU {spec:?}")).hint(format!("it has {}", known.join(" ")))
+        })
+    }
+
+    /// The array of an HDU with the values that are meant: BSCALE and BZERO, TSCAL and TZERO are
+    /// applied, BLANK becomes NaN, logical and bit columns become `bool8`.
+    ///
+    /// Unsigned integers (BZERO 32768 and the like) keep their 8 to 64 bits. Other scaled images are
+    /// `float32` if stored in at most 16 bits or as such, else `float64`; scaled columns are `float64`.
+    /// Without any of it the array is a view of the file. TNULL is left to
+    /// [`columns`](super::columns); the columns of a TABLE extension are text.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for an HDU without data or with broken keywords,
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for columns in the heap, images compressed in a
+    /// way that is not known, and random groups.
+    pub fn array(&self, hdu: &Hdu) -> Result<Array> {
+        let array = match hdu.kind {
+            HduKind::Image => image::array(hdu, &self.source, true, &self.limits),
+            HduKind::Table | HduKind::TextTable => table::array(hdu, &self.source, true, &self.limits).map(Some),
+            HduKind::Tiles => tiles::array(hdu, &self.source, &self.limits).map(Some),
+            HduKind::Groups => Err(Error::unsupported("random groups are not read")),
+            HduKind::Other => self.bytes(hdu).map(Some),
+        };
+        array
+            .and_then(|array| array.ok_or_else(|| Error::malformed("this HDU has no data")))
+            .map_err(|e| e.at_byte(hdu.start))
+            .doing(|| hdu.label())
+    }
+
+    /// The data unit as it can be written again: images and rows as they are stored, but unsigned
+    /// integers as such; bytes where the rows alone would lose something (a heap, gaps between rows,
+    /// other extensions). None where there are no data.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for broken keywords or bytes that are cut short.
+    pub fn stored(&self, hdu: &Hdu) -> Result<Option<Array>> {
+        if hdu.data.is_empty() {
+            return Ok(None);
+        }
+        let array = match hdu.kind {
+            HduKind::Image => image::array(hdu, &self.source, false, &self.limits),
+            HduKind::Table => {
+                let array = table::array(hdu, &self.source, false, &self.limits);
+                match array {
+                    Ok(array) if array.nbytes() == hdu.data.end - hdu.data.start => Ok(Some(array)),
+                    _ => self.bytes(hdu).map(Some),
+                }
+            }
+            _ => self.bytes(hdu).map(Some),
+        };
+        array.map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
+    }
+
+    /// The data unit as bytes.
+    fn bytes(&self, hdu: &Hdu) -> Result<Array> {
+        let size = hdu.data.end - hdu.data.start;
+        let array = Array::new(self.source.clone(), hdu.data.start, Datatype::Uint8, Byteorder::Big, vec![size])?;
+        Ok(array.with_limits(Arc::clone(&self.limits)))
+    }
+
+    /// The HDU that holds an ASDF file: the last one of EXTNAME ASDF, in any of the three forms that
+    /// were written (a BINTABLE of one cell, an IMAGE of bytes, an extension of type ASDF).
+    pub fn asdf(&self) -> Option<&Hdu> {
+        self.hdus.iter().rev().find(|hdu| hdu.is_asdf())
+    }
+
+    /// The bytes of the embedded ASDF file.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where they are cut short.
+    pub fn asdf_source(&self, hdu: &Hdu) -> Result<SourceRef> {
+        let window = Window::new(self.source.clone(), hdu.data.start, hdu.data.end - hdu.data.start);
+        Ok(Arc::new(window.doing(|| hdu.label())?))
+    }
+}
+
+impl std::fmt::Debug for FitsFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FitsFile").field("name", &self.source.name()).field("hdus", &self.hdus.len()).finish_non_exhaustive()
+    }
+}

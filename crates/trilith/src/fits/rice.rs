@@ -1,0 +1,103 @@
+//! Rice coding of tiles: differences of neighbours, split into a unary and a binary part.
+//!
+//! FITS Standard 4.0, section 10.4.1.
+
+/// Decodes `count` whole numbers of `width` (1, 2 or 4) bytes in blocks of `block`, as signed numbers;
+/// None where the bytes end too early or the parameters are none of the standard's.
+pub(super) fn decode(bytes: &[u8], count: usize, width: usize, block: usize) -> Option<Vec<i32>> {
+    let (split_bits, split_max) = match width {
+        1 => (3, 6),
+        2 => (4, 14),
+        4 => (5, 25),
+        _ => return None,
+    };
+    let bits = width as u32 * 8;
+    let (first, rest) = bytes.split_at_checked(width)?;
+    let mut last = first.iter().fold(0u32, |n, byte| n << 8 | u32::from(*byte));
+    let mut input = Bits { bytes: rest, at: 0 };
+    let mut out = Vec::with_capacity(count);
+    while out.len() < count {
+        let n = block.clamp(1, count - out.len());
+        let split = input.take(split_bits)?;
+        for _ in 0..n {
+            let coded = match split {
+                0 => 0,
+                s if s - 1 == split_max => input.take(bits)?,
+                s => {
+                    let zeros = input.zeros()?;
+                    zeros.checked_shl(s - 1)? | input.take(s - 1)?
+                }
+            };
+            // Even numbers are differences from 0 on, odd ones those below.
+            let difference = if coded & 1 == 1 { !(coded >> 1) } else { coded >> 1 };
+            last = last.wrapping_add(difference);
+            out.push(match width {
+                1 => i32::from(last as u8),
+                2 => i32::from(last as i16),
+                _ => last as i32,
+            });
+        }
+    }
+    Some(out)
+}
+
+/// Bits, the highest of each byte first.
+struct Bits<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Bits<'_> {
+    /// The next `n` bits, at most 32, as a number.
+    fn take(&mut self, n: u32) -> Option<u32> {
+        let mut value = 0u64;
+        let (from, skip) = (self.at / 8, self.at % 8);
+        let whole = (skip + n as usize).div_ceil(8);
+        for byte in self.bytes.get(from..from + whole)? {
+            value = value << 8 | u64::from(*byte);
+        }
+        value >>= whole * 8 - skip - n as usize;
+        self.at += n as usize;
+        Some((value & ((1 << n) - 1)) as u32)
+    }
+
+    /// How many zeros stand before the next one, which is taken too.
+    fn zeros(&mut self) -> Option<u32> {
+        let mut zeros = 0u32;
+        loop {
+            let skip = self.at % 8;
+            let byte = *self.bytes.get(self.at / 8)? << skip;
+            if byte != 0 {
+                let here = byte.leading_zeros();
+                self.at += here as usize + 1;
+                return zeros.checked_add(here);
+            }
+            zeros = zeros.checked_add(8 - skip as u32)?;
+            self.at += 8 - skip;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_kinds_of_blocks_decode() {
+        // First value 10; a block without differences (0); one split at 0 bits: 2, -1 as 4 and 1.
+        let bytes = [0, 10, 0b0000_0001, 0b0000_1010];
+        assert_eq!(decode(&bytes, 4, 2, 2), Some(vec![10, 10, 12, 11]));
+        // Differences as they are: split 14 + 1, then 16 bits each.
+        let bytes = [0, 10, 0b1111_0000, 0b0000_0000, 0b0100_0000];
+        assert_eq!(decode(&bytes, 1, 2, 2), Some(vec![12]));
+    }
+
+    #[test]
+    fn what_ends_early_is_nothing() {
+        assert_eq!(decode(&[0, 1], 1, 2, 32), None);
+        assert_eq!(decode(&[0], 1, 2, 32), None);
+        assert_eq!(decode(&[0, 0, 0b0001_0000, 0, 0], 1, 2, 32), None);
+        assert_eq!(decode(&[0; 8], 1, 3, 32), None);
+        assert_eq!(decode(&[7, 0], 2, 1, 0), Some(vec![7, 7]));
+    }
+}

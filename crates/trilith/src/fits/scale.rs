@@ -1,0 +1,375 @@
+//! Stored numbers and what they mean: the conversions between both, row by row and only on asking.
+//!
+//! FITS Standard 4.0, sections 4.4.2.5 (BSCALE, BZERO, BLANK) and 7.3.2 (TSCAL, TZERO). An unsigned
+//! integer is stored as the signed one less by half the range, which is a flip of the highest bit.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::array::{Array, Byteorder, Datatype};
+use crate::bytes::{Source, SourceRef, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Bytes that are converted at once.
+const PIECE: usize = 1 << 20;
+
+/// A scale, an offset, and the whole number that stands for nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Linear {
+    pub scale: f64,
+    pub zero: f64,
+    pub blank: Option<i64>,
+}
+
+impl Linear {
+    /// Values mean themselves.
+    pub const PLAIN: Self = Self { scale: 1.0, zero: 0.0, blank: None };
+}
+
+/// How the values of one type become those of another; all of them big-endian.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum How {
+    /// As they are.
+    Copy,
+    /// With the highest bit flipped: signed to unsigned and back.
+    Flip,
+    /// `T` to 1, anything else to 0.
+    Logical,
+    /// 1 to `T`, 0 to `F`.
+    Letters,
+    /// Bits, the highest first, to bytes 0 and 1.
+    Bits,
+    /// float16 to float32.
+    Widen,
+    /// Characters of four bytes to ASCII; [`Rows::check`] finds those that are none.
+    Narrow,
+    /// Numbers of this type to float32, computed as such.
+    Single(Number, Linear),
+    /// Numbers of this type to float64.
+    Double(Number, Linear),
+}
+
+/// The types of stored numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Number {
+    U8,
+    I16,
+    I32,
+    I64,
+    F32,
+    F64,
+}
+
+impl Number {
+    pub fn datatype(self) -> Datatype {
+        match self {
+            Self::U8 => Datatype::Uint8,
+            Self::I16 => Datatype::Int16,
+            Self::I32 => Datatype::Int32,
+            Self::I64 => Datatype::Int64,
+            Self::F32 => Datatype::Float32,
+            Self::F64 => Datatype::Float64,
+        }
+    }
+
+    /// The type of another sign, and the offset that says so.
+    pub fn flipped(self) -> Option<(Datatype, f64)> {
+        match self {
+            Self::U8 => Some((Datatype::Int8, -128.0)),
+            Self::I16 => Some((Datatype::Uint16, 32768.0)),
+            Self::I32 => Some((Datatype::Uint32, 2_147_483_648.0)),
+            Self::I64 => Some((Datatype::Uint64, 9_223_372_036_854_775_808.0)),
+            Self::F32 | Self::F64 => None,
+        }
+    }
+
+    /// Bytes of one.
+    pub fn size(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::I16 => 2,
+            Self::I32 | Self::F32 => 4,
+            Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    pub fn is_integer(self) -> bool {
+        !matches!(self, Self::F32 | Self::F64)
+    }
+}
+
+/// The conversion of one part of every row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Step {
+    pub how: How,
+    /// Bytes of a row before and after, where the part lies.
+    pub from: Range<usize>,
+    pub to: Range<usize>,
+    /// Bytes of one value before.
+    pub size: usize,
+}
+
+/// How a row of bytes becomes another row.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Rows {
+    pub steps: Vec<Step>,
+    pub from: usize,
+    pub to: usize,
+}
+
+impl Rows {
+    /// Rows of a single value.
+    pub fn single(how: How, from: usize, to: usize) -> Self {
+        Self { steps: vec![Step { how, from: 0..from, to: 0..to, size: from }], from, to }
+    }
+
+    /// Whether nothing is converted.
+    pub fn is_plain(&self) -> bool {
+        self.from == self.to && self.steps.iter().all(|step| step.how == How::Copy && step.from == step.to)
+    }
+
+    /// Refuses rows with characters that ASCII does not have.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage).
+    pub fn check(&self, input: &[u8]) -> Result<()> {
+        for step in self.steps.iter().filter(|step| step.how == How::Narrow) {
+            let cells = input.chunks_exact(self.from.max(1)).filter_map(|row| row.get(step.from.clone()));
+            let mut characters = cells.flat_map(|cell| cell.as_chunks::<4>().0).map(|c| u32::from_be_bytes(*c));
+            if let Some(other) = characters.find(|c| *c > 127) {
+                let shown = char::from_u32(other).unwrap_or('?');
+                return Err(Error::usage(format!("a FITS table holds ASCII text only, but there is {shown:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts whole rows.
+    pub fn apply(&self, input: &[u8], output: &mut [u8]) {
+        if let [step] = self.steps.as_slice()
+            && step.from == (0..self.from)
+            && step.to == (0..self.to)
+            && step.size > 0
+            && step.how != How::Bits
+        {
+            // Values lie side by side over the rows: one loop for all.
+            return step.convert(input, output);
+        }
+        for (from, to) in input.chunks_exact(self.from.max(1)).zip(output.chunks_exact_mut(self.to.max(1))) {
+            for step in &self.steps {
+                if let (Some(from), Some(to)) = (from.get(step.from.clone()), to.get_mut(step.to.clone())) {
+                    step.convert(from, to);
+                }
+            }
+        }
+    }
+}
+
+impl Step {
+    fn convert(&self, from: &[u8], to: &mut [u8]) {
+        match self.how {
+            How::Copy => copy(from, to),
+            How::Flip => {
+                copy(from, to);
+                for byte in to.iter_mut().step_by(self.size.max(1)) {
+                    *byte ^= 0x80;
+                }
+            }
+            How::Logical => each(from, to, |b| u8::from(b == b'T')),
+            How::Letters => each(from, to, |b| if b == 0 { b'F' } else { b'T' }),
+            How::Bits => {
+                for (i, bit) in to.iter_mut().enumerate() {
+                    *bit = from.get(i / 8).map_or(0, |byte| byte >> (7 - i % 8) & 1);
+                }
+            }
+            How::Widen => {
+                for (to, from) in to.chunks_exact_mut(4).zip(from.as_chunks::<2>().0) {
+                    half::f16::from_be_bytes(*from).to_f32().put(to);
+                }
+            }
+            How::Narrow => {
+                for (to, from) in to.iter_mut().zip(from.as_chunks::<4>().0) {
+                    *to = from[3];
+                }
+            }
+            How::Single(number, linear) => {
+                let (scale, zero) = (linear.scale as f32, linear.zero as f32);
+                numbers(number, linear.blank, from, to, |n| n as f32 * scale + zero, |x| x as f32 * scale + zero);
+            }
+            How::Double(number, linear) => {
+                let (scale, zero) = (linear.scale, linear.zero);
+                numbers(number, linear.blank, from, to, |n| n as f64 * scale + zero, |x| x * scale + zero);
+            }
+        }
+    }
+}
+
+fn copy(from: &[u8], to: &mut [u8]) {
+    let n = from.len().min(to.len());
+    if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
+        to.copy_from_slice(from);
+    }
+}
+
+fn each(from: &[u8], to: &mut [u8], f: impl Fn(u8) -> u8) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = f(*from);
+    }
+}
+
+/// A float that is written big-endian.
+trait Float: Copy {
+    const NAN: Self;
+    fn put(self, into: &mut [u8]);
+}
+
+impl Float for f32 {
+    const NAN: Self = Self::NAN;
+    fn put(self, into: &mut [u8]) {
+        into.copy_from_slice(&self.to_be_bytes());
+    }
+}
+
+impl Float for f64 {
+    const NAN: Self = Self::NAN;
+    fn put(self, into: &mut [u8]) {
+        into.copy_from_slice(&self.to_be_bytes());
+    }
+}
+
+fn numbers<F: Float>(
+    number: Number,
+    blank: Option<i64>,
+    from: &[u8],
+    to: &mut [u8],
+    whole: impl Fn(i64) -> F,
+    float: impl Fn(f64) -> F,
+) {
+    let whole = |x: i64| if blank == Some(x) { F::NAN } else { whole(x) };
+    macro_rules! wholes {
+        ($type:ty, $n:literal) => {
+            for (to, from) in to.chunks_exact_mut(size_of::<F>()).zip(from.as_chunks::<$n>().0) {
+                whole(<$type>::from_be_bytes(*from).into()).put(to);
+            }
+        };
+    }
+    match number {
+        Number::U8 => wholes!(u8, 1),
+        Number::I16 => wholes!(i16, 2),
+        Number::I32 => wholes!(i32, 4),
+        Number::I64 => wholes!(i64, 8),
+        Number::F32 => {
+            for (to, from) in to.chunks_exact_mut(size_of::<F>()).zip(from.as_chunks::<4>().0) {
+                float(f32::from_be_bytes(*from).into()).put(to);
+            }
+        }
+        Number::F64 => {
+            for (to, from) in to.chunks_exact_mut(size_of::<F>()).zip(from.as_chunks::<8>().0) {
+                float(f64::from_be_bytes(*from)).put(to);
+            }
+        }
+    }
+}
+
+/// Rows of another source, converted when they are read.
+struct Converted {
+    source: SourceRef,
+    offset: u64,
+    count: u64,
+    rows: Rows,
+    limits: Arc<Limits>,
+}
+
+/// The converted form of `count` rows that begin at byte `offset` of a source.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where the source ends before the rows do.
+pub(super) fn converted(source: SourceRef, offset: u64, count: u64, rows: Rows, limits: &Arc<Limits>) -> Result<SourceRef> {
+    let end = count.checked_mul(rows.from as u64).and_then(|n| n.checked_add(offset));
+    if end.is_none_or(|end| end > source.len()) || count.checked_mul(rows.to as u64).is_none_or(|n| n > i64::MAX as u64) {
+        let what = format!("{count} rows of {} bytes are expected from byte {offset} on", rows.from);
+        return Err(Error::malformed(format!("the file ends at byte {}, but {what}", source.len())).at_byte(offset));
+    }
+    Ok(Arc::new(Converted { source, offset, count, rows, limits: Arc::clone(limits) }))
+}
+
+impl Source for Converted {
+    fn len(&self) -> u64 {
+        self.count * self.rows.to as u64
+    }
+
+    fn read_at(&self, offset: u64, mut into: &mut [u8]) -> Result<()> {
+        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len()) {
+            let (n, size) = (into.len(), self.len());
+            return Err(Error::malformed(format!(
+                "the array ends at byte {size}, but {n} bytes are expected from byte {offset} on"
+            )));
+        }
+        if into.is_empty() {
+            return Ok(());
+        }
+        let (row_in, row_out) = (self.rows.from as u64, self.rows.to as u64);
+        self.limits.charge_memory(row_in.max(row_out), "a row of a table")?;
+        let at_once = (PIECE as u64 / row_in.max(row_out).max(1)).max(1);
+        let (mut row, mut skip) = (offset / row_out, to_usize(offset % row_out)?);
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        while !into.is_empty() {
+            let rows = (skip as u64 + into.len() as u64).div_ceil(row_out).min(at_once).min(self.count - row);
+            before.resize(to_usize(rows * row_in)?, 0);
+            after.resize(to_usize(rows * row_out)?, 0);
+            self.source.read_at(self.offset + row * row_in, &mut before)?;
+            self.rows.apply(&before, &mut after);
+            let made = after.get(skip..).unwrap_or_default();
+            let n = made.len().min(into.len());
+            let (now, later) = into.split_at_mut(n);
+            copy(made, now);
+            (into, skip, row) = (later, 0, row + rows);
+        }
+        Ok(())
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let needed: Vec<_> = ranges.iter().map(|range| self.needed(range)).collect();
+        self.source.prefetch(&needed)
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.source.stored(self.needed(&range))
+    }
+
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+}
+
+impl Converted {
+    /// The bytes of the inner source that a range is made of.
+    fn needed(&self, range: &Range<u64>) -> Range<u64> {
+        let row_out = (self.rows.to as u64).max(1);
+        let (first, last) = (range.start / row_out, range.end.div_ceil(row_out).min(self.count));
+        let at = |row: u64| self.offset.saturating_add(row.saturating_mul(self.rows.from as u64));
+        at(first)..at(last.max(first))
+    }
+}
+
+/// An array of big-endian values that are rows of one value each.
+pub(super) fn array_of(
+    source: SourceRef,
+    offset: u64,
+    shape: Vec<u64>,
+    number: Number,
+    target: Option<(How, Datatype)>,
+    limits: &Arc<Limits>,
+) -> Result<Array> {
+    let array = match target {
+        None => Array::new(source, offset, number.datatype(), Byteorder::Big, shape)?,
+        Some((how, datatype)) => {
+            let count = crate::array::element_count(&shape)?;
+            let rows = Rows::single(how, number.size(), to_usize(datatype.item_size())?);
+            let source = converted(source, offset, count, rows, limits)?;
+            Array::new(source, 0, datatype, Byteorder::Big, shape)?
+        }
+    };
+    Ok(array.with_limits(Arc::clone(limits)))
+}

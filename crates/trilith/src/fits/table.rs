@@ -1,0 +1,320 @@
+//! Tables: the rows of BINTABLE and TABLE extensions as an [`Array`] of structs.
+//!
+//! FITS Standard 4.0, sections 7.2 and 7.3.
+
+use std::sync::Arc;
+
+use super::card::{Card, CardValue};
+use super::hdu::{Hdu, HduKind, required};
+use super::header::{Header, integer_of, number_of};
+use super::image::unsigned;
+use super::scale::{How, Linear, Number, Rows, Step, converted};
+use crate::array::{Array, Byteorder, Datatype, Field, StructType, element_count};
+use crate::bytes::{SourceRef, to_usize};
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+
+/// One column of a binary table.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Column {
+    /// TTYPE; empty where there is none.
+    pub name: String,
+    /// The letter of TFORM: one of `LXBIJKAEDCMPQ`.
+    pub code: char,
+    /// The number before the letter, 1 unless given.
+    pub repeat: u64,
+    /// TDIM, fastest first; empty where there is none that fits.
+    pub dim: Vec<u64>,
+    /// TSCAL.
+    pub scale: f64,
+    /// TZERO.
+    pub zero: f64,
+    /// TNULL: the whole number that stands for nothing.
+    pub null: Option<i64>,
+    /// TUNIT.
+    pub unit: Option<String>,
+    /// Bytes from the start of the row.
+    pub offset: u64,
+    /// What the letter is followed by: the width of substrings, or the type and length of a heap array.
+    rest: String,
+    form: String,
+    dim_text: String,
+}
+
+/// What the cards of a column say, before it is put together.
+type Cards<'h> = Vec<[Option<&'h Card>; 7]>;
+const KEYWORDS: [&str; 7] = ["TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO", "TNULL", "TUNIT"];
+
+/// The cards of every column, in one pass over the header.
+fn column_cards<'h>(header: &'h Header, count: usize) -> Cards<'h> {
+    let mut cards: Cards<'h> = vec![[None; 7]; count];
+    for card in header.cards() {
+        let digits = card.keyword().trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let Some(name) = card.keyword().strip_suffix(digits) else { continue };
+        let Some(at) = KEYWORDS.iter().position(|keyword| *keyword == name) else { continue };
+        let number = digits.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+        if let Some(slot) = number.and_then(|n| cards.get_mut(n)).and_then(|slots| slots.get_mut(at)) {
+            slot.get_or_insert(card);
+        }
+    }
+    cards
+}
+
+fn text(card: Option<&Card>) -> Option<&str> {
+    match card?.value() {
+        CardValue::Text(text) => Some(text.trim()),
+        _ => None,
+    }
+}
+
+/// How many columns a table says it has.
+fn column_count(header: &Header) -> Result<usize> {
+    let count = required(header, "TFIELDS")?;
+    if count > 999 {
+        return Err(Error::malformed(format!("TFIELDS is {count}, at most 999 columns are possible")));
+    }
+    to_usize(count)
+}
+
+/// The columns of a binary table.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for a missing or wrong TFORM, and for columns that need
+/// more bytes than a row has.
+pub fn columns(header: &Header) -> Result<Vec<Column>> {
+    let width = required(header, "NAXIS1")?;
+    let mut offset = 0u64;
+    let mut columns = Vec::new();
+    for (i, cards) in column_cards(header, column_count(header)?).into_iter().enumerate() {
+        let column = Column::read(cards, offset).doing(|| format!("column {}", i + 1))?;
+        offset = column.nbytes().and_then(|n| n.checked_add(offset)).filter(|end| *end <= width).ok_or_else(|| {
+            Error::malformed(format!("column {} ({}) ends beyond the {width} bytes of a row", i + 1, column.form))
+        })?;
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
+impl Column {
+    fn read([name, form, dim, scale, zero, null, unit]: [Option<&Card>; 7], offset: u64) -> Result<Self> {
+        let form = text(form).ok_or_else(|| Error::malformed("it has no TFORM"))?;
+        let digits = form.len() - form.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (repeat, rest) = form.split_at(digits);
+        let repeat = if repeat.is_empty() { Some(1) } else { repeat.parse::<u64>().ok() };
+        let code = rest.chars().next().filter(|c| "LXBIJKAEDCMPQ".contains(*c));
+        let (Some(repeat), Some(code)) = (repeat, code) else {
+            return Err(Error::malformed(format!("TFORM is {form:?}, expected a number and one of LXBIJKAEDCMPQ")));
+        };
+        let dim_text = text(dim).unwrap_or_default().to_owned();
+        let sizes: Option<Vec<u64>> = dim_text
+            .strip_prefix('(')
+            .and_then(|list| list.strip_suffix(')'))
+            .and_then(|list| list.split(',').map(|n| n.trim().parse().ok()).collect());
+        // A TDIM that wants more than there is is passed over, as others do.
+        let dim = sizes.filter(|sizes| element_count(sizes).is_ok_and(|n| n == repeat)).unwrap_or_default();
+        Ok(Self {
+            name: text(name).unwrap_or_default().to_owned(),
+            code,
+            repeat,
+            dim,
+            scale: scale.map(number_of).transpose()?.unwrap_or(1.0),
+            zero: zero.map(number_of).transpose()?.unwrap_or(0.0),
+            null: null.and_then(|card| integer_of(card).ok()),
+            unit: text(unit).map(str::to_owned),
+            offset,
+            rest: rest.get(1..).unwrap_or_default().trim().to_owned(),
+            form: form.to_owned(),
+            dim_text,
+        })
+    }
+
+    /// TFORM as it is written.
+    pub fn form(&self) -> &str {
+        &self.form
+    }
+
+    /// TDIM as it is written; empty where there is none.
+    pub fn dim_text(&self) -> &str {
+        &self.dim_text
+    }
+
+    /// Bytes of one value in the heap.
+    pub(super) fn heap_unit(&self) -> u64 {
+        match self.rest.chars().next() {
+            Some('I') => 2,
+            Some('J' | 'E') => 4,
+            Some('K' | 'D' | 'C') => 8,
+            Some('M') => 16,
+            _ => 1,
+        }
+    }
+
+    /// Whether the values are in the heap, and the rows hold only their number and place.
+    pub fn in_heap(&self) -> bool {
+        matches!(self.code, 'P' | 'Q')
+    }
+
+    /// Bytes that it takes in every row; None for more than there can be.
+    pub(super) fn nbytes(&self) -> Option<u64> {
+        match self.code {
+            'X' => Some(self.repeat.div_ceil(8)),
+            _ => self.repeat.checked_mul(self.unit_size()),
+        }
+    }
+
+    fn unit_size(&self) -> u64 {
+        match self.code {
+            'I' => 2,
+            'J' | 'E' => 4,
+            'K' | 'D' | 'C' | 'P' => 8,
+            'M' | 'Q' => 16,
+            _ => 1,
+        }
+    }
+
+    /// The shape of a value in every row, and its datatype as it is stored.
+    fn stored(&self) -> Result<(Datatype, Vec<u64>)> {
+        let datatype = match self.code {
+            'L' => Datatype::Int8,
+            'A' => return self.text_type(),
+            'X' => return Ok((Datatype::Uint8, vec![self.repeat.div_ceil(8)])),
+            'B' => Datatype::Uint8,
+            'I' => Datatype::Int16,
+            'J' => Datatype::Int32,
+            'K' => Datatype::Int64,
+            'E' => Datatype::Float32,
+            'D' => Datatype::Float64,
+            'C' => Datatype::Complex64,
+            'M' => Datatype::Complex128,
+            'P' => return Ok((Datatype::Int32, self.shape_with(2))),
+            _ => return Ok((Datatype::Int64, self.shape_with(2))),
+        };
+        Ok((datatype, self.shape()))
+    }
+
+    /// One value needs no axis.
+    fn shape(&self) -> Vec<u64> {
+        match (self.dim.is_empty(), self.repeat) {
+            (true, 1) => Vec::new(),
+            (true, n) => vec![n],
+            (false, _) => self.dim.iter().rev().copied().collect(),
+        }
+    }
+
+    fn shape_with(&self, last: u64) -> Vec<u64> {
+        if self.repeat == 1 { vec![last] } else { vec![self.repeat, last] }
+    }
+
+    /// Text of `repeat` bytes; its first dimension, or the width behind the letter, is that of one string.
+    fn text_type(&self) -> Result<(Datatype, Vec<u64>)> {
+        let (width, shape) = match self.dim.split_first() {
+            Some((width, others)) => (*width, others.iter().rev().copied().collect()),
+            None => match self.rest.parse::<u64>() {
+                Ok(width) if width > 0 && width < self.repeat && self.repeat.is_multiple_of(width) => {
+                    (width, vec![self.repeat / width])
+                }
+                _ => (self.repeat, Vec::new()),
+            },
+        };
+        Ok((Datatype::with_length("ascii", width)?, shape))
+    }
+
+    fn number(&self) -> Option<Number> {
+        Some(match self.code {
+            'B' => Number::U8,
+            'I' => Number::I16,
+            'J' => Number::I32,
+            'K' => Number::I64,
+            'E' => Number::F32,
+            'D' => Number::F64,
+            _ => return None,
+        })
+    }
+
+    /// Datatype, shape and conversion of the values: as they are meant, or as stored but with their sign.
+    fn kind(&self, physical: bool) -> Result<(Datatype, Vec<u64>, How)> {
+        let (datatype, shape) = self.stored()?;
+        let linear = Linear { scale: self.scale, zero: self.zero, blank: None };
+        if let Some(number) = self.number() {
+            if let Some((how, datatype)) = unsigned(number, linear) {
+                return Ok((datatype, shape, how));
+            }
+            if physical && linear != Linear::PLAIN {
+                return Ok((Datatype::Float64, shape, How::Double(number, linear)));
+            }
+        }
+        Ok(match self.code {
+            'L' if physical => (Datatype::Bool8, shape, How::Logical),
+            'X' if physical => (Datatype::Bool8, self.shape(), How::Bits),
+            _ => (datatype, shape, How::Copy),
+        })
+    }
+}
+
+/// The fields of the rows, and how the stored rows become them.
+pub(super) fn row_type(columns: &[Column], width: u64, physical: bool) -> Result<(StructType, Rows)> {
+    let mut fields = Vec::new();
+    let mut rows = Rows { from: to_usize(width)?, ..Rows::default() };
+    for column in columns {
+        let (datatype, shape, how) = column.kind(physical)?;
+        let before = to_usize(column.nbytes().unwrap_or(0))?;
+        let after = to_usize(element_count(&shape)?.saturating_mul(datatype.item_size()))?;
+        let from = to_usize(column.offset)?;
+        let end = rows.to.checked_add(after).ok_or_else(|| Error::malformed("a row has more bytes than memory has"))?;
+        // Of complex numbers both halves are the same, and none is converted.
+        let size = column.number().map_or(1, Number::size);
+        rows.steps.push(Step { how, from: from..from + before, to: rows.to..end, size });
+        let field =
+            Field { name: Some(column.name.clone()).filter(|n| !n.is_empty()), ..Field::unnamed(datatype, Byteorder::Big) };
+        fields.push(field.with_shape(shape));
+        rows.to = end;
+    }
+    Ok((StructType::packed_from(fields)?, rows))
+}
+
+/// The rows of a binary table: as they are meant, or else as they are stored but with their signs.
+pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<Limits>) -> Result<Array> {
+    if hdu.kind() == HduKind::TextTable {
+        return text_array(hdu, source, limits);
+    }
+    let header = hdu.header();
+    let (width, count) = (required(header, "NAXIS1")?, required(header, "NAXIS2")?);
+    let columns = columns(header)?;
+    if physical && let Some(column) = columns.iter().find(|column| column.in_heap()) {
+        let what = format!("column {:?} has arrays of varying length ({}), which are not read", column.name, column.form());
+        return Err(Error::unsupported(what).hint("the rows and the heap can be had as bytes"));
+    }
+    let (fields, rows) = row_type(&columns, width, physical)?;
+    let at = hdu.data().start;
+    let array = if rows.is_plain() {
+        Array::new(source.clone(), at, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?
+    } else if rows.steps.iter().all(|step| step.how == How::Copy) {
+        // Bytes between the last column and the end of the row: the fields lie in it as they are.
+        let fields = StructType::with_offsets(fields.fields().to_vec(), width)?;
+        Array::new(source.clone(), at, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?
+    } else {
+        let source = converted(source.clone(), at, count, rows, limits)?;
+        Array::new(source, 0, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?
+    };
+    Ok(array.with_limits(Arc::clone(limits)))
+}
+
+/// The rows of a text table: every column is the text of its field, since its numbers are text.
+fn text_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+    let header = hdu.header();
+    let (width, count) = (required(header, "NAXIS1")?, required(header, "NAXIS2")?);
+    let mut fields = Vec::new();
+    for (i, cards) in column_cards(header, column_count(header)?).into_iter().enumerate() {
+        let form = text(cards[1]).ok_or_else(|| Error::malformed(format!("column {} has no TFORM", i + 1)))?;
+        let digits = form.get(1..).unwrap_or_default().split('.').next().unwrap_or_default();
+        let chars =
+            digits.parse::<u64>().map_err(|_| Error::malformed(format!("TFORM{} is {form:?}, expected a width", i + 1)))?;
+        let start = required(header, &format!("TBCOL{}", i + 1))?.saturating_sub(1);
+        let field = Field::unnamed(Datatype::with_length("ascii", chars)?, Byteorder::Big).at(start);
+        fields.push(Field { name: text(cards[0]).filter(|name| !name.is_empty()).map(str::to_owned), ..field });
+    }
+    let fields = Datatype::Struct(Arc::new(StructType::with_offsets(fields, width)?));
+    let array = Array::new(source.clone(), hdu.data().start, fields, Byteorder::Big, vec![count])?;
+    Ok(array.with_limits(Arc::clone(limits)))
+}

@@ -1,0 +1,599 @@
+//! Reading and writing, with bytes put together by hand from FITS Standard 4.0.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Kind;
+use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
+use crate::bytes::Slice;
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::tree::{Tree, Value};
+use crate::yaml::{PrintOptions, print_document};
+
+/// A header of these cards, END and blanks behind them.
+fn header(cards: &[&str]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect();
+    bytes.extend_from_slice(b"END");
+    bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+    bytes
+}
+
+/// A header with its data unit.
+fn unit(cards: &[&str], data: &[u8]) -> Vec<u8> {
+    let mut bytes = header(cards);
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(2880), 0);
+    bytes
+}
+
+const EMPTY: [&str; 3] = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0"];
+
+fn open(bytes: Vec<u8>) -> Result<FitsFile> {
+    FitsFile::open(Arc::new(Slice::new(bytes, "test")), &Limits::default())
+}
+
+fn file(units: &[Vec<u8>]) -> FitsFile {
+    open(units.concat()).unwrap()
+}
+
+fn image(bitpix: i64, more: &[&str], data: &[u8]) -> Array {
+    let bitpix = format!("BITPIX  = {bitpix}");
+    let length = format!("NAXIS1  = {}", data.len() as u64 * 8 / bitpix[10..].parse::<i64>().unwrap().unsigned_abs());
+    let cards = [&["SIMPLE  = T", &bitpix, "NAXIS   = 1", &length], more].concat();
+    let fits = file(&[unit(&cards, data)]);
+    fits.array(&fits.hdus()[0]).unwrap()
+}
+
+fn table(cards: &[&str], width: u64, data: &[u8]) -> FitsFile {
+    let width_card = format!("NAXIS1  = {width}");
+    let count = format!("NAXIS2  = {}", data.len() as u64 / width);
+    let head = ["XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", &width_card, &count, "PCOUNT  = 0", "GCOUNT  = 1"];
+    file(&[unit(&EMPTY, &[]), unit(&[&head, cards].concat(), data)])
+}
+
+fn rows(fits: &FitsFile) -> Array {
+    fits.array(&fits.hdus()[1]).unwrap()
+}
+
+#[test]
+fn every_bitpix_is_a_view_of_the_file_in_the_order_of_c() {
+    assert_eq!(image(8, &[], &[0, 255]).load::<u8>().unwrap(), [0, 255]);
+    assert_eq!(image(16, &[], &[0xff, 0xfe, 0, 1]).load::<i16>().unwrap(), [-2, 1]);
+    assert_eq!(image(32, &[], &[0xff, 0xff, 0xff, 0xfe]).load::<i32>().unwrap(), [-2]);
+    assert_eq!(image(64, &[], &(-2i64).to_be_bytes()).load::<i64>().unwrap(), [-2]);
+    assert_eq!(image(-32, &[], &1.5f32.to_be_bytes()).load::<f32>().unwrap(), [1.5]);
+    assert_eq!(image(-64, &[], &1.5f64.to_be_bytes()).load::<f64>().unwrap(), [1.5]);
+
+    let cards = ["SIMPLE  = T", "BITPIX  = 16", "NAXIS   = 3", "NAXIS1  = 4", "NAXIS2  = 3", "NAXIS3  = 2"];
+    let fits = file(&[unit(&cards, &[0; 48])]);
+    let array = fits.array(&fits.hdus()[0]).unwrap();
+    assert_eq!((array.shape(), array.offset()), (&[2, 3, 4][..], 2880));
+}
+
+#[test]
+fn the_offsets_of_unsigned_numbers_change_the_type_only() {
+    let zero = |n: &str| format!("BZERO   = {n}");
+    assert_eq!(image(8, &[&zero("-128")], &[0, 128, 255]).load::<i8>().unwrap(), [-128, 0, 127]);
+    assert_eq!(image(16, &[&zero("32768")], &[0x80, 0, 0, 0, 0x7f, 0xff]).load::<u16>().unwrap(), [0, 32768, 65535]);
+    assert_eq!(image(32, &[&zero("2147483648")], &[0x80, 0, 0, 1]).load::<u32>().unwrap(), [1]);
+    assert_eq!(
+        image(64, &[&zero("9223372036854775808"), "BSCALE  = 1"], &[0x7f; 8]).load::<u64>().unwrap(),
+        [0xff7f_7f7f_7f7f_7f7f]
+    );
+}
+
+#[test]
+fn other_scales_make_floats_and_blanks_make_nan() {
+    let scaled = image(16, &["BSCALE  = 0.5", "BZERO   = 10"], &[0, 3, 0xff, 0xfe]);
+    assert_eq!(scaled.load::<f32>().unwrap(), [11.5, 9.0]);
+    let scaled = image(32, &["BSCALE  = 0.1"], &[0, 0, 0, 3]);
+    assert_eq!(scaled.load::<f64>().unwrap(), [3.0 * 0.1]);
+    let blank = image(8, &["BLANK   = 7"], &[7, 8]).load::<f32>().unwrap();
+    assert!(blank[0].is_nan() && blank[1] == 8.0);
+    // A blank means nothing for floats.
+    assert_eq!(image(-32, &["BLANK   = 7"], &7f32.to_be_bytes()).load::<f32>().unwrap(), [7.0]);
+}
+
+#[test]
+fn scaled_arrays_can_be_cut_and_say_what_they_need() {
+    let data: Vec<u8> = (0..1000u16).flat_map(u16::to_be_bytes).collect();
+    let array = image(16, &["BSCALE  = 2"], &data);
+    let source = array.source();
+    let mut some = [0; 5];
+    source.read_at(4 * 7 + 2, &mut some).unwrap();
+    let whole: Vec<u8> = (0..1000).flat_map(|n| (2.0 * n as f32).to_be_bytes()).collect();
+    assert_eq!(some, whole[30..35]);
+    assert_eq!(source.stored(28..32).unwrap(), vec![2880 + 14..2880 + 16; 1]);
+    assert!(source.read_at(4000, &mut some).is_err());
+}
+
+#[test]
+fn columns_have_the_types_of_section_7_3() {
+    let cards = [
+        "TFIELDS = 7",
+        "TTYPE1  = 'flag'",
+        "TFORM1  = 'L'",
+        "TTYPE2  = 'bits'",
+        "TFORM2  = '3X'",
+        "TTYPE3  = 'count'",
+        "TFORM3  = 'I'",
+        "TZERO3  = 32768",
+        "TTYPE4  = 'name'",
+        "TFORM4  = '4A'",
+        "TTYPE5  = 'm'",
+        "TFORM5  = '4B'",
+        "TDIM5   = '(2,2)'",
+        "TFORM6  = 'I'",
+        "TSCAL6  = 0.5",
+        "TNULL6  = -9",
+        "TTYPE7  = 'z'",
+        "TFORM7  = 'C'",
+    ];
+    let mut row = b"T\xa0\x80\x05ab\0\0\x01\x02\x03\x04\x00\x03".to_vec();
+    row.extend([1.0f32.to_be_bytes(), 2.0f32.to_be_bytes()].concat());
+    let fits = table(&cards, row.len() as u64, &row);
+    let array = rows(&fits);
+    let fields = array.datatype().as_struct().unwrap().fields();
+    let kinds: Vec<_> = fields.iter().map(|f| (f.name.as_deref(), f.datatype.to_string(), f.shape.clone())).collect();
+    assert_eq!(kinds[0], (Some("flag"), "bool8".into(), vec![]));
+    assert_eq!(kinds[1], (Some("bits"), "bool8".into(), vec![3]));
+    assert_eq!(kinds[2], (Some("count"), "uint16".into(), vec![]));
+    assert_eq!(kinds[3], (Some("name"), "[\"ascii\", 4]".into(), vec![]));
+    assert_eq!(kinds[4], (Some("m"), "uint8".into(), vec![2, 2]));
+    assert_eq!(kinds[5], (None, "float64".into(), vec![]));
+    let mut expected = b"\x01\x01\x00\x01\x00\x05ab\0\0\x01\x02\x03\x04".to_vec();
+    expected.extend(1.5f64.to_be_bytes());
+    expected.extend([1.0f32.to_be_bytes(), 2.0f32.to_be_bytes()].concat());
+    assert_eq!(array.read_bytes(Byteorder::Big).unwrap(), expected);
+
+    let stored = fits.stored(&fits.hdus()[1]).unwrap().unwrap();
+    let fields = stored.datatype().as_struct().unwrap().fields();
+    let kinds: Vec<_> = fields.iter().map(|f| f.datatype.name()).collect();
+    assert_eq!(kinds, ["int8", "uint8", "uint16", "ascii", "uint8", "int16", "complex64"]);
+    let columns = columns(fits.hdus()[1].header()).unwrap();
+    assert_eq!((columns[5].null, columns[5].scale, columns[5].offset), (Some(-9), 0.5, 12));
+}
+
+#[test]
+fn bytes_behind_the_last_column_are_passed_over_but_kept() {
+    let fits = table(&["TFIELDS = 1", "TFORM1  = 'B'"], 3, &[1, 8, 8, 2, 9, 9]);
+    assert_eq!(rows(&fits).read_bytes(Byteorder::Big).unwrap(), [1, 2]);
+    let stored = fits.stored(&fits.hdus()[1]).unwrap().unwrap();
+    assert_eq!(stored.load::<u8>().unwrap(), [1, 8, 8, 2, 9, 9]);
+}
+
+#[test]
+fn columns_in_the_heap_are_refused_with_their_name() {
+    let fits = table(&["TFIELDS = 1", "TTYPE1  = 'spectrum'", "TFORM1  = 'PE(9)'"], 8, &[0; 8]);
+    let error = fits.array(&fits.hdus()[1]).unwrap_err();
+    assert_eq!(error.kind(), Kind::Unsupported);
+    assert!(error.to_string().contains("spectrum"), "{error}");
+    let stored = fits.stored(&fits.hdus()[1]).unwrap().unwrap();
+    assert_eq!(stored.datatype().as_struct().unwrap().fields()[0].shape, [2]);
+}
+
+#[test]
+fn hdus_are_found_by_name_version_and_number() {
+    let extension = |cards: &[&str]| {
+        let head = ["XTENSION= 'IMAGE'", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1", "PCOUNT  = 0", "GCOUNT  = 1"];
+        unit(&[&head, cards].concat(), &[1])
+    };
+    let fits = file(&[
+        unit(&EMPTY, &[]),
+        extension(&["EXTNAME = 'SCI'"]),
+        extension(&["EXTNAME = 'SCI     '", "EXTVER  = 2"]),
+        extension(&[]),
+    ]);
+    let number = |spec: &str| fits.find(spec).map(Hdu::number);
+    assert_eq!(number("SCI").unwrap(), 1);
+    assert_eq!(number("SCI,1").unwrap(), 1);
+    assert_eq!(number("sci,2").unwrap(), 2);
+    assert_eq!(number("3").unwrap(), 3);
+    assert_eq!(number("PRIMARY").unwrap(), 0);
+    for missing in ["SCI,3", "DQ,1", "4", "", ",1"] {
+        assert!(number(missing).unwrap_err().to_string().contains("1:SCI,1 2:SCI,2"), "{missing}");
+    }
+    assert_eq!(fits.array(fits.find("0").unwrap()).unwrap_err().kind(), Kind::Malformed);
+}
+
+#[test]
+fn data_that_are_cut_short_hide_nothing_else() {
+    let cards = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 2880"];
+    let extension = ["XTENSION= 'IMAGE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 100", "NAXIS2  = 100"];
+    let mut bytes = [unit(&cards, &[7; 2880]), unit(&extension, &[1; 10_000])].concat();
+    bytes.truncate(10_000);
+    let fits = open(bytes).unwrap();
+    assert_eq!(fits.hdus().len(), 2);
+    assert!(fits.warnings()[0].contains("HDU 1 is cut short"), "{:?}", fits.warnings());
+    assert_eq!(fits.array(&fits.hdus()[0]).unwrap().load::<u8>().unwrap().len(), 2880);
+    assert_eq!(fits.array(&fits.hdus()[1]).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(fits.stored(&fits.hdus()[1]).unwrap_err().kind(), Kind::Malformed);
+}
+
+#[test]
+fn hostile_headers_are_errors() {
+    let broken: [&[&str]; 12] = [
+        &["SIMPLE  = T"],
+        &["SIMPLE  = T", "BITPIX  = 7", "NAXIS   = 0"],
+        &["SIMPLE  = T", "BITPIX  = 8"],
+        &["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = -1"],
+        &["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 99999999999"],
+        &["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1"],
+        &["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = -4"],
+        &["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 99999999999999999999999"],
+        &["SIMPLE  = T", "BITPIX  = 64", "NAXIS   = 2", "NAXIS1  = 4294967296", "NAXIS2  = 4294967296"],
+        &["SIMPLE  = T", "BITPIX  = 64", "NAXIS   = 1", "NAXIS1  = 9223372036854775807"],
+        &["SIMPLE  = T", "BITPIX  = 'many'", "NAXIS   = 0"],
+        &["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1.5"],
+    ];
+    for cards in broken {
+        let error = open(header(cards)).unwrap_err();
+        assert_eq!(error.kind(), Kind::Malformed, "{cards:?}");
+        assert!(error.to_string().contains("HDU 0"), "{error}");
+    }
+    for bytes in [vec![], b"SIMPLE".to_vec(), b"SIMPLE  = T".to_vec(), vec![0; 2880], b"XTENSION= 'IMAGE'".to_vec()] {
+        assert_eq!(open(bytes).unwrap_err().kind(), Kind::Malformed);
+    }
+    // As long as nobody asks for them, sizes cost nothing.
+    let fits = open(header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000000000000"])).unwrap();
+    assert_eq!(fits.array(&fits.hdus()[0]).unwrap_err().kind(), Kind::Malformed);
+    // Groups without axes are no groups.
+    let groups =
+        open(header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "NAXIS1  = 0", "GROUPS  = T", "GCOUNT  = 2"])).unwrap();
+    assert!(groups.array(&groups.hdus()[0]).is_err());
+}
+
+#[test]
+fn hostile_tables_are_errors() {
+    let broken: [&[&str]; 8] = [
+        &[],
+        &["TFIELDS = 1"],
+        &["TFIELDS = 1000000"],
+        &["TFIELDS = 1", "TFORM1  = 'Z'"],
+        &["TFIELDS = 1", "TFORM1  = '5B'"],
+        &["TFIELDS = 1", "TFORM1  = '99999999999999999999D'"],
+        &["TFIELDS = 1", "TFORM1  = '9223372036854775807M'"],
+        &["TFIELDS = 1", "TFORM1  = 'I'", "TSCAL1  = 'x'"],
+    ];
+    for cards in broken {
+        let fits = table(cards, 4, &[0; 4]);
+        assert_eq!(fits.array(&fits.hdus()[1]).unwrap_err().kind(), Kind::Malformed, "{cards:?}");
+        // The bytes are there nevertheless.
+        assert_eq!(fits.stored(&fits.hdus()[1]).unwrap().unwrap().nbytes(), 4, "{cards:?}");
+    }
+    // A dimension that does not fit is passed over.
+    let fits = table(&["TFIELDS = 1", "TFORM1  = '4B'", "TDIM1   = '(3,3)'"], 4, &[0; 4]);
+    assert_eq!(rows(&fits).datatype().as_struct().unwrap().fields()[0].shape, [4]);
+}
+
+/// A compressed image of 3 x 2 int16 values, a tile for each line; `more` are further cards.
+fn tiles(method: &str, more: &[&str], lines: &[Vec<u8>; 2]) -> FitsFile {
+    let descriptor = |len: usize, at: usize| [(len as u32).to_be_bytes(), (at as u32).to_be_bytes()].concat();
+    let mut data = [descriptor(lines[0].len(), 0), descriptor(lines[1].len(), lines[0].len())].concat();
+    data.extend(lines.concat());
+    let (method, heap) = (format!("ZCMPTYPE= '{method}'"), format!("PCOUNT  = {}", lines.concat().len()));
+    let cards = [
+        "XTENSION= 'BINTABLE'",
+        "BITPIX  = 8",
+        "NAXIS   = 2",
+        "NAXIS1  = 8",
+        "NAXIS2  = 2",
+        &heap,
+        "GCOUNT  = 1",
+        "TFIELDS = 1",
+        "TTYPE1  = 'COMPRESSED_DATA'",
+        "TFORM1  = '1PB(99)'",
+        "ZIMAGE  = T",
+        &method,
+        "ZNAXIS  = 2",
+        "ZNAXIS1 = 3",
+        "ZNAXIS2 = 2",
+    ];
+    file(&[unit(&EMPTY, &[]), unit(&[&cards, more].concat(), &data)])
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn images_in_tiles_are_decoded() {
+    let lines = [vec![0u8, 1, 0, 2, 0xff, 0xff], vec![0, 4, 0, 5, 0, 6]];
+    let expected = [1i16, 2, -1, 4, 5, 6];
+    let short = ["ZBITPIX = 16"];
+    let load = |fits: FitsFile| fits.array(fits.find("1").unwrap()).and_then(|array| array.load::<i16>());
+    assert_eq!(load(tiles("NOCOMPRESS", &short, &lines)).unwrap(), expected);
+    assert_eq!(load(tiles("GZIP_1", &short, &lines.clone().map(|line| gzip(&line)))).unwrap(), expected);
+    let shuffled = lines.clone().map(|l| gzip(&[l[0], l[2], l[4], l[1], l[3], l[5]]));
+    assert_eq!(load(tiles("GZIP_2", &short, &shuffled)).unwrap(), expected);
+    // A value that the image cannot hold.
+    let wide = lines.clone();
+    assert_eq!(load(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), Kind::Usage);
+    let bytes = |fits: FitsFile| fits.array(fits.find("1").unwrap()).and_then(|array| array.load::<u8>());
+    assert_eq!(bytes(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), Kind::Malformed);
+    // Rice: the first value, then in one block split at 0 bits the differences 0, 1, -3 as 0, 2 and 5.
+    let rice = ["ZBITPIX = 16", "ZNAME1  = 'BYTEPIX'", "ZVAL1   = 2"];
+    let lines = [vec![0, 1, 0b0001_1001, 0b0000_0100], vec![0, 1, 0b0001_1001, 0b0000_0100]];
+    assert_eq!(load(tiles("RICE_1", &rice, &lines)).unwrap(), [1, 2, -1, 1, 2, -1]);
+
+    assert_eq!(load(tiles("HCOMPRESS_1", &short, &lines)).unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(load(tiles("GZIP_1", &short, &lines)).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(load(tiles("RICE_1", &rice, &[vec![0], vec![0]])).unwrap_err().kind(), Kind::Malformed);
+}
+
+#[test]
+fn quantised_floats_are_scaled_and_blank_where_they_say_so() {
+    let lines = [[0i32, 1, 7], [2, 3, 4]].map(|line| line.iter().flat_map(|n| n.to_be_bytes()).collect());
+    let more = ["ZBITPIX = -64", "ZSCALE  = 0.5", "ZZERO   = 10.0", "ZBLANK  = 7"];
+    let fits = tiles("NOCOMPRESS", &more, &lines);
+    let values = fits.array(fits.find("1").unwrap()).unwrap().load::<f64>().unwrap();
+    assert_eq!(values[..2], [10.0, 10.5]);
+    assert!(values[2].is_nan());
+    // Dithered zeros of the second kind stay zeros; other values move by less than half a step.
+    let lines = [[i32::MIN + 2, 1, 1], [2, 3, 4]].map(|line| line.iter().flat_map(|n| n.to_be_bytes()).collect());
+    let more = ["ZBITPIX = -64", "ZSCALE  = 0.5", "ZZERO   = 10.0", "ZQUANTIZ= 'SUBTRACTIVE_DITHER_2'", "ZDITHER0= 3"];
+    let fits = tiles("NOCOMPRESS", &more, &lines);
+    let values = fits.array(fits.find("1").unwrap()).unwrap().load::<f64>().unwrap();
+    assert_eq!(values[0], 0.0);
+    assert!(values[1] != 10.5 && (values[1] - 10.5).abs() <= 0.25 && values[1] != values[2], "{values:?}");
+}
+
+#[test]
+fn hostile_tiles_are_errors() {
+    let lines = [vec![0; 6], vec![0; 6]];
+    let check = |more: &[&str], kind| {
+        let fits = tiles("NOCOMPRESS", more, &lines);
+        let error = fits.array(&fits.hdus()[1]).and_then(|array| array.read_bytes(Byteorder::Little)).unwrap_err();
+        assert_eq!(error.kind(), kind, "{more:?}: {error}");
+        assert!(fits.stored(&fits.hdus()[1]).unwrap().is_some());
+    };
+    check(&[], Kind::Malformed);
+    check(&["ZBITPIX = 16", "ZTILE1  = 1"], Kind::Malformed);
+    check(&["ZBITPIX = 16", "THEAP   = 9999"], Kind::Malformed);
+    check(&["ZBITPIX = 16", "THEAP   = 20"], Kind::Malformed);
+    check(&["ZBITPIX = 16", "ZNAXIS3 = 9", "ZTILE1  = 2", "ZTILE2  = 2"], Kind::Malformed);
+    check(&["ZBITPIX = -32", "ZQUANTIZ= 'MAGIC'"], Kind::Unsupported);
+}
+
+/// By way of the text of a tree, as convert goes, and back.
+fn there_and_back(bytes: &[u8]) -> (Listing, Vec<u8>) {
+    let fits = open(bytes.to_vec()).unwrap();
+    let mut arrays = Vec::new();
+    let listing = to_value(&fits, &mut |number, array| {
+        arrays.push((number, array.clone()));
+        Ok(source_node(number, array))
+    })
+    .unwrap();
+    let mut root = Value::map([("fits", listing.fits.clone())]);
+    if let Some(cards) = &listing.cards {
+        root.set(CARDS_KEY, cards.clone());
+    }
+    let tree = Tree::parse(print_document(&root, &PrintOptions::default()), &Limits::default()).unwrap();
+    let mut open = |node: crate::tree::Node<'_>| {
+        let source = node.get("source").unwrap().text().into_owned();
+        Ok(arrays.iter().find(|(number, _)| format!("fits:{number}") == source).unwrap().1.clone())
+    };
+    let parts = from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut open).unwrap();
+    let mut out = Vec::new();
+    write(&mut out, &parts).unwrap();
+    (listing, out)
+}
+
+#[test]
+fn headers_in_the_fixed_format_come_back_from_their_triples() {
+    let long = Card::new("LONG", "long words ".repeat(20).trim_end(), "and a comment").unwrap();
+    let mut first = header(&[]);
+    first.clear();
+    for card in ["SIMPLE  =                    T / standard", "BITPIX  =                    8", "NAXIS   =                    0"]
+    {
+        first.extend(format!("{card:80}").bytes());
+    }
+    first.extend(long.bytes());
+    for card in
+        ["HISTORY  two  blanks", "", "COMMENT NO", "DATE    = '2015-01-01'         / 1e5", "X       =              1.5E-05"]
+    {
+        first.extend(format!("{card:80}").bytes());
+    }
+    first.extend(b"END");
+    first.resize(2880, b' ');
+    let (listing, out) = there_and_back(&first);
+    assert_eq!(out, first);
+    assert_eq!(listing.cards, None);
+    assert!(!listing.is_strict, "220 characters of text are more than the schema allows");
+}
+
+#[test]
+fn cards_of_any_other_spelling_are_kept() {
+    let cards =
+        ["SIMPLE  = T", "BITPIX  = 8 /bits", "NAXIS   = 0", "FREE= 1", "D       = 1.50D3", "COMPLEX = (1,2)", "OPEN    = 'x"];
+    let bytes = header(&cards);
+    let (listing, out) = there_and_back(&bytes);
+    assert_eq!(out, bytes);
+    assert!(listing.is_strict);
+    assert!(listing.cards.unwrap().items().len() >= 5);
+}
+
+#[test]
+fn what_the_list_says_wins_over_a_kept_card() {
+    let yaml = "fits:\n- header: [[SIMPLE, true], [BITPIX, 8], [NAXIS, 0], [GAIN, 2.5]]\nfits_cards: [[0, 3, GAIN = 1.5]]\n";
+    let tree = Tree::parse(yaml, &Limits::default()).unwrap();
+    let parts = from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut |_| unreachable!()).unwrap();
+    assert_eq!(parts[0].header.number("GAIN").unwrap(), Some(2.5));
+}
+
+#[test]
+fn the_list_of_the_0_1_0dev_document_becomes_a_file() {
+    // The example of section 4.2.1, shortened; its headers leave out NAXIS3 and the like.
+    let yaml = "
+- header:
+  - [SIMPLE, true, conforms to FITS standard]
+  - [BITPIX, 8, array data type]
+  - [NAXIS, 0, number of array dimensions]
+  - [EXTEND, true]
+  - []
+  - ['', Top Level MIRI Metadata]
+  - [DATE, '2013-08-30T10:49:55.070373', The date this file was created (UTC)]
+- data: x
+  header:
+  - [XTENSION, IMAGE, Image extension]
+  - [BITPIX, -32, array data type]
+  - [NAXIS, 2, number of array dimensions]
+  - [EXTNAME, SCI, extension name]
+";
+    let tree = Tree::parse(yaml, &Limits::default()).unwrap();
+    let array = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
+    let parts = from_node(tree.root(), None, &mut |_| Ok(array.clone())).unwrap();
+    let mut out = Vec::new();
+    write(&mut out, &parts).unwrap();
+    let fits = open(out).unwrap();
+    let sci = fits.find("SCI").unwrap();
+    assert_eq!(sci.header().integer("NAXIS1").unwrap(), Some(3));
+    assert_eq!(fits.array(sci).unwrap().load::<f32>().unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(fits.hdus()[0].header().cards()[5].value(), &CardValue::Text("Top Level MIRI Metadata".into()));
+}
+
+#[test]
+fn lists_that_are_none_are_errors_with_their_place() {
+    for yaml in ["a: 1", "- 1", "- {data: 1}", "- header: 1", "- header: [1]", "- header: [[A, [1]]]", "- header: [[A, 1, b, c]]"]
+    {
+        let tree = Tree::parse(yaml, &Limits::default()).unwrap();
+        let error = from_node(tree.root(), None, &mut |_| unreachable!()).unwrap_err();
+        assert!(error.to_string().contains("line 1"), "{yaml}: {error}");
+    }
+}
+
+#[test]
+fn a_changed_array_changes_its_header_and_no_other_card() {
+    let cards = ["SIMPLE  = T", "BITPIX  = 16", "NAXIS   = 1", "NAXIS1  = 2", "BZERO   = 32768", "OBJECT  = 'M31'"];
+    let fits = file(&[unit(&cards, &[0; 4])]);
+    let header = fits.hdus()[0].header().clone();
+    let data = Array::from_slice(&[1.5f64, 2.5], &[1, 2]).unwrap();
+    let mut out = Vec::new();
+    write(&mut out, &[Part { header, data: Some(data) }]).unwrap();
+    let fits = open(out).unwrap();
+    let hdu = &fits.hdus()[0];
+    assert_eq!(fits.array(hdu).unwrap().load::<f64>().unwrap(), [1.5, 2.5]);
+    assert_eq!(hdu.header().text("OBJECT"), Some("M31"));
+    assert!(hdu.header().card("BZERO").is_none());
+}
+
+#[test]
+fn arrays_become_hdus_and_read_back_the_same() {
+    let text = Array::from_bytes(b"abc\0de".to_vec(), Datatype::Ascii(3), Byteorder::Big, vec![2]).unwrap();
+    let wide =
+        Array::from_bytes("ab".bytes().flat_map(|b| [b, 0, 0, 0]).collect(), Datatype::Ucs4(2), Byteorder::Little, vec![1]);
+    let fields = vec![
+        Field::new("id", Datatype::Uint32, Byteorder::Little),
+        Field::new("ok", Datatype::Bool8, Byteorder::Little),
+        Field::new("m", Datatype::Float16, Byteorder::Little).with_shape(vec![2, 1]),
+    ];
+    let fields = Datatype::Struct(Arc::new(StructType::packed_from(fields).unwrap()));
+    let records = Array::from_bytes(vec![1, 0, 0, 0, 1, 0, 0x3c, 0, 0x40], fields, Byteorder::Little, vec![1]).unwrap();
+    let arrays = [
+        ("/data".to_owned(), Array::from_slice(&[1u16, 65535], &[2]).unwrap()),
+        ("/a/bits".to_owned(), Array::from_slice(&[true, false], &[2]).unwrap()),
+        ("/text".to_owned(), text),
+        ("/wide".to_owned(), wide.unwrap()),
+        ("/records".to_owned(), records),
+        ("/one".to_owned(), Array::from_slice(&[7i8], &[]).unwrap()),
+    ];
+    let mut out = Vec::new();
+    write(&mut out, &parts_for(&arrays).unwrap()).unwrap();
+    let fits = open(out).unwrap();
+    assert!(fits.warnings().is_empty());
+    let bytes = |spec: &str| fits.array(fits.find(spec).unwrap()).unwrap().read_bytes(Byteorder::Little).unwrap();
+    assert_eq!(bytes("0"), [1, 0, 255, 255]);
+    assert_eq!(bytes("A/BITS"), [1, 0]);
+    assert_eq!(bytes("TEXT"), b"abc\0de");
+    assert_eq!(bytes("WIDE"), b"ab");
+    assert_eq!(bytes("ONE"), [7]);
+    assert_eq!(bytes("RECORDS")[..5], [1, 0, 0, 0, 1]);
+    assert_eq!(bytes("RECORDS")[5..], [1f32.to_le_bytes(), 2f32.to_le_bytes()].concat());
+    assert!(losses(&arrays[0].1).is_empty());
+    assert_eq!(losses(&arrays[4].1).len(), 1);
+    assert_eq!(losses(&arrays[0].1.clone().with_mask(Mask::Integer(1)).unwrap()), ["the mask"]);
+
+    let greek = Array::from_bytes(vec![0xb1, 3, 0, 0], Datatype::Ucs4(1), Byteorder::Little, vec![1]).unwrap();
+    let refused = write(&mut Vec::new(), &parts_for(&[("g".into(), greek)]).unwrap()).unwrap_err();
+    assert!(refused.to_string().contains('α'), "{refused}");
+}
+
+#[test]
+fn an_asdf_file_is_found_in_all_three_forms_and_written_in_that_of_today() {
+    let asdf = b"#ASDF 1.0.0\n".to_vec();
+    let forms: [&[&str]; 3] = [
+        &["XTENSION= 'IMAGE'", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 12", "EXTNAME = 'ASDF'"],
+        &["XTENSION= 'ASDF'", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 12"],
+        &[
+            "XTENSION= 'BINTABLE'",
+            "BITPIX  = 8",
+            "NAXIS   = 2",
+            "NAXIS1  = 12",
+            "NAXIS2  = 1",
+            "TFIELDS = 1",
+            "TFORM1  = '12B'",
+            "EXTNAME = 'ASDF'",
+        ],
+    ];
+    for form in forms {
+        let fits = file(&[unit(&EMPTY, &[]), unit(form, &asdf)]);
+        let hdu = fits.asdf().unwrap();
+        let source = fits.asdf_source(hdu).unwrap();
+        assert_eq!(source.view(0, 12), Some(&asdf[..]));
+
+        let mut out = Vec::new();
+        write_asdf(&mut out, &fits, Some(Arc::new(Slice::new(b"#ASDF 1.0.0\nnew".to_vec(), "new")))).unwrap();
+        assert_eq!(out[..2880], unit(&EMPTY, &[]));
+        let again = open(out).unwrap();
+        let hdu = again.asdf().unwrap();
+        assert_eq!(
+            (again.hdus().len(), hdu.header().text("TTYPE1"), hdu.header().text("TFORM1")),
+            (2, Some("ASDF_METADATA"), Some("15B"))
+        );
+        assert_eq!(again.asdf_source(hdu).unwrap().view(0, 15), Some(&b"#ASDF 1.0.0\nnew"[..]));
+        let mut out = Vec::new();
+        write_asdf(&mut out, &again, None).unwrap();
+        assert_eq!(out.len(), 2880);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_header_comes_back_byte_for_byte(lines in prop::collection::vec("[ -~]{0,80}", 0..12)) {
+        let mut cards = EMPTY.to_vec();
+        cards.extend(lines.iter().map(String::as_str).filter(|line| !matches!(line.get(..8), Some("END     ")) && line.trim() != "END"
+            && !["BITPIX", "NAXIS", "SIMPLE", "XTENSION"].iter().any(|word| line.starts_with(word))));
+        let bytes = header(&cards);
+        prop_assert_eq!(there_and_back(&bytes).1, bytes);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..6000), cards in prop::collection::vec("[A-Z]{1,8}[0-9]{0,2} *= *[-0-9TFA'(),.E]{0,20}", 0..20)) {
+        let mut start: Vec<u8> = EMPTY.iter().map(|c| (*c).to_owned()).chain(cards).flat_map(|card| format!("{card:80.80}").into_bytes()).collect();
+        start.append(&mut bytes);
+        if let Ok(fits) = open(start) {
+            for hdu in fits.hdus() {
+                let _ = fits.array(hdu).and_then(|array| array.read_bytes(Byteorder::Little));
+                let _ = fits.stored(hdu);
+            }
+        }
+    }
+
+    #[test]
+    fn no_table_makes_it_panic(cards in prop::collection::vec("T(FORM|DIM|ZERO|SCAL|NULL|TYPE|BCOL)[1-3] *= *('[0-9]{0,3}[LXBIJKAEDCMPQ][0-9]?'|'\\([0-9],[0-9]\\)'|-?[0-9]{1,6})", 0..12), width in 1u64..40, kind in 0usize..3) {
+        let kind = ["XTENSION= 'BINTABLE'", "XTENSION= 'TABLE'", "XTENSION= 'IMAGE'"][kind];
+        let (width, rest) = (format!("NAXIS1  = {width}"), cards.iter().map(String::as_str));
+        let head = [kind, "BITPIX  = 8", "NAXIS   = 2", &width, "NAXIS2  = 3", "TFIELDS = 3"];
+        let all: Vec<&str> = head.into_iter().chain(rest).collect();
+        let fits = file(&[unit(&EMPTY, &[]), unit(&all, &[0x41; 120])]);
+        let _ = fits.array(&fits.hdus()[1]).and_then(|array| array.read_bytes(Byteorder::Little));
+        let stored = fits.stored(&fits.hdus()[1]).unwrap();
+        prop_assert!(stored.is_some());
+    }
+}

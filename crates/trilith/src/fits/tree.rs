@@ -1,0 +1,223 @@
+//! The `fits` list of a tree: a FITS file inside an ASDF file.
+//!
+//! ASDF 0.1.0dev, section 4.2 (`!fits/fits`), and fits/fits-1.0.0 of the later standards: a list of
+//! {header: [[keyword, value, comment], …], data: ndarray}. A triple does not tell how a card was
+//! spelt; where that cannot be made from it, the card itself is kept in a second list
+//! ([`Listing::cards`]), so that the way back gives every byte again.
+
+use std::collections::HashMap;
+
+use super::card::{Card, CardValue, RECORD};
+use super::header::Header;
+use super::part::Part;
+use super::read::FitsFile;
+use crate::array::{Array, Datatype};
+use crate::error::{Context, Result};
+use crate::tree::{Data, Node, Scalar, Value};
+
+/// Where [`Listing::cards`] is kept: beside the `fits` list at the root of the tree.
+pub const CARDS_KEY: &str = "fits_cards";
+
+/// Characters that fits/fits-1.0.0 allows for keyword, value and comment.
+const SCHEMA: [usize; 3] = [8, 60, 60];
+
+/// A FITS file as values of a tree.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    /// The `fits` list, without its tag.
+    pub fits: Value,
+    /// Cards whose spelling the list does not tell, as [HDU, card, text]; None where there are none.
+    pub cards: Option<Value>,
+    /// Whether the list keeps to the lengths that the schema fits/fits-1.0.0 allows. Cards may be
+    /// longer; then the tag `tag:astropy.org:astropy/fits/fits-1.0.0`, which has no such rule, is right.
+    pub is_strict: bool,
+}
+
+/// Makes the `fits` list; `data` gives the node for the stored array of an HDU
+/// (see [`FitsFile::stored`]).
+///
+/// # Errors
+/// What `data` says, and broken HDUs.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use trilith::{Limits, bytes::Slice, fits::*, tree::Value};
+/// # let mut bytes = Vec::new();
+/// # write(&mut bytes, &[Part::primary(None)?])?;
+/// let fits = FitsFile::open(Arc::new(Slice::new(bytes, "example")), &Limits::default())?;
+/// let listing = to_value(&fits, &mut |_, _| Ok(Value::null()))?;
+/// let simple = &listing.fits.items()[0].get("header").unwrap().items()[0];
+/// assert_eq!(simple.items()[0].as_str(), Some("SIMPLE"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<Value>) -> Result<Listing> {
+    let (mut list, mut kept, mut is_strict) = (Vec::new(), Vec::new(), true);
+    for hdu in fits.hdus() {
+        let mut triples = Vec::new();
+        for (at, card) in hdu.header().cards().iter().enumerate() {
+            let triple = triple(card);
+            is_strict &=
+                triple.items().iter().zip(SCHEMA).all(|(item, most)| item.as_str().is_none_or(|text| text.len() <= most));
+            if card_of(&triple).map_or(true, |made| made.bytes() != card.bytes()) {
+                let text: String = card.bytes().iter().map(|b| char::from(*b)).collect();
+                kept.push(Value::seq([Value::from(hdu.number()), Value::from(at), Value::from(text.trim_end())]).flow());
+            }
+            triples.push(triple.flow());
+        }
+        let mut item = Value::map([("header", Value::seq(triples))]);
+        if let Some(array) = fits.stored(hdu)? {
+            item.set("data", data(hdu.number(), &array)?);
+        }
+        list.push(item);
+    }
+    Ok(Listing { fits: Value::seq(list), cards: Some(kept).filter(|kept| !kept.is_empty()).map(Value::seq), is_strict })
+}
+
+/// Reads a `fits` list; `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens
+/// the arrays.
+///
+/// A card of that second list counts as long as it says what the triple says, so that changes of
+/// the `fits` list win.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) at the line and column of what is no such list, and
+/// what `array` says.
+pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(Node<'_>) -> Result<Array>) -> Result<Vec<Part>> {
+    if !list.is_sequence() {
+        return Err(list.error("the fits node is no list of HDUs"));
+    }
+    let kept = kept_cards(cards);
+    let mut parts = Vec::new();
+    for (number, item) in list.items().enumerate() {
+        let header = item.require("header")?;
+        if !header.is_sequence() {
+            return Err(header.error("a FITS header is a list of [keyword, value, comment]"));
+        }
+        let mut made = Header::default();
+        for (at, node) in header.items().enumerate() {
+            let given = given(node)?;
+            let same = kept.get(&(number, at)).filter(|card| triple(card) == given);
+            made.push(match same {
+                Some(card) => card.clone(),
+                None => card_of(&given).map_err(|e| node.error(e.to_string()))?,
+            });
+        }
+        let data = item.get("data").filter(|node| !node.is_null());
+        let data = data.map(|node| array(node).doing(|| format!("HDU {number}"))).transpose()?;
+        parts.push(Part { header: made, data });
+    }
+    Ok(parts)
+}
+
+/// The cards kept beside the list, by HDU and place; what is no such entry is passed over.
+fn kept_cards(cards: Option<Node<'_>>) -> HashMap<(usize, usize), Card> {
+    let mut kept = HashMap::new();
+    for entry in cards.into_iter().filter(|node| node.is_sequence()).flat_map(|node| node.items()) {
+        let number = |at: usize| entry.index(at).and_then(|n| n.as_u64()).and_then(|n| usize::try_from(n).ok());
+        let text = entry.index(2).and_then(|node| node.as_str());
+        if let (Some(hdu), Some(at), Some(text)) = (number(0), number(1), text) {
+            let mut bytes: Vec<u8> = text.chars().map(|c| u8::try_from(c as u32).unwrap_or(b'?')).collect();
+            bytes.resize(bytes.len().next_multiple_of(RECORD), b' ');
+            kept.insert((hdu, at), Card::parse(&bytes));
+        }
+    }
+    kept
+}
+
+/// A card as the list writes it: [keyword, value, comment], the last ones left out where there are none.
+fn triple(card: &Card) -> Value {
+    let comment = card.comment();
+    let value = match card.value() {
+        CardValue::Text(text) if card.is_commentary() && text.is_empty() => None,
+        CardValue::Undefined if comment.is_empty() => None,
+        CardValue::Undefined => Some(Value::from("")),
+        CardValue::Logical(value) => Some(Value::from(*value)),
+        CardValue::Integer(n) => Some(i64::try_from(*n).map_or_else(|_| Data::BigInt(n.to_string()).into(), Value::from)),
+        CardValue::Float(x) => Some(Value::from(*x)),
+        // YAML has no complex numbers that every reader of the list knows.
+        CardValue::Complex(re, im) => Some(Value::from(format!("({re:?}, {im:?})"))),
+        CardValue::Text(text) => Some(Value::from(text.as_str())),
+    };
+    match (card.keyword(), value, comment) {
+        ("", None, _) => Value::seq::<Value>([]),
+        (keyword, None, _) => Value::seq([keyword]),
+        (keyword, Some(value), "") => Value::seq([keyword.into(), value]),
+        (keyword, Some(value), comment) => Value::seq([keyword.into(), value, comment.into()]),
+    }
+}
+
+/// The card that a triple says, in the fixed format.
+fn card_of(triple: &Value) -> Result<Card> {
+    let items = triple.items();
+    let keyword = items.first().and_then(Value::as_str).unwrap_or_default();
+    let comment = items.get(2).and_then(Value::as_str).unwrap_or_default();
+    let value = match items.get(1).map(|value| &value.data) {
+        None | Some(Data::Null) if matches!(keyword, "" | "COMMENT" | "HISTORY") => CardValue::Text(String::new()),
+        None | Some(Data::Null) => CardValue::Undefined,
+        Some(Data::Bool(value)) => CardValue::Logical(*value),
+        Some(Data::Int(n)) => CardValue::Integer((*n).into()),
+        Some(Data::BigInt(digits)) => digits.parse().map_or_else(|_| CardValue::Text(digits.clone()), CardValue::Integer),
+        Some(Data::Float(x)) => CardValue::Float(*x),
+        Some(other) => CardValue::Text(Value::from(other.clone()).as_str().unwrap_or_default().to_owned()),
+    };
+    if keyword.is_empty() && items.len() < 2 {
+        return Ok(Card::blank());
+    }
+    Card::new(keyword, value, comment)
+}
+
+/// The triple that a node says, in the form of [`triple`].
+fn given(node: Node<'_>) -> Result<Value> {
+    if !node.is_sequence() || node.len() > 3 {
+        return Err(node.error("a FITS card is a list [keyword, value, comment]"));
+    }
+    let mut items = Vec::new();
+    for (at, item) in node.items().enumerate() {
+        if !item.is_scalar() {
+            return Err(item.error("keyword, value and comment of a FITS card are scalars"));
+        }
+        items.push(match item.scalar() {
+            Scalar::Bool(value) if at == 1 => Value::from(value),
+            Scalar::Int(n) if at == 1 => Value::from(n),
+            Scalar::BigInt(digits) if at == 1 => Data::BigInt(digits).into(),
+            Scalar::Float(x) if at == 1 => Value::from(x),
+            Scalar::Null if at == 1 && items.len() == 1 && node.len() == 2 => break,
+            Scalar::Null => Value::from(""),
+            // Keywords and comments are text whatever YAML takes them for: NO, 12, 2015-01-01.
+            _ => Value::from(item.text().into_owned()),
+        });
+    }
+    Ok(Value::seq(items))
+}
+
+/// The ndarray node of ASDF 1.x for the array of HDU `number` in the FITS file around the tree:
+/// `source: fits:2`, datatype, byteorder and shape.
+pub fn source_node(number: usize, array: &Array) -> Value {
+    Value::map([
+        ("source", Value::from(format!("fits:{number}"))),
+        ("datatype", datatype_value(array.datatype())),
+        ("byteorder", array.byteorder().name().into()),
+        ("shape", Value::seq(array.shape().iter().copied()).flow()),
+    ])
+    .tagged("tag:stsci.edu:asdf/core/ndarray-1.1.0")
+}
+
+/// The datatypes that FITS has; its structs do not nest.
+fn datatype_value(datatype: &Datatype) -> Value {
+    match datatype {
+        Datatype::Ascii(n) => Value::seq([Value::from("ascii"), Value::from(*n)]).flow(),
+        Datatype::Struct(fields) => Value::seq(fields.fields().iter().map(|field| {
+            let mut value = Value::map::<&str, Value>([]);
+            if let Some(name) = &field.name {
+                value.set("name", name.as_str());
+            }
+            value.set("datatype", datatype_value(&field.datatype));
+            value.set("byteorder", field.byteorder.name());
+            if !field.shape.is_empty() {
+                value.set("shape", Value::seq(field.shape.iter().copied()).flow());
+            }
+            value.flow()
+        })),
+        plain => plain.name().into(),
+    }
+}

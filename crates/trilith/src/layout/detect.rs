@@ -1,0 +1,289 @@
+//! From bytes to a layout: which encoding, which dialect, then the grammar.
+
+use super::diagnostic::{Code, Diagnostic};
+use super::grammar;
+use super::lexer::{Lexer, T, Token};
+use super::model::{Dialect, Layout, Primitive, PrimitiveKind};
+use crate::Limits;
+use crate::error::{Error, Result};
+use crate::span::Span;
+
+/// How to parse a layout.
+#[derive(Debug, Clone, Default)]
+pub struct ParseOptions {
+    /// The dialect; otherwise it is found out.
+    pub dialect: Option<Dialect>,
+    /// What the text may cost.
+    pub limits: Limits,
+}
+
+/// What a text came to.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The layout, if the text has no error.
+    pub layout: Option<Layout>,
+    /// Errors and warnings in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The dialect, given or found out.
+    pub dialect: Dialect,
+    /// The text as decoded, which diagnostics refer to.
+    pub text: String,
+    /// How many bytes of the input belong to the layout: all, or those up to its terminator (2025).
+    pub end: usize,
+    /// Whether a terminator ends it.
+    pub terminated: bool,
+}
+
+impl Parsed {
+    /// Whether there are errors (not only warnings), bad attribute comments included.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| !diagnostic.code.is_warning())
+    }
+}
+
+/// Parses a layout of either dialect.
+///
+/// ```
+/// use trilith::layout::{self, ParseOptions};
+/// let parsed = layout::parse(b"x: f8(3)\ny: g8\nz: f8[2]\n", &ParseOptions::default()).unwrap();
+/// let codes: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code.name()).collect();
+/// assert_eq!(codes, ["E305", "E201"]);
+/// ```
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) where the text is longer or nests deeper than the limits allow;
+/// what is wrong with the text stands in the diagnostics.
+pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
+    let limit = options.limits.text.min(u64::from(u32::MAX) - 16);
+    if bytes.len() as u64 > limit {
+        // What follows a terminator need not be text and does not count.
+        return Err(Limits::exceeded("text", limit, format_args!("the layout is {} bytes long", bytes.len())));
+    }
+    let bom = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let bytes = bytes.get(bom..).unwrap_or(&[]);
+    let error = match std::str::from_utf8(bytes) {
+        Ok(text) => return parse_text(text.to_owned(), options).map(|parsed| Parsed { end: parsed.end + bom, ..parsed }),
+        Err(error) => error,
+    };
+    // Behind the terminator of 2025 anything may follow.
+    let valid = bytes.get(..error.valid_up_to()).map_or("", |head| std::str::from_utf8(head).unwrap_or(""));
+    let head = parse_text(valid.to_owned(), options)?;
+    let whole_line = head.end < valid.len() || valid.ends_with(['\n', '\r']);
+    if head.terminated && whole_line {
+        return Ok(Parsed { end: head.end + bom, ..head });
+    }
+    let text = decode(bytes);
+    let mut parsed = parse_text(text, options)?;
+    // Every character was one byte.
+    parsed.end = parsed.text.get(..parsed.end).unwrap_or("").chars().count() + bom;
+    let at = Span::new(0, 0);
+    let message = format!("the text is not UTF-8 (byte {}): read as cp1252 or latin1", error.valid_up_to() + bom);
+    parsed.diagnostics.insert(0, Diagnostic::new(Code::W10, at, message).locate(&parsed.text));
+    Ok(parsed)
+}
+
+impl Layout {
+    /// Parses a layout that is expected to be right, of either dialect.
+    ///
+    /// # Errors
+    /// The first error of the text, or a limit.
+    pub fn read(bytes: &[u8]) -> Result<Layout> {
+        let parsed = parse(bytes, &ParseOptions::default())?;
+        match parsed.layout {
+            Some(layout) => Ok(layout),
+            None => Err(parsed
+                .diagnostics
+                .into_iter()
+                .find(|diagnostic| !diagnostic.code.is_harmless())
+                .map_or_else(|| Error::malformed("the layout has errors"), Error::from)),
+        }
+    }
+}
+
+/// cp1252, or latin1 where a byte has no meaning in cp1252.
+fn decode(bytes: &[u8]) -> String {
+    const HIGH: [char; 32] = [
+        '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•', '–',
+        '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
+    ];
+    let latin1 = bytes.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
+    let character = |&byte: &u8| match byte {
+        0x80..=0x9f if !latin1 => HIGH[usize::from(byte - 0x80)],
+        _ => char::from(byte),
+    };
+    bytes.iter().map(character).collect()
+}
+
+fn finished(outcome: grammar::Outcome, dialect: Dialect, text: String) -> Parsed {
+    let usable = outcome.diagnostics.iter().all(|diagnostic| diagnostic.code.is_harmless());
+    let (end, terminated) = (outcome.layout.end, outcome.layout.terminated);
+    Parsed { terminated, layout: usable.then_some(outcome.layout), diagnostics: outcome.diagnostics, dialect, text, end }
+}
+
+/// Section 7.7: the dialect given, recorded, evident, or the first that fits.
+fn parse_text(text: String, options: &ParseOptions) -> Result<Parsed> {
+    let in_dialect = |dialect| grammar::parse(&text, dialect, &options.limits);
+    if let Some(dialect) = options.dialect.or_else(|| recorded(&text)) {
+        return Ok(finished(in_dialect(dialect)?, dialect, text));
+    }
+    let is_good = |outcome: &grammar::Outcome| outcome.diagnostics.iter().all(|diagnostic| diagnostic.code.is_harmless());
+    match evidence(&text, None) {
+        Some(Dialect::D2025) => Ok(finished(in_dialect(Dialect::D2025)?, Dialect::D2025, text)),
+        Some(Dialect::D2026) => {
+            let outcome = in_dialect(Dialect::D2026)?;
+            // A text of 2025 with a slip of 2026 in it.
+            if !is_good(&outcome) && evidence(&text, Some(Dialect::D2025)).is_some() {
+                return Ok(finished(in_dialect(Dialect::D2025)?, Dialect::D2025, text));
+            }
+            Ok(finished(outcome, Dialect::D2026, text))
+        }
+        None => {
+            let mut old = in_dialect(Dialect::D2025)?;
+            if is_good(&old) && !differs(&old.layout) {
+                return Ok(finished(old, Dialect::D2025, text));
+            }
+            let new = in_dialect(Dialect::D2026)?;
+            match (is_good(&old), is_good(&new)) {
+                (false, true) => Ok(finished(new, Dialect::D2026, text)),
+                (true, true) => {
+                    let span = old.layout.items.get(1).map_or(Span::default(), |item| item.span);
+                    let message = "the text means one thing in 2025 and another in 2026: taken as 2025";
+                    let warning = Diagnostic::new(Code::W9, span, message).hint("add `#: dialect=2025` or give --dialect");
+                    old.diagnostics.push(warning.locate(&text));
+                    old.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+                    Ok(finished(old, Dialect::D2025, text))
+                }
+                _ => Ok(finished(old, Dialect::D2025, text)),
+            }
+        }
+    }
+}
+
+/// Whether the other dialect would read this layout differently: all but dicts and lists of data.
+fn differs(layout: &Layout) -> bool {
+    layout.items.iter().any(|item| {
+        use super::model::ItemKind as K;
+        match item.kind {
+            K::Param(_) | K::Type(_) | K::Summary | K::Member => true,
+            K::Data(_) => item.name != super::names::Symbol::NONE,
+            _ => false,
+        }
+    })
+}
+
+/// The dialect that a root attribute `#: dialect=2025` gives, before the first item.
+fn recorded(text: &str) -> Option<Dialect> {
+    let mut lexer = Lexer::new(text, Dialect::D2026);
+    lexer.next();
+    for comment in &lexer.notes {
+        let inside = Span::new(comment.start + 2, comment.end);
+        if !comment.slice(text).starts_with("#:") {
+            continue;
+        }
+        let mut part = Lexer::part(text, inside, Dialect::D2026);
+        loop {
+            let token = part.next();
+            if token.kind == T::End {
+                break;
+            }
+            if token.span.slice(text).trim_matches(['"', '\'']) != "dialect" || part.next().kind != T::Equal {
+                continue;
+            }
+            if let Some(dialect) = Dialect::named(part.next().span.slice(text).trim_matches(['"', '\''])) {
+                return Some(dialect);
+            }
+        }
+    }
+    None
+}
+
+/// The first sign of one dialect, or of a certain one, among the tokens.
+fn evidence(text: &str, only: Option<Dialect>) -> Option<Dialect> {
+    let mut lexer = Lexer::new(text, Dialect::D2025);
+    let mut seen = [None; 3];
+    let mut depth = 0usize;
+    let mut weak = None;
+    loop {
+        let token = lexer.next();
+        if token.kind == T::End {
+            return weak.filter(|dialect| only.is_none_or(|only| only == *dialect));
+        }
+        let sign = sign_of(text, &seen, token, depth, &lexer);
+        if let Some((dialect, strong)) = sign
+            && only.is_none_or(|only| only == dialect)
+        {
+            if strong {
+                return Some(dialect);
+            }
+            weak = Some(dialect);
+        }
+        match token.kind {
+            T::OpenBracket | T::OpenBrace | T::OpenParen => depth += 1,
+            T::CloseBracket | T::CloseBrace | T::CloseParen => depth = depth.saturating_sub(1),
+            T::Minus if depth == 0 && ends(text, token) => {
+                return weak.filter(|dialect| only.is_none_or(|only| only == *dialect));
+            }
+            _ => {}
+        }
+        seen = [seen[1], seen[2], Some(token)];
+    }
+}
+
+/// What a token says about the dialect after the three before it, and whether that is certain.
+fn sign_of(text: &str, seen: &[Option<Token>; 3], token: Token, depth: usize, lexer: &Lexer<'_>) -> Option<(Dialect, bool)> {
+    const OLD: Option<(Dialect, bool)> = Some((Dialect::D2025, true));
+    const NEW: Option<(Dialect, bool)> = Some((Dialect::D2026, true));
+    let kind = |n: usize| seen[n].map(|token| token.kind);
+    let is_name = |n: usize| seen[n].is_some_and(Token::is_name);
+    let primitive = |token: Token| {
+        let name = token.span.slice(text).trim_matches(['"', '\'']).trim_start_matches(['<', '>', '|']);
+        Primitive::named(name, Dialect::D2025).filter(|_| token.is_name() || token.kind == T::Prim)
+    };
+    let datatype = |n: usize| is_name(n) || matches!(kind(n), Some(T::Prim | T::CloseBrace));
+    match token.kind {
+        T::Order => OLD,
+        T::OpenBrace if kind(2).is_none() || (kind(1).is_none() && kind(2) == Some(T::Order)) => OLD,
+        T::ColonEqual | T::Star => OLD,
+        T::OpenBracket if kind(2) == Some(T::Equal) => OLD,
+        T::OpenBracket if datatype(2) && kind(1) == Some(T::Equal) => OLD,
+        T::CloseBracket if kind(2) == Some(T::Integer) && kind(1) == Some(T::OpenBracket) && is_name(0) => {
+            // `list [3]` in 2025; in 2026 `[3` goes on.
+            OLD
+        }
+        T::Integer if kind(2) == Some(T::Colon) => OLD,
+        T::Equal
+            if kind(1) == Some(T::OpenBrace) && seen[2].is_some_and(|name| name.span.len() == 2 && name.kind == T::Quoted) =>
+        {
+            OLD
+        }
+        T::Minus if depth == 0 && ends(text, token) => OLD,
+        T::OpenParen if datatype(2) => NEW,
+        T::Integer if kind(2) == Some(T::Equal) => NEW,
+        T::Colon if kind(2) == Some(T::OpenBrace) => NEW,
+        T::Into | T::From | T::Ampersand => NEW,
+        T::Percent | T::At | T::Slash | T::OpenBracket
+            if kind(2) == Some(T::Integer) && matches!(kind(1), Some(T::OpenBracket | T::Comma)) && depth > 0 =>
+        {
+            NEW
+        }
+        T::Percent | T::At if matches!(kind(2), Some(T::OpenBracket | T::Comma)) => NEW,
+        T::Prim | T::Symbol | T::Quoted if matches!(kind(2), Some(T::Colon | T::Equal)) => {
+            let primitive = primitive(token)?;
+            if matches!(primitive.kind(), PrimitiveKind::Signed | PrimitiveKind::Unsigned | PrimitiveKind::Pointer) {
+                return None;
+            }
+            if kind(2) == Some(T::Colon) {
+                return NEW;
+            }
+            // `= f8` of 2025, unless a shape of 2026 follows.
+            (lexer.peek().kind != T::OpenParen).then_some((Dialect::D2025, false))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a run of `-` stands alone to the end of its line.
+fn ends(text: &str, token: Token) -> bool {
+    let rest = text.as_bytes().get(token.span.end as usize..).unwrap_or(&[]);
+    matches!(rest.iter().find(|byte| !matches!(byte, b' ' | b'\t')), None | Some(b'\n' | b'\r'))
+}

@@ -1,0 +1,171 @@
+//! One item at its place, and datatypes spelled with their byte order and offsets.
+
+use super::lexer::push_name;
+use super::machine::{Machine, Overflow};
+use super::model::{Attribute, ByteOrder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, Use};
+use super::sizes::Members;
+
+/// What an [`Entry`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// A stored parameter, or the stored length of a compressed array.
+    Param,
+    /// A data array.
+    Data,
+    /// An item of type `{}`: no data at all.
+    Null,
+}
+
+impl EntryKind {
+    /// `param`, `data` or `null`.
+    pub fn name(self) -> &'static str {
+        match self {
+            EntryKind::Param => "param",
+            EntryKind::Data => "data",
+            EntryKind::Null => "null",
+        }
+    }
+}
+
+/// An item that occupies the stream, or would if no dimension were 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Names joined by `/`, list elements as `[i]`, members of instances as `(i).name`.
+    pub path: String,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its layout address; `None` where it has no data, or where that is not known.
+    pub address: Option<u64>,
+    /// Its datatype with byte order, as `<f8`, `{a:<f8@0, b:<i4(2)@8}` or `{dynamic}`.
+    pub datatype: String,
+    /// Its dimensions, slowest first, those of -1 removed.
+    pub shape: Vec<u64>,
+    /// How many bytes it takes; `None` for a compressed array of unknown length.
+    pub nbytes: Option<u64>,
+    /// The value of a parameter.
+    pub value: Option<i64>,
+    /// The item that declares it.
+    pub item: ItemId,
+}
+
+impl Entry {
+    /// Whether it has no bytes in the stream.
+    pub fn is_empty(&self) -> bool {
+        self.nbytes == Some(0)
+    }
+}
+
+/// A type that cannot be spelled: too long, or its size does not fit.
+pub(crate) enum Unspelled {
+    Overflow,
+    Long,
+}
+
+impl From<Overflow> for Unspelled {
+    fn from(_: Overflow) -> Self {
+        Unspelled::Overflow
+    }
+}
+
+impl Machine<'_> {
+    /// Appends the presented dimensions: those of the array, then those of its typedefs.
+    pub fn shape(&self, what: Use, out: &mut Vec<u64>) {
+        let mut what = what;
+        loop {
+            let dims = what.dims.of(&self.layout.dims).iter().map(|&dim: &Dim| self.dim(dim));
+            out.extend(dims.filter(|&dim| dim >= 0).map(|dim| dim as u64));
+            match self.layout.ty(what.ty).kind {
+                TypeKind::Alias(inner) => what = inner,
+                _ => return,
+            }
+        }
+    }
+
+    /// What a type comes down to when its typedefs are unfolded.
+    pub fn base(&self, ty: TypeId) -> TypeId {
+        let mut ty = ty;
+        while let TypeKind::Alias(inner) = self.layout.ty(ty).kind {
+            ty = inner.ty;
+        }
+        ty
+    }
+
+    /// Whether an array is of type `{}`.
+    pub fn is_null(&self, ty: TypeId) -> bool {
+        self.layout.ty(self.base(ty)).kind == TypeKind::Null
+    }
+
+    /// Appends a primitive with its byte order.
+    pub fn spell_primitive(&self, primitive: Primitive, own: Option<ByteOrder>, out: &mut String) {
+        if primitive.size() == 1 {
+            out.push('|');
+        } else if let Some(order) = self.order_of(primitive, own) {
+            out.push(order.sign());
+        }
+        out.push_str(primitive.name());
+    }
+
+    /// Appends the datatype of an element, typedefs unfolded.
+    pub fn spell(&mut self, ty: TypeId, limit: usize, out: &mut String) -> Result<(), Unspelled> {
+        let ty = self.base(ty);
+        let of = self.layout.ty(ty);
+        match of.kind {
+            TypeKind::Primitive(primitive, own) => self.spell_primitive(primitive, own, out),
+            TypeKind::Null => out.push_str("{}"),
+            TypeKind::Alias(_) => {}
+            TypeKind::Struct if of.dynamic => out.push_str("{dynamic}"),
+            TypeKind::Struct => {
+                out.push('{');
+                let mut place = Members::default();
+                let mut first = true;
+                for member in of.members.of(&self.layout.members) {
+                    let MemberKind::Data(what) = member.what else { continue };
+                    if !std::mem::take(&mut first) {
+                        out.push_str(", ");
+                    }
+                    if out.len() > limit {
+                        return Err(Unspelled::Long);
+                    }
+                    push_name(out, self.layout.name(member.item).unwrap_or(""));
+                    out.push(':');
+                    self.spell(what.ty, limit, out)?;
+                    let mut shape = Vec::new();
+                    self.shape(what, &mut shape);
+                    spell_shape(&shape, out);
+                    let size = self.use_size(what)?;
+                    let align = self.layout.ty(what.ty).align;
+                    let off = place.next(size, member.placement, align).ok_or(Overflow)?;
+                    if size == 0 {
+                        out.push_str("@-");
+                    } else {
+                        out.push_str(&format!("@{off}"));
+                    }
+                }
+                out.push('}');
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends `(2,3)`, or nothing for a scalar.
+fn spell_shape(shape: &[u64], out: &mut String) {
+    for (at, dim) in shape.iter().enumerate() {
+        out.push(if at == 0 { '(' } else { ',' });
+        out.push_str(&dim.to_string());
+    }
+    if !shape.is_empty() {
+        out.push(')');
+    }
+}
+
+impl Attribute {
+    /// The whole number that an attribute is, if it is one.
+    pub fn as_integer(&self) -> Option<i64> {
+        match self {
+            Attribute::Value(super::model::Scalar::Integer(value)) => Some(*value),
+            _ => None,
+        }
+    }
+}

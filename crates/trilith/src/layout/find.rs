@@ -1,0 +1,121 @@
+//! One entry by its path, without walking what lies before it.
+
+use super::entry::Entry;
+use super::lexer::unquote;
+use super::machine::Machine;
+use super::model::{ItemId, ItemKind, Layout, Step};
+use super::resolve::{Evaluation, Fault};
+use super::walk::Walker;
+
+/// The entry at `path`.
+pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
+    let layout = evaluation.layout();
+    let mut walker = Walker::new(evaluation, machine.clone());
+    let Some(path) = canonical(path) else { return Ok(None) };
+    walker.wanted = Some(path.clone());
+    if path.starts_with('&') {
+        return walker.advance();
+    }
+    for item in top_items(layout, &path) {
+        if layout.item(item).kind == ItemKind::List {
+            let from = layout.plan.of_list.partition_point(|(list, _)| *list < item);
+            let places = layout.plan.of_list.get(from..).unwrap_or(&[]).iter().take_while(|(list, _)| *list == item);
+            let mut length = 0u64;
+            for &(_, place) in places {
+                walker.set_length(item, length);
+                walker.seek(place as usize, place as usize + 1);
+                if let Some(entry) = walker.advance()? {
+                    return Ok(Some(entry));
+                }
+                length = length.saturating_add(grown(layout, &machine, place)?);
+            }
+        } else if let Ok(at) = layout.plan.of_item.binary_search_by_key(&item, |(known, _)| *known)
+            && let Some(&(_, place)) = layout.plan.of_item.get(at)
+        {
+            walker.seek(place as usize, place as usize + 1);
+            if let Some(entry) = walker.advance()? {
+                return Ok(Some(entry));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// How many elements a place adds to its list.
+fn grown(layout: &Layout, machine: &Machine<'_>, place: u32) -> Result<u64, Fault> {
+    let step = layout.plan.places.get(place as usize).and_then(|&step| layout.steps.get(step as usize));
+    Ok(match step {
+        Some(&Step::List { count, span, elements, .. }) => machine.repeats(count, span)?.saturating_mul(u64::from(elements)),
+        Some(&Step::Extend { count, span, .. }) => machine.repeats(count, span)?,
+        _ => 0,
+    })
+}
+
+/// The items that the names at the beginning of a path lead to: data, a list, parameters.
+fn top_items(layout: &Layout, path: &str) -> Vec<ItemId> {
+    let mut dict = ItemId::ROOT;
+    let mut rest = path;
+    while let Some((name, after)) = leading_name(rest) {
+        if after.starts_with('/') {
+            match layout.child(dict, &name) {
+                Some(child) if layout.item(child).kind == ItemKind::Dict => dict = child,
+                _ => return Vec::new(),
+            }
+            rest = after;
+            continue;
+        }
+        let mut found: Vec<ItemId> = layout.child(dict, &name).into_iter().collect();
+        if after.is_empty() {
+            // Parameters have names of their own; in 2026 the same one may be declared again.
+            let param = |id: &ItemId| matches!(layout.item(*id).kind, ItemKind::Param(_)) && layout.name(*id) == Some(&*name);
+            found.extend(layout.children(dict).filter(param));
+        }
+        return found;
+    }
+    Vec::new()
+}
+
+/// The name after a leading `/`, and what follows it.
+fn leading_name(path: &str) -> Option<(String, &str)> {
+    let inside = path.strip_prefix('/')?;
+    if !inside.starts_with('"') {
+        let end = inside.find(['/', '[', '(', '.', '#']).unwrap_or(inside.len());
+        return Some((inside.get(..end)?.to_owned(), inside.get(end..)?));
+    }
+    let mut escaped = false;
+    for (at, c) in inside.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return Some((unquote(inside.get(..=at)?).into_owned(), inside.get(at + 1..)?)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The path as entries spell it: a leading `/`, quotes only where they are needed.
+fn canonical(path: &str) -> Option<String> {
+    if path.starts_with('&') {
+        return Some(path.to_owned());
+    }
+    let with_slash = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let mut out = String::new();
+    let mut rest = with_slash.as_str();
+    while !rest.is_empty() {
+        if let Some((name, after)) = leading_name(rest) {
+            out.push('/');
+            super::lexer::push_name(&mut out, &name);
+            rest = after;
+            continue;
+        }
+        if rest.starts_with('/') {
+            return None;
+        }
+        let end = rest.get(1..)?.find('/').map_or(rest.len(), |n| n + 1);
+        let piece = rest.get(..end)?;
+        out.push_str(piece);
+        rest = rest.get(end..)?;
+    }
+    Some(out)
+}

@@ -1,0 +1,269 @@
+//! Which parameter and which type a name means, and instances of types with free dimensions.
+
+use super::{
+    Code, Diagnostic, Dialect, Dim, Frame, ItemId, ItemKind, Member, MemberKind, Owner, ParamId, Parse, Parser, Primitive, T,
+    Token, Type, TypeId, TypeKind, Written,
+};
+use crate::layout::model::{Run, Use};
+use crate::layout::names::Symbol;
+use crate::layout::sizes;
+use crate::span::Span;
+
+/// Types of 2025 have one global table; no item has this number.
+pub(super) const GLOBAL: u32 = u32::MAX;
+
+/// What a dimension name means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Param(ParamId),
+    /// To be bound where the named type is used (2025).
+    Free,
+    Nothing,
+}
+
+impl Parser<'_> {
+    /// The open dict that new items go to.
+    pub(super) fn dict(&self) -> ItemId {
+        self.frames
+            .iter()
+            .rev()
+            .find_map(|frame| match frame {
+                Frame::Dict { current, .. } => Some(*current),
+                _ => None,
+            })
+            .unwrap_or(ItemId::ROOT)
+    }
+
+    /// The dicts around `dict`, from itself to the root, lists left out.
+    fn dicts(&self, dict: ItemId) -> impl Iterator<Item = ItemId> + '_ {
+        let mut next = dict;
+        std::iter::from_fn(move || {
+            while next != ItemId::NONE {
+                let this = next;
+                let item = self.layout.item(this);
+                next = item.parent;
+                if item.kind == ItemKind::Dict {
+                    return Some(this);
+                }
+            }
+            None
+        })
+    }
+
+    /// Section 4.4: the structs around, then the dicts around.
+    pub(super) fn find_param(&self, name: Symbol) -> Found {
+        for frame in self.frames.iter().rev() {
+            match frame {
+                Frame::Struct(open) => {
+                    if let Some(&param) = self.layout.found_params.get(&(open.item.0, name.0)) {
+                        return Found::Param(param);
+                    }
+                    if open.draft.owner == Owner::Named && self.dialect == Dialect::D2025 {
+                        return Found::Free;
+                    }
+                }
+                _ => break,
+            }
+        }
+        let found = self.dicts(self.dict()).find_map(|dict| self.layout.found_params.get(&(dict.0, name.0)).copied());
+        found.map_or(Found::Nothing, Found::Param)
+    }
+
+    /// Section 4.5: what a datatype name means; notes the use of a primitive.
+    pub(super) fn find_type(&mut self, token: Token) -> Option<TypeId> {
+        let symbol = self.symbol(token);
+        let declared = match self.dialect {
+            Dialect::D2025 => self.layout.found_types.get(&(GLOBAL, symbol.0)).copied(),
+            Dialect::D2026 if self.layout.found_types.is_empty() => None,
+            Dialect::D2026 => self.dicts(self.dict()).find_map(|dict| self.layout.found_types.get(&(dict.0, symbol.0)).copied()),
+        };
+        if declared.is_some() {
+            return declared;
+        }
+        let name = self.layout.names.text(symbol);
+        if let Some(primitive) = Primitive::named(name, self.dialect) {
+            if !self.in_own_body(symbol) {
+                self.used |= 1 << primitive.number();
+            }
+            return Some(TypeId::primitive(primitive, 0));
+        }
+        if token.kind == T::Quoted { prefixed(name, self.dialect) } else { None }
+    }
+
+    /// Whether the type of this name is being declared.
+    fn in_own_body(&self, name: Symbol) -> bool {
+        self.frames
+            .iter()
+            .any(|frame| matches!(frame, Frame::Struct(open) if open.draft.owner == Owner::Named && open.draft.symbol == name))
+    }
+
+    /// E305 at a datatype name.
+    pub(super) fn unknown_type(&mut self, token: Token) {
+        let symbol = self.symbol(token);
+        if self.failed.contains(&symbol) {
+            // Its declaration was reported; so is everything that needs it, by that.
+            self.silence();
+            return;
+        }
+        let name = self.layout.names.text(symbol).to_owned();
+        let fresh = !self.reported;
+        self.report(Diagnostic::new(Code::E305, token.span, format!("unknown type `{name}`")));
+        if fresh {
+            self.lost.push((self.sink.len() - 1, symbol, true, self.dict()));
+        }
+    }
+
+    /// E306 at a dimension, a count or the name of a type with free dimensions.
+    pub(super) fn unknown_param(&mut self, symbol: Symbol, span: Span) {
+        if self.failed.contains(&symbol) {
+            self.silence();
+            return;
+        }
+        let name = self.layout.names.text(symbol);
+        let mut message = format!("parameter `{name}` is not in scope");
+        if span.slice(self.text).trim_matches(['"', '\'']) != name {
+            message.push_str(", but this type needs it");
+        }
+        let fresh = !self.reported;
+        self.report(Diagnostic::new(Code::E306, span, message));
+        if fresh {
+            self.lost.push((self.sink.len() - 1, symbol, false, self.dict()));
+        }
+    }
+
+    /// The current item cannot be used, but the reason has been reported with another.
+    fn silence(&mut self) {
+        self.reported = true;
+    }
+
+    /// Looks the names of the shape read last up, and appends its dimensions to the model.
+    pub(super) fn bind_shape(&mut self) -> Run {
+        let start = self.layout.dims.len() as u32;
+        for at in 0..self.shape.len() {
+            let dim = match self.shape[at] {
+                Written::Integer(value) => Dim::Fixed(value),
+                Written::Name { symbol, suffix, span } => match self.find_param(symbol) {
+                    Found::Param(param) => Dim::Param { param, suffix },
+                    Found::Free => {
+                        self.note_free(symbol);
+                        Dim::Free { name: symbol, suffix }
+                    }
+                    Found::Nothing => {
+                        self.unknown_param(symbol, span);
+                        Dim::Fixed(0)
+                    }
+                },
+            };
+            self.layout.dims.push(dim);
+        }
+        Run { start, len: self.layout.dims.len() as u32 - start }
+    }
+
+    /// The struct on top needs a parameter of this name where it is used.
+    fn note_free(&mut self, name: Symbol) {
+        if let Some(Frame::Struct(open)) = self.frames.last_mut()
+            && open.free_set.insert(name)
+        {
+            open.free.push(name);
+        }
+    }
+
+    /// The instance of a type whose free dimensions are bound here (2025); E306 at `span` where one
+    /// cannot be.
+    pub(super) fn bind_type(&mut self, ty: TypeId, span: Span) -> Parse<TypeId> {
+        let free = self.layout.ty(ty).free;
+        if free.len == 0 {
+            return Ok(ty);
+        }
+        self.charge(u64::from(free.len))?;
+        let mut bound = Vec::with_capacity(free.len as usize);
+        for name in free.of(&self.layout.free).to_vec() {
+            let found = self.find_param(name);
+            match found {
+                Found::Free => self.note_free(name),
+                Found::Nothing => self.unknown_param(name, span),
+                Found::Param(_) => {}
+            }
+            bound.push((name, found));
+        }
+        bound.sort_unstable_by_key(|(name, _)| *name);
+        self.instance(ty, &bound)
+    }
+
+    /// The type with its free names replaced; made once for each set of parameters.
+    fn instance(&mut self, ty: TypeId, bound: &[(Symbol, Found)]) -> Parse<TypeId> {
+        let declared = self.layout.ty(ty).clone();
+        if declared.free.len == 0 || !declared.free.of(&self.layout.free).iter().any(|&name| is_param(bound, name)) {
+            return Ok(ty);
+        }
+        let mut mine: Vec<(Symbol, Found)> =
+            declared.free.of(&self.layout.free).iter().map(|&name| (name, lookup(bound, name))).collect();
+        mine.sort_unstable_by_key(|(name, _)| *name);
+        let key: Box<[u32]> =
+            mine.iter().map(|(_, found)| if let Found::Param(param) = found { param.0 } else { u32::MAX }).collect();
+        if let Some(&made) = self.layout.instances.get(&(ty, key.clone())) {
+            return Ok(made);
+        }
+        self.charge(u64::from(declared.members.len) + mine.len() as u64)?;
+        let mut made = Type { origin: if declared.origin == TypeId::NONE { ty } else { declared.origin }, ..declared.clone() };
+        if let TypeKind::Alias(what) = declared.kind {
+            made.kind = TypeKind::Alias(self.instance_use(what, &mine)?);
+        }
+        let mut members: Vec<Member> = declared.members.of(&self.layout.members).to_vec();
+        for member in &mut members {
+            if let MemberKind::Data(what) = member.what {
+                member.what = MemberKind::Data(self.instance_use(what, &mine)?);
+            }
+        }
+        made.members = Run { start: self.layout.members.len() as u32, len: members.len() as u32 };
+        self.layout.members.extend(members);
+        let start = self.layout.free.len() as u32;
+        self.layout.free.extend(mine.iter().filter(|(_, found)| *found == Found::Free).map(|(name, _)| *name));
+        made.free = Run { start, len: self.layout.free.len() as u32 - start };
+        made.size = sizes::constant_size(&self.layout, &made);
+        let id = TypeId(self.layout.types.len() as u32);
+        self.layout.types.push(made);
+        self.layout.instances.insert((ty, key), id);
+        Ok(id)
+    }
+
+    fn instance_use(&mut self, what: Use, bound: &[(Symbol, Found)]) -> Parse<Use> {
+        let ty = self.instance(what.ty, bound)?;
+        let dims = what.dims.of(&self.layout.dims);
+        if !dims.iter().any(|dim| matches!(dim, Dim::Free { name, .. } if is_param(bound, *name))) {
+            return Ok(Use { ty, dims: what.dims });
+        }
+        let made: Vec<Dim> = dims
+            .iter()
+            .map(|&dim| match dim {
+                Dim::Free { name, suffix } => match lookup(bound, name) {
+                    Found::Param(param) => Dim::Param { param, suffix },
+                    _ => dim,
+                },
+                _ => dim,
+            })
+            .collect();
+        self.charge(made.len() as u64)?;
+        let run = Run { start: self.layout.dims.len() as u32, len: made.len() as u32 };
+        self.layout.dims.extend(made);
+        Ok(Use { ty, dims: run })
+    }
+}
+
+fn lookup(bound: &[(Symbol, Found)], name: Symbol) -> Found {
+    bound
+        .binary_search_by_key(&name, |(known, _)| *known)
+        .ok()
+        .and_then(|at| bound.get(at))
+        .map_or(Found::Free, |(_, found)| *found)
+}
+
+fn is_param(bound: &[(Symbol, Found)], name: Symbol) -> bool {
+    matches!(lookup(bound, name), Found::Param(_))
+}
+
+/// The primitive that a name with a prefix denotes, such as `<i4` in quotes.
+pub(super) fn prefixed(name: &str, dialect: Dialect) -> Option<TypeId> {
+    let prefix = *name.as_bytes().first().filter(|byte| matches!(byte, b'<' | b'>' | b'|'))?;
+    Primitive::named(name.get(1..)?, dialect).map(|primitive| TypeId::primitive(primitive, prefix))
+}

@@ -1,0 +1,577 @@
+//! Walks along an evaluated layout and tells what lies where, one entry after another.
+//!
+//! The walk keeps its own stack, and replays the stored values that the evaluation read; what is
+//! repeated a billion times is walked only as far as it is asked for.
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+
+use super::entry::{Entry, EntryKind, Unspelled};
+use super::lexer::push_name;
+use super::machine::{Machine, Spot, UNKNOWN, known};
+use super::model::{Data, ItemId, ItemKind, MemberKind, Primitive, Step, TypeId, Use};
+use super::names::Mixer;
+use super::resolve::{Evaluation, Fault, ParamRequest, Supply};
+use super::sizes::{Members, round_up};
+use crate::Limits;
+use crate::error::Error;
+
+/// What is being walked.
+enum Work {
+    /// Steps outside of lists, by number in the plan.
+    Top { at: usize, to: usize },
+    /// Some steps.
+    Steps {
+        at: u32,
+        to: u32,
+        drop_at: bool,
+        /// How much of the path stands for the root or element dict in which they are.
+        base: usize,
+        /// That dict, or the list.
+        top: ItemId,
+        /// How much of the path stands for what is open now.
+        open: usize,
+    },
+    /// A list body, so many times more.
+    Loop { from: u32, to: u32, left: u64, drop_at: bool, open: usize, list: ItemId },
+    /// Instances of a struct, one behind the other.
+    Instances { ty: TypeId, base: u64, done: u64, at: u64, count: u64, dims: Vec<u64>, open: usize, item: ItemId },
+    /// The members of one instance.
+    Instance { ty: TypeId, base: u64, member: u32, place: Members, open: usize, item: ItemId },
+}
+
+/// Makes the entries of an evaluation one by one.
+pub(crate) struct Walker<'e, 'l> {
+    evaluation: &'e Evaluation<'l>,
+    machine: Machine<'l>,
+    stack: Vec<Work>,
+    path: String,
+    /// How many elements each list has so far.
+    lengths: HashMap<ItemId, u64, Mixer>,
+    ready: VecDeque<Entry>,
+    /// Stored values replayed so far.
+    replayed: usize,
+    /// The size of the instance walked last.
+    instance_size: u64,
+    /// Only this path is wanted.
+    pub wanted: Option<String>,
+    failed: bool,
+}
+
+impl<'e, 'l> Walker<'e, 'l> {
+    /// A walker before the first entry.
+    pub fn new(evaluation: &'e Evaluation<'l>, mut machine: Machine<'l>) -> Self {
+        machine.reset(evaluation.begin());
+        let to = evaluation.starts.len();
+        Self {
+            evaluation,
+            machine,
+            stack: vec![Work::Top { at: 0, to }],
+            path: String::new(),
+            lengths: HashMap::default(),
+            ready: VecDeque::new(),
+            replayed: 0,
+            instance_size: 0,
+            wanted: None,
+            failed: false,
+        }
+    }
+
+    /// Walks only the top-level places `at..to`, as if those before had been walked.
+    pub fn seek(&mut self, at: usize, to: usize) {
+        self.stack = vec![Work::Top { at, to }];
+        self.path.clear();
+    }
+
+    /// Tells how many elements a list has before what is walked next.
+    pub fn set_length(&mut self, list: ItemId, length: u64) {
+        self.lengths.insert(list, length);
+    }
+
+    /// The next entry.
+    pub fn advance(&mut self) -> Result<Option<Entry>, Fault> {
+        while self.ready.is_empty() {
+            if self.failed || self.stack.is_empty() {
+                return Ok(None);
+            }
+            if let Err(fault) = self.work() {
+                self.failed = true;
+                return Err(fault);
+            }
+        }
+        Ok(self.ready.pop_front())
+    }
+
+    /// Does a piece of the work on top of the stack.
+    fn work(&mut self) -> Result<(), Fault> {
+        let Some(top) = self.stack.last_mut() else { return Ok(()) };
+        match top {
+            Work::Top { at, to } => {
+                let here = *at;
+                *at += 1;
+                if here >= *to {
+                    self.stack.pop();
+                    return Ok(());
+                }
+                self.top_step(here)
+            }
+            Work::Steps { at, to, open, .. } => {
+                let here = *at;
+                if here >= *to {
+                    self.stack.pop();
+                    return Ok(());
+                }
+                self.path.truncate(*open);
+                self.step(here)
+            }
+            Work::Loop { from, to, left, drop_at, open, list } => {
+                if *left == 0 {
+                    self.stack.pop();
+                    return Ok(());
+                }
+                *left -= 1;
+                let steps = Work::Steps { at: *from, to: *to, drop_at: *drop_at, base: *open, top: *list, open: *open };
+                self.path.truncate(*open);
+                self.stack.push(steps);
+                Ok(())
+            }
+            Work::Instances { .. } => self.next_instance(),
+            Work::Instance { .. } => self.next_member(),
+        }
+    }
+
+    /// A step outside of lists: its path comes from its item.
+    fn top_step(&mut self, place: usize) -> Result<(), Fault> {
+        let layout = self.machine.layout;
+        let (Some(&step), Some(&start)) = (layout.plan.places.get(place), self.evaluation.starts.get(place)) else {
+            return Ok(());
+        };
+        self.machine.cursor = start;
+        if let Some(&ordinal) = self.evaluation.ordinals.get(place) {
+            self.replayed = ordinal as usize;
+        }
+        let item = match layout.steps.get(step as usize) {
+            Some(Step::Data(item) | Step::Param(item)) => *item,
+            Some(Step::List { list, .. } | Step::Extend { list, .. }) => *list,
+            _ => return Ok(()),
+        };
+        self.path.clear();
+        self.push_dicts(layout.item(item).parent, ItemId::ROOT);
+        let open = self.path.len();
+        self.stack.push(Work::Steps { at: step, to: step + 1, drop_at: false, base: 0, top: ItemId::ROOT, open });
+        Ok(())
+    }
+
+    /// Appends the names of the dicts from below `top` down to `dict`.
+    fn push_dicts(&mut self, dict: ItemId, top: ItemId) {
+        let layout = self.machine.layout;
+        let mut chain = Vec::new();
+        let mut at = dict;
+        while at != top && at != ItemId::NONE && at != ItemId::ROOT {
+            chain.push(at);
+            at = layout.item(at).parent;
+        }
+        for &id in chain.iter().rev() {
+            self.path.push('/');
+            push_name(&mut self.path, layout.name(id).unwrap_or(""));
+        }
+    }
+
+    /// A step of what is on top of the stack; the path stands for what is open.
+    fn step(&mut self, at: u32) -> Result<(), Fault> {
+        let layout = self.machine.layout;
+        let Some(step) = layout.steps.get(at as usize) else { return Ok(()) };
+        let Some(Work::Steps { at: next, drop_at, base, top, .. }) = self.stack.last_mut() else { return Ok(()) };
+        *next = match step {
+            Step::List { end, .. } | Step::Element { end, .. } => (*end).max(at + 1),
+            _ => at + 1,
+        };
+        let (drop_at, base, top) = (*drop_at, *base, *top);
+        match *step {
+            Step::Enter(dict) => {
+                self.path.truncate(base);
+                self.push_dicts(dict, top);
+                let now = self.path.len();
+                if let Some(Work::Steps { open, .. }) = self.stack.last_mut() {
+                    *open = now;
+                }
+                Ok(())
+            }
+            Step::Data(item) => self.data(item, drop_at),
+            Step::Param(item) => self.param(item, drop_at),
+            Step::List { list, end, count, span, elements, fresh, places, .. } => {
+                let count = self.machine.repeats(count, span)?;
+                self.open_list(list, at, end, fresh);
+                if !places || !self.is_wanted_below() {
+                    self.lengthen(list, count.saturating_mul(u64::from(elements)));
+                    return self.skip(at, drop_at);
+                }
+                self.narrow((at + 1, end), count, drop_at, list)
+            }
+            Step::Extend { list, from, to, count, span, places, .. } => {
+                let count = self.machine.repeats(count, span)?;
+                self.open_list(list, at, at, false);
+                if !places || !self.is_wanted_below() {
+                    self.lengthen(list, count);
+                    return self.skip(at, drop_at);
+                }
+                self.narrow((from, to), count, true, list)
+            }
+            Step::Element { dict, end, fresh } => {
+                self.push_index(dict, fresh);
+                if fresh {
+                    self.forget_lists(at, end);
+                }
+                if !self.is_wanted_below() {
+                    return self.skip_range(at + 1, end, drop_at);
+                }
+                let open = self.path.len();
+                self.stack.push(Work::Steps { at: at + 1, to: end, drop_at, base: open, top: dict, open });
+                Ok(())
+            }
+            Step::Type(_) | Step::Summary { .. } => Ok(()),
+        }
+    }
+
+    /// Puts a loop on the stack; where one element of it is wanted, only the repetition that has it.
+    fn narrow(&mut self, (from, to): (u32, u32), left: u64, drop_at: bool, list: ItemId) -> Result<(), Fault> {
+        let open = self.path.len();
+        let layout = self.machine.layout;
+        let wanted = self.wanted.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
+        // The step that made this loop says how many elements one repetition has.
+        let (key, each, dynamic) = match layout.steps.get(from.wrapping_sub(1) as usize) {
+            Some(Step::List { list: this, elements, dynamic, end, .. }) if *this == list && *end == to => {
+                (from - 1, u64::from(*elements), *dynamic)
+            }
+            _ => (u32::MAX, 1, true),
+        };
+        let have = self.lengths.get(&list).copied().unwrap_or(0);
+        let (Some(wanted), false, true) = (wanted, dynamic, each > 0 && left > 1) else {
+            self.stack.push(Work::Loop { from, to, left, drop_at, open, list });
+            return Ok(());
+        };
+        let before = wanted.checked_sub(have).map_or(left, |more| (more / each).min(left));
+        self.skip_loop((from, to), before, drop_at, key)?;
+        self.lengthen(list, before.saturating_mul(each));
+        let walk = u64::from(before < left);
+        self.stack.push(Work::Loop { from, to, left: walk, drop_at, open, list });
+        Ok(())
+    }
+
+    /// Runs the first repetitions of a loop without stored parameters.
+    fn skip_loop(&mut self, steps: (u32, u32), count: u64, drop_at: bool, key: u32) -> Result<(), Fault> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.skip_range(steps.0, steps.1, drop_at)?;
+        if count == 1 || self.machine.cursor == UNKNOWN {
+            return Ok(());
+        }
+        let mut nothing = |_: &ParamRequest| Ok(Supply::Missing);
+        let stride = self.machine.stride(steps, drop_at, key, &mut nothing, &mut Vec::new())?;
+        let end = stride.checked_mul(count - 1).and_then(|more| self.machine.cursor.checked_add(more));
+        self.machine.cursor = end.ok_or_else(|| self.machine.overflow(ItemId::ROOT))?;
+        Ok(())
+    }
+
+    fn lengthen(&mut self, list: ItemId, more: u64) {
+        let length = self.lengths.entry(list).or_default();
+        *length = length.saturating_add(more);
+    }
+
+    /// Appends the name or the index of a list; a list that is a new element begins empty.
+    fn open_list(&mut self, list: ItemId, at: u32, end: u32, fresh: bool) {
+        let layout = self.machine.layout;
+        if layout.item(layout.item(list).parent).kind == ItemKind::List {
+            self.push_index(list, fresh);
+            if fresh {
+                self.lengths.remove(&list);
+                self.forget_lists(at, end);
+            }
+        } else {
+            self.path.push('/');
+            push_name(&mut self.path, layout.name(list).unwrap_or(""));
+        }
+    }
+
+    /// Appends the index of an element: the next of its list, or (2026) the one it was declared as.
+    fn push_index(&mut self, element: ItemId, fresh: bool) {
+        let layout = self.machine.layout;
+        let item = layout.item(element);
+        let index = if fresh {
+            let length = self.lengths.entry(item.parent).or_default();
+            *length += 1;
+            *length - 1
+        } else {
+            u64::from(item.position)
+        };
+        self.path.push_str(&format!("[{index}]"));
+    }
+
+    /// The lists declared in these steps are new ones.
+    fn forget_lists(&mut self, from: u32, to: u32) {
+        if self.lengths.is_empty() {
+            return;
+        }
+        for step in self.machine.layout.steps.get(from as usize + 1..to as usize).unwrap_or(&[]) {
+            if let Step::List { list, .. } = step {
+                self.lengths.remove(list);
+            }
+        }
+    }
+
+    /// Whether the wanted path leads through what is open now.
+    fn is_wanted_below(&self) -> bool {
+        let Some(wanted) = &self.wanted else { return true };
+        if wanted.starts_with('&') {
+            return true;
+        }
+        wanted.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '[', '(', '.', '#']))
+    }
+
+    fn skip(&mut self, step: u32, drop_at: bool) -> Result<(), Fault> {
+        self.replay(|machine, source, record| machine.run_step(step, drop_at, source, record))
+    }
+
+    fn skip_range(&mut self, from: u32, to: u32, drop_at: bool) -> Result<(), Fault> {
+        self.replay(|machine, source, record| machine.run(from, to, drop_at, source, record))
+    }
+
+    /// Runs the machine on the values that the evaluation read.
+    fn replay<V>(
+        &mut self,
+        run: impl FnOnce(&mut Machine<'l>, super::machine::Source<'_>, &mut Vec<super::resolve::Stored>) -> Result<V, Fault>,
+    ) -> Result<V, Fault> {
+        let record = &self.evaluation.record;
+        let replayed = &mut self.replayed;
+        let mut source = |_: &ParamRequest| {
+            let stored = record.get(*replayed).ok_or_else(|| Error::usage("the walk and the evaluation differ"))?;
+            *replayed += 1;
+            Ok(stored.value.map_or(Supply::Unknown, Supply::Value))
+        };
+        let mut again = Vec::new();
+        run(&mut self.machine, &mut source, &mut again)
+    }
+
+    // Entries.
+
+    /// The end of the path of an item of what is open; returns the length to go back to.
+    fn push_item(&mut self, item: ItemId, reference: u32) -> usize {
+        let layout = self.machine.layout;
+        let before = self.path.len();
+        if reference > 0 {
+            self.path.clear();
+            self.path.push_str(&format!("&{reference}"));
+        } else if layout.item(layout.item(item).parent).kind == ItemKind::List {
+            self.push_index(item, true);
+        } else {
+            self.path.push('/');
+            push_name(&mut self.path, layout.name(item).unwrap_or(""));
+        }
+        before
+    }
+
+    fn param(&mut self, item: ItemId, drop_at: bool) -> Result<(), Fault> {
+        let layout = self.machine.layout;
+        let ItemKind::Param(id) = layout.item(item).kind else { return Ok(()) };
+        let param = layout.param(id);
+        if param.fixed.is_some() {
+            return Ok(());
+        }
+        let spot = self.replay(|machine, source, record| machine.place_param(item, drop_at, source, record))?;
+        let before = self.push_item(item, 0);
+        let value = Some(self.machine.value(id));
+        self.param_entry(param.primitive, param.order, spot, value, item);
+        self.path.truncate(before);
+        Ok(())
+    }
+
+    fn param_entry(
+        &mut self,
+        primitive: Primitive,
+        order: Option<super::model::ByteOrder>,
+        spot: Spot,
+        value: Option<i64>,
+        item: ItemId,
+    ) {
+        let mut datatype = String::new();
+        self.machine.spell_primitive(primitive, order, &mut datatype);
+        let entry = Entry {
+            path: self.path.clone(),
+            kind: EntryKind::Param,
+            address: known(spot.address),
+            datatype,
+            shape: Vec::new(),
+            nbytes: Some(spot.size),
+            value,
+            item,
+        };
+        self.give(entry);
+    }
+
+    fn give(&mut self, entry: Entry) {
+        if self.wanted.as_deref().is_none_or(|wanted| wanted == entry.path) {
+            self.ready.push_back(entry);
+        }
+    }
+
+    fn data(&mut self, item: ItemId, drop_at: bool) -> Result<(), Fault> {
+        let layout = self.machine.layout;
+        let Some(data) = layout.data_of(item) else { return Ok(()) };
+        let kept = self.path.clone();
+        self.push_item(item, data.reference);
+        if !self.is_wanted_below() {
+            self.replay(|machine, source, record| machine.place_data(item, drop_at, source, record))?;
+        } else if layout.filter(data.filter).is_some_and(|filter| filter.compresses) {
+            self.compressed(item, data, drop_at)?;
+        } else {
+            let replayed = self.replayed;
+            let spot = self.replay(|machine, source, record| machine.place_data(item, drop_at, source, record))?;
+            self.data_entry(data.what, spot, item)?;
+            if layout.ty(data.what.ty).dynamic && spot.size > 0 {
+                self.replayed = replayed;
+                // What is below cuts the path back when the instances are done.
+                return self.push_instances(data.what, spot.address, item);
+            }
+        }
+        self.path = kept;
+        Ok(())
+    }
+
+    fn compressed(&mut self, item: ItemId, data: &Data, drop_at: bool) -> Result<(), Fault> {
+        let at = self.replayed;
+        let (length, spot) =
+            self.replay(|machine, source, record| machine.place_compressed(item, data, drop_at, source, record))?;
+        let value = (length.size > 0).then(|| self.evaluation.record.get(at).and_then(|stored| stored.value)).flatten();
+        let before = self.path.len();
+        self.path.push_str("#length");
+        self.param_entry(Primitive::I8, None, length, value, item);
+        self.path.truncate(before);
+        self.data_entry(data.what, spot, item)
+    }
+
+    fn data_entry(&mut self, what: Use, spot: Spot, item: ItemId) -> Result<(), Fault> {
+        let limit = self.evaluation.limits.text.min(usize::MAX as u64);
+        let mut datatype = String::new();
+        self.machine.spell(what.ty, limit as usize, &mut datatype).map_err(|why| match why {
+            Unspelled::Overflow => self.machine.overflow(item),
+            Unspelled::Long => {
+                Limits::exceeded("text", limit, format_args!("the datatype of {} is too long to spell", self.path)).into()
+            }
+        })?;
+        let mut shape = Vec::new();
+        self.machine.shape(what, &mut shape);
+        let kind = if self.machine.is_null(what.ty) { EntryKind::Null } else { EntryKind::Data };
+        let entry = Entry {
+            path: self.path.clone(),
+            kind,
+            address: known(spot.address).filter(|_| spot.size > 0),
+            datatype,
+            shape,
+            nbytes: known(spot.size),
+            value: None,
+            item,
+        };
+        self.give(entry);
+        Ok(())
+    }
+
+    // Instances of structs with stored parameters.
+
+    fn push_instances(&mut self, what: Use, base: u64, item: ItemId) -> Result<(), Fault> {
+        let (count, ty) = self.machine.instances(what).map_err(|_| self.machine.overflow(item))?;
+        let mut dims = Vec::new();
+        self.machine.shape(what, &mut dims);
+        let open = self.path.len();
+        self.stack.push(Work::Instances { ty, base, done: 0, at: 0, count, dims, open, item });
+        Ok(())
+    }
+
+    fn next_instance(&mut self) -> Result<(), Fault> {
+        let size = std::mem::take(&mut self.instance_size);
+        let layout = self.machine.layout;
+        let Some(Work::Instances { ty, base, done, at, count, dims, open, item }) = self.stack.last_mut() else { return Ok(()) };
+        let (ty, item) = (*ty, *item);
+        // `at` counts the instances begun; the one before has just ended.
+        if *at > 0 {
+            let more = round_up(size, layout.ty(ty).align).and_then(|size| done.checked_add(size));
+            *done = more.ok_or_else(|| self.machine.overflow(item))?;
+        }
+        self.path.truncate(*open);
+        if *at >= *count {
+            self.stack.pop();
+            return Ok(());
+        }
+        push_indices(*at, dims, &mut self.path);
+        *at += 1;
+        let base = if *base == UNKNOWN { UNKNOWN } else { base.saturating_add(*done) };
+        let open = self.path.len();
+        self.stack.push(Work::Instance { ty, base, member: 0, place: Members::default(), open, item });
+        Ok(())
+    }
+
+    fn next_member(&mut self) -> Result<(), Fault> {
+        let layout = self.machine.layout;
+        let Some(Work::Instance { ty, base, member, place, open, item }) = self.stack.last_mut() else { return Ok(()) };
+        self.path.truncate(*open);
+        let Some(next) = layout.ty(*ty).members.of(&layout.members).get(*member as usize) else {
+            self.instance_size = place.size(1).unwrap_or(0);
+            self.stack.pop();
+            return Ok(());
+        };
+        *member += 1;
+        let (mut here, base, item) = (*place, *base, *item);
+        let replayed = self.replayed;
+        let spot = self.replay(|machine, source, record| machine.member(&mut here, next, base, item, source, record))?;
+        if let Some(Work::Instance { place, .. }) = self.stack.last_mut() {
+            *place = here;
+        }
+        self.path.push('.');
+        push_name(&mut self.path, layout.name(next.item).unwrap_or(""));
+        match next.what {
+            MemberKind::Fixed(_) => {}
+            MemberKind::Stored(id) => {
+                let param = layout.param(id);
+                let value = Some(self.machine.value(id));
+                self.param_entry(param.primitive, param.order, spot, value, next.item);
+            }
+            MemberKind::Data(what) => {
+                self.data_entry(what, spot, next.item)?;
+                if layout.ty(what.ty).dynamic && spot.size > 0 {
+                    self.replayed = replayed;
+                    self.push_instances(what, spot.address, next.item)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends `(i,j)` for the `at`-th instance of an array, nothing for a scalar.
+fn push_indices(at: u64, dims: &[u64], path: &mut String) {
+    if dims.is_empty() {
+        return;
+    }
+    let mut rest = at;
+    let mut indices: Vec<u64> = dims
+        .iter()
+        .rev()
+        .map(|&dim| {
+            let index = rest.checked_rem(dim).unwrap_or(0);
+            rest = rest.checked_div(dim).unwrap_or(0);
+            index
+        })
+        .collect();
+    indices.reverse();
+    for (n, index) in indices.iter().enumerate() {
+        path.push(if n == 0 { '(' } else { ',' });
+        path.push_str(&index.to_string());
+    }
+    path.push(')');
+}
+
+/// The index that a path goes on with, such as 3 of `[3]/x`.
+fn leading_index(rest: &str) -> Option<u64> {
+    let inside = rest.strip_prefix('[')?;
+    inside.get(..inside.find(']')?)?.parse().ok()
+}

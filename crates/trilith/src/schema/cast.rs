@@ -1,0 +1,340 @@
+//! Which datatype may stand where a schema asks for another: the safe casts of NumPy, and what the
+//! datatype and number of dimensions of an ndarray node are.
+
+use super::instance::{Json, json, own_tag};
+use crate::tree::{Node, Scalar};
+
+/// The simple datatypes, in the order of the columns of [`SAFE`].
+pub(super) const NAMES: [&str; 14] = [
+    "bool8", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+];
+
+/// For each simple datatype, the ones that hold all its values; bit n is `NAMES[n]`.
+const SAFE: [u16; 14] = [
+    0b11111111111111, // bool8
+    0b11111000011110, // int8
+    0b11110000011100, // int16
+    0b10100000011000, // int32
+    0b10100000010000, // int64
+    0b11111111111100, // uint8
+    0b11110111011000, // uint16
+    0b10100110010000, // uint32
+    0b10100100000000, // uint64
+    0b11111000000000, // float16
+    0b11110000000000, // float32
+    0b10100000000000, // float64
+    0b11000000000000, // complex64
+    0b10000000000000, // complex128
+];
+
+/// How many characters a text needs that holds every value.
+const WIDTH: [u64; 14] = [5, 4, 6, 11, 21, 3, 5, 10, 20, 32, 32, 32, 64, 64];
+
+/// A datatype, as far as casting needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `NAMES[n]`.
+    Simple(usize),
+    Ascii(u64),
+    Ucs4(u64),
+    /// Fields: datatype and shape.
+    Struct(Vec<(Kind, Vec<u64>)>),
+}
+
+/// How deep structured datatypes may nest here.
+const DEPTH: usize = 32;
+
+impl Kind {
+    /// Reads a datatype as a tree or a schema writes it; None where there is no such datatype.
+    pub(super) fn read(node: Node<'_>) -> Option<Self> {
+        Self::read_at(node, 0)
+    }
+
+    fn read_at(node: Node<'_>, depth: usize) -> Option<Self> {
+        if depth > DEPTH {
+            return None;
+        }
+        match json(node) {
+            Json::String => NAMES.iter().position(|name| *name == node.text()).map(Kind::Simple),
+            Json::Array => {
+                if let Some(text) = text_type(node) {
+                    return Some(text);
+                }
+                node.items().map(|field| Self::field(field, depth)).collect::<Option<_>>().map(Kind::Struct)
+            }
+            _ => None,
+        }
+    }
+
+    fn field(node: Node<'_>, depth: usize) -> Option<(Kind, Vec<u64>)> {
+        if !node.is_mapping() {
+            return Self::read_at(node, depth + 1).map(|kind| (kind, Vec::new()));
+        }
+        let shape = match node.get("shape") {
+            Some(shape) if shape.is_sequence() => shape.items().map(Node::as_u64).collect::<Option<_>>()?,
+            _ => Vec::new(),
+        };
+        Some((Self::read_at(node.get("datatype")?, depth + 1)?, shape))
+    }
+
+    /// In the words of the standard.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Kind::Simple(at) => NAMES.get(*at).copied().unwrap_or("").to_owned(),
+            Kind::Ascii(n) => format!("[ascii, {n}]"),
+            Kind::Ucs4(n) => format!("[ucs4, {n}]"),
+            Kind::Struct(fields) => {
+                let fields: Vec<_> = fields.iter().map(|(kind, _)| kind.words()).collect();
+                format!("[{}]", fields.join(", "))
+            }
+        }
+    }
+
+    /// Whether every value of this datatype is one of `to`.
+    pub(super) fn casts_to(&self, to: &Kind) -> bool {
+        match (self, to) {
+            (Kind::Simple(a), Kind::Simple(b)) => SAFE.get(*a).is_some_and(|safe| safe >> b & 1 == 1),
+            // A length of 0 is any length.
+            (_, Kind::Ascii(0)) if !matches!(self, Kind::Struct(_) | Kind::Ucs4(_)) => true,
+            (_, Kind::Ucs4(0)) if !matches!(self, Kind::Struct(_)) => true,
+            (Kind::Simple(a), Kind::Ascii(n) | Kind::Ucs4(n)) => WIDTH.get(*a).is_some_and(|width| width <= n),
+            (Kind::Ascii(a), Kind::Ascii(b) | Kind::Ucs4(b)) | (Kind::Ucs4(a), Kind::Ucs4(b)) => a <= b,
+            (Kind::Struct(a), Kind::Struct(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(from, to)| Self::field_casts(from, to))
+            }
+            _ => false,
+        }
+    }
+
+    /// A subarray casts to one of the same shape, a scalar to any.
+    fn field_casts(from: &(Kind, Vec<u64>), to: &(Kind, Vec<u64>)) -> bool {
+        from.0.casts_to(&to.0) && (from.1 == to.1 || from.1.is_empty())
+    }
+}
+
+/// `[ascii, n]` and `[ucs4, n]`.
+fn text_type(node: Node<'_>) -> Option<Kind> {
+    if node.len() != 2 {
+        return None;
+    }
+    let (name, length) = (node.index(0)?.as_str()?, node.index(1)?.as_u64()?);
+    match &*name {
+        "ascii" => Some(Kind::Ascii(length)),
+        "ucs4" => Some(Kind::Ucs4(length)),
+        _ => None,
+    }
+}
+
+/// What the elements of inline data are together: NumPy's choice for a nested list.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Elements {
+    any: bool,
+    boolean: bool,
+    integer: bool,
+    negative: bool,
+    /// Beyond int64.
+    wide: bool,
+    float: bool,
+    /// Neither fits any type.
+    other: bool,
+    text: Option<u64>,
+}
+
+/// Number of dimensions and datatype of inline data; None where the list is ragged or holds what no array can.
+pub(super) fn inline(data: Node<'_>) -> Option<(u64, Kind)> {
+    let mut elements = Elements::default();
+    let mut shape = Vec::new();
+    // Items of a sequence that are yet to be seen, and how deep they lie.
+    let mut stack = vec![(data, 0usize)];
+    let mut leaves: Option<usize> = None;
+    let mut budget = data.tree().node_count().saturating_mul(4);
+    while let Some((node, depth)) = stack.pop() {
+        budget = budget.checked_sub(1)?;
+        if json(node) == Json::Array {
+            match shape.get(depth) {
+                None => shape.push(node.len()),
+                Some(known) if *known == node.len() => {}
+                Some(_) => return None,
+            }
+            if leaves.is_some_and(|at| depth >= at) || depth > DEPTH {
+                return None;
+            }
+            if node.is_empty() {
+                leaves = leaves.or(Some(depth + 1));
+            }
+            stack.extend(node.items().map(|item| (item, depth + 1)));
+            continue;
+        }
+        if *leaves.get_or_insert(depth) != depth {
+            return None;
+        }
+        elements.add(node);
+    }
+    elements.kind().map(|kind| (shape.len() as u64, kind))
+}
+
+impl Elements {
+    fn add(&mut self, node: Node<'_>) {
+        // A null is masked, and counts as 0.
+        self.any = true;
+        if own_tag(node).is_some() {
+            self.see_text(node.text().chars().count() as u64);
+            return;
+        }
+        match node.scalar() {
+            Scalar::Null if node.is_scalar() => self.integer = true,
+            Scalar::Bool(_) => self.boolean = true,
+            Scalar::Int(value) => {
+                self.integer = true;
+                self.negative |= value < 0;
+            }
+            Scalar::BigInt(digits) if digits.parse::<u64>().is_ok() => self.wide = true,
+            Scalar::Float(_) => self.float = true,
+            Scalar::Str(text) => self.see_text(text.chars().count() as u64),
+            _ => self.other = true,
+        }
+    }
+
+    fn see_text(&mut self, length: u64) {
+        self.text = Some(self.text.unwrap_or(0).max(length));
+    }
+
+    fn kind(self) -> Option<Kind> {
+        const BOOL: usize = 0;
+        const INT64: usize = 4;
+        const UINT64: usize = 8;
+        const FLOAT64: usize = 11;
+        if self.other {
+            return None;
+        }
+        let number = if self.float || !self.any || (self.wide && (self.negative || self.integer)) {
+            FLOAT64
+        } else if self.wide {
+            UINT64
+        } else if self.integer {
+            INT64
+        } else {
+            BOOL
+        };
+        Some(match self.text {
+            None => Kind::Simple(number),
+            Some(length) => {
+                let numbers = self.float || self.wide || self.integer || self.boolean;
+                let least = if numbers { WIDTH.get(number).copied().unwrap_or(0) } else { 1 };
+                Kind::Ucs4(length.max(least))
+            }
+        })
+    }
+}
+
+/// The number of dimensions of an ndarray node; None where it does not say.
+pub(super) fn dimensions(node: Node<'_>) -> Option<u64> {
+    match json(node) {
+        Json::Array => inline(node).map(|(n, _)| n),
+        Json::Object => match (node.get("shape"), node.get("data")) {
+            (Some(shape), _) => Some(shape.len() as u64),
+            (None, Some(data)) => inline(data).map(|(n, _)| n),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The datatype of an ndarray node: as it is written, or what its inline data are.
+pub(super) enum Found<'t> {
+    Written(Node<'t>),
+    Inferred(Kind),
+    None,
+}
+
+pub(super) fn datatype(node: Node<'_>) -> Found<'_> {
+    let inferred = |data| inline(data).map_or(Found::None, |(_, kind)| Found::Inferred(kind));
+    match json(node) {
+        Json::Array => inferred(node),
+        Json::Object => match (node.get("datatype"), node.get("data")) {
+            (Some(datatype), _) => Found::Written(datatype),
+            (None, Some(data)) => inferred(data),
+            _ => Found::None,
+        },
+        _ => Found::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::tree::Tree;
+
+    fn kind(text: &str) -> Kind {
+        Kind::read(Tree::parse(text, &Limits::default()).unwrap().root()).unwrap()
+    }
+
+    /// NumPy 2: `can_cast(a, b, "safe")`, every pair.
+    #[test]
+    fn casts_are_safe_where_numpy_says_so() {
+        let table = [
+            ("int8", "int8 int16 int32 int64 float16 float32 float64 complex64 complex128"),
+            ("int16", "int16 int32 int64 float32 float64 complex64 complex128"),
+            ("int32", "int32 int64 float64 complex128"),
+            ("int64", "int64 float64 complex128"),
+            ("uint8", "int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"),
+            ("uint16", "int32 int64 uint16 uint32 uint64 float32 float64 complex64 complex128"),
+            ("uint32", "int64 uint32 uint64 float64 complex128"),
+            ("uint64", "uint64 float64 complex128"),
+            ("float16", "float16 float32 float64 complex64 complex128"),
+            ("float32", "float32 float64 complex64 complex128"),
+            ("float64", "float64 complex128"),
+            ("complex64", "complex64 complex128"),
+            ("complex128", "complex128"),
+        ];
+        for (from, to) in table {
+            let allowed: Vec<_> = to.split(' ').collect();
+            for name in NAMES {
+                assert_eq!(kind(from).casts_to(&kind(name)), allowed.contains(&name), "{from} to {name}");
+            }
+        }
+        assert!(NAMES.iter().all(|name| kind("bool8").casts_to(&kind(name))));
+    }
+
+    #[test]
+    fn texts_cast_to_longer_texts_and_structures_field_by_field() {
+        for (from, to, safe) in [
+            ("[ascii, 4]", "[ucs4, 4]", true),
+            ("[ascii, 5]", "[ucs4, 4]", false),
+            ("[ucs4, 4]", "[ascii, 4]", false),
+            ("[ascii, 4]", "[ascii, 0]", true),
+            ("int8", "[ascii, 4]", true),
+            ("int16", "[ascii, 4]", false),
+            ("[int8, float32]", "[{name: a, datatype: int16}, float64]", true),
+            ("[int8]", "[int16, int16]", false),
+            ("[{datatype: int32, shape: [2]}]", "[{datatype: int64, shape: [2]}]", true),
+            ("[{datatype: int32, shape: [2]}]", "[int64]", false),
+            ("[int32]", "int64", false),
+        ] {
+            assert_eq!(kind(from).casts_to(&kind(to)), safe, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn inline_data_are_what_numpy_makes_of_them() {
+        for (text, found) in [
+            ("[1, 2]", Some((1, "int64"))),
+            ("[[1, 2.5], [3, 4]]", Some((2, "float64"))),
+            ("[true, false]", Some((1, "bool8"))),
+            ("[1, a]", Some((1, "[ucs4, 21]"))),
+            ("[true, a]", Some((1, "[ucs4, 5]"))),
+            ("[abc, a]", Some((1, "[ucs4, 3]"))),
+            ("[9223372036854775808]", Some((1, "uint64"))),
+            ("[9223372036854775808, 1]", Some((1, "float64"))),
+            ("[18446744073709551616]", None),
+            ("[]", Some((1, "float64"))),
+            ("[[1, 2], [3]]", None),
+            ("[[1], 2]", None),
+        ] {
+            let tree = Tree::parse(text, &Limits::default()).unwrap();
+            assert_eq!(inline(tree.root()), found.map(|(n, name)| (n, kind(name))), "{text}");
+        }
+    }
+}

@@ -1,0 +1,465 @@
+//! Schemas as a graph of rules: each part of a schema is compiled once, `$ref` is an edge.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::cast::Kind;
+use super::instance::{Json, Number};
+use super::pattern::Regex;
+use super::store::Schemas;
+use super::uri::{Pattern, join, split_fragment};
+use crate::bytes::percent_decode;
+use crate::error::{Context, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, NodeId, Tree, TreePath};
+
+/// A compiled part of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct PartId(pub(super) u32);
+
+/// One part: what holds at one place of a schema document.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    /// Cheap and telling rules first.
+    pub(super) rules: Box<[Rule]>,
+    /// Where it is written.
+    pub(super) place: Place,
+}
+
+/// A node of a schema document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct Place {
+    pub(super) document: u32,
+    pub(super) node: Option<NodeId>,
+}
+
+/// A keyword and what it says.
+#[derive(Debug)]
+pub(super) enum Rule {
+    Type { bits: u8, date_time: bool },
+    Tag(Pattern),
+    Enum(Place),
+    /// An enum of nothing but plain text.
+    Words(Box<[Box<str>]>),
+    Ref(PartId),
+    All(Box<[PartId]>),
+    Any(Box<[PartId]>),
+    One(Box<[PartId]>),
+    Not(PartId),
+    Object(Box<ObjectRule>),
+    Required(Box<[Box<str>]>),
+    Properties { least: u64, most: u64 },
+    Dependencies(Box<[(Box<str>, Dependency)]>),
+    Items(PartId),
+    Tuple { items: Box<[PartId]>, rest: Rest },
+    Length { least: u64, most: u64 },
+    Unique,
+    TextLength { least: u64, most: u64 },
+    Pattern(Box<Regex>),
+    Minimum(Number, bool),
+    Maximum(Number, bool),
+    MultipleOf(Number),
+    Dimensions { least: u64, most: u64 },
+    Datatype(Box<DatatypeRule>),
+}
+
+/// `properties`, `patternProperties` and `additionalProperties`.
+#[derive(Debug)]
+pub(super) struct ObjectRule {
+    pub(super) named: Box<[(Box<str>, PartId)]>,
+    pub(super) patterns: Box<[(Regex, PartId)]>,
+    pub(super) rest: Rest,
+}
+
+/// What holds for what is not named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    Free,
+    Forbidden,
+    Part(PartId),
+}
+
+#[derive(Debug)]
+pub(super) enum Dependency {
+    Keys(Box<[Box<str>]>),
+    Part(PartId),
+}
+
+#[derive(Debug)]
+pub(super) struct DatatypeRule {
+    pub(super) place: Place,
+    /// None where the schema names no datatype that there is.
+    pub(super) kind: Option<Kind>,
+    pub(super) exact: bool,
+}
+
+/// Everything compiled so far.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub(super) documents: Vec<Document>,
+    by_uri: HashMap<String, Option<u32>>,
+    pub(super) parts: Vec<Part>,
+    by_place: HashMap<(Place, bool), PartId>,
+    queue: VecDeque<Task>,
+    /// What could not be done, in words: missing schemas, patterns that this engine cannot run.
+    pub(super) notes: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Document {
+    pub(super) uri: String,
+    pub(super) tree: Tree,
+}
+
+#[derive(Debug)]
+struct Task {
+    part: PartId,
+    place: Place,
+    base: Arc<str>,
+    /// Whether what stands beside a `$ref` counts.
+    beside: bool,
+}
+
+impl Program {
+    /// The part that a URI with an optional pointer leads to; None where it leads nowhere.
+    ///
+    /// With `beside`, rules that stand beside a `$ref` hold too, as they do in Python asdf for the schemas
+    /// of tags; without, they don't, as draft-04 says and as it is there for a custom schema.
+    pub(super) fn part(&mut self, schemas: &Schemas, uri: &str, beside: bool, limits: &Limits) -> Result<Option<PartId>> {
+        let found = self.locate(schemas, uri, limits)?;
+        let Some((place, base)) = found else { return Ok(None) };
+        let part = self.reserve(place, &base, beside);
+        while let Some(task) = self.queue.pop_front() {
+            self.compile(schemas, &task, limits)?;
+        }
+        Ok(Some(part))
+    }
+
+    /// The node of a place.
+    pub(super) fn node(&self, place: Place) -> Option<Node<'_>> {
+        self.documents.get(place.document as usize)?.tree.node(place.node?)
+    }
+
+    /// URI and pointer of a place.
+    pub(super) fn address(&self, place: Place) -> String {
+        let Some(document) = self.documents.get(place.document as usize) else { return String::new() };
+        match place.node.and_then(|node| document.tree.path_of(node)).filter(|path| !path.is_root()) {
+            Some(path) => format!("{}#{path}", document.uri),
+            None => document.uri.clone(),
+        }
+    }
+
+    pub(super) fn rules(&self, part: PartId) -> &[Rule] {
+        self.parts.get(part.0 as usize).map_or(&[], |part| &part.rules)
+    }
+
+    fn document(&mut self, schemas: &Schemas, uri: &str, limits: &Limits) -> Result<Option<u32>> {
+        if let Some(known) = self.by_uri.get(uri) {
+            return Ok(*known);
+        }
+        let number = match schemas.parse(uri, limits) {
+            None => {
+                self.notes.push(format!("schema {uri} is not known, so that what refers to it is not checked"));
+                None
+            }
+            Some(tree) => {
+                self.documents.push(Document { uri: uri.to_owned(), tree: tree? });
+                Some(self.documents.len() as u32 - 1)
+            }
+        };
+        self.by_uri.insert(uri.to_owned(), number);
+        Ok(number)
+    }
+
+    fn locate(&mut self, schemas: &Schemas, uri: &str, limits: &Limits) -> Result<Option<(Place, Arc<str>)>> {
+        let (whole, fragment) = split_fragment(uri);
+        let Some(document) = self.document(schemas, whole, limits)? else { return Ok(None) };
+        let Some(held) = self.documents.get(document as usize) else { return Ok(None) };
+        let node = if fragment.is_empty() {
+            Some(held.tree.root())
+        } else {
+            percent_decode(fragment).and_then(|pointer| TreePath::parse(&pointer).ok()).and_then(|path| held.tree.find(&path))
+        };
+        match node {
+            Some(node) => Ok(Some((Place { document, node: Some(node.id()) }, Arc::from(whole)))),
+            None => {
+                self.notes.push(format!("schema {whole} has no part {fragment}, so that what refers to it is not checked"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// The part of a place, to be compiled before the next use.
+    fn reserve(&mut self, place: Place, base: &Arc<str>, beside: bool) -> PartId {
+        if let Some(known) = self.by_place.get(&(place, beside)) {
+            return *known;
+        }
+        let part = PartId(self.parts.len() as u32);
+        self.parts.push(Part { rules: Box::default(), place });
+        self.by_place.insert((place, beside), part);
+        self.queue.push_back(Task { part, place, base: base.clone(), beside });
+        part
+    }
+
+    fn compile(&mut self, schemas: &Schemas, task: &Task, limits: &Limits) -> Result<()> {
+        let uri = self.documents.get(task.place.document as usize).map_or(String::new(), |d| d.uri.clone());
+        // Reading needs the tree while parts are added: what a part says is taken out of it first.
+        let mut reader = Reader { document: task.place.document, wanted: Vec::new(), notes: Vec::new(), beside: task.beside };
+        let Some(node) = self.node(task.place) else { return Ok(()) };
+        let (sketch, base) = reader.read(node, &task.base);
+        let Reader { wanted, notes, .. } = reader;
+        self.notes.extend(notes.into_iter().map(|note| format!("schema {uri}: {note}")));
+        let mut parts = Vec::with_capacity(wanted.len());
+        for want in wanted {
+            parts.push(match want {
+                Want::Node(node) => Some(self.reserve(Place { document: task.place.document, node: Some(node) }, &base, task.beside)),
+                Want::Uri(reference) => {
+                    let whole = join(&base, &reference);
+                    match self.locate(schemas, &whole, limits).doing(|| format!("following {reference} in schema {uri}"))? {
+                        Some((place, base)) => Some(self.reserve(place, &base, task.beside)),
+                        None => None,
+                    }
+                }
+            });
+        }
+        let mut rules: Vec<Rule> = sketch.into_iter().filter_map(|rule| resolved(rule, &parts)).collect();
+        rules.sort_by_key(cost);
+        if let Some(part) = self.parts.get_mut(task.part.0 as usize) {
+            part.rules = rules.into();
+        }
+        Ok(())
+    }
+}
+
+/// A part that a rule needs: another node of the document, or one by reference.
+enum Want {
+    Node(NodeId),
+    Uri(String),
+}
+
+/// Reads the rules of one node; numbers of parts count in `wanted` until they are resolved.
+struct Reader {
+    document: u32,
+    wanted: Vec<Want>,
+    notes: Vec<String>,
+    beside: bool,
+}
+
+impl Reader {
+    fn read(&mut self, node: Node<'_>, base: &Arc<str>) -> (Vec<Rule>, Arc<str>) {
+        let reference = node.get("$ref").and_then(Node::as_str);
+        let base = match node.get("id").and_then(Node::as_str) {
+            Some(id) if reference.is_none() => Arc::from(join(base, &id).as_str()),
+            _ => base.clone(),
+        };
+        let mut rules = Vec::new();
+        if let Some(reference) = reference {
+            self.wanted.push(Want::Uri(reference.into_owned()));
+            rules.push(Rule::Ref(self.last()));
+            if !self.beside {
+                return (rules, base);
+            }
+        }
+        for (key, value) in node.merged_entries() {
+            if let Some(keyword) = key.as_str()
+                && let Some(rule) = self.rule(&keyword, value, node)
+            {
+                rules.push(rule);
+            }
+        }
+        if let Some(rule) = self.object(node) {
+            rules.push(rule);
+        }
+        (rules, base)
+    }
+
+    fn last(&self) -> PartId {
+        PartId((self.wanted.len() as u32).saturating_sub(1))
+    }
+
+    fn want(&mut self, node: Node<'_>) -> PartId {
+        self.wanted.push(Want::Node(node.id()));
+        self.last()
+    }
+
+    fn wants<'t>(&mut self, nodes: impl Iterator<Item = Node<'t>>) -> Box<[PartId]> {
+        nodes.map(|node| self.want(node)).collect()
+    }
+
+    fn rule(&mut self, keyword: &str, value: Node<'_>, schema: Node<'_>) -> Option<Rule> {
+        let limit = || value.as_u64();
+        Some(match keyword {
+            "type" => self.types(value, schema),
+            "enum" => return self.allowed(value),
+            "tag" => Rule::Tag(Pattern::new(&value.as_str()?)),
+            "allOf" => Rule::All(self.wants(value.items())),
+            "anyOf" => Rule::Any(self.wants(value.items())),
+            "oneOf" => Rule::One(self.wants(value.items())),
+            "not" => Rule::Not(self.want(value)),
+            "required" | "requiredProperties" => Rule::Required(words(value)?),
+            "minProperties" => Rule::Properties { least: limit()?, most: u64::MAX },
+            "maxProperties" => Rule::Properties { least: 0, most: limit()? },
+            "dependencies" => Rule::Dependencies(self.dependencies(value)),
+            "items" if value.is_mapping() => Rule::Items(self.want(value)),
+            "items" => Rule::Tuple { items: self.wants(value.items()), rest: self.rest(schema.get("additionalItems")) },
+            "minItems" => Rule::Length { least: limit()?, most: u64::MAX },
+            "maxItems" => Rule::Length { least: 0, most: limit()? },
+            "uniqueItems" => return value.as_bool()?.then_some(Rule::Unique),
+            "minLength" => Rule::TextLength { least: limit()?, most: u64::MAX },
+            "maxLength" => Rule::TextLength { least: 0, most: limit()? },
+            "pattern" => Rule::Pattern(Box::new(self.regex(&value.as_str()?)?)),
+            "minimum" => Rule::Minimum(Number::of(value)?, truth(schema, "exclusiveMinimum")),
+            "maximum" => Rule::Maximum(Number::of(value)?, truth(schema, "exclusiveMaximum")),
+            "multipleOf" => Rule::MultipleOf(Number::of(value)?),
+            "ndim" => Rule::Dimensions { least: limit()?, most: limit()? },
+            "max_ndim" => Rule::Dimensions { least: 0, most: limit()? },
+            "datatype" => Rule::Datatype(Box::new(DatatypeRule {
+                place: Place { document: self.document, node: Some(value.id()) },
+                kind: Kind::read(value),
+                exact: truth(schema, "exact_datatype"),
+            })),
+            _ => return None,
+        })
+    }
+
+    fn types(&mut self, value: Node<'_>, schema: Node<'_>) -> Rule {
+        let mut bits = 0;
+        let mut add = |name: &str| match Json::bits_of(name) {
+            Some(more) => bits |= more,
+            None => self.notes.push(format!("{name:?} is no type, so that nothing has it")),
+        };
+        if value.is_sequence() {
+            value.items().for_each(|name| add(&name.text()));
+        } else {
+            add(&value.text());
+        }
+        let date_time = bits & Json::String as u8 != 0 && schema.get("format").is_some_and(|format| format.text() == "date-time");
+        Rule::Type { bits, date_time }
+    }
+
+    fn allowed(&self, value: Node<'_>) -> Option<Rule> {
+        if !value.is_sequence() {
+            return None;
+        }
+        Some(match words(value) {
+            Some(words) => Rule::Words(words),
+            None => Rule::Enum(Place { document: self.document, node: Some(value.id()) }),
+        })
+    }
+
+    fn rest(&mut self, node: Option<Node<'_>>) -> Rest {
+        match node {
+            None => Rest::Free,
+            Some(node) if node.is_mapping() => Rest::Part(self.want(node)),
+            Some(node) if node.as_bool() == Some(false) => Rest::Forbidden,
+            Some(_) => Rest::Free,
+        }
+    }
+
+    fn object(&mut self, schema: Node<'_>) -> Option<Rule> {
+        let named: Vec<_> = schema.get("properties").map_or(Vec::new(), Node::merged_entries);
+        let named: Box<[_]> = named.into_iter().map(|(key, part)| (key.text().into(), self.want(part))).collect();
+        let mut patterns = Vec::new();
+        for (key, part) in schema.get("patternProperties").map_or(Vec::new(), Node::merged_entries) {
+            if let Some(regex) = self.regex(&key.text()) {
+                patterns.push((regex, self.want(part)));
+            }
+        }
+        let mut rest = self.rest(schema.get("additionalProperties"));
+        if patterns.len() < schema.get("patternProperties").map_or(0, Node::len) {
+            // What a pattern that cannot be run would allow is not known.
+            rest = Rest::Free;
+        }
+        if named.is_empty() && patterns.is_empty() && rest == Rest::Free {
+            return None;
+        }
+        Some(Rule::Object(Box::new(ObjectRule { named, patterns: patterns.into(), rest })))
+    }
+
+    fn dependencies(&mut self, value: Node<'_>) -> Box<[(Box<str>, Dependency)]> {
+        let mut all = Vec::new();
+        for (key, needs) in value.merged_entries() {
+            let dependency = match words(needs) {
+                Some(keys) => Dependency::Keys(keys),
+                None => Dependency::Part(self.want(needs)),
+            };
+            all.push((key.text().into(), dependency));
+        }
+        all.into()
+    }
+
+    fn regex(&mut self, text: &str) -> Option<Regex> {
+        match Regex::new(text) {
+            Ok(regex) => Some(regex),
+            Err(problem) => {
+                self.notes.push(format!("the pattern {text:?} is not checked: {problem}"));
+                None
+            }
+        }
+    }
+}
+
+/// The texts of a list; None where it holds anything else.
+fn words(list: Node<'_>) -> Option<Box<[Box<str>]>> {
+    if !list.is_sequence() {
+        return None;
+    }
+    list.items().map(|item| item.as_str().map(|text| text.into())).collect()
+}
+
+fn truth(schema: Node<'_>, key: &str) -> bool {
+    schema.get(key).and_then(Node::as_bool) == Some(true)
+}
+
+/// A rule with the numbers of its parts; None where the part it is about is missing.
+fn resolved(rule: Rule, parts: &[Option<PartId>]) -> Option<Rule> {
+    let part = |number: PartId| parts.get(number.0 as usize).copied().flatten();
+    let list = |numbers: Box<[PartId]>| numbers.into_iter().filter_map(part).collect::<Box<[_]>>();
+    let rest = |rest: Rest| match rest {
+        Rest::Part(number) => part(number).map_or(Rest::Free, Rest::Part),
+        other => other,
+    };
+    Some(match rule {
+        Rule::Ref(number) => Rule::Ref(part(number)?),
+        Rule::All(numbers) => Rule::All(list(numbers)),
+        Rule::Any(numbers) => Rule::Any(list(numbers)),
+        Rule::One(numbers) => Rule::One(list(numbers)),
+        Rule::Not(number) => Rule::Not(part(number)?),
+        Rule::Items(number) => Rule::Items(part(number)?),
+        Rule::Tuple { items, rest: others } => Rule::Tuple { items: list(items), rest: rest(others) },
+        Rule::Object(object) => {
+            let ObjectRule { named, patterns, rest: others } = *object;
+            let named = named.into_iter().filter_map(|(key, number)| part(number).map(|id| (key, id))).collect();
+            let patterns = patterns.into_iter().filter_map(|(regex, number)| part(number).map(|id| (regex, id))).collect();
+            Rule::Object(Box::new(ObjectRule { named, patterns, rest: rest(others) }))
+        }
+        Rule::Dependencies(all) => Rule::Dependencies(
+            all.into_iter()
+                .filter_map(|(key, dependency)| {
+                    Some((
+                        key,
+                        match dependency {
+                            Dependency::Part(number) => Dependency::Part(part(number)?),
+                            keys => keys,
+                        },
+                    ))
+                })
+                .collect(),
+        ),
+        other => other,
+    })
+}
+
+/// The order in which rules are checked.
+fn cost(rule: &Rule) -> u8 {
+    match rule {
+        Rule::Type { .. } => 0,
+        Rule::Tag(_) => 1,
+        Rule::Words(_) | Rule::Length { .. } | Rule::Properties { .. } | Rule::TextLength { .. } => 2,
+        Rule::Minimum(..) | Rule::Maximum(..) | Rule::MultipleOf(_) | Rule::Required(_) => 3,
+        Rule::Enum(_) | Rule::Dependencies(_) | Rule::Pattern(_) => 4,
+        Rule::Object(_) | Rule::Items(_) | Rule::Tuple { .. } => 5,
+        Rule::Ref(_) | Rule::All(_) | Rule::Any(_) | Rule::One(_) | Rule::Not(_) => 6,
+        Rule::Unique | Rule::Dimensions { .. } | Rule::Datatype(_) => 7,
+    }
+}

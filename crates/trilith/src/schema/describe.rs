@@ -1,0 +1,171 @@
+//! What schemas say about a node: title, description, rules in words.
+
+use super::bundled::words_of;
+use super::check::Check;
+use super::compile::{PartId, Place, Rest, Rule};
+use super::instance::{json, own_tag};
+use super::store::Tagged;
+use super::survey::Survey;
+use super::validate::Validator;
+use crate::error::Result;
+use crate::tree::{Node, NodeKind, Tree, TreePath};
+
+/// What one schema says about a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// URI and pointer of the schema.
+    pub schema: String,
+    /// Its title; "" where it has none.
+    pub title: String,
+    /// Its description; "" where it has none.
+    pub text: String,
+    /// The datatype, type or values it asks for, in words; "" where it asks for none.
+    pub rule: String,
+}
+
+/// How many schemas of one node are told.
+const MOST: usize = 20;
+/// How many parts are followed for one node.
+const PARTS: usize = 2000;
+
+impl Validator {
+    /// What schemas say about the node at a path, nearest first: those of its own tag, then those of the
+    /// nodes above it. Empty where none says anything, or where there is no such node.
+    ///
+    /// ```
+    /// use trilith::{Limits, schema::{Schemas, Validator}, tree::{Tree, TreePath}};
+    /// let text = "%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {source: 0, shape: [2]}\n";
+    /// let tree = Tree::parse(text, &Limits::default())?;
+    /// let found = Validator::new(Schemas::bundled()).describe(&tree, &TreePath::parse("/a/shape")?, None)?;
+    /// assert_eq!(found[0].title, "How many elements there are along each dimension");
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Validator::validate`].
+    pub fn describe(&mut self, tree: &Tree, path: &TreePath, standard: Option<&str>) -> Result<Vec<Description>> {
+        // The parts that hold for the node the walk stands at, with the keyword path from their schema's name.
+        let mut held: Vec<PartId> = Vec::new();
+        let mut node = Some(tree.root());
+        let mut keys = path.keys().iter();
+        loop {
+            let Some(here) = node else { return Ok(Vec::new()) };
+            let mut parts = self.parts_of_tag(here, standard)?;
+            parts.append(&mut held);
+            held = self.closure(tree, here, parts)?;
+            let Some(key) = keys.next() else { break };
+            held = self.step(here, key, &held);
+            node = here.child(key);
+        }
+        let mut found: Vec<Description> = Vec::new();
+        for part in held {
+            let description = self.describe_part(part);
+            let says = !(description.title.is_empty() && description.text.is_empty() && description.rule.is_empty());
+            if says && !found.contains(&description) && found.len() < MOST {
+                found.push(description);
+            }
+        }
+        Ok(found)
+    }
+
+    fn parts_of_tag(&mut self, node: Node<'_>, standard: Option<&str>) -> Result<Vec<PartId>> {
+        let mut parts = Vec::new();
+        let Some(tag) = own_tag(node) else { return Ok(parts) };
+        let found = match self.schemas.of_tag(tag, standard) {
+            // For a description any version of the standard will do.
+            Tagged::OtherStandard => self.schemas.of_tag(tag, None),
+            found => found,
+        };
+        if let Tagged::Schemas(uris) = found {
+            for uri in uris {
+                parts.extend(self.program.part(&self.schemas, &uri, true, &self.limits)?);
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The parts, and those that they refer to or that are alternatives which the node fits.
+    fn closure(&self, tree: &Tree, node: Node<'_>, parts: Vec<PartId>) -> Result<Vec<PartId>> {
+        let survey = Survey::of(tree, &self.limits)?;
+        let mut check = Check::new(&self.program, &survey, &self.limits);
+        let Some(node) = tree.node(node.id()) else { return Ok(parts) };
+        let mut all: Vec<PartId> = Vec::new();
+        let mut queue: std::collections::VecDeque<PartId> = parts.into();
+        while let Some(part) = queue.pop_front() {
+            if all.contains(&part) || all.len() >= PARTS {
+                continue;
+            }
+            all.push(part);
+            for rule in self.program.rules(part) {
+                match rule {
+                    Rule::Ref(other) => queue.push_back(*other),
+                    Rule::All(parts) => queue.extend(parts.iter()),
+                    Rule::Any(parts) | Rule::One(parts) => {
+                        queue.extend(parts.iter().filter(|part| check.fits(node, **part)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The parts that hold for a child.
+    fn step(&self, node: Node<'_>, key: &str, parts: &[PartId]) -> Vec<PartId> {
+        let mut next = Vec::new();
+        let index: Option<usize> = key.parse().ok();
+        for rule in parts.iter().flat_map(|part| self.program.rules(*part)) {
+            match rule {
+                Rule::Object(object) if node.kind() == NodeKind::Mapping => {
+                    let before = next.len();
+                    next.extend(object.named.iter().filter(|(name, _)| **name == *key).map(|(_, part)| *part));
+                    next.extend(object.patterns.iter().filter(|(pattern, _)| pattern.found_in(key)).map(|(_, part)| *part));
+                    if let (true, Rest::Part(rest)) = (next.len() == before, object.rest) {
+                        next.push(rest);
+                    }
+                }
+                Rule::Items(part) if node.is_sequence() => next.push(*part),
+                Rule::Tuple { items, rest } if node.is_sequence() => match (index.and_then(|at| items.get(at)), rest) {
+                    (Some(part), _) => next.push(*part),
+                    (None, Rest::Part(part)) => next.push(*part),
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        next
+    }
+
+    fn describe_part(&self, part: PartId) -> Description {
+        let place = self.program.parts.get(part.0 as usize).map_or(Place::default(), |part| part.place);
+        let schema = self.program.address(place);
+        let text_of = |key: &str| {
+            let text = self.program.node(place).and_then(|node| node.get(key)).and_then(Node::as_str);
+            text.map_or(String::new(), |text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        let (mut title, mut text) = (text_of("title"), text_of("description"));
+        if title.is_empty() && text.is_empty() {
+            let (uri, pointer) = super::uri::split_fragment(&schema);
+            let keys: Vec<&str> = pointer.split('/').collect();
+            let property = match keys.as_slice() {
+                [..] if pointer.is_empty() => Some(None),
+                [.., "properties", name] => Some(Some(*name)),
+                _ => None,
+            };
+            if let Some((own_title, own_text)) = property.and_then(|property| words_of(uri, property)) {
+                (title, text) = (own_title.to_owned(), own_text.to_owned());
+            }
+        }
+        Description { schema, title, text, rule: self.rule_words(part) }
+    }
+
+    fn rule_words(&self, part: PartId) -> String {
+        let words: Vec<String> = self.program.rules(part).iter().filter_map(|rule| super::explain::in_words(&self.program, rule)).collect();
+        words.join(", ")
+    }
+}
+
+/// The kind of a node in words, for a description without schema.
+pub fn kind_of(node: Node<'_>) -> &'static str {
+    json(node).words()
+}

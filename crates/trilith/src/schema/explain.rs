@@ -1,0 +1,505 @@
+//! Why a node does not fit: the failing rules, each with its node, in words.
+
+use super::cast::{self, Found, Kind};
+use super::check::Check;
+use super::compile::{Dependency, ObjectRule, PartId, Program, Rest, Rule};
+use super::instance::{Json, Number, Pairs, compared_tag, json, key_text};
+use super::report::{Problem, Severity, nearest};
+use crate::tree::{Node, TreePath};
+
+/// One reason, before it is told.
+#[derive(Debug, Clone)]
+pub(super) struct Reason<'t> {
+    node: Node<'t>,
+    /// The key that is wrong, where it is not the value.
+    key: Option<Node<'t>>,
+    path: TreePath,
+    message: String,
+    rule: String,
+    hint: Option<String>,
+    part: PartId,
+    /// How much this looks like what was meant: the branch of `anyOf` whose worst reason is best is told.
+    sort: Sort,
+}
+
+/// How wrong a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    /// Another kind of thing: type or tag.
+    Kind,
+    /// The right kind with a wrong value.
+    Value,
+    /// A value that is nearly right.
+    Near,
+}
+
+/// How many reasons are looked for in one node.
+const MOST: usize = 40;
+/// How many branches of `anyOf` are compared.
+const BRANCHES: usize = 64;
+
+impl<'t> Reason<'t> {
+    pub(super) fn tell(self, check: &Check<'_, 't>) -> Problem {
+        let shown = self.key.unwrap_or(self.node);
+        let span = if shown.span().is_empty() { shown.whole_span() } else { shown.span() };
+        let (line, column) = shown.tree().line_column(span.start as usize);
+        Problem {
+            severity: Severity::Error,
+            path: self.path.to_string(),
+            line,
+            column,
+            span,
+            message: self.message,
+            rule: self.rule,
+            schema: check.program.parts.get(self.part.0 as usize).map_or(String::new(), |part| check.program.address(part.place)),
+            hint: self.hint,
+        }
+    }
+}
+
+/// Collects reasons; `path` is where the walk stands.
+pub(super) struct Explain<'c, 'a, 't> {
+    pub(super) check: &'c mut Check<'a, 't>,
+    pub(super) path: TreePath,
+    pub(super) reasons: Vec<Reason<'t>>,
+    depth: usize,
+}
+
+/// The deepest chain of parts that is explained.
+const DEPTH: usize = 400;
+
+impl<'c, 'a, 't> Explain<'c, 'a, 't> {
+    pub(super) fn new(check: &'c mut Check<'a, 't>, path: TreePath) -> Self {
+        Self { check, path, reasons: Vec::new(), depth: 0 }
+    }
+
+    /// Looks for the reasons why a node does not fit a part.
+    pub(super) fn part(&mut self, node: Node<'t>, part: PartId) {
+        if self.reasons.len() >= MOST || self.check.stopped.is_some() || self.check.is_reference(node) {
+            return;
+        }
+        let program = self.check.program;
+        let mut failed = false;
+        for rule in program.rules(part) {
+            if self.check.holds(node, rule) {
+                continue;
+            }
+            // What has the wrong type or tag breaks other rules too, which says nothing new.
+            if failed && matches!(rule, Rule::Any(_) | Rule::One(_) | Rule::Object(_) | Rule::Required(_)) && self.is_another_kind(node) {
+                continue;
+            }
+            failed = true;
+            if self.depth >= DEPTH {
+                self.add(node, part, Sort::Value, "the value does not fit".into(), String::new(), None);
+                continue;
+            }
+            self.depth += 1;
+            self.rule(node, rule, part);
+            self.depth -= 1;
+        }
+    }
+
+    fn is_another_kind(&self, node: Node<'t>) -> bool {
+        self.reasons.iter().any(|reason| reason.sort == Sort::Kind && reason.node == node)
+    }
+
+    fn add(&mut self, node: Node<'t>, part: PartId, sort: Sort, message: String, rule: String, hint: Option<String>) {
+        let path = self.path.clone();
+        self.reasons.push(Reason { node, key: None, path, message, rule, hint, part, sort });
+    }
+
+    fn rule(&mut self, node: Node<'t>, rule: &'a Rule, part: PartId) {
+        match rule {
+            Rule::Ref(target) => self.part(node, *target),
+            Rule::All(parts) => parts.iter().for_each(|part| self.part(node, *part)),
+            Rule::Any(parts) => self.best(node, parts, part),
+            Rule::One(parts) => self.one(node, parts, part),
+            Rule::Object(object) => self.object(node, object, part),
+            Rule::Items(item) => self.items(node, std::iter::repeat(Rest::Part(*item)), part),
+            Rule::Tuple { items, rest } => {
+                let rules = items.iter().map(|item| Rest::Part(*item)).chain(std::iter::repeat(*rest));
+                self.items(node, rules, part);
+            }
+            Rule::Dependencies(all) => self.dependencies(node, all, part),
+            Rule::Required(keys) => self.required(node, keys, part),
+            leaf => self.leaf(node, leaf, part),
+        }
+    }
+
+    fn at<T>(&mut self, key: impl Into<String>, look: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(key);
+        let found = look(self);
+        self.path.pop();
+        found
+    }
+
+    fn object(&mut self, node: Node<'t>, object: &'a ObjectRule, part: PartId) {
+        let pairs: Vec<_> = Pairs::of(node, &self.check.survey.odd).collect();
+        for (key, value) in pairs {
+            let name = if key.is_scalar() { key.text().into_owned() } else { key.raw().to_owned() };
+            let text = key_text(key);
+            let mut parts: Vec<PartId> = Vec::new();
+            if let Some(text) = &text {
+                parts.extend(object.named.iter().filter(|(known, _)| **known == **text).map(|(_, part)| *part));
+                parts.extend(object.patterns.iter().filter(|(pattern, _)| pattern.found_in(text)).map(|(_, part)| *part));
+            }
+            if parts.is_empty() {
+                match object.rest {
+                    Rest::Free => {}
+                    Rest::Part(rest) => parts.push(rest),
+                    Rest::Forbidden => self.at(name.clone(), |this| this.extra(key, value, object, part)),
+                }
+            }
+            self.at(name, |this| parts.into_iter().for_each(|part| this.part(value, part)));
+        }
+    }
+
+    fn extra(&mut self, key: Node<'t>, value: Node<'t>, object: &'a ObjectRule, part: PartId) {
+        let known = object.named.iter().map(|(name, _)| &**name);
+        let name = key.text();
+        let hint = nearest(&name, known.clone()).map(|near| format!("did you mean {near}?"));
+        let sort = if hint.is_some() { Sort::Near } else { Sort::Value };
+        let mut rule = listed("one of the keys ", known);
+        if !object.patterns.is_empty() {
+            let patterns: Vec<_> = object.patterns.iter().map(|(pattern, _)| pattern.source()).collect();
+            rule = format!("{rule}{}a key that matches {}", if rule.is_empty() { "" } else { ", or " }, patterns.join(" or "));
+        }
+        let message = format!("the key {} is not allowed here", quoted(&name));
+        self.add(value, part, sort, message, rule, hint);
+        if let Some(last) = self.reasons.last_mut() {
+            last.key = Some(key);
+        }
+    }
+
+    fn items(&mut self, node: Node<'t>, rules: impl Iterator<Item = Rest>, part: PartId) {
+        for ((at, item), rule) in node.items().enumerate().zip(rules) {
+            match rule {
+                Rest::Free => {}
+                Rest::Part(each) => {
+                    if !self.check.fits(item, each) {
+                        self.at(at.to_string(), |this| this.part(item, each));
+                    }
+                }
+                Rest::Forbidden => {
+                    let message = format!("the sequence has {} items", node.len());
+                    self.at(at.to_string(), |this| this.add(item, part, Sort::Value, message, format!("at most {at}"), None));
+                    return;
+                }
+            }
+            if self.reasons.len() >= MOST {
+                return;
+            }
+        }
+    }
+
+    fn dependencies(&mut self, node: Node<'t>, all: &'a [(Box<str>, Dependency)], part: PartId) {
+        for (key, dependency) in all.iter().filter(|(key, _)| self.check.has(node, key)).collect::<Vec<_>>() {
+            match dependency {
+                Dependency::Part(needed) => self.part(node, *needed),
+                Dependency::Keys(keys) => {
+                    for missing in keys.iter().filter(|needed| !self.check.has(node, needed)).collect::<Vec<_>>() {
+                        let message = format!("the key {missing} is missing, which {key} needs");
+                        self.add(node, part, Sort::Value, message, String::new(), None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn required(&mut self, node: Node<'t>, keys: &'a [Box<str>], part: PartId) {
+        let missing: Vec<&str> = keys.iter().map(|key| &**key).filter(|key| !self.check.has(node, key)).collect();
+        let present: Vec<String> = Pairs::of(node, &self.check.survey.odd)
+            .filter_map(|(key, _)| key_text(key))
+            .filter(|name| !keys.iter().any(|key| **key == **name))
+            .map(|name| name.into_owned())
+            .collect();
+        let hint = missing.iter().find_map(|key| {
+            let near = nearest(key, present.iter().map(String::as_str))?;
+            Some(format!("there is a key {near}: did you mean {key}?"))
+        });
+        let sort = if hint.is_some() { Sort::Near } else { Sort::Value };
+        let message = match missing.as_slice() {
+            [one] => format!("the key {one} is missing"),
+            many => format!("the keys {} are missing", many.join(", ")),
+        };
+        self.add(node, part, sort, message, String::new(), hint);
+    }
+
+    /// The reasons of the branch that is nearest to what was meant.
+    fn best(&mut self, node: Node<'t>, parts: &'a [PartId], part: PartId) {
+        let mut best: Option<(Score, Vec<Reason<'t>>)> = None;
+        let mut kinds: Vec<String> = Vec::new();
+        let outer = std::mem::take(&mut self.reasons);
+        for branch in parts.iter().take(BRANCHES) {
+            self.part(node, *branch);
+            let reasons = std::mem::take(&mut self.reasons);
+            kinds.extend(reasons.iter().filter(|r| r.sort == Sort::Kind && r.node == node).map(|r| r.rule.clone()));
+            let score = Score::of(&reasons, node);
+            if best.as_ref().is_none_or(|(known, _)| score > *known) {
+                best = Some((score, reasons));
+            }
+        }
+        self.reasons = outer;
+        match best {
+            // Every branch asks for another kind of thing.
+            Some((score, reasons)) if score.same_kind => self.reasons.extend(reasons),
+            _ => {
+                kinds.retain(|kind| !kind.is_empty());
+                let mut rule: Vec<String> = Vec::new();
+                for kind in kinds {
+                    if !rule.contains(&kind) {
+                        rule.push(kind);
+                    }
+                }
+                self.add(node, part, Sort::Kind, format!("{} does not fit", shown(node)), rule.join(" or "), None);
+            }
+        }
+    }
+
+    fn one(&mut self, node: Node<'t>, parts: &'a [PartId], part: PartId) {
+        let fitting = parts.iter().filter(|part| self.check.fits(node, **part)).count();
+        if fitting == 0 {
+            return self.best(node, parts, part);
+        }
+        let message = format!("{} fits {fitting} of the alternatives", shown(node));
+        self.add(node, part, Sort::Value, message, "exactly one of them".into(), None);
+    }
+
+    fn leaf(&mut self, node: Node<'t>, rule: &'a Rule, part: PartId) {
+        let mut sort = Sort::Value;
+        let mut hint = None;
+        let (message, expected) = match rule {
+            Rule::Type { bits, .. } => {
+                sort = Sort::Kind;
+                hint = type_hint(node, *bits);
+                (format!("{} is {}", shown(node), json(node).words()), types(*bits))
+            }
+            Rule::Tag(pattern) => {
+                sort = Sort::Kind;
+                let found = compared_tag(node).map_or_else(|| "none".to_owned(), |tag| tag.into_owned());
+                hint = tag_hint(&found, pattern.as_str());
+                (format!("the tag is {found}"), format!("the tag {}", pattern.as_str()))
+            }
+            Rule::Words(words) => {
+                if json(node) == Json::String {
+                    let near = nearest(&node.text(), words.iter().map(|word| &**word));
+                    hint = near.map(|near| format!("did you mean {near}?"));
+                    sort = if near.is_some() { Sort::Near } else { Sort::Value };
+                } else {
+                    sort = Sort::Kind;
+                }
+                (format!("{} is not an allowed value", shown(node)), listed("one of ", words.iter().map(|word| &**word)))
+            }
+            Rule::Enum(place) => {
+                let values: Vec<String> = self.check.program.node(*place).map_or(Vec::new(), |v| v.items().map(cut).collect());
+                (format!("{} is not an allowed value", shown(node)), listed("one of ", values.iter().map(String::as_str)))
+            }
+            Rule::Datatype(wanted) => self.datatype(node, wanted.kind.as_ref(), wanted.exact),
+            Rule::Dimensions { least, most } => {
+                let found = cast::dimensions(node).map_or("no shape".to_owned(), |n| format!("{n} dimensions"));
+                (format!("the array has {found}"), range(*least, *most, "dimension"))
+            }
+            Rule::Not(_) => (format!("{} is just what is not allowed here", shown(node)), String::new()),
+            other => measured(self.check, node, other),
+        };
+        self.add(node, part, sort, message, expected, hint);
+    }
+
+    fn datatype(&self, node: Node<'t>, wanted: Option<&Kind>, exact: bool) -> (String, String) {
+        let found = match cast::datatype(node) {
+            Found::Written(datatype) => cut(datatype),
+            Found::Inferred(kind) => kind.words(),
+            Found::None => "not known".to_owned(),
+        };
+        let wanted = wanted.map_or("another datatype".to_owned(), Kind::words);
+        let rule = if exact { format!("exactly {wanted}") } else { format!("{wanted}, or what casts to it safely") };
+        (format!("the datatype of the array is {found}"), rule)
+    }
+}
+
+/// How near a branch is: what is of the right kind first, then what fails deep down, nearly right, and rarely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Score {
+    same_kind: bool,
+    depth: usize,
+    near: Sort,
+    few: std::cmp::Reverse<usize>,
+}
+
+impl Score {
+    fn of(reasons: &[Reason<'_>], node: Node<'_>) -> Self {
+        Self {
+            same_kind: !reasons.is_empty() && !reasons.iter().any(|r| r.sort == Sort::Kind && r.node == node),
+            depth: reasons.iter().map(|r| r.path.keys().len()).max().unwrap_or(0),
+            near: reasons.iter().map(|r| r.sort).min().unwrap_or(Sort::Kind),
+            few: std::cmp::Reverse(reasons.len()),
+        }
+    }
+}
+
+/// Lengths and numbers.
+fn measured<'t>(check: &mut Check<'_, 't>, node: Node<'t>, rule: &Rule) -> (String, String) {
+    match rule {
+        Rule::Length { least, most } => (format!("the sequence has {}", count(node.len() as u64, "item")), range(*least, *most, "item")),
+        Rule::Properties { least, most } => {
+            let n = Pairs::of(node, &check.survey.odd).count() as u64;
+            (format!("the mapping has {}", count(n, "key")), range(*least, *most, "key"))
+        }
+        Rule::TextLength { least, most } => {
+            let n = node.text().chars().count() as u64;
+            (format!("{} has {}", shown(node), count(n, "character")), range(*least, *most, "character"))
+        }
+        Rule::Pattern(pattern) => (format!("{} does not match", shown(node)), format!("the pattern {}", cut_text(pattern.source(), 60))),
+        Rule::Minimum(limit, true) => (format!("{} is too small", shown(node)), format!("more than {}", number(*limit))),
+        Rule::Minimum(limit, false) => (format!("{} is too small", shown(node)), format!("at least {}", number(*limit))),
+        Rule::Maximum(limit, true) => (format!("{} is too large", shown(node)), format!("less than {}", number(*limit))),
+        Rule::Maximum(limit, false) => (format!("{} is too large", shown(node)), format!("at most {}", number(*limit))),
+        Rule::MultipleOf(of) => (format!("{} is not a multiple", shown(node)), format!("a multiple of {}", number(*of))),
+        Rule::Unique => {
+            let (a, b) = check.duplicate(node).unwrap_or((0, 0));
+            (format!("items {a} and {b} are the same"), "items that all differ".into())
+        }
+        _ => (format!("{} does not fit", shown(node)), String::new()),
+    }
+}
+
+fn number(number: Number) -> String {
+    match number {
+        Number::Int(value) => value.to_string(),
+        Number::Float(value) => format!("{value:?}"),
+    }
+}
+
+fn count(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn range(least: u64, most: u64, what: &str) -> String {
+    match (least, most) {
+        (a, b) if a == b => format!("exactly {}", count(a, what)),
+        (a, u64::MAX) => format!("at least {}", count(a, what)),
+        (0, b) => format!("at most {}", count(b, what)),
+        (a, b) => format!("{a} to {}", count(b, what)),
+    }
+}
+
+fn types(bits: u8) -> String {
+    let all = [
+        (Json::Object as u8, "a mapping"),
+        (Json::Array as u8, "a sequence"),
+        (Json::String as u8, "text"),
+        (Json::Number as u8, "a number"),
+        (Json::Integer as u8, "an integer"),
+        (Json::Boolean as u8, "a boolean"),
+        (Json::Null as u8, "null"),
+    ];
+    let has_number = bits & Json::Number as u8 != 0;
+    let words: Vec<_> = all
+        .iter()
+        .filter(|(bit, _)| bits & bit != 0 && !(has_number && *bit == Json::Integer as u8))
+        .map(|(_, words)| *words)
+        .collect();
+    words.join(" or ")
+}
+
+/// What to write so that a scalar has the type it was meant to have.
+fn type_hint(node: Node<'_>, bits: u8) -> Option<String> {
+    if !node.is_scalar() || node.tag().is_some() {
+        return None;
+    }
+    let text = node.text();
+    match json(node) {
+        Json::String if bits & Json::Number as u8 != 0 => {
+            let value: f64 = text.parse().ok()?;
+            if !value.is_finite() {
+                return None;
+            }
+            let plain = format!("{value:?}");
+            let plain = match plain.split_once('e') {
+                Some((digits, power)) => {
+                    let point = if digits.contains('.') { "" } else { ".0" };
+                    let sign = if power.starts_with('-') { "" } else { "+" };
+                    format!("{digits}{point}e{sign}{power}")
+                }
+                None => plain,
+            };
+            Some(format!("YAML 1.1 reads this as text: write {plain}"))
+        }
+        Json::Integer | Json::Number | Json::Boolean | Json::Null | Json::DateTime | Json::Other
+            if bits & Json::String as u8 != 0 && !text.is_empty() =>
+        {
+            Some(format!("for text write '{}'", cut_text(&text, 40)))
+        }
+        _ => None,
+    }
+}
+
+fn tag_hint(found: &str, wanted: &str) -> Option<String> {
+    let (a, old) = super::uri::name_and_version(found);
+    let (b, new) = super::uri::name_and_version(wanted);
+    (a == b && old != new).then(|| format!("the version differs: {} and {}", old.unwrap_or("none"), new.unwrap_or("none")))
+}
+
+/// A list of names, cut where it gets long.
+fn listed<'w>(before: &str, names: impl Iterator<Item = &'w str>) -> String {
+    let names: Vec<_> = names.collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    const SHOWN: usize = 16;
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    format!("{before}{}{more}", names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", "))
+}
+
+/// A node as it is named in a message.
+fn shown(node: Node<'_>) -> String {
+    match json(node) {
+        Json::Object => "the mapping".into(),
+        Json::Array => "the sequence".into(),
+        Json::String => quoted(&cut_text(&node.text(), 40)),
+        Json::Null if node.raw().is_empty() => "nothing".into(),
+        _ => cut(node),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+/// A node's text on one line, cut where it gets long.
+fn cut(node: Node<'_>) -> String {
+    let flat: Vec<&str> = node.raw().split_whitespace().take(40).collect();
+    cut_text(&flat.join(" "), 60)
+}
+
+fn cut_text(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{head}…")
+}
+
+/// A rule as a description tells it; None for one that only leads on.
+pub(super) fn in_words(program: &Program, rule: &Rule) -> Option<String> {
+    Some(match rule {
+        Rule::Type { bits, .. } => types(*bits),
+        Rule::Tag(pattern) => format!("tag {}", pattern.as_str()),
+        Rule::Words(words) => listed("one of ", words.iter().map(|word| &**word)),
+        Rule::Enum(place) => {
+            let values: Vec<String> = program.node(*place).map_or(Vec::new(), |v| v.items().map(cut).collect());
+            listed("one of ", values.iter().map(String::as_str))
+        }
+        Rule::Required(keys) => listed("with the keys ", keys.iter().map(|key| &**key)),
+        Rule::Length { least, most } => range(*least, *most, "item"),
+        Rule::TextLength { least, most } => range(*least, *most, "character"),
+        Rule::Dimensions { least, most } => range(*least, *most, "dimension"),
+        Rule::Pattern(pattern) => format!("matching {}", cut_text(pattern.source(), 60)),
+        Rule::Minimum(limit, exclusive) => format!("{} {}", if *exclusive { "more than" } else { "at least" }, number(*limit)),
+        Rule::Maximum(limit, exclusive) => format!("{} {}", if *exclusive { "less than" } else { "at most" }, number(*limit)),
+        Rule::MultipleOf(of) => format!("a multiple of {}", number(*of)),
+        Rule::Datatype(wanted) => format!("datatype {}", wanted.kind.as_ref().map_or(String::new(), Kind::words)),
+        Rule::Unique => "items that all differ".into(),
+        _ => return None,
+    })
+}

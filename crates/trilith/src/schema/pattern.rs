@@ -1,0 +1,121 @@
+//! Regular expressions of schemas, written for Python's `re`, run in time linear in the text.
+
+use std::sync::OnceLock;
+
+/// A pattern that is searched anywhere in a text; compiled when it is first used.
+pub(super) struct Regex {
+    source: String,
+    translated: String,
+    compiled: OnceLock<Option<regex::Regex>>,
+}
+
+/// Bytes that one compiled pattern may take.
+const SIZE_LIMIT: usize = 4 << 20;
+
+impl Regex {
+    /// Checks a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that it looks around or refers back, which takes more than linear time.
+    pub(super) fn new(source: &str) -> Result<Self, String> {
+        let translated = translate(source);
+        // Short patterns are cheap to compile; long ones are checked when they are used.
+        let regex = Self { source: source.to_owned(), translated, compiled: OnceLock::new() };
+        if source.len() < 400 {
+            let compiled = regex.compile()?;
+            let _ = regex.compiled.set(Some(compiled));
+        }
+        Ok(regex)
+    }
+
+    fn compile(&self) -> Result<regex::Regex, String> {
+        regex::RegexBuilder::new(&self.translated).size_limit(SIZE_LIMIT).build().map_err(|error| {
+            let text = error.to_string();
+            text.lines().last().unwrap_or("").trim_start_matches("error: ").trim_end_matches('.').to_owned()
+        })
+    }
+
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether it is found in a text. A pattern that cannot be run is found everywhere.
+    pub(super) fn found_in(&self, text: &str) -> bool {
+        self.compiled.get_or_init(|| self.compile().ok()).as_ref().is_none_or(|regex| regex.is_match(text))
+    }
+}
+
+impl std::fmt::Debug for Regex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Regex({:?})", self.source)
+    }
+}
+
+/// Python's spelling in that of the `regex` crate: `$` also stands before a last line feed, `\Z` is the end.
+fn translate(source: &str) -> String {
+    let mut out = String::with_capacity(source.len() + 8);
+    let mut chars = source.chars().peekable();
+    let mut class = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('Z') if !class => out.push_str(r"\z"),
+                // Python takes an escaped character that means nothing for itself.
+                Some(next @ ('/' | ' ' | '"' | '\'' | '<' | '>' | '@' | ',' | ':' | ';' | '=' | '!' | '`' | '_')) => out.push_str(&regex::escape(&next.to_string())),
+                Some(next) => {
+                    out.push('\\');
+                    out.push(next);
+                }
+                None => out.push('\\'),
+            },
+            '[' if class => out.push_str(r"\["),
+            '[' => {
+                class = true;
+                out.push('[');
+                if chars.peek() == Some(&'^') {
+                    out.push('^');
+                    chars.next();
+                }
+                if chars.peek() == Some(&']') {
+                    out.push_str(r"\]");
+                    chars.next();
+                }
+            }
+            ']' if class => {
+                class = false;
+                out.push(']');
+            }
+            // Doubled, these would be set operations.
+            '&' | '~' if class => {
+                out.push('\\');
+                out.push(c);
+            }
+            '$' if !class => out.push_str(r"(?:\n?\z)"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_they_mean_to_python() {
+        let found = |pattern: &str, text: &str| Regex::new(pattern).unwrap().found_in(text);
+        assert!(found("^[+-]$", "+") && found("^[+-]$", "+\n") && !found("^[+-]$", "+x"));
+        assert!(found("[A-Z0-9]*", "lower") && !found("[A-Z0-9]+", "lower"));
+        assert!(found(r"[$]", "$") && found(r"\$", "$") && found(r"a\/b", "a/b"));
+        assert!(found(r"^[[]x\]$", "[x]") && found("^[]a]+$", "]a") && found("^[a&&b]+$", "a&b"));
+        assert!(found(r"^\d+\Z", "12"));
+    }
+
+    #[test]
+    fn what_takes_more_than_linear_time_is_refused() {
+        assert!(Regex::new("(?=a)b").is_err());
+        assert!(Regex::new(r"(a)\1").is_err());
+        let text = "a".repeat(50_000);
+        assert!(!Regex::new("^(a+)+$").unwrap().found_in(&format!("{text}b")));
+    }
+}

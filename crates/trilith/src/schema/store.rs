@@ -1,0 +1,317 @@
+//! Where schemas come from: the bundled ones, and those that a caller adds.
+
+use std::collections::HashMap;
+
+use super::bundled;
+use super::uri::split_fragment;
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+use crate::tree::Tree;
+
+/// A set of schemas by URI, and the manifests that say which schema a tag has.
+///
+/// ```
+/// use trilith::schema::{Schemas, Tagged};
+/// let schemas = Schemas::bundled();
+/// let found = schemas.of_tag("tag:stsci.edu:asdf/core/ndarray-1.1.0", Some("1.6.0"));
+/// assert_eq!(found, Tagged::Schemas(vec!["http://stsci.edu/schemas/asdf/core/ndarray-1.1.0".into()]));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Schemas {
+    /// The text of each schema, by URI.
+    texts: HashMap<String, Text>,
+    /// What each tag is bound to, by manifest.
+    tags: HashMap<String, Vec<Binding>>,
+}
+
+#[derive(Debug, Clone)]
+enum Text {
+    Static(&'static str),
+    Owned(String),
+}
+
+/// A tag's schemas in one manifest.
+#[derive(Debug, Clone)]
+struct Binding {
+    needs: Requirement,
+    schemas: Vec<String>,
+}
+
+/// What is known of a tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tagged {
+    /// The URIs of its schemas.
+    Schemas(Vec<String>),
+    /// It is known, but not to this version of the standard.
+    OtherStandard,
+    /// It is not known.
+    Unknown,
+}
+
+/// What [`Schemas::add`] has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Added {
+    /// A schema with this URI.
+    Schema(String),
+    /// A manifest with so many tags.
+    Manifest(usize),
+    /// Neither: it has no `id`.
+    Other,
+}
+
+/// Versions of the standard, as the intersection of comparisons.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Requirement(Vec<(Comparison, [u32; 3])>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+impl Requirement {
+    /// Reads `1.6.0`, `>=1.6.0`, `>1.0.0,<2.0.0` or `*`.
+    fn parse(text: &str) -> Option<Self> {
+        let mut all = Vec::new();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty() && *part != "*") {
+            let (how, version) = [
+                (">=", Comparison::AtLeast),
+                ("<=", Comparison::AtMost),
+                ("==", Comparison::Equal),
+                (">", Comparison::More),
+                ("<", Comparison::Less),
+                ("", Comparison::Equal),
+            ]
+            .into_iter()
+            .find_map(|(sign, how)| part.strip_prefix(sign).map(|rest| (how, rest)))?;
+            all.push((how, version_of(version)?));
+        }
+        Some(Self(all))
+    }
+
+    fn allows(&self, version: [u32; 3]) -> bool {
+        self.0.iter().all(|(how, limit)| match how {
+            Comparison::Equal => version == *limit,
+            Comparison::Less => version < *limit,
+            Comparison::AtMost => version <= *limit,
+            Comparison::More => version > *limit,
+            Comparison::AtLeast => version >= *limit,
+        })
+    }
+}
+
+/// `1.6.0`, `1.6` or `1` as three numbers; what follows (`-dev`) does not count.
+pub(super) fn version_of(text: &str) -> Option<[u32; 3]> {
+    let mut version = [0; 3];
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let mut parts = text.get(..end)?.split('.');
+    for (at, place) in version.iter_mut().enumerate() {
+        match parts.next() {
+            Some(part) => *place = part.parse().ok()?,
+            None if at > 0 => {}
+            None => return None,
+        }
+    }
+    Some(version)
+}
+
+impl Schemas {
+    /// No schemas at all.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// The schemas of the standards 1.0 to 1.6 (core, unit, time, table, fits, the old wcs, transform),
+    /// those of the document 0.1.0dev, and the metaschemas.
+    pub fn bundled() -> Self {
+        let mut schemas = Self::default();
+        for (uri, text) in bundled::texts() {
+            schemas.texts.insert(uri.to_owned(), Text::Static(text));
+        }
+        for line in bundled::MANIFESTS.lines() {
+            let mut words = line.split(' ');
+            let (Some(_), Some(needs)) = (words.next(), words.next()) else { continue };
+            let Some(needs) = Requirement::parse(needs) else { continue };
+            for entry in words {
+                let (tag, uris) = bundled::tag_entry(entry);
+                schemas.tags.entry(tag).or_default().push(Binding { needs: needs.clone(), schemas: uris });
+            }
+        }
+        schemas
+    }
+
+    /// Adds a schema or a manifest from its text; one with the same URI is replaced.
+    ///
+    /// A schema whose `tag` keyword stands at the top is bound to that tag.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the text is no YAML (JSON is YAML too).
+    pub fn add(&mut self, text: impl Into<String>, limits: &Limits) -> Result<Added> {
+        let tree = Tree::parse(text, limits)?;
+        let root = tree.root();
+        let text_of = |key: &str| root.get(key).and_then(|node| node.as_str()).map(|text| text.into_owned());
+        if let Some(tags) = root.get("tags").filter(|tags| tags.is_sequence() && root.get("extension_uri").is_some()) {
+            return self.add_manifest(&tree, tags.items());
+        }
+        let Some(id) = text_of("id") else { return Ok(Added::Other) };
+        let uri = split_fragment(&id).0.to_owned();
+        if let Some(tag) = text_of("tag").filter(|tag| !tag.contains('*')) {
+            self.bind(&tag, Requirement::default(), vec![uri.clone()]);
+        }
+        self.texts.insert(uri.clone(), Text::Owned(tree.into_text()));
+        Ok(Added::Schema(uri))
+    }
+
+    fn add_manifest<'t>(&mut self, tree: &Tree, tags: impl Iterator<Item = crate::tree::Node<'t>>) -> Result<Added> {
+        let needs = match tree.root().get("asdf_standard_requirement") {
+            None => Requirement::default(),
+            Some(node) if node.is_mapping() => {
+                let parts: Vec<String> = node
+                    .entries()
+                    .filter_map(|(key, value)| {
+                        let sign = match &*key.text() {
+                            "gt" => ">",
+                            "gte" => ">=",
+                            "lt" => "<",
+                            "lte" => "<=",
+                            _ => return None,
+                        };
+                        Some(format!("{sign}{}", value.text()))
+                    })
+                    .collect();
+                Requirement::parse(&parts.join(",")).unwrap_or_default()
+            }
+            Some(node) => Requirement::parse(&node.text()).unwrap_or_default(),
+        };
+        let mut count = 0;
+        for entry in tags {
+            let Some(tag) = entry.get("tag_uri").and_then(|tag| tag.as_str()) else { continue };
+            let uris = match entry.get("schema_uri") {
+                None => Vec::new(),
+                Some(list) if list.is_sequence() => list.items().map(|uri| uri.text().into_owned()).collect(),
+                Some(one) => vec![one.text().into_owned()],
+            };
+            self.bind(&tag, needs.clone(), uris);
+            count += 1;
+        }
+        Ok(Added::Manifest(count))
+    }
+
+    fn bind(&mut self, tag: &str, needs: Requirement, schemas: Vec<String>) {
+        let bindings = self.tags.entry(tag.to_owned()).or_default();
+        bindings.retain(|known| known.needs != needs);
+        bindings.push(Binding { needs, schemas });
+    }
+
+    /// Adds a schema under a URI of the caller's choice.
+    pub(super) fn put(&mut self, uri: &str, text: String) {
+        self.texts.insert(uri.to_owned(), Text::Owned(text));
+    }
+
+    /// The text of a schema, by URI without fragment.
+    pub fn text(&self, uri: &str) -> Option<&str> {
+        match self.texts.get(uri)? {
+            Text::Static(text) => Some(text),
+            Text::Owned(text) => Some(text),
+        }
+    }
+
+    /// The URIs of all schemas, in alphabetical order.
+    pub fn uris(&self) -> Vec<&str> {
+        let mut uris: Vec<&str> = self.texts.keys().map(String::as_str).collect();
+        uris.sort_unstable();
+        uris
+    }
+
+    /// The schemas of a tag in a version of the standard (None: any).
+    ///
+    /// Manifests decide; a tag that none lists has the schema that its name leads to
+    /// (`tag:stsci.edu:XXX` is `http://stsci.edu/schemas/XXX`, 0.1.0dev section 5.2.2) where there is one.
+    pub fn of_tag(&self, tag: &str, standard: Option<&str>) -> Tagged {
+        let version = standard.and_then(version_of);
+        let Some(bindings) = self.tags.get(tag) else {
+            return match by_name(tag).filter(|uri| self.texts.contains_key(uri)) {
+                Some(uri) => Tagged::Schemas(vec![uri]),
+                None => Tagged::Unknown,
+            };
+        };
+        let mut uris: Vec<String> = Vec::new();
+        let mut any = false;
+        for binding in bindings.iter().filter(|binding| version.is_none_or(|version| binding.needs.allows(version))) {
+            any = true;
+            for uri in &binding.schemas {
+                if !uris.contains(uri) {
+                    uris.push(uri.clone());
+                }
+            }
+        }
+        if any { Tagged::Schemas(uris) } else { Tagged::OtherStandard }
+    }
+
+    /// The parsed document of a URI.
+    pub(super) fn parse(&self, uri: &str, limits: &Limits) -> Option<Result<Tree>> {
+        self.text(uri).map(|text| Tree::parse(text, limits).doing(|| format!("reading schema {uri}")))
+    }
+}
+
+/// The schema that a tag of 2014 leads to.
+fn by_name(tag: &str) -> Option<String> {
+    let rest = tag.strip_prefix("tag:stsci.edu:")?;
+    rest.contains("/0.1.0/").then(|| format!("http://stsci.edu/schemas/{rest}"))
+}
+
+/// The error for a schema that is not there.
+pub(super) fn missing(uri: &str) -> Error {
+    Error::usage(format!("schema {uri} is not known")).hint("give the folder that holds it with --schema-path")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_bind_tags_by_version_of_the_standard() {
+        let schemas = Schemas::bundled();
+        let ndarray = "tag:stsci.edu:asdf/core/ndarray-1.0.0";
+        assert!(matches!(schemas.of_tag(ndarray, Some("1.5.0")), Tagged::Schemas(_)));
+        assert_eq!(schemas.of_tag(ndarray, Some("1.6.0")), Tagged::OtherStandard);
+        assert!(matches!(schemas.of_tag(ndarray, None), Tagged::Schemas(_)));
+        assert_eq!(schemas.of_tag("tag:example.org:x", Some("1.6.0")), Tagged::Unknown);
+    }
+
+    #[test]
+    fn tags_of_2014_lead_to_their_schema_by_name() {
+        let schemas = Schemas::bundled();
+        let found = schemas.of_tag("tag:stsci.edu:asdf/0.1.0/core/ndarray", None);
+        assert_eq!(found, Tagged::Schemas(vec!["http://stsci.edu/schemas/asdf/0.1.0/core/ndarray".into()]));
+    }
+
+    #[test]
+    fn every_schema_of_a_manifest_is_there() {
+        let schemas = Schemas::bundled();
+        for (tag, bindings) in &schemas.tags {
+            for uri in bindings.iter().flat_map(|binding| &binding.schemas) {
+                assert!(schemas.texts.contains_key(uri), "{tag}: {uri}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_manifest_and_a_schema_can_be_added() {
+        let limits = Limits::default();
+        let mut schemas = Schemas::empty();
+        let manifest = "id: asdf://x/m\nextension_uri: asdf://x/e\nasdf_standard_requirement: {gte: 1.6.0}\n\
+                        tags:\n- {tag_uri: 'asdf://x/t-1', schema_uri: [a, b]}\n";
+        assert_eq!(schemas.add(manifest, &limits).unwrap(), Added::Manifest(1));
+        assert_eq!(schemas.of_tag("asdf://x/t-1", Some("1.5.0")), Tagged::OtherStandard);
+        assert_eq!(schemas.of_tag("asdf://x/t-1", Some("1.6.0")), Tagged::Schemas(vec!["a".into(), "b".into()]));
+        let schema = "id: http://science.edu/s\ntag: 'tag:science.edu:FOO'\n";
+        assert_eq!(schemas.add(schema, &limits).unwrap(), Added::Schema("http://science.edu/s".into()));
+        assert!(matches!(schemas.of_tag("tag:science.edu:FOO", None), Tagged::Schemas(_)));
+        assert_eq!(schemas.add("a: 1", &limits).unwrap(), Added::Other);
+    }
+}

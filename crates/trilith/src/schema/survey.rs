@@ -1,0 +1,179 @@
+//! One pass over a tree: which nodes schemas look at, and what no schema says but the standard does.
+
+use std::collections::HashSet;
+
+use super::instance::{Json, Pairs, json, own_tag, surely_text};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::tree::{Node, Scalar, Style, Tree};
+
+/// What a tree holds, as far as validation needs to know.
+#[derive(Debug, Default)]
+pub(super) struct Survey<'t> {
+    /// The nodes with a tag of their own, in document order.
+    pub(super) tagged: Vec<Node<'t>>,
+    /// Mappings with a `$ref`: they stand for something else and are not looked into.
+    pub(super) references: HashSet<u32>,
+    /// Mappings with merge keys or duplicate keys.
+    pub(super) odd: HashSet<u32>,
+    /// Integers that a 64-bit reader cannot hold.
+    pub(super) large: Vec<Node<'t>>,
+    /// Keys that are neither text, integer nor boolean.
+    pub(super) keys: Vec<Node<'t>>,
+}
+
+/// How many findings of a kind are kept.
+const KEEP: usize = 1000;
+
+impl<'t> Survey<'t> {
+    /// Looks at every node that the root leads to: values of mappings and items of sequences, aliases
+    /// once, nothing below a `$ref`.
+    pub(super) fn of(tree: &'t Tree, limits: &Limits) -> Result<Self> {
+        let mut survey = Self::default();
+        let mut seen = HashSet::new();
+        let mut budget = limits.nodes;
+        let mut stack: Vec<Pending<'t>> = Vec::new();
+        survey.node(tree.root(), &mut stack, &mut seen);
+        while let Some(pending) = stack.last_mut() {
+            let next = match pending {
+                Pending::Items(items) => items.next(),
+                Pending::Pairs(pairs) => pairs.next().map(|(_, value)| value),
+            };
+            let Some(node) = next else {
+                stack.pop();
+                continue;
+            };
+            budget = match budget.checked_sub(1) {
+                Some(left) => left,
+                None => return Err(Limits::exceeded("nodes", limits.nodes, "the tree has more nodes to validate")),
+            };
+            survey.node(node, &mut stack, &mut seen);
+        }
+        Ok(survey)
+    }
+
+    fn node(&mut self, node: Node<'t>, stack: &mut Vec<Pending<'t>>, seen: &mut HashSet<u32>) {
+        let id = node.id().index() as u32;
+        // Only a node with an anchor can be reached twice.
+        if (node.is_alias() || (!node.is_scalar() && node.anchor().is_some())) && !seen.insert(id) {
+            return;
+        }
+        let tag = own_tag(node);
+        if node.is_mapping() && self.mapping(node) {
+            return;
+        }
+        if tag.is_some() {
+            self.tagged.push(node);
+        }
+        match json(node) {
+            Json::Object => stack.push(Pending::Pairs(Pairs::of(node, &self.odd))),
+            Json::Array => stack.push(Pending::Items(node.items())),
+            _ if node.is_scalar() && tag.is_none() => self.scalar(node),
+            _ => {}
+        }
+    }
+
+    /// Looks at the keys of a mapping; whether it is a reference.
+    fn mapping(&mut self, node: Node<'t>) -> bool {
+        let mut reference = false;
+        let mut odd = false;
+        for (key, _) in node.entries() {
+            let plain = key.is_scalar() && key.style() == Some(Style::Plain);
+            let raw = key.raw();
+            if plain && raw == "$ref" {
+                reference = true;
+            } else if plain && surely_text(raw) && key.tag().is_none() {
+                continue;
+            }
+            odd |= plain && raw == "<<";
+            self.key(key, &mut reference);
+        }
+        if odd || has_duplicates(node) {
+            self.odd.insert(node.id().index() as u32);
+        }
+        if reference {
+            self.references.insert(node.id().index() as u32);
+        }
+        reference
+    }
+
+    fn key(&mut self, key: Node<'t>, reference: &mut bool) {
+        let right = own_tag(key).is_none()
+            && match json(key) {
+                Json::String => {
+                    *reference |= key.text() == "$ref";
+                    true
+                }
+                Json::Boolean => true,
+                Json::Integer => {
+                    self.scalar(key);
+                    true
+                }
+                _ => false,
+            };
+        if !right && self.keys.len() < KEEP {
+            self.keys.push(key);
+        }
+    }
+
+    fn scalar(&mut self, node: Node<'t>) {
+        // Anything that large has at least so many characters.
+        let raw = node.raw();
+        if raw.len() < 18 || !raw.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
+            return;
+        }
+        let large = match node.scalar() {
+            Scalar::BigInt(_) => true,
+            Scalar::Int(value) => value <= i64::MIN + 1,
+            _ => false,
+        };
+        if large && self.large.len() < KEEP {
+            self.large.push(node);
+        }
+    }
+}
+
+/// What is left of a collection.
+enum Pending<'t> {
+    Items(crate::tree::Items<'t>),
+    Pairs(Pairs<'t>),
+}
+
+fn has_duplicates(node: Node<'_>) -> bool {
+    if node.len() <= 12 {
+        let mut entries = node.entries();
+        while let Some((key, _)) = entries.next() {
+            let raw = key.raw();
+            if entries.clone().any(|(other, _)| other.raw() == raw || (other.style() != key.style() && other.text() == key.text())) {
+                return true;
+            }
+        }
+        return false;
+    }
+    let mut seen = HashSet::with_capacity(node.len());
+    node.entries().any(|(key, _)| !seen.insert(key.text()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_seen_and_what_is_not() {
+        let text = "a: !<t:1> {x: !<t:2> 1}\nb: {$ref: '#/a', c: !<t:3> 1}\nd: [&n !<t:4> {e: 1}, *n]\n\
+                    f: 9223372036854775808\n-9223372036854775807: 1\n1.5: 2\n? [1]\n: 3\ntrue: 4\nm: {<<: {z: !<t:5> 1}, z: 2}\n";
+        let tree = Tree::parse(text, &Limits::default()).unwrap();
+        let survey = Survey::of(&tree, &Limits::default()).unwrap();
+        let tags: Vec<_> = survey.tagged.iter().filter_map(|node| node.tag()).collect();
+        assert_eq!(tags, ["t:1", "t:2", "t:4"]);
+        assert_eq!(survey.large.len(), 2);
+        assert_eq!(survey.keys.iter().map(|key| key.raw()).collect::<Vec<_>>(), ["1.5", "[1]"]);
+        assert_eq!((survey.references.len(), survey.odd.len()), (1, 1));
+    }
+
+    #[test]
+    fn cycles_end() {
+        let tree = Tree::parse("&a [*a, {b: *a}]", &Limits::default()).unwrap();
+        assert!(Survey::of(&tree, &Limits::default()).unwrap().tagged.is_empty());
+    }
+}

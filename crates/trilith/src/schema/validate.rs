@@ -1,0 +1,321 @@
+//! Validating a tree: every tagged node against the schemas of its tag.
+
+use std::collections::{HashMap, HashSet};
+
+use super::check::Check;
+use super::compile::{PartId, Program};
+use super::explain::Explain;
+use super::instance::own_tag;
+use super::packages::package_of;
+use super::report::{Problem, Report, Severity};
+use super::store::{Schemas, Tagged, missing, version_of};
+use super::survey::Survey;
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::tree::{Node, NodeId, Tree, TreePath};
+
+/// Validates trees against a set of schemas, each of which is compiled once, when a tag first needs it.
+///
+/// The rules are those of Python asdf: each node with a tag must fit every schema of that tag; below a
+/// mapping with `$ref` nothing is looked at. A custom schema holds for the root, in addition.
+///
+/// ```
+/// use trilith::{Limits, schema::{Schemas, Validator}, tree::Tree};
+/// let text = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\ndata: !core/ndarray-1.1.0\n\
+///             \x20 {source: 0, datatype: flaot64, byteorder: little, shape: [2]}\n...\n";
+/// let tree = Tree::parse(text, &Limits::default())?;
+/// let report = Validator::new(Schemas::bundled()).validate(&tree, Some("1.6.0"))?;
+/// assert!(!report.is_valid());
+/// let problem = &report.problems[0];
+/// assert_eq!(problem.path, "/data/datatype");
+/// assert_eq!(problem.hint.as_deref(), Some("did you mean float64?"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Validator {
+    pub(super) schemas: Schemas,
+    pub(super) program: Program,
+    /// Parts of a tag under a version of the standard.
+    bound: HashMap<(String, Option<String>), Bound>,
+    custom: Vec<PartId>,
+    pub(super) limits: Limits,
+    most: usize,
+}
+
+/// What a tag is bound to.
+#[derive(Debug, Clone)]
+enum Bound {
+    Parts(Vec<PartId>),
+    OtherStandard,
+    Unknown,
+}
+
+/// The URI under which a custom schema without `id` is known.
+const CUSTOM: &str = "custom:schema";
+
+impl Validator {
+    /// A validator with the default limits, which tells at most ten problems.
+    pub fn new(schemas: Schemas) -> Self {
+        Self {
+            schemas,
+            program: Program::default(),
+            bound: HashMap::new(),
+            custom: Vec::new(),
+            limits: Limits::default(),
+            most: 10,
+        }
+    }
+
+    /// Other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Tells at most so many problems.
+    #[must_use]
+    pub fn at_most(mut self, most: usize) -> Self {
+        self.most = most;
+        self
+    }
+
+    /// Adds a schema that the root of every tree must fit, from its text; `file` names it in messages.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the text is no YAML.
+    pub fn add_custom(&mut self, text: &str, file: &str) -> Result<()> {
+        let tree = Tree::parse(text, &self.limits)?;
+        let uri = match tree.root().get("id").and_then(Node::as_str) {
+            Some(id) => super::uri::split_fragment(&id).0.to_owned(),
+            None if file.is_empty() => CUSTOM.to_owned(),
+            None => file.to_owned(),
+        };
+        self.schemas.put(&uri, tree.into_text());
+        if let Some(part) = self.program.part(&self.schemas, &uri, false, &self.limits)? {
+            self.custom.push(part);
+        }
+        Ok(())
+    }
+
+    /// The schemas.
+    pub fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
+    /// Validates a tree by a version of the standard (`1.6.0`; None: whatever the tags say).
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where the tree is too large or deep to be validated,
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where a schema that it needs is broken.
+    pub fn validate(&mut self, tree: &Tree, standard: Option<&str>) -> Result<Report> {
+        let survey = Survey::of(tree, &self.limits)?;
+        let mut unknown = Vec::new();
+        let mut work: Vec<(Node<'_>, PartId)> = self.custom.iter().map(|part| (tree.root(), *part)).collect();
+        let mut by_tag: HashMap<&str, Option<Vec<PartId>>> = HashMap::new();
+        for node in &survey.tagged {
+            let Some(tag) = own_tag(*node) else { continue };
+            if !by_tag.contains_key(tag) {
+                let parts = match self.bound_to(tag, standard)? {
+                    Bound::Parts(parts) => Some(parts),
+                    other => {
+                        unknown.push((*node, other));
+                        None
+                    }
+                };
+                by_tag.insert(tag, parts);
+            }
+            if let Some(Some(parts)) = by_tag.get(tag) {
+                work.extend(parts.iter().map(|part| (*node, *part)));
+            }
+        }
+        let mut found = Findings { most: self.most, ..Findings::default() };
+        self.run(tree, &survey, &work, &mut found)?;
+        found.of_the_standard(tree, &survey, standard);
+        for (node, bound) in unknown {
+            found.warn_tag(tree, node, &bound, standard);
+        }
+        for note in std::mem::take(&mut self.program.notes) {
+            found.warn_note(note);
+        }
+        Ok(found.into_report())
+    }
+
+    fn run<'t>(&self, tree: &'t Tree, survey: &Survey<'t>, work: &[(Node<'t>, PartId)], found: &mut Findings) -> Result<()> {
+        let mut check = Check::new(&self.program, survey, &self.limits);
+        for (node, part) in work {
+            if check.fits(*node, *part) && check.stopped.is_none() {
+                continue;
+            }
+            if check.stopped.is_none() {
+                let path = found.path(tree, node.id());
+                let mut explain = Explain::new(&mut check, path);
+                explain.part(*node, *part);
+                let reasons = explain.reasons;
+                found.errors(reasons.into_iter().map(|reason| reason.tell(&check)));
+            }
+            if let Some(error) = check.stopped.take() {
+                let (line, column) = node.line_column();
+                return Err(error.at_text(line, column));
+            }
+        }
+        Ok(())
+    }
+
+    fn bound_to(&mut self, tag: &str, standard: Option<&str>) -> Result<Bound> {
+        let key = (tag.to_owned(), standard.map(str::to_owned));
+        if let Some(known) = self.bound.get(&key) {
+            return Ok(known.clone());
+        }
+        let bound = match self.schemas.of_tag(tag, standard) {
+            Tagged::Unknown => Bound::Unknown,
+            Tagged::OtherStandard => Bound::OtherStandard,
+            Tagged::Schemas(uris) => {
+                let mut parts = Vec::with_capacity(uris.len());
+                for uri in uris {
+                    parts.extend(self.program.part(&self.schemas, &uri, true, &self.limits)?);
+                }
+                Bound::Parts(parts)
+            }
+        };
+        self.bound.insert(key, bound.clone());
+        Ok(bound)
+    }
+
+    /// Validates the root of a tree against one schema, and nothing else.
+    ///
+    /// # Errors
+    /// As [`Validator::validate`]; [`Kind::Usage`](crate::Kind::Usage) where there is no such schema.
+    pub fn validate_root(&mut self, tree: &Tree, uri: &str) -> Result<Report> {
+        let part = self.program.part(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing(uri))?;
+        let survey = Survey::of(tree, &self.limits)?;
+        let mut found = Findings { most: self.most, ..Findings::default() };
+        self.run(tree, &survey, &[(tree.root(), part)], &mut found)?;
+        Ok(found.into_report())
+    }
+
+    /// Compiles a schema and all it refers to; what could not be compiled, in words.
+    pub(super) fn compile(&mut self, uri: &str) -> Result<Vec<String>> {
+        self.program.part(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing(uri))?;
+        Ok(std::mem::take(&mut self.program.notes))
+    }
+}
+
+/// Problems as they come in.
+#[derive(Default)]
+struct Findings {
+    most: usize,
+    errors: Vec<Problem>,
+    warnings: Vec<Problem>,
+    error_count: usize,
+    warning_count: usize,
+    told: HashSet<(String, String)>,
+}
+
+/// How many different problems are remembered so that none is told twice.
+const REMEMBERED: usize = 100_000;
+
+impl Findings {
+    /// The path of a node, which costs a walk; as long as it will be told.
+    fn path(&self, tree: &Tree, node: NodeId) -> TreePath {
+        tree.path_of(node).unwrap_or_default()
+    }
+
+    fn errors(&mut self, problems: impl Iterator<Item = Problem>) {
+        for problem in problems {
+            if self.told.len() < REMEMBERED && !self.told.insert((problem.path.clone(), problem.message.clone())) {
+                continue;
+            }
+            self.error_count += 1;
+            if self.errors.len() < self.most {
+                self.errors.push(problem);
+            }
+        }
+    }
+
+    fn warn(&mut self, problem: impl FnOnce() -> Problem) {
+        self.warning_count += 1;
+        if self.warnings.len() < self.most {
+            self.warnings.push(problem());
+        }
+    }
+
+    /// What Python asdf refuses to write and only warns of on reading.
+    fn of_the_standard(&mut self, tree: &Tree, survey: &Survey<'_>, standard: Option<&str>) {
+        let restricted = standard.and_then(version_of).is_none_or(|version| version >= [1, 6, 0]);
+        for node in &survey.large {
+            self.warn(|| {
+                let message = format!("the integer {} does not fit 64 bits in every reader", node.raw());
+                warning(tree, *node, message, Some("write it as !core/integer, or as a float".into()))
+            });
+        }
+        for key in survey.keys.iter().filter(|_| restricted) {
+            self.warn(|| {
+                let message = format!("the key {} is neither text nor an integer nor a boolean", key.raw());
+                warning(tree, *key, message, Some("ASDF 1.6 allows no other keys".into()))
+            });
+        }
+    }
+
+    fn warn_tag(&mut self, tree: &Tree, node: Node<'_>, bound: &Bound, standard: Option<&str>) {
+        let tag = own_tag(node).unwrap_or("");
+        let (message, hint) = match bound {
+            Bound::OtherStandard => {
+                (format!("the tag {tag} is not of standard {}, so that nothing checks it", standard.unwrap_or("?")), None)
+            }
+            _ => (
+                format!("no schema is known for the tag {tag}"),
+                package_of(tag).map(|package| {
+                    format!("the package {package} has one: install it and give --schemas-from-python, or its folder with --schema-path")
+                }),
+            ),
+        };
+        self.warn(|| {
+            let mut problem = warning(tree, node, message, hint);
+            problem.severity = Severity::Note;
+            if let Some(span) = node.tag_span() {
+                (problem.line, problem.column) = tree.line_column(span.start as usize);
+                problem.span = span;
+            }
+            problem
+        });
+    }
+
+    fn warn_note(&mut self, note: String) {
+        self.warn(|| Problem {
+            severity: Severity::Note,
+            path: String::new(),
+            line: 0,
+            column: 0,
+            span: crate::span::Span::default(),
+            message: note,
+            rule: String::new(),
+            schema: String::new(),
+            hint: None,
+        });
+    }
+
+    fn into_report(mut self) -> Report {
+        self.errors.sort_by_key(|problem| problem.span);
+        self.warnings.sort_by_key(|problem| problem.span);
+        let room = self.most.saturating_sub(self.errors.len());
+        self.warnings.truncate(room);
+        self.errors.append(&mut self.warnings);
+        Report { problems: self.errors, errors: self.error_count, warnings: self.warning_count }
+    }
+}
+
+fn warning(tree: &Tree, node: Node<'_>, message: String, hint: Option<String>) -> Problem {
+    let (line, column) = node.line_column();
+    Problem {
+        severity: Severity::Warning,
+        path: tree.path_of(node.id()).map_or(String::new(), |path| path.to_string()),
+        line,
+        column,
+        span: node.span(),
+        message,
+        rule: String::new(),
+        schema: String::new(),
+        hint,
+    }
+}

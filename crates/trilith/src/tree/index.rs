@@ -1,0 +1,59 @@
+//! Keys of large mappings, found without reading all of them each time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::node::Node;
+
+/// Smaller mappings are searched from end to end.
+pub(super) const LARGE: usize = 64;
+
+/// How often a mapping is searched before its keys are indexed.
+const PATIENCE: u32 = 4;
+
+type Places = HashMap<Box<str>, u32>;
+
+/// The indexed mappings of a tree; made when they pay, lost when the tree is copied.
+#[derive(Default)]
+pub(super) struct KeyIndex(Mutex<HashMap<u32, Known>>);
+
+#[derive(Default)]
+struct Known {
+    searches: u32,
+    places: Option<Arc<Places>>,
+}
+
+impl KeyIndex {
+    /// The record of the value under `key`, where `mapping` is indexed: `Some(None)` says that there is none.
+    pub(super) fn find(&self, mapping: Node<'_>, key: &str) -> Option<Option<u32>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = known.entry(mapping.id().0).or_default();
+        if entry.places.is_none() {
+            entry.searches += 1;
+            if entry.searches <= PATIENCE {
+                return None;
+            }
+            // The last of duplicates wins.
+            let places = mapping
+                .entries()
+                .filter(|(name, _)| name.is_scalar())
+                .map(|(name, value)| (name.text().into(), value.written_id()));
+            entry.places = Some(Arc::new(places.collect()));
+        }
+        let places = Arc::clone(entry.places.as_ref()?);
+        drop(known);
+        Some(places.get(key).copied())
+    }
+}
+
+impl Clone for KeyIndex {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for KeyIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeyIndex")
+    }
+}

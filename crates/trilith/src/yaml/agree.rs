@@ -1,0 +1,95 @@
+//! Whether the two readers say the same: the law behind the fast one, for tests and fuzzing.
+
+use super::event::{Event, Receiver, Style, What};
+use super::{Head, cooked, read_complete, read_fast};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Everything that a reader said.
+#[derive(Default, Debug, PartialEq)]
+pub(super) struct Recorder<'t> {
+    text: &'t str,
+    head: Head,
+    /// Each event, and the text of a scalar or the tag of a collection.
+    pub(super) events: Vec<(Event, String)>,
+    markers: (bool, bool),
+    anchors: Vec<&'t str>,
+}
+
+impl Receiver for Recorder<'_> {
+    fn event(&mut self, mut event: Event, made: Option<&str>) -> Result<()> {
+        let mut text = String::new();
+        // As every receiver does: aliases need their anchor, tags their handle.
+        if !event.anchor.is_empty() {
+            self.anchors.push(event.anchor.slice(self.text).trim_start_matches('&'));
+        }
+        if event.what == What::Alias && !self.anchors.contains(&event.span.slice(self.text).trim_start_matches('*')) {
+            return Err(Error::malformed("alias without anchor"));
+        }
+        if !event.tag.is_empty() {
+            let whole = self.head.resolve(event.tag.slice(self.text));
+            text = whole.ok_or_else(|| Error::malformed("tag without handle"))?;
+        }
+        if let What::Scalar { style, verbatim } = event.what {
+            let raw = event.span.slice(self.text);
+            let quoted = matches!(style, Style::Single | Style::Double);
+            text += &match made {
+                Some(made) => made.to_owned(),
+                None if verbatim && quoted => raw.get(1..raw.len().saturating_sub(1)).unwrap_or("").to_owned(),
+                None if verbatim => raw.to_owned(),
+                None => cooked(self.text, event.span, style),
+            };
+            event.what = What::Scalar { style, verbatim: false };
+        }
+        // The ends of collections are told by their last event.
+        if matches!(event.what, What::Sequence(_) | What::Mapping(_)) {
+            event.span.end = event.span.start;
+        }
+        if event.what == What::End {
+            event.span.start = event.span.end;
+        }
+        self.events.push((event, text));
+        Ok(())
+    }
+
+    fn finish(&mut self, begins: bool, ends: bool) -> Result<()> {
+        self.markers = (begins, ends);
+        Ok(())
+    }
+}
+
+fn recorder(text: &str) -> Recorder<'_> {
+    Recorder { text, head: Head::parse(text), ..Recorder::default() }
+}
+
+/// What the fast reader says, or `None` where it steps back or the receiver refuses.
+pub(super) fn fast(text: &str) -> Option<Recorder<'_>> {
+    let mut ours = recorder(text);
+    read_fast(text, &mut ours).is_ok_and(|took| took).then_some(ours)
+}
+
+/// Whether the fast reader takes `text`; where it does, the complete reader must say the same.
+///
+/// # Errors
+/// The first difference, in words.
+#[doc(hidden)]
+pub fn readers_agree(text: &str) -> std::result::Result<bool, String> {
+    let Some(ours) = fast(text) else { return Ok(false) };
+    let mut theirs = recorder(text);
+    if let Err(error) = read_complete(text, &Limits::default(), &mut theirs) {
+        return match error.kind() {
+            // The fast one leaves limits to its receiver.
+            crate::Kind::Limit => Ok(false),
+            _ => Err(format!("accepted what the complete reader refuses ({error}): {text:?}")),
+        };
+    }
+    for (at, (a, b)) in ours.events.iter().zip(&theirs.events).enumerate() {
+        if a != b {
+            return Err(format!("event {at} is {a:?}, the complete reader has {b:?}: {text:?}"));
+        }
+    }
+    if ours != theirs {
+        return Err(format!("{} events, the complete reader has {}: {text:?}", ours.events.len(), theirs.events.len()));
+    }
+    Ok(true)
+}

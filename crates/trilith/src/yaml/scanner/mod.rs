@@ -1,0 +1,309 @@
+//! The fast reader: one pass over the checked subset of YAML that real files use.
+//!
+//! Indentation by spaces, scalars of every style, flow collections over any number of lines, tags,
+//! anchors, aliases, comments, the directives `%YAML 1.x` and `%TAG`. At anything else (tabs between
+//! tokens, `?` keys, CR, odd characters, and whatever is wrong) it steps back, and the complete reader
+//! takes the whole text: it gives the same events as that one, or none that count.
+
+mod block;
+mod flow;
+mod token;
+
+#[cfg(test)]
+pub(super) mod tests;
+
+use super::event::{Event, Receiver, What};
+use crate::error::{Error, Result};
+use crate::span::Span;
+
+/// The scanner stops early: at something outside the subset, or for the receiver's error.
+///
+/// Of no size, so that results travel in registers; an error waits in the scanner.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stop;
+
+pub(super) type Scan<T> = Result<T, Stop>;
+
+/// Reads `text` where all of it is in the subset; `false` says that the complete reader must take it.
+///
+/// # Errors
+/// What `receiver` returns.
+pub(crate) fn read_fast<R: Receiver>(text: &str, receiver: &mut R) -> Result<bool> {
+    let Some(tabs) = odd_bytes(text.as_bytes()) else { return Ok(false) };
+    let mut scanner = Scanner {
+        text,
+        bytes: text.as_bytes(),
+        tabs,
+        receiver,
+        levels: Vec::with_capacity(16),
+        wanted: None,
+        last: 0,
+        flow: Vec::new(),
+        failed: None,
+    };
+    match (scanner.document(), scanner.failed) {
+        (Ok(()), _) => Ok(true),
+        (Err(Stop), None) => Ok(false),
+        (Err(Stop), Some(error)) => Err(error),
+    }
+}
+
+/// Whether there are tabs, or `None` where a byte calls for the complete reader: controls, CR, byte order
+/// marks, what YAML cannot print.
+fn odd_bytes(bytes: &[u8]) -> Option<bool> {
+    let (mut odd, mut tabs, mut high) = (false, false, 0u8);
+    for chunk in bytes.chunks(256) {
+        let (mut chunk_odd, mut chunk_tabs) = (0u8, 0u8);
+        for &byte in chunk {
+            chunk_odd |= u8::from((byte < 0x20) & (byte != b'\n') & (byte != b'\t')) | u8::from(byte == 0x7f);
+            chunk_tabs |= u8::from(byte == b'\t');
+            high |= byte;
+        }
+        odd |= chunk_odd != 0;
+        tabs |= chunk_tabs != 0;
+    }
+    if odd {
+        return None;
+    }
+    if high >= 0x80 {
+        // U+0080..U+009F begin with C2; U+FEFF, U+FFFE and U+FFFF with EF.
+        for at in memchr::memchr2_iter(0xc2, 0xef, bytes) {
+            match bytes.get(at..)? {
+                [0xc2, 0x80..=0x9f, ..] | [0xef, 0xbb, 0xbf, ..] | [0xef, 0xbf, 0xbe | 0xbf, ..] => return None,
+                _ => {}
+            }
+        }
+    }
+    Some(tabs)
+}
+
+/// A block collection that is open.
+#[derive(Clone, Copy)]
+pub(super) struct Level {
+    indent: usize,
+    mapping: bool,
+}
+
+/// Anchor and tag written before a node; empty spans where there are none.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Props {
+    anchor: Span,
+    tag: Span,
+}
+
+impl Props {
+    #[inline]
+    fn any(&self) -> bool {
+        self.anchor.end | self.tag.end != 0
+    }
+
+    /// One past the last of them.
+    fn end(&self) -> usize {
+        self.anchor.end.max(self.tag.end) as usize
+    }
+}
+
+/// A node that is asked for but has not begun on the line.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    props: Props,
+    /// Where it is if it is empty.
+    at: usize,
+}
+
+pub(super) struct Scanner<'t, 'r, R> {
+    text: &'t str,
+    bytes: &'t [u8],
+    /// Whether the text has tabs anywhere.
+    tabs: bool,
+    receiver: &'r mut R,
+    levels: Vec<Level>,
+    /// The node that the line before left open.
+    wanted: Option<Wanted>,
+    /// The end of the last token.
+    last: usize,
+    /// The brackets that are open: whether each is a mapping.
+    flow: Vec<bool>,
+    /// The receiver's error.
+    failed: Option<Error>,
+}
+
+/// The first content after blank lines and comments.
+enum Content {
+    /// At this byte, indented by so many spaces.
+    At(usize, usize),
+    /// The end of the text, or `...` whose rest is at this byte.
+    End(Option<usize>),
+}
+
+impl<R: Receiver> Scanner<'_, '_, R> {
+    /// The byte at `at`, or 0 after the last: the text holds no 0.
+    #[inline(always)]
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    /// Whether a blank, a line break or the end is at `at`.
+    #[inline(always)]
+    pub(super) fn is_gap(&self, at: usize) -> bool {
+        matches!(self.byte(at), b' ' | b'\n' | 0)
+    }
+
+    #[inline(always)]
+    pub(super) fn skip_spaces(&self, mut at: usize) -> usize {
+        while self.byte(at) == b' ' {
+            at += 1;
+        }
+        at
+    }
+
+    /// The line break at or after `at`, or the end.
+    #[inline]
+    pub(super) fn line_end(&self, at: usize) -> usize {
+        self.bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map_or(self.bytes.len(), |found| at + found)
+    }
+
+    #[inline(always)]
+    pub(super) fn emit(&mut self, what: What, span: Span, props: Props) -> Scan<()> {
+        match self.receiver.event(Event { what, span, anchor: props.anchor, tag: props.tag }, None) {
+            Ok(()) => Ok(()),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) -> Scan<()> {
+        self.failed = Some(error);
+        Err(Stop)
+    }
+
+    /// The whole text.
+    fn document(&mut self) -> Scan<()> {
+        let (mut at, begins) = self.head()?;
+        let ends = loop {
+            match self.content(at)? {
+                Content::At(start, column) => at = self.line(start, column)?,
+                Content::End(rest) => break rest,
+            }
+        };
+        if let Some(wanted) = self.wanted.take() {
+            // An empty document is rare and odd.
+            if self.levels.is_empty() {
+                return Err(Stop);
+            }
+            self.empty(wanted)?;
+        }
+        while !self.levels.is_empty() {
+            self.leave()?;
+        }
+        if let Some(rest) = ends {
+            self.nothing_after(rest)?;
+        }
+        match self.receiver.finish(begins, ends.is_some()) {
+            Ok(()) => Ok(()),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Skips blank lines and comments from the start of a line.
+    #[inline]
+    fn content(&self, mut at: usize) -> Scan<Content> {
+        loop {
+            let start = self.skip_spaces(at);
+            match self.byte(start) {
+                b'\n' => at = start + 1,
+                b'#' => at = (self.line_end(start) + 1).min(self.bytes.len()),
+                0 => return Ok(Content::End(None)),
+                b'.' | b'-' | b'%' if start == at => {
+                    return match self.bytes.get(at..) {
+                        Some([b'.', b'.', b'.', ..]) if self.is_gap(at + 3) => Ok(Content::End(Some(at + 3))),
+                        Some([b'-', b'-', b'-', ..]) if self.is_gap(at + 3) => Err(Stop),
+                        Some([b'%', ..]) => Err(Stop),
+                        _ => Ok(Content::At(start, 0)),
+                    };
+                }
+                _ => return Ok(Content::At(start, start - at)),
+            }
+        }
+    }
+
+    /// After `...` only comments may stand.
+    fn nothing_after(&self, at: usize) -> Scan<()> {
+        let next = self.end_of_line(at)?;
+        let mut at = next;
+        loop {
+            let start = self.skip_spaces(at);
+            match self.byte(start) {
+                b'\n' => at = start + 1,
+                b'#' => at = (self.line_end(start) + 1).min(self.bytes.len()),
+                0 => return Ok(()),
+                _ => return Err(Stop),
+            }
+        }
+    }
+
+    /// The start of the next line where only blanks and a comment are left of this one.
+    #[inline]
+    pub(super) fn end_of_line(&self, at: usize) -> Scan<usize> {
+        let start = self.skip_spaces(at);
+        match self.byte(start) {
+            b'\n' => Ok(start + 1),
+            0 => Ok(start),
+            b'#' if start > at || self.byte(at.wrapping_sub(1)) == b' ' => Ok((self.line_end(start) + 1).min(self.bytes.len())),
+            _ => Err(Stop),
+        }
+    }
+
+    /// Comments, directives and `---`: where the content begins, and whether there was a marker.
+    fn head(&mut self) -> Scan<(usize, bool)> {
+        let mut at = 0;
+        let mut handles: Vec<&[u8]> = Vec::new();
+        let (mut version, mut directives) = (false, false);
+        loop {
+            let start = self.skip_spaces(at);
+            let line = self.line_end(start);
+            let rest = self.bytes.get(start..line).unwrap_or(&[]);
+            match rest {
+                [] if line == self.bytes.len() => return Err(Stop),
+                [] | [b'#', ..] => {}
+                [b'%', b'Y', b'A', b'M', b'L', b' ', b'1', b'.', b'0'..=b'9'] if start == at && !version => {
+                    (version, directives) = (true, true);
+                }
+                [b'%', b'T', b'A', b'G', b' ', words @ ..] if start == at => {
+                    let handle = simple_tag_directive(words).ok_or(Stop)?;
+                    if handles.contains(&handle) {
+                        return Err(Stop);
+                    }
+                    handles.push(handle);
+                    directives = true;
+                }
+                [b'%', ..] => return Err(Stop),
+                [b'-', b'-', b'-', ..] if start == at && self.is_gap(at + 3) => {
+                    return Ok((self.after_marker(at + 3)?, true));
+                }
+                _ if directives => return Err(Stop),
+                _ => {
+                    self.wanted = Some(Wanted { props: Props::default(), at: start });
+                    return Ok((at, false));
+                }
+            }
+            at = (line + 1).min(self.bytes.len());
+        }
+    }
+}
+
+/// The handle in `!h! prefix`, where both are of the plainest kind.
+fn simple_tag_directive(words: &[u8]) -> Option<&[u8]> {
+    let split = words.iter().position(|b| *b == b' ')?;
+    let (handle, prefix) = words.split_at_checked(split)?;
+    let prefix = prefix.get(1..)?;
+    let word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'-';
+    let named = match handle {
+        [b'!'] | [b'!', b'!'] => true,
+        [b'!', name @ .., b'!'] => name.iter().all(word),
+        _ => false,
+    };
+    let first = *prefix.first()?;
+    let plain = prefix.iter().all(|b| word(b) || b":/._~@".contains(b));
+    (named && plain && first.is_ascii_alphanumeric()).then_some(handle)
+}
