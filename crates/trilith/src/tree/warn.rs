@@ -76,6 +76,7 @@ impl Tree {
                 break;
             }
         }
+        found.truncate(MOST);
         if !self.ends {
             let (rule, message) = (Rule::Marker, "the end marker ... is missing".to_owned());
             found.push(Warning { rule, message, span: Span::of(self.text.len(), self.text.len()), line: 0, column: 0 });

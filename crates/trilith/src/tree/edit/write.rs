@@ -76,9 +76,9 @@ impl<'t> Edit<'t> {
             Context::Flow => (old.start as usize, false),
             _ => place::before_blanks(text, old.start as usize),
         };
-        // Lines of a literal would swallow the comment behind it.
+        // The last line of a literal would swallow a comment or blanks behind it.
         let rest = text.get(old.end as usize..place::line_end(text, old.end as usize)).unwrap_or("");
-        let options = PrintOptions { literals: rest.trim().is_empty(), ..self.options.clone() };
+        let options = PrintOptions { literals: rest.is_empty(), ..self.options.clone() };
         let after = match context {
             Context::Flow => format!(" {}", print_flow(value, &options)),
             Context::Key(column) => print_after_key(value, Some(column), &options),
