@@ -27,7 +27,7 @@ pub struct Options {
     /// Use this many threads (also TRILITH_THREADS; default: one per core)
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<usize>,
-    /// Read by copying, never through a memory map
+    /// Read by copying, never through a memory map (the commands always do)
     #[arg(long, global = true)]
     pub no_mmap: bool,
     /// Raise or lower a limit against hostile files, e.g. depth=1000 or memory=8G
@@ -73,7 +73,9 @@ impl Options {
             return bytes::spool(std::io::stdin().lock(), "-");
         }
         let mut options = OpenOptions::default();
-        options.map = !self.no_mmap;
+        // A file that another process truncates under a map would kill the command, and the commands
+        // go through their files from front to back, where a map gains nothing.
+        options.map = false;
         bytes::open(Path::new(path), options)
     }
 
@@ -81,7 +83,9 @@ impl Options {
     pub fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
         let limits = self.limits()?;
         let mut options = OpenOptions::default();
-        options.map = !self.no_mmap;
+        // A file that another process truncates under a map would kill the command, and the commands
+        // go through their files from front to back, where a map gains nothing.
+        options.map = false;
         let resolve: Arc<dyn Resolve> =
             if path == "-" { Arc::new(bytes::Nowhere) } else { file::resolver_for(Path::new(path), options, &limits) };
         file::open_asdf_source(self.open(path)?, resolve, &limits)

@@ -17,7 +17,7 @@ use crate::output::note;
 #[derive(Debug, Args)]
 pub struct Append {
     /// The file and the path of a streamed array
-    #[arg(value_name = "FILE#/path")]
+    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     /// The rows, as a .npy file of the same datatype and row shape
     #[arg(value_name = "ROWS.npy")]

@@ -11,7 +11,7 @@ use crate::rewrite::{Save, edit};
 #[derive(Debug, Args)]
 pub struct Delete {
     /// The file and the path of what to remove
-    #[arg(value_name = "FILE#/path")]
+    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]
     save: Save,

@@ -17,7 +17,7 @@ use crate::target::Target;
 #[derive(Debug, Args)]
 pub struct Explode {
     /// The file, with an optional #/path of the one array to move
-    #[arg(value_name = "FILE[#/path]")]
+    #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
     item: String,
     /// The folder to write into (default: that of the file)
     #[arg(short, long, value_name = "DIR")]

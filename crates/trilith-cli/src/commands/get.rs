@@ -22,7 +22,7 @@ use crate::target::Target;
 #[derive(Debug, Args)]
 pub struct Get {
     /// The file and the path of an item in it
-    #[arg(value_name = "FILE#/path")]
+    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     /// What to take of each axis, as numpy writes it: 0:10,5,::2
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]

@@ -17,7 +17,7 @@ use crate::target::Target;
 #[derive(Debug, Args)]
 pub struct Implode {
     /// The file with the tree, with an optional #/path of the one array to take in
-    #[arg(value_name = "FILE[#/path]")]
+    #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
     item: String,
     /// The file to write (default: NAME_all beside it)
     #[arg(short, long, value_name = "OUT")]

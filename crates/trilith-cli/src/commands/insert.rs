@@ -11,7 +11,7 @@ use crate::rewrite::{Save, edit};
 #[derive(Debug, Args)]
 pub struct Insert {
     /// The file and the path of what to add: a new key, the number to insert before, or - for the end
-    #[arg(value_name = "FILE#/path")]
+    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     /// The value, as YAML
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]

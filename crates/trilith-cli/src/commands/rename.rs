@@ -11,7 +11,7 @@ use crate::rewrite::{Save, edit};
 #[derive(Debug, Args)]
 pub struct Rename {
     /// The file and the path of the key
-    #[arg(value_name = "FILE#/path")]
+    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     /// The new name of the last key of the path
     #[arg(value_name = "NAME")]

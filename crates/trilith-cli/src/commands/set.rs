@@ -11,7 +11,7 @@ use crate::rewrite::{Save, edit};
 #[derive(Debug, Args)]
 pub struct Set {
     /// The file and the path of what to set; a missing key is added
-    #[arg(value_name = "FILE#/path")]
+    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     /// The value, as YAML: 3, 1.5, text, '[1, 2]', '{a: 1}'
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]

@@ -19,7 +19,7 @@ use crate::output::{Out, clean, size};
 #[derive(Debug, Args)]
 pub struct Tree {
     /// The file, or - for standard input, with an optional #/path
-    #[arg(value_name = "FILE[#/path]")]
+    #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
     item: String,
     /// Show so many levels (text only)
     #[arg(long, value_name = "N")]

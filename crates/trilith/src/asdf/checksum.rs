@@ -36,13 +36,8 @@ pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
     let mut piece = vec![0; source.len().min(4 << 20) as usize];
     while at < source.len() {
         let n = (source.len() - at).min(piece.len() as u64) as usize;
-        match source.view(at, n as u64) {
-            Some(bytes) => md5.update(bytes),
-            None => {
-                source.read_at(at, &mut piece[..n])?;
-                md5.update(&piece[..n]);
-            }
-        }
+        source.read_at(at, &mut piece[..n])?;
+        md5.update(&piece[..n]);
         at += n as u64;
     }
     Ok(md5.finalize().into())

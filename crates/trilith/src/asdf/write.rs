@@ -130,23 +130,10 @@ impl<W: Write + Seek> FileWriter<W> {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what reading `data` or the codec says.
     pub fn block(&mut self, data: &dyn Source, options: &BlockOptions) -> Result<Written> {
-        let mut at = 0;
-        let mut piece = Vec::new();
-        let len = data.len();
         let mut sized = options.clone();
-        sized.encode.total = Some(len);
+        sized.encode.total = Some(data.len());
         let mut block = self.begin(&sized)?;
-        while at < len {
-            let n = (len - at).min(8 << 20);
-            if let Some(bytes) = data.view(at, n) {
-                block.write(bytes)?;
-            } else {
-                piece.resize(n as usize, 0);
-                data.read_at(at, &mut piece)?;
-                block.write(&piece)?;
-            }
-            at += n;
-        }
+        block.write_all(data)?;
         block.finish()
     }
 
@@ -188,19 +175,7 @@ impl<W: Write + Seek> FileWriter<W> {
     ) -> Result<Written> {
         let mut block = self.begin_raw(compression, flags, None)?;
         block.codes = codes;
-        let mut at = 0;
-        let mut piece = Vec::new();
-        while at < stored.len() {
-            let n = (stored.len() - at).min(8 << 20);
-            if let Some(bytes) = stored.view(at, n) {
-                block.write(bytes)?;
-            } else {
-                piece.resize(n as usize, 0);
-                stored.read_at(at, &mut piece)?;
-                block.write(&piece)?;
-            }
-            at += n;
-        }
+        block.write_all(stored)?;
         block.data_size = data_size;
         block.finish()
     }
@@ -385,6 +360,23 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
             }
             None => self.store(bytes).map_err(failed),
         }
+    }
+
+    /// Adds all bytes of a source, copied a few MiB at a time: a map of it would count as memory used.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::write`], and what reading says.
+    pub fn write_all(&mut self, data: &dyn Source) -> Result<()> {
+        let mut piece = Vec::new();
+        let mut at = 0;
+        while at < data.len() {
+            let n = (data.len() - at).min(8 << 20);
+            piece.resize(n as usize, 0);
+            data.read_at(at, &mut piece)?;
+            self.write(&piece)?;
+            at += n;
+        }
+        Ok(())
     }
 
     fn store(&mut self, bytes: &[u8]) -> std::io::Result<()> {

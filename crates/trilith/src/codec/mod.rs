@@ -1,7 +1,7 @@
 //! Codecs: how the bytes of a block are stored, and decoded again.
 //!
 //! A codec is named by the four bytes in a block's header ([`CodecId`]). [`decoder`] makes a
-//! [`Source`](crate::bytes::Source) of the decoded bytes, which decodes nothing until it is read and
+//! [`Source`] of the decoded bytes, which decodes nothing until it is read and
 //! then, where the format allows it, only what is asked for; [`encoder`] encodes what is written to
 //! it, piece by piece, in bounded memory and on all cores, to the same bytes however it is cut.
 //! [`chain`] holds the encoding chains of ASDF 0.1.0.
@@ -213,7 +213,7 @@ pub fn codec(id: CodecId) -> Result<&'static Codec> {
 /// Reading a range of a seekable codec decodes the chunks that hold it, in parallel, straight into
 /// the destination; reading everything at once does so for every codec. Reads of other codecs that
 /// go forward share one running decoder and hold nothing; the first that goes back decodes the
-/// block once and keeps it. [`Source::stored`](crate::bytes::Source::stored) tells which bytes of
+/// block once and keeps it. [`Source::stored`] tells which bytes of
 /// the file a range needs.
 ///
 /// # Errors

@@ -335,7 +335,6 @@ fn blosc_refuses_two_gibibytes() {
     assert_eq!(encoder(CodecId(*b"blsc"), &options).err().unwrap().kind(), crate::Kind::Unsupported);
 }
 
-#[cfg(feature = "blosc")]
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -44,6 +44,10 @@ pub fn threads() -> usize {
 /// The bytes that come out, decoded or encoded, never depend on it.
 pub fn set_threads(n: Option<usize>) {
     CHOSEN.store(n.unwrap_or(0), Ordering::Relaxed);
+    if let Some(n) = n.filter(|n| *n > 0) {
+        // Large copies of arrays run in rayon's pool, which takes a size once, before its first use.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(n).build_global();
+    }
 }
 
 /// Helpers taken out of the common budget, given back when dropped.

@@ -77,11 +77,16 @@ impl Pull for Stream {
 /// Several frames that state their lengths.
 struct Frames;
 
-/// Whether the first frame states a length that is less than that of the block.
+/// Whether the first frame states a length that is less than that of the block. Where it states
+/// the whole, nothing but its header is read.
 pub(super) fn look(stored: &SourceRef, len: u64, limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
-    let none = Chunk { index: u64::MAX, stored: (0, 0), decoded: (0, 0) };
-    let first = Frames.locate(stored, 0, &none, limits)?;
-    Ok(first.filter(|(chunk, _)| chunk.decoded.1 < len).map(|_| Box::new(Frames) as Box<dyn Chunked>))
+    let head = read_vec(&**stored, 0, stored.len().min(18), limits)?;
+    let magic = head.get(..4).map_or(0, number) as u32;
+    let several = match frame_header(&head) {
+        Some((_, stated, _)) if magic == MAGIC => stated < len,
+        _ => magic & !15 == SKIPPED,
+    };
+    Ok(several.then(|| Box::new(Frames) as Box<dyn Chunked>))
 }
 
 impl Chunked for Frames {

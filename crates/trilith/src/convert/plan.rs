@@ -455,8 +455,9 @@ fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Loss>) -> (Vec<St
         lines.splice(at..at, target.comments());
         return (lines, Vec::new());
     }
+    let is_text = free.iter().all(|line| line.chars().all(|c| !c.is_control() || c == '\t'));
     let has_marker = file.sections().tree().is_some() && file.tree().text().lines().any(|line| line.starts_with("---"));
-    if !free.is_empty() && !has_marker {
+    if !free.is_empty() && !(has_marker && is_text) {
         let message = format!("{} has no place for the comments behind the header line", target.name);
         losses.push(Loss { path: None, message });
         return (Vec::new(), Vec::new());

@@ -5,8 +5,11 @@
 //! list of an ASDF tree (a FITS file inside an ASDF file) is made by [`to_value`] and read by
 //! [`from_node`].
 //!
+//! An HDU has two faces: [`FitsFile::array`] gives the values that are meant (scaled, decompressed,
+//! truth values as such), [`FitsFile::stored`] what a file must keep to be written again.
+//!
 //! FITS Standard 4.0. What is not read: columns in the heap (P and Q) other than as bytes, random
-//! groups, the numbers of text tables (their text is).
+//! groups, the numbers of text tables (their text is), tiles compressed by PLIO_1 or HCOMPRESS_1.
 
 mod card;
 mod gzip;

@@ -459,6 +459,38 @@ fn the_list_of_the_0_1_0dev_document_becomes_a_file() {
 }
 
 #[test]
+fn a_table_of_columns_becomes_rows() {
+    let yaml = "
+- header: [[SIMPLE, true], [BITPIX, 8], [NAXIS, 0]]
+- header: [[XTENSION, BINTABLE], [EXTNAME, CAT]]
+  data: {columns: [{name: a, data: 0}, {name: b, data: {value: 1, unit: m}}]}
+";
+    let tree = Tree::parse(yaml, &Limits::default()).unwrap();
+    let mut columns = |node: crate::tree::Node<'_>| match node.as_i64() {
+        Some(0) => Array::from_slice(&[1i16, 2], &[2]),
+        _ => Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]),
+    };
+    let parts = from_node(tree.root(), None, &mut columns).unwrap();
+    let mut out = Vec::new();
+    write(&mut out, &parts).unwrap();
+    let fits = open(out).unwrap();
+    let array = fits.array(fits.find("CAT").unwrap()).unwrap();
+    assert_eq!(array.datatype().to_string(), "[{name: a, datatype: int16}, {name: b, datatype: float32, shape: [2]}]");
+    let expected: Vec<u8> = [(1i16, [1.0f32, 2.0]), (2, [3.0, 4.0])]
+        .iter()
+        .flat_map(|(a, b)| [a.to_be_bytes().to_vec(), b[0].to_be_bytes().to_vec(), b[1].to_be_bytes().to_vec()].concat())
+        .collect();
+    assert_eq!(array.read_bytes(Byteorder::Big).unwrap(), expected);
+    let mut uneven = |node: crate::tree::Node<'_>| {
+        Array::from_slice(
+            &[1u8, 2, 3][..if node.as_i64() == Some(0) { 2 } else { 3 }],
+            &[if node.as_i64() == Some(0) { 2 } else { 3 }],
+        )
+    };
+    assert!(from_node(tree.root(), None, &mut uneven).unwrap_err().to_string().contains("3 rows, others have 2"));
+}
+
+#[test]
 fn lists_that_are_none_are_errors_with_their_place() {
     for yaml in ["a: 1", "- 1", "- {data: 1}", "- header: 1", "- header: [1]", "- header: [[A, [1]]]", "- header: [[A, 1, b, c]]"]
     {

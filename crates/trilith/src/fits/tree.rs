@@ -6,12 +6,14 @@
 //! ([`Listing::cards`]), so that the way back gives every byte again.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::card::{Card, CardValue, RECORD};
 use super::header::Header;
 use super::part::Part;
 use super::read::FitsFile;
-use crate::array::{Array, Datatype};
+use crate::array::{Array, Byteorder, Datatype, Field, StructType};
+use crate::bytes::to_usize;
 use crate::error::{Context, Result};
 use crate::tree::{Data, Node, Scalar, Value};
 
@@ -76,6 +78,8 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<V
 /// Reads a `fits` list; `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens
 /// the arrays.
 ///
+/// `data` may also be a table of columns (core/table or astropy's), which becomes rows.
+///
 /// A card of that second list counts as long as it says what the triple says, so that changes of
 /// the `fits` list win.
 ///
@@ -103,10 +107,62 @@ pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(
             });
         }
         let data = item.get("data").filter(|node| !node.is_null());
-        let data = data.map(|node| array(node).doing(|| format!("HDU {number}"))).transpose()?;
+        let data = data.map(|node| match node.get("columns") {
+            Some(columns) => from_columns(columns, array),
+            None => array(node),
+        });
+        let data = data.transpose().doing(|| format!("HDU {number}"))?;
         parts.push(Part { header: made, data });
     }
     Ok(parts)
+}
+
+/// The rows of a table that is given by its columns, each {name, data} (core/table, and what
+/// asdf-astropy writes for the tables of FITS files). They are put together in memory.
+fn from_columns(columns: Node<'_>, array: &mut dyn FnMut(Node<'_>) -> Result<Array>) -> Result<Array> {
+    if !columns.is_sequence() {
+        return Err(columns.error("the columns of a table are a list"));
+    }
+    let (mut fields, mut parts) = (Vec::new(), Vec::new());
+    let mut rows = None;
+    for column in columns.items() {
+        let data = column.require("data")?;
+        // A quantity: {value, unit}.
+        let values = array(data.get("value").unwrap_or(data))?;
+        let Some((count, shape)) = values.shape().split_first() else {
+            return Err(data.error("the column has no rows"));
+        };
+        if *rows.get_or_insert(*count) != *count {
+            return Err(data.error(format!("the column has {count} rows, others have {}", rows.unwrap_or(0))));
+        }
+        let datatype = values.datatype().packed(Byteorder::Big);
+        let name = column.get("name").and_then(|name| name.as_str());
+        let field = name.map_or_else(
+            || Field::unnamed(datatype.clone(), Byteorder::Big),
+            |name| Field::new(name, datatype.clone(), Byteorder::Big),
+        );
+        fields.push(field.with_shape(shape.to_vec()));
+        parts.push(values);
+    }
+    let rows = rows.unwrap_or(0);
+    let struct_type = StructType::packed_from(fields)?;
+    let width = to_usize(struct_type.item_size())?;
+    let size = struct_type.item_size().checked_mul(rows);
+    let size = size.ok_or_else(|| columns.error("the table is larger than 2^64 bytes"))?;
+    if let Some(first) = parts.first() {
+        first.limits().charge_memory(size, "a table")?;
+    }
+    let mut bytes = vec![0; to_usize(size)?];
+    for (field, values) in struct_type.fields().iter().zip(&parts) {
+        let column = values.clone().without_mask().read_bytes(Byteorder::Big)?;
+        let (at, len) = (to_usize(field.offset)?, column.len().checked_div(to_usize(rows)?).unwrap_or(0));
+        for (row, cell) in bytes.chunks_exact_mut(width.max(1)).zip(column.chunks_exact(len.max(1))) {
+            if let Some(place) = row.get_mut(at..at + len) {
+                place.copy_from_slice(cell);
+            }
+        }
+    }
+    Array::from_bytes(bytes, Datatype::Struct(Arc::new(struct_type)), Byteorder::Big, vec![rows])
 }
 
 /// The cards kept beside the list, by HDU and place; what is no such entry is passed over.

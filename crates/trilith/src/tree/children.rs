@@ -1,7 +1,8 @@
 //! The children of a node: items, pairs, and pairs with merge keys applied.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::build::KIND;
 use super::node::{Node, NodeKind};
@@ -73,50 +74,65 @@ pub(super) fn key_of(node: Node<'_>) -> (bool, Cow<'_, str>) {
     }
 }
 
-/// The pairs of a mapping with merge keys applied; at most `budget` pairs are looked at.
-pub(super) fn merged(node: Node<'_>, depth: usize, mut budget: usize) -> Vec<Pair<'_>> {
-    let mut pairs: Vec<Pair<'_>> = Vec::with_capacity(node.len());
-    let mut places = HashMap::with_capacity(node.len());
-    // Explicit pairs first; then the merged mappings, nearest first, each only where it leads nowhere twice.
-    let mut queue: Vec<(Node<'_>, usize)> = vec![(node, depth)];
-    let mut seen = Vec::new();
+/// The pairs of a mapping with merge keys applied. Each pair and mapping that is looked at takes one from
+/// `budget`; where that is used up, pairs may be missing.
+pub(super) fn merged<'t>(node: Node<'t>, budget: &mut u64) -> Vec<Pair<'t>> {
+    let mut found = Merged { pairs: Vec::with_capacity(node.len()), places: HashMap::with_capacity(node.len()) };
+    // Explicit pairs first; then the merged mappings, nearest first, each only once.
+    let mut queue: Vec<(Node<'_>, usize)> = vec![(node, 0)];
+    let mut seen = HashSet::new();
     while let Some((mapping, depth)) = queue.pop() {
-        let explicit = seen.is_empty();
-        if depth > MERGE_DEPTH || seen.contains(&mapping.id()) {
+        let Some(left) = budget.checked_sub(1 + mapping.len() as u64) else {
+            *budget = 0;
+            break;
+        };
+        *budget = left;
+        if depth > MERGE_DEPTH || !seen.insert(mapping.id()) {
             continue;
         }
-        seen.push(mapping.id());
-        let own = pairs.len();
+        let sources = found.add(mapping, depth, budget);
+        queue.extend(sources.into_iter().rev());
+    }
+    found.pairs
+}
+
+#[derive(Default)]
+struct Merged<'t> {
+    pairs: Vec<Pair<'t>>,
+    places: HashMap<(bool, Cow<'t, str>), usize>,
+}
+
+impl<'t> Merged<'t> {
+    /// Adds the pairs of a mapping that are new; the mappings merged into it, nearest first.
+    fn add(&mut self, mapping: Node<'t>, depth: usize, budget: &mut u64) -> Vec<(Node<'t>, usize)> {
+        let own = self.pairs.len();
         let mut sources = Vec::new();
         for (key, value) in mapping.entries() {
-            if budget == 0 {
-                return pairs;
-            }
-            budget -= 1;
-            if key.is_merge() && matches!(value.kind(), NodeKind::Mapping | NodeKind::Sequence) {
+            if key.is_merge() && !value.is_scalar() {
                 // Of several `<<` the last wins, of the mappings in one list the first.
-                let mut nearer = match value.kind() {
+                let mut nearer: Vec<_> = match value.kind() {
                     NodeKind::Mapping => vec![(value, depth + 1)],
                     _ => value.items().filter(|n| n.is_mapping()).map(|n| (n, depth + 1)).collect(),
                 };
+                *budget = budget.saturating_sub(nearer.len() as u64);
                 nearer.append(&mut sources);
                 sources = nearer;
                 continue;
             }
-            match places.entry(key_of(key)) {
-                std::collections::hash_map::Entry::Vacant(place) => {
-                    place.insert(pairs.len());
-                    pairs.push((key, value));
+            match self.places.entry(key_of(key)) {
+                Entry::Vacant(place) => {
+                    place.insert(self.pairs.len());
+                    self.pairs.push((key, value));
                 }
                 // Within one mapping the last wins, and between mappings the nearest.
-                std::collections::hash_map::Entry::Occupied(place) => {
-                    if explicit || *place.get() >= own {
-                        pairs[*place.get()].1 = value;
+                Entry::Occupied(place) if *place.get() >= own => {
+                    if let Some(pair) = self.pairs.get_mut(*place.get()) {
+                        pair.1 = value;
                     }
                 }
+                Entry::Occupied(_) => {}
             }
         }
-        queue.extend(sources.into_iter().rev());
+        sources
     }
-    pairs
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Visitor};
 
+use super::children::merged;
 use super::node::{Node, NodeKind};
 use super::{Scalar, Tree};
 use crate::error::{Error, Location, Result};
@@ -127,7 +128,12 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
         let found = match self.node.kind() {
             NodeKind::Scalar => self.scalar(visitor),
             NodeKind::Sequence => visitor.visit_seq(Items { items: self.node.items(), below }),
-            NodeKind::Mapping => visitor.visit_map(Pairs { pairs: self.node.merged_entries().into_iter(), value: None, below }),
+            NodeKind::Mapping => {
+                let mut left = self.budget.get();
+                let pairs = merged(self.node, &mut left);
+                self.budget.set(left);
+                visitor.visit_map(Pairs { pairs: pairs.into_iter(), value: None, below })
+            }
         };
         self.placed(found)
     }

@@ -358,10 +358,7 @@ impl<'t> Node<'t> {
             merges |= name.is_merge();
         }
         if found.is_none() && merges {
-            return super::children::merged(self, 0, self.tree.records.len())
-                .into_iter()
-                .find(|(k, _)| k.is_key(key))
-                .map(|(_, v)| v);
+            return self.merged_entries().into_iter().find(|(name, _)| name.is_key(key)).map(|(_, value)| value);
         }
         found
     }
@@ -389,7 +386,8 @@ impl<'t> Node<'t> {
     /// The pairs of a mapping as YAML 1.1 reads them: duplicates gone (the last value, at the first's place),
     /// `<<` merged in where explicit keys leave room, after them.
     pub fn merged_entries(self) -> Vec<(Node<'t>, Node<'t>)> {
-        super::children::merged(self, 0, self.tree.records.len())
+        // No honest mapping is merged from more than the whole tree.
+        super::children::merged(self, &mut (2 * self.tree.records.len() as u64))
     }
 
     /// An error about this node: of the file, with its line and column.

@@ -238,3 +238,14 @@ impl Node<'_> {
         TreePath::parse(path).unwrap().keys().iter().try_fold(self, |n, k| n.child(k))?.as_i64()
     }
 }
+
+#[test]
+fn byte_order_marks_and_carriage_returns_are_read() {
+    let tree = tree("\u{feff}%YAML 1.1\r\n---\r\na: |\r\n  x\r\n  y\r\nb: 'p\r\n  q'\r\n...\r\n");
+    assert_eq!(tree.at("/a").unwrap().text(), "x\ny\n");
+    assert_eq!(tree.at("/a").unwrap().raw(), "|\r\n  x\r\n  y");
+    assert_eq!(tree.at("/b").unwrap().text(), "p q");
+    assert_eq!(tree.yaml_version(), Some("1.1"));
+    assert_eq!(tree.warnings().iter().map(|w| w.rule).collect::<Vec<_>>(), [Rule::ByteOrderMark]);
+    assert_eq!(tree.at("/b").unwrap().line_column(), (6, 4));
+}

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::TreePath;
-use super::children::key_of;
+use super::children::{key_of, merged};
 use super::node::{Node, NodeKind};
 use super::{NodeId, Tree};
 use crate::error::Result;
@@ -144,7 +144,7 @@ impl<'t> Walk<'t> {
     fn enter(&mut self, node: Node<'t>) {
         let children = match node.kind() {
             NodeKind::Sequence => Children::Items(node.items()),
-            _ if self.merge && needs_merge(node) => Children::Merged(node.merged_entries().into_iter()),
+            _ if self.merge && needs_merge(node) => Children::Merged(merged(node, &mut self.budget).into_iter()),
             _ => Children::Entries(node.entries()),
         };
         self.inside.insert(node.id());

@@ -6,7 +6,10 @@ use super::build::{KIND, MAPPING, SCALAR};
 use super::children::key_of;
 use super::node::Node;
 use super::{Scalar, Tree};
-use crate::span::Span;
+use crate::span::{Span, line_column};
+
+/// So many warnings are enough.
+const MOST: usize = 10_000;
 
 /// What a [`Warning`] is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,60 +53,88 @@ impl std::fmt::Display for Warning {
 impl Tree {
     /// What a strict reader would refuse: duplicate keys, a missing or unexpected `%YAML`, missing markers,
     /// keys and integers outside the YAML subset of ASDF 1.6.
+    ///
+    /// In the order of the text; at most 10,000.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut found = Vec::new();
+        let mut note = |rule, message: String, span| found.push(Warning { rule, message, span, line: 0, column: 0 });
+        let start = Span::new(0, 0);
         match self.yaml_version() {
-            None => found.push(self.warning(Rule::Version, "the %YAML 1.1 directive is missing", Span::new(0, 0))),
+            None => note(Rule::Version, "the %YAML 1.1 directive is missing".to_owned(), start),
             Some("1.1") => {}
-            Some(other) => {
-                found.push(self.warning(Rule::Version, format!("the tree is YAML {other}, expected 1.1"), Span::new(0, 0)));
-            }
+            Some(other) => note(Rule::Version, format!("the tree is YAML {}, expected 1.1", shortened(other)), start),
         }
         if self.text.starts_with('\u{feff}') {
-            found.push(self.warning(Rule::ByteOrderMark, "the tree begins with a byte order mark", Span::new(0, 3)));
+            note(Rule::ByteOrderMark, "the tree begins with a byte order mark".to_owned(), Span::new(0, 3));
         }
         if !self.begins {
-            found.push(self.warning(Rule::Marker, "the document marker --- is missing", Span::new(0, 0)));
+            note(Rule::Marker, "the document marker --- is missing".to_owned(), start);
         }
-        for (at, record) in self.records.iter().enumerate() {
-            let node = Node::new(self, at as u32);
-            match record.meta & KIND {
-                MAPPING => self.keys_of(node, &mut found),
-                // Shorter ones fit.
-                SCALAR if record.end - record.start > 18 && matches!(node.scalar(), Scalar::BigInt(_)) => {
-                    let message = format!("the integer {} does not fit in 64 bits", node.raw());
-                    found.push(self.warning(Rule::BigInteger, message, node.span()));
-                }
-                _ => {}
+        for at in 0..self.records.len() as u32 {
+            self.node_warnings(Node::new(self, at), &mut found);
+            if found.len() >= MOST {
+                break;
             }
         }
+        found.truncate(MOST);
         if !self.ends {
-            let end = Span::of(self.text.len(), self.text.len());
-            found.push(self.warning(Rule::Marker, "the end marker ... is missing", end));
+            let (rule, message) = (Rule::Marker, "the end marker ... is missing".to_owned());
+            found.push(Warning { rule, message, span: Span::of(self.text.len(), self.text.len()), line: 0, column: 0 });
         }
+        found.sort_by_key(|warning| warning.span);
+        self.place(&mut found);
         found
     }
 
-    fn keys_of(&self, mapping: Node<'_>, found: &mut Vec<Warning>) {
-        let mut seen = HashSet::with_capacity(if mapping.len() > 1 { mapping.len() } else { 0 });
-        for (key, _) in mapping.entries() {
-            if key.is_merge() {
-                continue;
-            }
+    fn node_warnings(&self, node: Node<'_>, found: &mut Vec<Warning>) {
+        let mut note = |rule, message, span| found.push(Warning { rule, message, span, line: 0, column: 0 });
+        let record = node.record();
+        if node.is_alias() {
+            return;
+        }
+        // Shorter integers fit.
+        if record.meta & KIND == SCALAR && record.end - record.start >= 17 && matches!(node.scalar(), Scalar::BigInt(_)) {
+            let message = format!("the integer {} does not fit in 64 bits", shortened(node.raw()));
+            note(Rule::BigInteger, message, node.span());
+        }
+        if record.meta & KIND != MAPPING {
+            return;
+        }
+        let mut seen = HashSet::with_capacity(if node.len() > 1 { node.len() } else { 0 });
+        for (key, _) in node.entries().filter(|(key, _)| !key.is_merge()) {
             if !key.is_scalar() || !matches!(key.scalar(), Scalar::Str(_) | Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Bool(_))
             {
-                let message = format!("the key {} is neither text nor integer nor truth value", key.raw());
-                found.push(self.warning(Rule::KeyType, message, key.span()));
+                let message = format!("the key {} is neither text nor integer nor truth value", shortened(key.raw()));
+                note(Rule::KeyType, message, key.span());
             }
-            if mapping.len() > 1 && !seen.insert(key_of(key)) {
-                let message = format!("duplicate key {}; the last one counts", key.raw());
-                found.push(self.warning(Rule::DuplicateKey, message, key.span()));
+            if node.len() > 1 && !seen.insert(key_of(key)) {
+                let message = format!("duplicate key {}; the last one counts", shortened(key.raw()));
+                note(Rule::DuplicateKey, message, key.span());
             }
         }
     }
 
-    fn warning(&self, rule: Rule, message: impl Into<String>, span: Span) -> Warning {
-        let (line, column) = self.line_column(span.start as usize);
-        Warning { rule, message: message.into(), span, line, column }
+    /// Finds line and column of warnings that are in order, in one pass.
+    fn place(&self, found: &mut [Warning]) {
+        let (mut line, mut start) = (self.origin.line, 0);
+        for warning in found {
+            let at = warning.span.start as usize;
+            let (lines, column) = line_column(self.text.get(start..).unwrap_or(""), at.saturating_sub(start));
+            line = line.saturating_add(lines - 1);
+            (warning.line, warning.column) = (line, column);
+            if lines > 1 {
+                let before = self.text.as_bytes().get(..at).unwrap_or(&[]);
+                start = memchr::memrchr2(b'\n', b'\r', before).map_or(start, |found| found + 1);
+            }
+        }
     }
+}
+
+/// The first of a text that may be long.
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
 }

@@ -181,7 +181,7 @@ impl Printer<'_> {
                 }
                 match data {
                     Data::Str(text) if self.options.literals && plain::fits_literal(text, value.style) => {
-                        self.literal(text, column.max(1))
+                        self.literal(text, column.max(1));
                     }
                     Data::Null if tag.is_some() => {}
                     Data::Seq(_) | Data::Map(_) => self.brackets(value, column),

@@ -325,33 +325,49 @@ impl Plan {
         };
         let mut out = Vec::with_capacity(piece.len() / 2 + 64);
         for part in bytes.chunks((piece.len() / self.parts(piece.len())).max(1)) {
-            let mut body = self.inner(part)?;
+            let start = out.len();
+            out.extend_from_slice(&[0; 4]);
+            self.inner(part, &mut out)?;
             // As long as the part means stored as it is.
-            if body.len() >= part.len() {
-                body.clear();
-                body.extend_from_slice(part);
+            if out.len() - start - 4 >= part.len() {
+                out.truncate(start + 4);
+                out.extend_from_slice(part);
             }
-            out.extend_from_slice(&(body.len() as u32).to_le_bytes());
-            out.extend_from_slice(&body);
+            let size = (out.len() - start - 4) as u32;
+            if let Some(to) = out.get_mut(start..start + 4) {
+                to.copy_from_slice(&size.to_le_bytes());
+            }
         }
         Ok(out)
     }
 
-    fn inner(&self, part: &[u8]) -> Result<Vec<u8>> {
+    /// Compresses a part to the end of `out`.
+    fn inner(&self, part: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let failed = |error: std::io::Error| Error::unsupported(format!("blosc failed to encode: {error}"));
-        Ok(match self.inner {
-            Blosc::Lz4 => lz4_flex::block::compress(part),
+        match self.inner {
+            Blosc::Lz4 => {
+                let start = out.len();
+                out.resize(start + lz4_flex::block::get_maximum_output_size(part.len()), 0);
+                let n = lz4_flex::block::compress_into(part, out.get_mut(start..).unwrap_or_default())
+                    .map_err(|error| Error::unsupported(format!("lz4: {error}")))?;
+                out.truncate(start + n);
+            }
             Blosc::Zlib => {
-                let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(self.level as u32));
-                out.write_all(part).map_err(failed)?;
-                out.finish().map_err(failed)?
+                let level = flate2::Compression::new(self.level as u32);
+                let mut state = flate2::write::ZlibEncoder::new(out, level);
+                state.write_all(part).map_err(failed)?;
+                state.finish().map_err(failed)?;
             }
             // As c-blosc maps its nine levels.
             #[cfg(feature = "zstd")]
-            Blosc::Zstd => zstd::bulk::compress(part, if self.level < 9 { 2 * self.level - 1 } else { 22 }).map_err(failed)?,
+            Blosc::Zstd => {
+                let level = if self.level < 9 { 2 * self.level - 1 } else { 22 };
+                out.extend_from_slice(&zstd::bulk::compress(part, level).map_err(failed)?);
+            }
             #[cfg(not(feature = "zstd"))]
             Blosc::Zstd => return Err(super::without_zstd()),
-        })
+        }
+        Ok(())
     }
 }
 

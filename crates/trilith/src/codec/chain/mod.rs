@@ -105,8 +105,8 @@ pub struct Described {
 /// Checks the order of the steps: array steps before binary ones.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for a wrong order,
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for a step that this library does not know, by its
+/// [`Kind::Malformed`] for a wrong order,
+/// [`Kind::Unsupported`] for a step that this library does not know, by its
 /// name: the tree and other blocks of the file stay usable.
 ///
 /// ```
@@ -142,7 +142,7 @@ pub fn check(steps: &[Step]) -> Result<()> {
 /// given: what a writer puts into the file.
 ///
 /// # Errors
-/// As [`check`]; [`Kind::Malformed`](crate::Kind::Malformed) for arguments that contradict each other.
+/// As [`check`]; [`Kind::Malformed`] for arguments that contradict each other.
 pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
     check(steps)?;
     let mut all = steps.to_vec();
@@ -171,8 +171,8 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 /// stand in the file, and says the byte order of quantised floats (little where it is missing).
 ///
 /// # Errors
-/// As [`check`]; [`Kind::Malformed`](crate::Kind::Malformed) for arguments that are missing or do not
-/// fit the sizes, [`Kind::Limit`](crate::Kind::Limit). When it is read: as for
+/// As [`check`]; [`Kind::Malformed`] for arguments that are missing or do not
+/// fit the sizes, [`Kind::Limit`]. When it is read: as for
 /// [`decoder`](super::decoder).
 ///
 /// ```
@@ -390,7 +390,7 @@ impl Source for Deferred {
 /// An encoder of a chain: the bytes of the array in C order go in, what follows the YAML comes out.
 ///
 /// # Errors
-/// As [`filled`]; [`Kind::Usage`](crate::Kind::Usage) for a quality that is not above 0.
+/// As [`filled`]; [`Kind::Usage`] for a quality that is not above 0.
 pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box<dyn Encode>> {
     let steps = filled(steps, array)?;
     let total = array.shape.iter().try_fold(array.item_size, |all, n| all.checked_mul(*n));

@@ -5,7 +5,10 @@ mod place;
 mod tests;
 mod write;
 
-use super::node::{Node, NodeKind};
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use super::node::{Node, NodeId, NodeKind};
 use super::path::index_of;
 use super::{PrintOptions, Tree, TreePath, Value};
 use crate::error::{Error, Kind, Result};
@@ -29,15 +32,30 @@ use write::Context;
 /// ```
 pub struct Edit<'t> {
     tree: &'t Tree,
-    changes: Vec<(Span, String)>,
+    changes: Vec<Change>,
     options: PrintOptions,
+    /// Empty brackets that have been given something.
+    filled: HashSet<NodeId>,
+}
+
+/// One span of the old text, and what stands there in the new one.
+struct Change {
+    span: Span,
+    /// The indentation of a line that is added.
+    column: usize,
+    text: String,
 }
 
 impl Tree {
     /// Begins to edit this tree.
     pub fn edit(&self) -> Edit<'_> {
         let handles = self.tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
-        Edit { tree: self, changes: Vec::new(), options: PrintOptions { handles, ..PrintOptions::default() } }
+        Edit {
+            tree: self,
+            changes: Vec::new(),
+            filled: HashSet::new(),
+            options: PrintOptions { handles, ..PrintOptions::default() },
+        }
     }
 }
 
@@ -49,13 +67,13 @@ impl<'t> Edit<'t> {
 
     /// Replaces a span of the text by other text, whatever it holds.
     pub fn replace(&mut self, span: Span, text: impl Into<String>) {
-        self.changes.push((span, text.into()));
+        self.changes.push(Change { span, column: 0, text: text.into() });
     }
 
     /// Replaces a scalar node's content by a value; the fast way to patch many nodes of one tree.
     pub fn replace_node(&mut self, node: Node<'t>, value: &Value) {
         let text = print_flow(value, &self.options);
-        self.changes.push((node.span(), text));
+        self.replace(node.span(), text);
     }
 
     /// Sets the value at a path; a key that its mapping does not have is added.
@@ -217,15 +235,15 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where two changes touch the same bytes.
     pub fn text(&self) -> Result<String> {
-        let mut order: Vec<_> = self.changes.iter().collect();
-        // Stable: insertions at one place keep the order in which they were asked for.
-        order.sort_by_key(|(span, _)| (span.start, span.end));
-        let grown: usize = self.changes.iter().map(|(_, text)| text.len()).sum();
+        let mut order: Vec<&Change> = self.changes.iter().collect();
+        // Of lines added at one place the innermost come first; else the order is that of asking.
+        order.sort_by_key(|change| (change.span.start, change.span.end, Reverse(change.column)));
+        let grown: usize = self.changes.iter().map(|change| change.text.len()).sum();
         let source = self.tree.text();
         let breaks_are_two = memchr::memchr(b'\n', source.as_bytes()).is_some_and(|at| source[..at].ends_with('\r'));
         let mut out = String::with_capacity(source.len() + grown);
         let mut at = 0;
-        for (span, text) in order {
+        for Change { span, text, .. } in order {
             let kept = (span.start as usize >= at).then(|| source.get(at..span.start as usize)).flatten();
             let kept =
                 kept.ok_or_else(|| Error::usage("two changes touch the same place").hint("make them one after the other"))?;

@@ -93,19 +93,15 @@ pub(super) fn follows_colon(text: &str, span: Span) -> bool {
     before.ends_with([':', ',', '[', '{', '?'])
 }
 
-/// Where a new line goes after a block collection: at the end of its last line, comment included.
+/// Where a new line goes after a block collection: past the break of its last line.
 pub(super) fn end_of_block(tree: &Tree, parent: Node<'_>) -> usize {
     let text = tree.text();
-    let end = line_end(text, parent.span().end as usize);
+    let mut at = past_break(text, line_end(text, parent.span().end as usize));
     let last = last_leaf(parent);
     let keeps = matches!(last.style(), Some(Style::Literal | Style::Folded))
         && last.raw().lines().next().is_some_and(|head| head.contains('+'));
-    if !keeps {
-        return end;
-    }
-    // The empty lines after it are part of it.
-    let mut at = past_break(text, end);
-    while at < text.len() {
+    // The empty lines after a text that keeps them are part of it.
+    while keeps && at < text.len() {
         let next = line_end(text, at);
         if !text.get(at..next).is_some_and(|line| line.trim().is_empty()) {
             break;

@@ -71,7 +71,7 @@ fn keys_and_items_are_inserted_in_the_style_around() {
     assert_eq!(insert("a:\n    x: 1\nb: 2\n", "/a/z", 2), "a:\n    x: 1\n    z: 2\nb: 2\n");
     assert_eq!(insert("- a: 1\n- 2\n", "/0/b", Value::map([("c", 1)])), "- a: 1\n  b:\n    c: 1\n- 2\n");
     assert_eq!(insert("a: {x: 1}\n", "/a/z", "z"), "a: {x: 1, z: z}\n");
-    assert_eq!(insert("a: {x: 1, }\n", "/a/z", "z"), "a: {x: 1, z: z }\n");
+    assert_eq!(insert("a: {x: 1, }\n", "/a/z", "z"), "a: {x: 1, z: z, }\n");
     assert_eq!(insert("a: {}\n", "/a/z", 1), "a:\n  z: 1\n");
     assert_eq!(insert("a:\n", "/a/z", 1), "a:\n  z: 1\n");
     assert_eq!(insert("a:\n- 1\n- 2\nb: 1\n", "/a/1", 9), "a:\n- 1\n- 9\n- 2\nb: 1\n");
@@ -96,6 +96,8 @@ fn deleting_takes_the_line_and_leaves_the_comments_around() {
     assert_eq!(delete("- - 1\n  - 2\n", "/0/0"), "- - 2\n");
     assert_eq!(delete("a:\n  b: 1\nc: 2\n", "/a/b"), "a: {}\nc: 2\n");
     assert_eq!(delete("- 1\n", "/0"), "[]\n");
+    assert_eq!(delete("a: # c\n- 1\nb: 2\n", "/a/0"), "a: # c\n  []\nb: 2\n");
+    assert_eq!(set("a: 1 # c\n", "/a", "x\ny\n"), "a: \"x\\ny\\n\" # c\n");
     assert_eq!(delete("[1, 2, 3]", "/0"), "[2, 3]");
     assert_eq!(delete("[1, 2, 3]", "/2"), "[1, 2]");
     assert_eq!(delete("{a: 1, b: 2}", "/b"), "{a: 1}");
@@ -151,4 +153,46 @@ fn yaml_text_is_set_under_the_handles_of_the_tree() {
     assert_eq!(done.at("/a").unwrap().tag(), Some("tag:e:x"));
     assert_eq!(done.at("/a/l").unwrap().scalar(), Scalar::Timestamp("2001-01-01".into()));
     assert_eq!(done.at("/a").unwrap().to_value(&Limits::default()).unwrap().get("k").unwrap().data, Data::Int(16));
+}
+
+#[test]
+fn line_breaks_of_two_bytes_stay_so() {
+    let map = Value::map([("x", 1), ("z", 2)]);
+    assert_eq!(set("a: 1\r\nb: 2\r\n", "/a", map), "a:\r\n  x: 1\r\n  z: 2\r\nb: 2\r\n");
+    assert_eq!(insert("a: 1\r\nb: 2\r\n", "/c", 3), "a: 1\r\nb: 2\r\nc: 3\r\n");
+    assert_eq!(delete("a: 1\r\nb: 2\r\n", "/a"), "b: 2\r\n");
+    assert_eq!(delete("a: 1\r\nb: 2", "/b"), "a: 1");
+}
+
+#[test]
+fn keys_of_nodes_are_set_without_paths() {
+    let tree = Tree::parse("- {}\n- {source: 1}\n- source: 1\n  shape: [2] # two\n", &Limits::default()).unwrap();
+    let mut edit = tree.edit();
+    for node in tree.root().items() {
+        edit.set_key(node, "source", &Value::from(7)).unwrap();
+        edit.set_key(node, "byteorder", &"little".into()).unwrap();
+        edit.delete_key(node, "shape");
+    }
+    let done = edit.finish(&Limits::default()).unwrap();
+    assert_eq!(
+        done.text(),
+        "- {source: 7, byteorder: little}\n- {source: 7, byteorder: little}\n- source: 7\n  byteorder: little\n"
+    );
+}
+
+#[test]
+fn lines_added_at_one_place_go_to_their_own_parents() {
+    let text = "a:\n  b:\n    c: 1\n";
+    let done = after(text, |edit| {
+        edit.insert(&path("/z"), &1.into())?;
+        edit.insert(&path("/a/b/z"), &2.into())?;
+        edit.insert(&path("/a/z"), &3.into())?;
+        edit.insert(&path("/a/b/w"), &4.into())
+    });
+    assert_eq!(done, "a:\n  b:\n    c: 1\n    z: 2\n    w: 4\n  z: 3\nz: 1\n");
+    let done = after(text.trim_end(), |edit| {
+        edit.insert(&path("/z"), &1.into())?;
+        edit.insert(&path("/a/b/z"), &2.into())
+    });
+    assert_eq!(done, "a:\n  b:\n    c: 1\n    z: 2\nz: 1");
 }

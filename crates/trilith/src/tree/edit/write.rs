@@ -2,7 +2,7 @@
 
 use super::super::node::{Node, NodeKind};
 use super::super::{Data, Layout, PrintOptions, Value};
-use super::{Edit, place};
+use super::{Change, Edit, place};
 use crate::span::Span;
 use crate::yaml::{print_after_key, print_flow, print_value, written_tag};
 
@@ -76,9 +76,9 @@ impl<'t> Edit<'t> {
             Context::Flow => (old.start as usize, false),
             _ => place::before_blanks(text, old.start as usize),
         };
-        // Lines of a literal would swallow the comment behind it.
+        // The last line of a literal would swallow a comment or blanks behind it.
         let rest = text.get(old.end as usize..place::line_end(text, old.end as usize)).unwrap_or("");
-        let options = PrintOptions { literals: rest.trim().is_empty(), ..self.options.clone() };
+        let options = PrintOptions { literals: rest.is_empty(), ..self.options.clone() };
         let after = match context {
             Context::Flow => format!(" {}", print_flow(value, &options)),
             Context::Key(column) => print_after_key(value, Some(column), &options),
@@ -145,7 +145,14 @@ impl<'t> Edit<'t> {
         if parent.layout() == Some(Layout::Flow) || comment || !text.get(from..start).is_some_and(|gap| gap.contains('\n')) {
             from = start;
         }
-        let blank = if from < start && from > 0 { " " } else { "" };
+        let blank = if comment && parent.layout() == Some(Layout::Block) {
+            // Below a comment, a list may stand no deeper than its key; brackets must.
+            "  "
+        } else if from < start && from > 0 {
+            " "
+        } else {
+            ""
+        };
         self.replace(Span::of(from, span.end as usize), format!("{blank}{empty}"));
     }
 
@@ -158,10 +165,11 @@ impl<'t> Edit<'t> {
             let inner = printed.strip_prefix('{').and_then(|p| p.strip_suffix('}')).unwrap_or(&printed);
             if mapping.is_empty() {
                 let at = mapping.span().start as usize + 1;
-                return self.replace(Span::of(at, at), inner.to_owned());
+                let first = self.filled.insert(mapping.id());
+                return self.replace(Span::of(at, at), if first { inner.to_owned() } else { format!(", {inner}") });
             }
             let (at, comma) = place::flow_end(text, mapping);
-            self.replace(Span::of(at, at), if comma { format!(" {inner}") } else { format!(", {inner}") });
+            self.replace(Span::of(at, at), if comma { format!(" {inner},") } else { format!(", {inner}") });
             return;
         }
         let column = place::column(text, mapping.span().start as usize);
@@ -178,7 +186,7 @@ impl<'t> Edit<'t> {
                 Some(part) => self.replace(Span::of(part.start, part.start), format!("{printed}, ")),
                 None => {
                     let (at, comma) = place::flow_end(text, sequence);
-                    self.replace(Span::of(at, at), if comma { format!(" {printed}") } else { format!(", {printed}") });
+                    self.replace(Span::of(at, at), if comma { format!(" {printed},") } else { format!(", {printed}") });
                 }
             }
             return;
@@ -195,11 +203,11 @@ impl<'t> Edit<'t> {
     fn insert_line(&mut self, parent: Node<'t>, column: usize, printed: &str) {
         let at = place::end_of_block(self.tree, parent);
         let indent = " ".repeat(column);
-        let change = match self.tree.text().as_bytes().get(at.wrapping_sub(1)) {
+        let text = match self.tree.text().as_bytes().get(at.wrapping_sub(1)) {
             Some(b'\n' | b'\r') => format!("{indent}{printed}\n"),
             _ => format!("\n{indent}{printed}"),
         };
-        self.replace(Span::of(at, at), change);
+        self.changes.push(Change { span: Span::of(at, at), column, text });
     }
 }
 

@@ -1,0 +1,35 @@
+//! A file of any bytes: opening, listing, digesting and verifying end with a result, and say the same
+//! whether the bytes lie in memory as a whole or behind another source.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use trilith::asdf::AsdfFile;
+use trilith::bytes::{Nowhere, Slice, SourceRef, Window};
+use trilith::{Limits, Result, digest, file, verify};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut limits = Limits::default();
+    for assignment in ["memory=64M", "nodes=100000", "text=1M", "ratio=1000"] {
+        limits.set(assignment).expect("these limits exist");
+    }
+    let open = |source: SourceRef| file::open_asdf_source(source, Arc::new(Nowhere), &limits);
+    let direct: SourceRef = Arc::new(Slice::new(bytes.to_vec(), "memory"));
+    let mut padded = vec![0xd3; 7];
+    padded.extend_from_slice(bytes);
+    let window = Window::new(Arc::new(Slice::new(padded, "memory")), 7, bytes.len() as u64).expect("it lies inside");
+    let (one, other) = (open(direct), open(Arc::new(window)));
+    assert_eq!(one.is_ok(), other.is_ok(), "a window opens as the bytes themselves do");
+    if let (Ok(one), Ok(other)) = (one, other) {
+        assert_eq!(digests(&one).ok(), digests(&other).ok());
+        let _ = verify::verify(&one, true, &|_| ());
+    }
+});
+
+type Digests = Vec<(String, Option<[u8; 32]>)>;
+
+fn digests(file: &AsdfFile) -> Result<Digests> {
+    let entries = digest::of_file(file)?;
+    Ok(entries.into_iter().map(|entry| (entry.path, entry.digest.ok().map(|(_, digest)| digest.sha256))).collect())
+}
