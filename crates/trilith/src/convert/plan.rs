@@ -432,7 +432,10 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
         if options.codec != CodecChoice::Keep {
             return Err(Error::usage("a codec and an encoding chain exclude each other").hint("put zlib into the chain"));
         }
-        return encode::check(steps);
+        encode::check(steps)?;
+    }
+    if options.level.is_some() && row.encoded {
+        return Err(Error::usage(format!("the encoding chains of {} have no levels", target.name)));
     }
     match options.codec {
         CodecChoice::Set(id) if row.fields.compression.is_none() && !(row.encoded && id == CodecId(*b"zlib")) => {
