@@ -419,13 +419,16 @@ fn codes_of_the_branch_are_chains() {
     assert_eq!(unknown.array_at("/a").unwrap_err().kind(), Kind::Unsupported);
 }
 
+/// Header line, name, mark behind its first byte, header size, fields.
+type Row = (&'static str, &'static str, &'static [u8], u16, Vec<u8>);
+
 /// No code wrote 0x89, nor enlarged a header: the bytes are the documents'.
 #[test]
 fn documented_marks_and_enlarged_headers_are_read_in_every_row() {
     let three = [be(3), be(3)].concat();
     let flags = [0u8; 4];
     let g = [&flags[..], &[0; 4], &three, &be(3)].concat();
-    let rows: [(&str, &str, &[u8], u16, Vec<u8>); 8] = [
+    let rows: [Row; 8] = [
         ("%FINF 0.1.0", "finf-0.1-hs43", b"BFF\x0d\x0a\x1a\x0a", 43, [&[0, 1, 0][..], &three].concat()),
         ("%FINF 0.1.0", "finf-0.1-hs40", b"BLK", 40, three.clone()),
         ("%FINF 0.1.0", "finf-0.1-hs44", b"BLK", 44, [&flags[..], &three].concat()),

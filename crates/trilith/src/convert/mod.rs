@@ -10,6 +10,7 @@ mod elements;
 mod encode;
 mod history;
 mod loss;
+mod output;
 mod plan;
 mod translate;
 
