@@ -168,7 +168,7 @@ impl Convert {
     /// Lists what would be lost, on stderr or as JSON.
     fn refuse(&self, losses: &[Loss], options: &Options) -> Result<()> {
         for loss in losses {
-            note(&format!("trilith: {}: would be lost: {loss}", self.input));
+            note(&format!("trilith: {}: loss: {loss}", self.input));
         }
         note("trilith: nothing was written; --allow-loss writes it all the same");
         if options.json {
@@ -181,7 +181,7 @@ impl Convert {
 
     fn tell(&self, done: &Converted, written: u64, options: &Options) -> Result<()> {
         for loss in &done.losses {
-            note(&format!("trilith: {}: lost: {loss}", self.input));
+            note(&format!("trilith: {}: loss: {loss}", self.input));
         }
         for text in &done.notes {
             options.warn(text);

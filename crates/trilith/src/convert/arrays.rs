@@ -56,7 +56,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Los
             None => None,
         };
         if let (Some(from), Some(to)) = (&described.datatype, &datatype) {
-            losses.push(Loss::at(walk.path(), elements::describe(from, to)));
+            losses.push(Loss::at(&walk.path(), elements::describe(from, to)));
         }
         let apart = match described.origin {
             Origin::Inline(_) => false,

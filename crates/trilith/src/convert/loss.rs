@@ -13,7 +13,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    pub(super) fn at(path: impl ToString, message: impl Into<String>) -> Self {
+    pub(super) fn at(path: &(impl std::fmt::Display + ?Sized), message: impl Into<String>) -> Self {
         Self { path: Some(path.to_string()), message: message.into() }
     }
 }

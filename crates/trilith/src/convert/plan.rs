@@ -179,11 +179,16 @@ impl<'f> Plan<'f> {
                     let described = encode::described(&array, item.described.byteorder, block.decoded_len())?;
                     Some((described, array.datatype().clone(), item.path.to_string()))
                 });
+                let sharing = uses.iter().filter(|item| item.block == Some(index)).count();
                 let (described, path) = match &fits {
                     Some((described, datatype, path)) => (Some((described, datatype)), path.as_str()),
                     None => (None, ""),
                 };
+                let known = self.losses.len();
                 let form = self.form(number, &data, Some(index), described, path)?;
+                if let (Some(lost), true) = (self.losses.get_mut(known), sharing > 1) {
+                    lost.message.push_str(&format!(" (its block holds {} other arrays)", sharing - 1));
+                }
                 Ok(Planned { data, form })
             }
         }

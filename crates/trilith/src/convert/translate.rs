@@ -121,7 +121,9 @@ impl<'t> Translation<'t> {
         let written = span.slice(self.tree.text());
         let new = self.target.tag_for(tag);
         let is_short = written.strip_prefix(PRIMARY).is_some_and(|rest| !rest.is_empty() && !rest.contains(['!', '<']));
-        if new.is_some() || (is_short && self.primary_changes) {
+        // What another era could only spell out in full has a short name again.
+        let is_own = written.starts_with("!<") && tag.starts_with(self.target.tree.prefix);
+        if new.is_some() || ((is_short || is_own) && self.primary_changes) {
             let text = written_tag(new.as_deref().unwrap_or(tag), &self.print.handles);
             self.edit.replace(span, text);
         }
@@ -342,7 +344,10 @@ impl<'t> Translation<'t> {
     fn put(&mut self, item: &Use<'t>, names: &[&str], key: &str, value: &Value) -> Result<()> {
         let node = item.node;
         let written = |names: &[&str]| node.entries().filter(|(key, _)| names.contains(&&*key.text())).last();
-        if let Some((_, old)) = written(names) {
+        if let Some((name, old)) = written(names) {
+            if old.layout() == Some(Layout::Block) && !old.is_alias() {
+                return self.edit.set(&item.path.join(name.text()), value);
+            }
             // Anchor and tag of the old value stay with it.
             self.edit.replace_node(old, value);
             return Ok(());
