@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::cast::{self, Found};
 use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Program, Rest, Rule};
-use super::instance::{Json, Number, Pairs, compared_tag, json, key_text, own_tag, same};
+use super::instance::{Json, Number, Pairs, compared_tag, json, key_text, own_tag, same, scalar};
 use super::survey::Survey;
 use super::uri::matches;
 use crate::limits::Limits;
@@ -294,14 +294,14 @@ fn has_type(node: Node<'_>, bits: u8, date_time: bool) -> bool {
 }
 
 fn is_one_of(node: Node<'_>, words: &[Box<str>]) -> bool {
-    node.is_scalar() && matches!(node.scalar(), Scalar::Str(text) if words.iter().any(|word| **word == *text))
+    node.is_scalar() && matches!(scalar(node), Scalar::Str(text) if words.iter().any(|word| **word == *text))
 }
 
 fn text_holds(node: Node<'_>, rule: &Rule) -> bool {
     if !node.is_scalar() {
         return true;
     }
-    let Scalar::Str(text) = node.scalar() else { return true };
+    let Scalar::Str(text) = scalar(node) else { return true };
     match rule {
         Rule::TextLength { least, most } => {
             // Counting is needed only where the bytes leave it open.

@@ -75,6 +75,13 @@ fn is_yaml(tag: &str) -> bool {
     tag.strip_prefix(YAML_TAG).is_some_and(|name| KNOWN.contains(&name))
 }
 
+/// What a scalar is. Behind the tag `!` alone, with which PyYAML writes a timestamp in brackets
+/// (`[! '2020-01-01T00:00:00']`), PyYAML looks at the text, whatever the quotes.
+#[inline]
+pub(super) fn scalar(node: Node<'_>) -> Scalar<'_> {
+    if node.tag() == Some("!") && node.is_scalar() { crate::yaml::resolve(node.text()) } else { node.scalar() }
+}
+
 /// The JSON type of a node.
 #[inline]
 pub(super) fn json(node: Node<'_>) -> Json {
@@ -93,7 +100,7 @@ pub(super) fn json(node: Node<'_>) -> Json {
                 Json::Array
             }
         }
-        NodeKind::Scalar => json_of_scalar(&node.scalar()),
+        NodeKind::Scalar => json_of_scalar(&scalar(node)),
     }
 }
 
@@ -120,7 +127,7 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
         NodeKind::Mapping => "map",
         NodeKind::Sequence if yaml_tag(node) == Some("omap") => "omap",
         NodeKind::Sequence => "seq",
-        NodeKind::Scalar => match node.scalar() {
+        NodeKind::Scalar => match scalar(node) {
             Scalar::Null => "null",
             Scalar::Bool(_) => "bool",
             Scalar::Int(_) | Scalar::BigInt(_) => "int",
@@ -139,7 +146,10 @@ pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
     if key.tag().is_none() && plain && surely_text(key.raw()) {
         return Some(key.text());
     }
-    key.as_str()
+    match scalar(key) {
+        Scalar::Str(text) if key.is_scalar() => Some(text),
+        _ => None,
+    }
 }
 
 /// Whether a plain scalar that begins with this byte is surely text.
@@ -163,7 +173,7 @@ impl Number {
         if !node.is_scalar() {
             return None;
         }
-        Self::of_scalar(&node.scalar())
+        Self::of_scalar(&scalar(node))
     }
 
     pub(super) fn of_scalar(scalar: &Scalar<'_>) -> Option<Self> {
@@ -295,7 +305,7 @@ fn same_at(a: Node<'_>, b: Node<'_>, strict: bool, top: bool, depth: usize, budg
                 })
         }
         (Json::Array | Json::Object, _) | (_, Json::Array | Json::Object) => false,
-        _ => same_scalar(&a.scalar(), &b.scalar(), strict || top),
+        _ => same_scalar(&scalar(a), &scalar(b), strict || top),
     }
 }
 
@@ -350,7 +360,7 @@ mod tests {
             ("2001-12-14", Json::Other, None),
             ("!!binary aGk=", Json::Other, Some("str")),
             ("1.0", Json::Number, Some("float")),
-            ("! 1", Json::String, Some("str")),
+            ("! '1'", Json::Integer, Some("int")),
         ] {
             let tree = tree(text);
             assert_eq!(json(tree.root()), json_type, "{text}");

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::instance::{Json, Pairs, json, own_tag, surely_text};
+use super::instance::{Json, Pairs, json, own_tag, scalar, surely_text};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, Style, Tree};
@@ -122,7 +122,7 @@ impl<'t> Survey<'t> {
         if raw.len() < 18 || !raw.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
             return;
         }
-        let large = match node.scalar() {
+        let large = match scalar(node) {
             Scalar::BigInt(_) => true,
             Scalar::Int(value) => value <= i64::MIN + 1,
             _ => false,
