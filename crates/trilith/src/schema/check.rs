@@ -7,8 +7,8 @@ use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Progra
 use super::instance::{Json, Number, Pairs, compared_tag, json, key_text, own_tag, same, scalar};
 use super::survey::Survey;
 use super::uri::matches;
-use crate::limits::Limits;
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::tree::{Node, Scalar};
 
 /// Checks nodes of one tree against parts of one program.
@@ -213,7 +213,7 @@ impl<'a, 't> Check<'a, 't> {
 
     /// Whether an object has this key.
     pub(super) fn has(&self, node: Node<'t>, wanted: &str) -> bool {
-        Pairs::of(node, &self.survey.odd).any(|(key, _)| key.is_scalar() && key.text() == wanted && json(key) == Json::String)
+        Pairs::of(node, &self.survey.odd).any(|(key, _)| key_text(key).is_some_and(|name| *name == *wanted))
     }
 
     fn is_in(&mut self, node: Node<'t>, place: Place) -> bool {
@@ -286,6 +286,10 @@ pub(super) fn is_ndarray(node: Node<'_>) -> bool {
 
 #[inline]
 fn has_type(node: Node<'_>, bits: u8, date_time: bool) -> bool {
+    const COLLECTIONS: u8 = Json::Array as u8 | Json::Object as u8;
+    if node.is_scalar() && bits & !COLLECTIONS == 0 {
+        return false;
+    }
     match json(node) {
         Json::Other => false,
         Json::DateTime => date_time,
@@ -349,8 +353,8 @@ fn same_datatype(schema: Node<'_>, datatype: Node<'_>) -> bool {
             let kept: Vec<_> = Pairs::of(wanted, &none).filter(|(key, _)| FIELD.contains(&&*key.text())).collect();
             found.is_mapping()
                 && found.len() == kept.len()
-                && kept.iter().all(|(key, value)| {
-                    found.get(&key.text()).is_some_and(|other| same(other, *value, false, &mut budget))
-                })
+                && kept
+                    .iter()
+                    .all(|(key, value)| found.get(&key.text()).is_some_and(|other| same(other, *value, false, &mut budget)))
         })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::tree::{Node, NodeKind, Scalar};
+use crate::tree::{Node, NodeKind, Scalar, Style};
 
 /// Prefix of YAML's own tags.
 pub(super) const YAML_TAG: &str = "tag:yaml.org,2002:";
@@ -100,8 +100,15 @@ pub(super) fn json(node: Node<'_>) -> Json {
                 Json::Array
             }
         }
+        NodeKind::Scalar if is_surely_text(node) => Json::String,
         NodeKind::Scalar => json_of_scalar(&scalar(node)),
     }
+}
+
+/// Whether a scalar is text as far as a look at its tag, its style and its first byte can tell.
+#[inline]
+fn is_surely_text(node: Node<'_>) -> bool {
+    node.tag().is_none() && (node.style() != Some(Style::Plain) || surely_text(node.raw()))
 }
 
 pub(super) fn json_of_scalar(scalar: &Scalar<'_>) -> Json {
@@ -142,9 +149,9 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
 /// The text of a key, where it is a string.
 #[inline]
 pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
-    let plain = key.style() == Some(crate::tree::Style::Plain);
-    if key.tag().is_none() && plain && surely_text(key.raw()) {
-        return Some(key.text());
+    if key.style() == Some(Style::Plain) && key.tag().is_none() && surely_text(key.raw()) {
+        // A plain key stands on one line, as it is meant.
+        return Some(key.raw().into());
     }
     match scalar(key) {
         Scalar::Str(text) if key.is_scalar() => Some(text),
@@ -153,10 +160,30 @@ pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
 }
 
 /// Whether a plain scalar that begins with this byte is surely text.
+#[inline]
 pub(super) fn surely_text(text: &str) -> bool {
     match text.as_bytes().first() {
         None => false,
-        Some(b) => !matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'=' | b'<' | b'n' | b'N' | b'y' | b'Y' | b't' | b'T' | b'f' | b'F' | b'o' | b'O'),
+        Some(b) => !matches!(
+            b,
+            b'0'..=b'9'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'~'
+                | b'='
+                | b'<'
+                | b'n'
+                | b'N'
+                | b'y'
+                | b'Y'
+                | b't'
+                | b'T'
+                | b'f'
+                | b'F'
+                | b'o'
+                | b'O'
+        ),
     }
 }
 
