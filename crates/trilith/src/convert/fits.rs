@@ -68,7 +68,7 @@ pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<()> {
         }
         let name = path.trim_start_matches('/').to_uppercase();
         parts.push(Part::extension(&name, &array)?);
-        sources.insert(node.id(), format!("fits:{},1", name));
+        sources.insert(node.id(), format!("fits:{name},1"));
     }
     if parts.is_empty() {
         parts.push(Part::primary(None)?);
