@@ -23,7 +23,8 @@ const READ_TODAY: &[(&str, &str)] = &[
     ("finf-", "finf"),
     ("pasdf-", "asdf"),
     ("asdf010-", "asdf"),
-    // to come: ("asdf-1", "fits"), ("asdf100-", "fits"),
+    ("asdf-1", "fits"),
+    ("asdf100-", "fits"),
 ];
 
 /// The folder below `corpus` that a sample stands in with its kind, and whether it must be read today.

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, ndarray};
+use crate::asdf::{AsdfFile, Block, BlockOptions, ExpandOptions, FileWriter, Part, WriteOptions, expand, ndarray, walk};
 use crate::codec::CodecId;
 use crate::error::{Context, Error, Result};
-use crate::tree::{Node, NodeId, Value};
+use crate::tree::{Node, NodeId, TreePath, Value};
 
 /// Where an ndarray finds its elements after a file was put together anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,6 +175,109 @@ pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
         sources.insert(id, NewSource::Block(own + position));
     }
     Ok(Imploded { tree: with_sources(file, &sources)?, taken: taken.into_iter().map(|(_, other)| other).collect() })
+}
+
+/// A tree with the targets of its references written in, and the blocks that came with them.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The new tree.
+    pub tree: String,
+    /// Blocks of other files, behind those of the file itself.
+    pub taken: Vec<(Arc<AsdfFile>, usize)>,
+    /// How many references were replaced.
+    pub count: usize,
+}
+
+/// Plans to write the target of every `$ref` in its place; everything else of the text stays.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for a reference that leads nowhere or into a circle,
+/// [`Kind::Limit`](crate::Kind::Limit) for one that is refused.
+pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
+    let own = file.sections().blocks()?.len();
+    let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
+    let mut edit = file.tree().edit();
+    let references = file.tree().references(file.limits())?;
+    let root = walk::Found::root(file);
+    for (path, node) in &references {
+        let target = walk::follow(file, &root.with(*node)).map_err(|e| e.at_path(path.to_string()))?;
+        let mut build = Build { file, own, taken: &mut taken, path, open: Vec::new(), done: None };
+        let mut how = ExpandOptions::default();
+        how.resolve = true;
+        expand(file, &target, how, &mut |part| build.take(part)).map_err(|e| e.at_path(path.to_string()))?;
+        let value = build.done.take().unwrap_or_default();
+        edit.set(path, &value)?;
+    }
+    Ok(Resolved { tree: edit.text()?, taken, count: references.len() })
+}
+
+/// Makes a value of the parts of an expanded tree.
+struct Build<'a> {
+    file: &'a AsdfFile,
+    own: usize,
+    taken: &'a mut Vec<(Arc<AsdfFile>, usize)>,
+    path: &'a TreePath,
+    /// Collections that are not complete, each with the key of what comes next and whether it is an ndarray of another file.
+    open: Vec<(Value, Option<Value>, Option<Arc<AsdfFile>>)>,
+    done: Option<Value>,
+}
+
+impl Build<'_> {
+    fn take(&mut self, part: Part<'_>) -> Result<()> {
+        let with_tag = |value: Value, node: Node<'_>| match node.tag() {
+            Some(tag) => value.tagged(tag),
+            None => value,
+        };
+        let value = match part {
+            Part::Sequence(node) => {
+                self.open.push((with_tag(Value::seq::<Value>([]), node), None, None));
+                return Ok(());
+            }
+            Part::Mapping(node) => {
+                let other = self.file.opened().into_iter().find(|other| std::ptr::eq(other.tree(), node.tree()));
+                let other = other.filter(|_| ndarray::is_ndarray(node));
+                self.open.push((with_tag(Value::map::<&str, Value>([]), node), None, other));
+                return Ok(());
+            }
+            Part::Key(node) => {
+                if let Some((_, key, _)) = self.open.last_mut() {
+                    *key = Some(node.to_value(self.file.limits())?);
+                }
+                return Ok(());
+            }
+            Part::End => match self.open.pop() {
+                Some((value, ..)) => value,
+                None => return Ok(()),
+            },
+            Part::Cycle(path) => Value::map([("$ref", format!("#{}{path}", self.path))]),
+            Part::Scalar(node) => self.scalar(node)?,
+            // Arrays and integers are only written out where that was asked for.
+            Part::Array(node, _) | Part::Integer(node, _) => node.to_value(self.file.limits())?,
+        };
+        match self.open.last_mut() {
+            Some((outer, key, _)) => match key.take() {
+                Some(key) => outer.push_pair(key, value),
+                None => outer.push(value),
+            },
+            None => self.done = Some(value),
+        }
+        Ok(())
+    }
+
+    /// A scalar; the block number of an ndarray of another file becomes that of the block taken in.
+    fn scalar(&mut self, node: Node<'_>) -> Result<Value> {
+        let value = node.to_value(self.file.limits())?;
+        let Some((_, Some(key), Some(other))) = self.open.last() else { return Ok(value) };
+        let (Some("source"), Some(number)) = (key.as_str(), node.as_i64()) else { return Ok(value) };
+        let other = other.clone();
+        let index = other.sections().block(number)?.index;
+        let known = self.taken.iter().position(|(file, block)| Arc::ptr_eq(file, &other) && *block == index);
+        let position = known.unwrap_or_else(|| {
+            self.taken.push((other, index));
+            self.taken.len() - 1
+        });
+        Ok(Value::from((self.own + position) as u64))
+    }
 }
 
 /// The blocks that an ndarray of the file refers to, and the tree with their new numbers.

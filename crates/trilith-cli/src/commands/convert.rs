@@ -3,7 +3,9 @@
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{self, AsdfFile, chain};
-use trilith::convert::{CodecChoice, ConvertOptions, Converted, Loss, Plan, convert};
+use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan};
+use trilith::file::FileKind;
+use trilith::fits::FitsFile;
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
@@ -60,6 +62,9 @@ pub struct Convert {
 impl Convert {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
+        if let Some(outcome) = self.fits(options)? {
+            return Ok(outcome);
+        }
         let file = options.open_asdf(&self.input)?;
         let to = self.target(&file)?;
         let mut how = ConvertOptions::default();
@@ -93,12 +98,54 @@ impl Convert {
         let mut target = Target::create(&self.output)?;
         let done = match plan {
             Some(plan) => plan.write(target.writer(), &mut |bytes| progress.at(bytes))?,
-            None => convert(&file, target.writer(), &how, &mut |bytes| progress.at(bytes))?,
+            None => convert::convert(&file, target.writer(), &how, &mut |bytes| progress.at(bytes))?,
         };
         let written = target.commit()?;
         drop(progress);
         self.tell(&done, written, options)?;
         Ok(Outcome::Yes)
+    }
+
+    /// From FITS or to it; None where neither side is.
+    fn fits(&self, options: &Options) -> Result<Option<Outcome>> {
+        let extension = |name: &str| std::path::Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("fits"));
+        let to_fits = extension(&self.output);
+        let mut start = [0; 9];
+        let from_fits = self.input != "-" && {
+            let source = options.open(&self.input)?;
+            source.len() >= 9 && source.read_at(0, &mut start).is_ok() && FileKind::detect(&start) == Some(FileKind::Fits)
+        };
+        if !to_fits && !from_fits {
+            return Ok(None);
+        }
+        if self.to.is_some() || self.encode.is_some() {
+            // An ASDF file inside a FITS file is one like any other; its HDUs come along as blocks.
+            if !to_fits && options.open_asdf(&self.input)?.container().is_some_and(|container| container.hdu > 0) {
+                return Ok(None);
+            }
+            return Err(Error::usage("FITS files are converted to and from ASDF 1.6 only").hint("convert the ASDF file once more"));
+        }
+        let mut how = ConvertOptions::default();
+        if let Some(name) = &self.codec {
+            how.codec = CodecChoice::named(name)?;
+        }
+        how.level = self.level;
+        how.write.align = self.align.unwrap_or(64);
+        how.write.checksums = !self.no_checksums;
+        let file = options.open_asdf(&self.input)?;
+        let mut target = Target::create(&self.output)?;
+        match (from_fits, to_fits) {
+            (true, true) => return Err(Error::usage("both are FITS files: copy it")),
+            (_, true) => convert::to_fits(&file, &mut target.writer())?,
+            // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
+            _ if file.container().is_some_and(|container| container.hdu > 0) => convert::take_out(&file, target.writer(), &how)?,
+            _ => convert::from_fits(&FitsFile::open(options.open(&self.input)?, &options.limits()?)?, target.writer(), &how)?,
+        }
+        let written = target.commit()?;
+        if !options.quiet && self.output != "-" {
+            note(&format!("{}: {}", self.output, size(written)));
+        }
+        Ok(Some(Outcome::Yes))
     }
 
     /// The generation to write; None keeps that of the file.

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
+use trilith::Result;
 use trilith::schema::{Validator, kind_of};
 use trilith::tree::TreePath;
-use trilith::Result;
 
 use super::schema::Sources;
 use super::validate::standard_of;
@@ -42,7 +42,9 @@ impl Describe {
                 .iter()
                 .map(|d| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.rule}))
                 .collect();
-            out.json(&json!({"file": item.file, "path": path.to_string(), "kind": kind_of(node), "tag": node.tag(), "schemas": list}))?;
+            out.json(
+                &json!({"file": item.file, "path": path.to_string(), "kind": kind_of(node), "tag": node.tag(), "schemas": list}),
+            )?;
         } else {
             out.line(&format!("{}: {}{}", self.item, kind_of(node), node.tag().map_or(String::new(), |tag| format!(", {tag}"))))?;
             for description in &found {

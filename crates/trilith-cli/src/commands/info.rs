@@ -36,8 +36,22 @@ impl Info {
     }
 }
 
+/// Whether this is a FITS file without an ASDF file in it, shown as a list of its HDUs.
+fn is_plain_fits(file: &AsdfFile) -> bool {
+    // HDU 0 never holds an ASDF file.
+    file.container().is_some_and(|container| container.hdu == 0)
+}
+
 fn asdf_json(name: &str, file: &AsdfFile) -> Result<Value> {
     let sections = file.sections();
+    if is_plain_fits(file) {
+        let count = file.tree().at("/fits").map_or(0, |list| list.len());
+        return Ok(json!({
+            "file": name, "family": "fits", "generation": "fits", "header": null, "standard": null, "comments": [],
+            "container": null, "tree": null, "blocks": [],
+            "block_index": {"present": false, "valid": null, "problem": null}, "hdus": count, "size": file.size(),
+        }));
+    }
     let base = file.container().map_or(0, |container| container.offset);
     let mut blocks = Vec::new();
     for block in sections.blocks()? {
@@ -87,6 +101,14 @@ pub fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
 /// Prints the facts and the first blocks as text.
 pub fn print_text(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
     let sections = file.sections();
+    if is_plain_fits(file) {
+        let list = file.tree().at("/fits");
+        for (fact, value) in [("file", name.to_owned()), ("kind", "FITS".to_owned()), ("size", size(file.size()))] {
+            out.line(&format!("{fact:<12} {value}"))?;
+        }
+        return out.line(&format!("{:<12} {} (trilith tree shows them)", "HDUs", list.map_or(0, |list| list.len())));
+    }
+    let base = file.container().map_or(0, |container| container.offset);
     let mut facts = vec![("file", name.to_owned()), ("generation", sections.generation_name().to_owned())];
     facts.push(("header", sections.header().line.clone()));
     if let Some(standard) = sections.header().standard() {
@@ -105,7 +127,7 @@ pub fn print_text(out: &mut Out, name: &str, file: &AsdfFile, options: &Options)
                 0 => String::new(),
                 n => format!(", then {} unused", size(n)),
             };
-            ("tree", format!("{} at byte {}{padding}", size(tree.end - tree.start), tree.start))
+            ("tree", format!("{} at byte {}{padding}", size(tree.end - tree.start), base + tree.start))
         }
         None => ("tree", "none".to_owned()),
     });

@@ -46,6 +46,7 @@ commands![
     search::Search,
     diff::Diff,
     refs::Refs,
+    resolve::Resolve,
     convert::Convert,
     repack::Repack,
     explode::Explode,

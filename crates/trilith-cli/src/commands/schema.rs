@@ -130,7 +130,8 @@ fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
     }
     let mut count = 0;
     for line in output.stdout.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
-        let text: String = serde_json::from_slice(line).map_err(|e| Error::unsupported(format!("{python} wrote no JSON: {e}")))?;
+        let text: String =
+            serde_json::from_slice(line).map_err(|e| Error::unsupported(format!("{python} wrote no JSON: {e}")))?;
         match schemas.add(text, limits) {
             Ok(_) => count += 1,
             // A resource may be anything; what is no YAML is no schema.
@@ -139,7 +140,9 @@ fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
         }
     }
     if count == 0 {
-        return Err(Error::usage(format!("no package of {python} has schemas")).hint("name another interpreter in TRILITH_PYTHON"));
+        return Err(
+            Error::usage(format!("no package of {python} has schemas")).hint("name another interpreter in TRILITH_PYTHON")
+        );
     }
     Ok(())
 }
@@ -161,7 +164,9 @@ impl CheckSchemas {
         let mut failed = Vec::new();
         for (path, text) in texts {
             match schemas.add(text.as_str(), &limits).and_then(|_| Tree::parse(text, &limits)) {
-                Ok(tree) if tree.root().get("id").is_some() && tree.root().get("extension_uri").is_none() => trees.push((path, tree)),
+                Ok(tree) if tree.root().get("id").is_some() && tree.root().get("extension_uri").is_none() => {
+                    trees.push((path, tree))
+                }
                 Ok(_) => options.warn(&format!("{} is no schema: it has no id", path.display())),
                 Err(error) => failed.push((path, error)),
             }
@@ -172,7 +177,9 @@ impl CheckSchemas {
         let mut list = Vec::new();
         for (path, error) in failed {
             if options.json {
-                list.push(json!({"file": path.to_string_lossy(), "valid": false, "problems": [super::validate::error_json(&error)]}));
+                list.push(
+                    json!({"file": path.to_string_lossy(), "valid": false, "problems": [super::validate::error_json(&error)]}),
+                );
             } else {
                 out.line(&format!("{}: {error}", path.display()))?;
             }

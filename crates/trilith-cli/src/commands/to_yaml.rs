@@ -104,7 +104,13 @@ fn inlined(file: &AsdfFile) -> Result<String> {
         let node = visit.node;
         if ndarray::is_ndarray(node) && !node.is_alias() {
             let array = file.array(node).map_err(|e| e.context(walk.path().to_string()))?;
-            edit.replace_node(node, &outline::node(&array, datatype_key(file), &complex_tag(file))?);
+            let value = outline::node(&array, datatype_key(file), &complex_tag(file))?;
+            if node.is_sequence() {
+                // A list of items in block style cannot become a mapping where it stands.
+                edit.set(&walk.path(), &with_tag(value, node.tag()))?;
+            } else {
+                edit.replace_node(node, &value);
+            }
             walk.skip_children();
         }
     }

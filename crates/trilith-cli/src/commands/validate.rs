@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::AsdfFile;
+use trilith::core::unit;
 use trilith::schema::{Problem, Report, Severity, Validator};
 use trilith::{Error, Kind, Location, Result};
 
@@ -88,6 +89,9 @@ impl Validate {
         let file = options.open_asdf(name)?;
         let mut report = validator.validate(file.tree(), standard_of(&file).as_deref())?;
         report.add_warnings(file.tree().warnings());
+        for finding in unit::check(file.tree(), file.limits())? {
+            report.add(file.tree(), &finding.path, finding.span, finding.message, finding.hint);
+        }
         if self.strict {
             report.make_strict();
         }
@@ -162,6 +166,11 @@ const WIDTH: usize = 100;
 
 /// A problem in a few lines: what, where, the text with carets, and what to do.
 fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &AsdfFile) -> Result<()> {
+    if problem.severity == Severity::Note {
+        let place = if problem.line > 0 { format!("{name}:{}:{}: ", problem.line, problem.column) } else { String::new() };
+        let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
+        return out.line(&format!("note: {place}{}{hint}", problem.message));
+    }
     out.line(&format!("{}: {}", problem.severity, problem.message))?;
     if problem.line > 0 {
         let path = if problem.path.is_empty() { "(the root)" } else { &problem.path };

@@ -236,6 +236,20 @@ impl AsdfFile {
         }
     }
 
+    /// The other files that were opened so far, because this one or one of them refers to them.
+    pub fn opened(&self) -> Vec<Arc<AsdfFile>> {
+        let direct = |file: &AsdfFile| -> Vec<Arc<AsdfFile>> {
+            file.external.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        };
+        let mut all = direct(self);
+        let mut next = 0;
+        while let Some(file) = all.get(next).cloned() {
+            all.extend(direct(&file));
+            next += 1;
+        }
+        all
+    }
+
     /// Another file that this one refers to, opened once.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 mod arrays;
 mod elements;
 mod encode;
+mod fits;
 mod history;
 mod loss;
 mod output;
@@ -17,6 +18,7 @@ mod translate;
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 
+pub use fits::{from_fits, take_out, to_fits};
 pub use loss::Loss;
 pub use plan::{Plan, convert_to};
 

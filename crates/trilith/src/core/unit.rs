@@ -313,7 +313,10 @@ impl<'t> Parser<'t> {
     fn unit_expression(&mut self) -> Result<(Unit, Power)> {
         if self.take("(") {
             let unit = self.nested(Self::unit)?;
-            return Ok((unit, self.power()?.unwrap_or(Power::ONE)));
+            let power = self.power()?;
+            // A power of parentheses came with VOUnit 1.1.
+            self.standard &= power.is_none();
+            return Ok((unit, power.unwrap_or(Power::ONE)));
         }
         let from = self.at;
         let name = self.name();
@@ -651,6 +654,18 @@ fn odd(units: &Units, text: &str) -> Option<(String, Option<String>)> {
         Ok(unit) => unit,
         Err(error) => return Some((error.message().to_owned(), error.opt_hint().map(str::to_owned))),
     };
+    // Which of several slashes holds for what is anybody's guess.
+    let fractions = text
+        .split('(')
+        .filter(|part| {
+            part.split(')')
+                .next()
+                .is_some_and(|power| power.contains('/') && power.chars().all(|c| c.is_ascii_digit() || "+-./ ".contains(c)))
+        })
+        .count();
+    if text.matches('/').count() > fractions + 1 {
+        return Some((format!("the unit {text:?} has more than one slash"), Some(format!("write {unit}"))));
+    }
     let unknown = units.check(&unit);
     if let Some(first) = unknown.first() {
         let hint = units.nearest(first).map(|near| format!("did you mean {near}?"));

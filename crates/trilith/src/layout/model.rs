@@ -262,6 +262,7 @@ impl std::fmt::Display for Attribute {
 #[derive(Debug, Clone)]
 pub(crate) struct Reference {
     pub item: ItemId,
+    /// The values by which references mean it; without any, its number counted from 1.
     pub ids: Vec<i64>,
 }
 
@@ -586,6 +587,12 @@ impl Layout {
     /// The data array, dict or list of that name in a dict.
     pub fn child(&self, dict: ItemId, name: &str) -> Option<ItemId> {
         self.found.get(&(dict.0, self.names.find(name)?.0)).copied()
+    }
+
+    /// The referenced items (2026) in the order of the text, each with the values that mean it beside
+    /// its number, counted from 1.
+    pub fn references(&self) -> impl Iterator<Item = (ItemId, &[i64])> {
+        self.references.iter().map(|reference| (reference.item, reference.ids.as_slice()))
     }
 
     /// The item that holds the notes of the summary block (2025).

@@ -13,6 +13,7 @@ use super::model::{Data, ItemId, ItemKind, MemberKind, Primitive, Step, TypeId, 
 use super::names::Mixer;
 use super::resolve::{Evaluation, Fault, ParamRequest, Supply};
 use super::sizes::{Members, round_up};
+use super::typed::{Known, ResolvedType};
 use crate::Limits;
 use crate::error::Error;
 
@@ -56,6 +57,7 @@ pub(crate) struct Walker<'e, 'l> {
     /// Only this path is wanted.
     pub wanted: Option<String>,
     failed: bool,
+    known: Known,
 }
 
 impl<'e, 'l> Walker<'e, 'l> {
@@ -74,6 +76,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             instance_size: 0,
             wanted: None,
             failed: false,
+            known: Known::default(),
         }
     }
 
@@ -405,6 +408,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             nbytes: Some(spot.size),
             value,
             item,
+            typed: ResolvedType::Primitive { primitive, byteorder: self.machine.order_of(primitive, order) },
         };
         self.give(entry);
     }
@@ -459,6 +463,7 @@ impl<'e, 'l> Walker<'e, 'l> {
                 Limits::exceeded("text", limit, format_args!("the datatype of {} is too long to spell", self.path)).into()
             }
         })?;
+        let typed = self.machine.typed(what.ty, &mut self.known).map_err(|_| self.machine.overflow(item))?;
         let mut shape = Vec::new();
         self.machine.shape(what, &mut shape);
         let kind = if self.machine.is_null(what.ty) { EntryKind::Null } else { EntryKind::Data };
@@ -471,6 +476,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             nbytes: known(spot.size),
             value: None,
             item,
+            typed,
         };
         self.give(entry);
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::cast::{self, Found};
 use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Program, Rest, Rule};
-use super::instance::{Json, Number, Pairs, compared_tag, json, key_text, own_tag, same};
+use super::instance::{Json, Number, Pairs, compared_tag, json, key_text, own_tag, same, scalar};
 use super::survey::Survey;
 use super::uri::matches;
 use crate::error::Error;
@@ -213,7 +213,7 @@ impl<'a, 't> Check<'a, 't> {
 
     /// Whether an object has this key.
     pub(super) fn has(&self, node: Node<'t>, wanted: &str) -> bool {
-        Pairs::of(node, &self.survey.odd).any(|(key, _)| key.is_scalar() && key.text() == wanted && json(key) == Json::String)
+        Pairs::of(node, &self.survey.odd).any(|(key, _)| key_text(key).is_some_and(|name| *name == *wanted))
     }
 
     fn is_in(&mut self, node: Node<'t>, place: Place) -> bool {
@@ -286,6 +286,10 @@ pub(super) fn is_ndarray(node: Node<'_>) -> bool {
 
 #[inline]
 fn has_type(node: Node<'_>, bits: u8, date_time: bool) -> bool {
+    const COLLECTIONS: u8 = Json::Array as u8 | Json::Object as u8;
+    if node.is_scalar() && bits & !COLLECTIONS == 0 {
+        return false;
+    }
     match json(node) {
         Json::Other => false,
         Json::DateTime => date_time,
@@ -294,14 +298,14 @@ fn has_type(node: Node<'_>, bits: u8, date_time: bool) -> bool {
 }
 
 fn is_one_of(node: Node<'_>, words: &[Box<str>]) -> bool {
-    node.is_scalar() && matches!(node.scalar(), Scalar::Str(text) if words.iter().any(|word| **word == *text))
+    node.is_scalar() && matches!(scalar(node), Scalar::Str(text) if words.iter().any(|word| **word == *text))
 }
 
 fn text_holds(node: Node<'_>, rule: &Rule) -> bool {
     if !node.is_scalar() {
         return true;
     }
-    let Scalar::Str(text) = node.scalar() else { return true };
+    let Scalar::Str(text) = scalar(node) else { return true };
     match rule {
         Rule::TextLength { least, most } => {
             // Counting is needed only where the bytes leave it open.

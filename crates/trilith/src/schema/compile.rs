@@ -235,10 +235,9 @@ impl Program {
                 }
                 Want::Uri(reference) => {
                     let whole = join(&base, &reference);
-                    match self.locate(schemas, &whole, limits).doing(|| format!("following {reference} in schema {uri}"))? {
-                        Some((place, base)) => Some(self.reserve(place, &base, task.beside)),
-                        None => None,
-                    }
+                    let found =
+                        self.locate(schemas, &whole, limits).doing(|| format!("following {reference} in schema {uri}"))?;
+                    found.map(|(place, base)| self.reserve(place, &base, task.beside))
                 }
             });
         }

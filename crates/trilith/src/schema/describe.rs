@@ -44,7 +44,8 @@ impl Validator {
     /// # Errors
     /// As [`Validator::validate`].
     pub fn describe(&mut self, tree: &Tree, path: &TreePath, standard: Option<&str>) -> Result<Vec<Description>> {
-        // The parts that hold for the node the walk stands at, with the keyword path from their schema's name.
+        let survey = Survey::of(tree, &self.limits)?;
+        // The parts that hold for the node the walk stands at.
         let mut held: Vec<PartId> = Vec::new();
         let mut node = Some(tree.root());
         let mut keys = path.keys().iter();
@@ -52,7 +53,7 @@ impl Validator {
             let Some(here) = node else { return Ok(Vec::new()) };
             let mut parts = self.parts_of_tag(here, standard)?;
             parts.append(&mut held);
-            held = self.closure(tree, here, parts)?;
+            held = self.closure(&survey, here, parts);
             let Some(key) = keys.next() else { break };
             held = self.step(here, key, &held);
             node = here.child(key);
@@ -85,10 +86,8 @@ impl Validator {
     }
 
     /// The parts, and those that they refer to or that are alternatives which the node fits.
-    fn closure(&self, tree: &Tree, node: Node<'_>, parts: Vec<PartId>) -> Result<Vec<PartId>> {
-        let survey = Survey::of(tree, &self.limits)?;
-        let mut check = Check::new(&self.program, &survey, &self.limits);
-        let Some(node) = tree.node(node.id()) else { return Ok(parts) };
+    fn closure<'t>(&self, survey: &Survey<'t>, node: Node<'t>, parts: Vec<PartId>) -> Vec<PartId> {
+        let mut check = Check::new(&self.program, survey, &self.limits);
         let mut all: Vec<PartId> = Vec::new();
         let mut queue: std::collections::VecDeque<PartId> = parts.into();
         while let Some(part) = queue.pop_front() {
@@ -101,13 +100,15 @@ impl Validator {
                     Rule::Ref(other) => queue.push_back(*other),
                     Rule::All(parts) => queue.extend(parts.iter()),
                     Rule::Any(parts) | Rule::One(parts) => {
-                        queue.extend(parts.iter().filter(|part| check.fits(node, **part)));
+                        let fitting: Vec<_> = parts.iter().filter(|part| check.fits(node, **part)).copied().collect();
+                        // Where none fits, each may be what was meant.
+                        queue.extend(if fitting.is_empty() { parts.to_vec() } else { fitting });
                     }
                     _ => {}
                 }
             }
         }
-        Ok(all)
+        all
     }
 
     /// The parts that hold for a child.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::tree::{Node, NodeKind, Scalar};
+use crate::tree::{Node, NodeKind, Scalar, Style};
 
 /// Prefix of YAML's own tags.
 pub(super) const YAML_TAG: &str = "tag:yaml.org,2002:";
@@ -75,6 +75,13 @@ fn is_yaml(tag: &str) -> bool {
     tag.strip_prefix(YAML_TAG).is_some_and(|name| KNOWN.contains(&name))
 }
 
+/// What a scalar is. Behind the tag `!` alone, with which PyYAML writes a timestamp in brackets
+/// (`[! '2020-01-01T00:00:00']`), PyYAML looks at the text, whatever the quotes.
+#[inline]
+pub(super) fn scalar(node: Node<'_>) -> Scalar<'_> {
+    if node.tag() == Some("!") && node.is_scalar() { crate::yaml::resolve(node.text()) } else { node.scalar() }
+}
+
 /// The JSON type of a node.
 #[inline]
 pub(super) fn json(node: Node<'_>) -> Json {
@@ -93,8 +100,15 @@ pub(super) fn json(node: Node<'_>) -> Json {
                 Json::Array
             }
         }
-        NodeKind::Scalar => json_of_scalar(&node.scalar()),
+        NodeKind::Scalar if is_surely_text(node) => Json::String,
+        NodeKind::Scalar => json_of_scalar(&scalar(node)),
     }
+}
+
+/// Whether a scalar is text as far as a look at its tag, its style and its first byte can tell.
+#[inline]
+fn is_surely_text(node: Node<'_>) -> bool {
+    node.tag().is_none() && (node.style() != Some(Style::Plain) || surely_text(node.raw()))
 }
 
 pub(super) fn json_of_scalar(scalar: &Scalar<'_>) -> Json {
@@ -120,7 +134,7 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
         NodeKind::Mapping => "map",
         NodeKind::Sequence if yaml_tag(node) == Some("omap") => "omap",
         NodeKind::Sequence => "seq",
-        NodeKind::Scalar => match node.scalar() {
+        NodeKind::Scalar => match scalar(node) {
             Scalar::Null => "null",
             Scalar::Bool(_) => "bool",
             Scalar::Int(_) | Scalar::BigInt(_) => "int",
@@ -135,14 +149,18 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
 /// The text of a key, where it is a string.
 #[inline]
 pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
-    let plain = key.style() == Some(crate::tree::Style::Plain);
-    if key.tag().is_none() && plain && surely_text(key.raw()) {
-        return Some(key.text());
+    if key.style() == Some(Style::Plain) && key.tag().is_none() && surely_text(key.raw()) {
+        // A plain key stands on one line, as it is meant.
+        return Some(key.raw().into());
     }
-    key.as_str()
+    match scalar(key) {
+        Scalar::Str(text) if key.is_scalar() => Some(text),
+        _ => None,
+    }
 }
 
 /// Whether a plain scalar that begins with this byte is surely text.
+#[inline]
 pub(super) fn surely_text(text: &str) -> bool {
     match text.as_bytes().first() {
         None => false,
@@ -182,7 +200,7 @@ impl Number {
         if !node.is_scalar() {
             return None;
         }
-        Self::of_scalar(&node.scalar())
+        Self::of_scalar(&scalar(node))
     }
 
     pub(super) fn of_scalar(scalar: &Scalar<'_>) -> Option<Self> {
@@ -314,7 +332,7 @@ fn same_at(a: Node<'_>, b: Node<'_>, strict: bool, top: bool, depth: usize, budg
                 })
         }
         (Json::Array | Json::Object, _) | (_, Json::Array | Json::Object) => false,
-        _ => same_scalar(&a.scalar(), &b.scalar(), strict || top),
+        _ => same_scalar(&scalar(a), &scalar(b), strict || top),
     }
 }
 
@@ -369,7 +387,7 @@ mod tests {
             ("2001-12-14", Json::Other, None),
             ("!!binary aGk=", Json::Other, Some("str")),
             ("1.0", Json::Number, Some("float")),
-            ("! 1", Json::String, Some("str")),
+            ("! '1'", Json::Integer, Some("int")),
         ] {
             let tree = tree(text);
             assert_eq!(json(tree.root()), json_type, "{text}");

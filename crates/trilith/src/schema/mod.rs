@@ -19,6 +19,8 @@ mod pattern;
 mod report;
 mod store;
 mod survey;
+#[cfg(test)]
+mod tests;
 mod uri;
 mod validate;
 

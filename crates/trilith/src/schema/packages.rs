@@ -44,6 +44,10 @@ const PACKAGES: &[(&str, &str)] = &[
 /// assert_eq!(trilith::schema::package_of("tag:stsci.edu:gwcs/wcs-1.4.0"), Some("gwcs"));
 /// ```
 pub fn package_of(tag: &str) -> Option<&'static str> {
+    // The tags of before 1.0 were never published with schemas.
+    if tag.starts_with("tag:stsci.edu:") && (tag.ends_with("-0.1.0") || tag.contains("/0.1.0/")) {
+        return None;
+    }
     PACKAGES
         .iter()
         .filter(|(beginning, _)| tag.starts_with(beginning))

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::span::Span;
-use crate::tree::Warning;
+use crate::tree::{Tree, Warning};
 
 /// How much a [`Problem`] matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,6 +97,14 @@ impl Report {
                 hint: None,
             });
         }
+    }
+
+    /// Adds a warning about a node, found by somebody else.
+    pub fn add(&mut self, tree: &Tree, path: &str, span: Span, message: String, hint: Option<String>) {
+        let (line, column) = tree.line_column(span.start as usize);
+        let (path, rule, schema) = (path.to_owned(), String::new(), String::new());
+        self.warnings += 1;
+        self.problems.push(Problem { severity: Severity::Warning, path, line, column, span, message, rule, schema, hint });
     }
 
     /// Takes the warnings that are told for errors.

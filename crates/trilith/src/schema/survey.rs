@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::instance::{Json, Pairs, json, own_tag, surely_text};
+use super::instance::{Json, Pairs, json, own_tag, scalar, surely_text};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, Style, Tree};
@@ -20,6 +20,8 @@ pub(super) struct Survey<'t> {
     pub(super) large: Vec<Node<'t>>,
     /// Keys that are neither text, integer nor boolean.
     pub(super) keys: Vec<Node<'t>>,
+    /// Whether there may be aliases.
+    aliases: bool,
 }
 
 /// How many findings of a kind are kept.
@@ -29,7 +31,7 @@ impl<'t> Survey<'t> {
     /// Looks at every node that the root leads to: values of mappings and items of sequences, aliases
     /// once, nothing below a `$ref`.
     pub(super) fn of(tree: &'t Tree, limits: &Limits) -> Result<Self> {
-        let mut survey = Self::default();
+        let mut survey = Self { aliases: tree.text().contains('*'), ..Self::default() };
         let mut seen = HashSet::new();
         let mut budget = limits.nodes;
         let mut stack: Vec<Pending<'t>> = Vec::new();
@@ -53,12 +55,15 @@ impl<'t> Survey<'t> {
     }
 
     fn node(&mut self, node: Node<'t>, stack: &mut Vec<Pending<'t>>, seen: &mut HashSet<u32>) {
-        let id = node.id().index() as u32;
-        // Only a node with an anchor can be reached twice.
-        if (node.is_alias() || (!node.is_scalar() && node.anchor().is_some())) && !seen.insert(id) {
+        let tag = own_tag(node);
+        if node.is_scalar() && tag.is_none() {
+            self.scalar(node);
             return;
         }
-        let tag = own_tag(node);
+        // Only a node with an anchor can be reached twice.
+        if self.aliases && (node.is_alias() || node.anchor().is_some()) && !seen.insert(node.id().index() as u32) {
+            return;
+        }
         if node.is_mapping() && self.mapping(node) {
             return;
         }
@@ -68,7 +73,6 @@ impl<'t> Survey<'t> {
         match json(node) {
             Json::Object => stack.push(Pending::Pairs(Pairs::of(node, &self.odd))),
             Json::Array => stack.push(Pending::Items(node.items())),
-            _ if node.is_scalar() && tag.is_none() => self.scalar(node),
             _ => {}
         }
     }
@@ -122,7 +126,7 @@ impl<'t> Survey<'t> {
         if raw.len() < 18 || !raw.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
             return;
         }
-        let large = match node.scalar() {
+        let large = match scalar(node) {
             Scalar::BigInt(_) => true,
             Scalar::Int(value) => value <= i64::MIN + 1,
             _ => false,

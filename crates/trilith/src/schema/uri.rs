@@ -26,7 +26,8 @@ impl Pattern {
 pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where to go on when the rest does not fit: pattern place after the wildcard, and text taken so far.
-    let (mut single, mut double): (Option<(usize, usize)>, Option<(usize, usize)>) = (None, None);
+    let mut single: Option<(usize, usize)> = None;
+    let mut double: Option<(usize, usize)> = None;
     loop {
         if pattern.get(p) == Some(&b'*') {
             if pattern.get(p + 1) == Some(&b'*') {

@@ -1,0 +1,204 @@
+//! FITS to ASDF and back.
+//!
+//! The `fits` module of the 0.1.0dev document: a list of HDUs, each a header and perhaps an ndarray. A
+//! root `fits` says exactly what the FITS file is. Without one, the images and tables of the tree
+//! become HDUs, and the tree itself goes into an HDU called ASDF, whose arrays are found by
+//! `fits:NAME,1`: nothing is lost.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::{Seek, Write};
+use std::sync::Arc;
+
+use super::ConvertOptions;
+use crate::array::{Array, Byteorder};
+use crate::asdf::builder::datatype_value;
+use crate::asdf::ndarray::is_ndarray;
+use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
+use crate::bytes::{Slice, SourceRef};
+use crate::error::{Error, Result};
+use crate::fits::{self, FitsFile, Part};
+use crate::tree::{Node, NodeId, Value};
+
+/// Tag of a `fits` list whose cards keep to the lengths of the standard's schema.
+const STRICT: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
+/// Tag of one with longer cards, which astropy knows too.
+const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
+
+/// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for data that FITS files rarely hold,
+/// [`Kind::Io`](crate::Kind::Io), and what reading says.
+pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<()> {
+    let mut builder = Builder::new(Target::newest()).with_options(options.write.clone());
+    let mut how = ArrayOptions::default();
+    if let super::CodecChoice::Set(id) = options.codec {
+        how.codec = Some(id);
+    }
+    how.level = options.level;
+    let listing = fits::to_value(fits, &mut |_, array| builder.array(array, &how))?;
+    let tag = if listing.is_strict { STRICT } else { LOOSE };
+    let mut root = Value::map([("fits", listing.fits.tagged(tag))]);
+    if let Some(cards) = listing.cards {
+        root.set(fits::CARDS_KEY, cards);
+    }
+    builder.write_to(out, root)
+}
+
+/// Writes a file of the ASDF family as FITS.
+///
+/// # Errors
+/// As [`from_fits`].
+pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<()> {
+    if let Some(list) = file.tree().at("/fits").filter(|list| list.is_sequence()) {
+        let cards = file.tree().root().get(fits::CARDS_KEY);
+        let parts = fits::from_node(list, cards, &mut |node| file.array(node))?;
+        return fits::write(out, &parts);
+    }
+    let mut parts = Vec::new();
+    let mut sources = BTreeMap::new();
+    for (path, node, array) in fitting(file)? {
+        if parts.is_empty() {
+            let is_main = path == "/data";
+            parts.push(Part::primary(is_main.then_some(&array))?);
+            if is_main {
+                sources.insert(node.id(), "fits:0".to_owned());
+                continue;
+            }
+        }
+        let name = path.trim_start_matches('/').to_uppercase();
+        parts.push(Part::extension(&name, &array)?);
+        sources.insert(node.id(), format!("fits:{name},1"));
+    }
+    if parts.is_empty() {
+        parts.push(Part::primary(None)?);
+    }
+    parts.push(Part::asdf(embedded(file, &sources)?)?);
+    fits::write(out, &parts)
+}
+
+/// The arrays that an HDU holds without losing anything, `/data` first; a name stands for one of them only.
+fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
+    let (mut list, mut nodes, mut names) = (Vec::new(), HashSet::new(), HashSet::new());
+    let mut all = walk::arrays(file)?;
+    all.sort_by_key(|listed| listed.path != "/data");
+    for listed in all {
+        let Ok(found) = listed.found else { continue };
+        let node = file.tree().node(found.node(file).id());
+        let Some(node) = node.filter(|_| std::ptr::eq(found.file(file), file)) else { continue };
+        let Ok(array) = file.array(node) else { continue };
+        let array = array.without_mask();
+        let name = listed.path.trim_start_matches('/').to_uppercase();
+        let printable =
+            name.bytes().all(|b| b.is_ascii_graphic()) && name.len() <= 60 && name != "ASDF" && !name.contains([',', '\'']);
+        if array.is_empty() || !printable || !fits::losses(&array).is_empty() || node.get("source").is_none() {
+            continue;
+        }
+        if nodes.insert(node.id()) && names.insert(name) {
+            list.push((listed.path, node, array));
+        }
+    }
+    Ok(list)
+}
+
+/// The ASDF file of the last HDU: the tree, and the blocks that are in no HDU.
+fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<SourceRef> {
+    let blocks = file.sections().blocks()?;
+    let mut edit = file.tree().edit();
+    let mut kept: Vec<&Block> = Vec::new();
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if node.is_alias() || !is_ndarray(node) {
+            continue;
+        }
+        let Some(source) = node.get("source") else { continue };
+        if let Some(hdu) = sources.get(&node.id()) {
+            let array = file.array(node)?;
+            edit.replace_node(source, &Value::from(hdu.as_str()));
+            edit.set_key(node, "byteorder", &Value::from("big"))?;
+            if let Some(shape) = node.get("shape") {
+                edit.replace_node(shape, &Value::seq(array.shape().iter().copied()).flow());
+            }
+            let key = if node.get("dtype").is_some() { "dtype" } else { "datatype" };
+            if node.get(key).is_some_and(Node::is_sequence) {
+                edit.set_key(node, key, &datatype_value(array.datatype(), Some(Byteorder::Big), key))?;
+            }
+            edit.delete_key(node, "strides");
+            edit.delete_key(node, "offset");
+        } else if let Some(number) = source.as_i64() {
+            let block = file.sections().block(number)?;
+            let position = kept.iter().position(|b| b.index == block.index).unwrap_or_else(|| {
+                kept.extend(blocks.get(block.index).copied());
+                kept.len() - 1
+            });
+            edit.replace_node(source, &Value::from(position as u64));
+        }
+    }
+    let text = edit.text()?;
+    let header = file.sections().header();
+    let generation = file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let mut out = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::new(&mut out, generation, crate::asdf::WriteOptions::default());
+    writer.header(&header.line, &header.comments, file.sections().tree().map(|_| text.as_str()))?;
+    for block in kept {
+        if block.is_streamed() {
+            writer.block(&*file.block_data(block.index as i64)?, &BlockOptions::default())?;
+        } else {
+            writer.copy(&*block.stored(file.sections().source())?, block)?;
+        }
+    }
+    writer.finish()?;
+    Ok(Arc::new(Slice::new(out.into_inner(), "the embedded ASDF file")))
+}
+
+/// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks.
+///
+/// # Errors
+/// As [`from_fits`].
+pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<()> {
+    let sections = file.sections();
+    let mut edit = file.tree().edit();
+    let mut taken: Vec<(String, Array)> = Vec::new();
+    let own = sections.blocks()?;
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if node.is_alias() || !is_ndarray(node) {
+            continue;
+        }
+        let Some(source) = node.get("source").filter(|source| source.text().starts_with("fits:")) else { continue };
+        let array = file.array(node)?.without_mask();
+        let name = source.text().into_owned();
+        let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            taken.push((name, array.clone()));
+            taken.len() - 1
+        });
+        edit.replace_node(source, &Value::from((own.len() + position) as u64));
+        edit.set_key(node, "byteorder", &Value::from("big"))?;
+        edit.set_key(node, "datatype", &datatype_value(array.datatype(), Some(Byteorder::Big), "datatype"))?;
+    }
+    let text = edit.text()?;
+    let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let mut writer = FileWriter::new(out, generation, options.write.clone());
+    writer.header(&sections.header().line, &sections.header().comments, sections.tree().map(|_| text.as_str()))?;
+    for block in own {
+        if block.is_streamed() {
+            writer.block(&*file.block_data(block.index as i64)?, &BlockOptions::default())?;
+        } else {
+            writer.copy(&*block.stored(sections.source())?, block)?;
+        }
+    }
+    for (_, array) in taken {
+        let mut how = BlockOptions::default();
+        if let super::CodecChoice::Set(id) = options.codec {
+            how.codec = Some(id);
+        }
+        how.encode.level = options.level;
+        how.encode.item_size = usize::try_from(array.datatype().item_size()).unwrap_or(1).max(1);
+        let mut block = writer.begin(&how)?;
+        array.pieces(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;
+        block.finish()?;
+    }
+    writer.finish()
+}

@@ -1,0 +1,231 @@
+//! Keywords by cases, messages, limits, and the bundled schemas among themselves.
+
+use super::*;
+use crate::error::Kind;
+use crate::limits::Limits;
+use crate::tree::{Node, Tree, TreePath};
+
+const HEADER: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- ";
+
+fn parse(text: &str) -> Tree {
+    Tree::parse(text, &Limits::default()).unwrap()
+}
+
+/// The text of a node, tag included, as a document of its own.
+fn alone(node: Node<'_>) -> Tree {
+    parse(node.whole_span().slice(node.tree().text()))
+}
+
+fn report(schema: &str, document: &Tree) -> Report {
+    let mut validator = Validator::new(Schemas::empty());
+    validator.add_custom(schema, "").unwrap();
+    validator.validate(document, None).unwrap()
+}
+
+#[test]
+fn keywords_hold_as_their_cases_say() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/schema/draft4.yaml");
+    let Ok(bytes) = crate::bytes::read_text(path, 1 << 20) else {
+        eprintln!("skipped: {path} is not there");
+        return;
+    };
+    let cases = parse(&String::from_utf8(bytes).unwrap());
+    let mut count = 0;
+    for case in cases.root().items() {
+        let schema = case.get("schema").unwrap();
+        for (key, fits) in [("fits", true), ("not", false)] {
+            for document in case.get(key).into_iter().flat_map(Node::items) {
+                let report = report(schema.raw(), &alone(document));
+                assert_eq!(report.is_valid(), fits, "{} and {}: {:?}", schema.raw(), document.raw(), report.problems);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 200, "{count}");
+}
+
+fn first(schema: &str, document: &str) -> Problem {
+    report(schema, &parse(document)).problems.into_iter().next().unwrap()
+}
+
+#[test]
+fn a_problem_names_its_place_its_rule_and_what_was_meant() {
+    let problem = first("{properties: {a: {items: {enum: [red, green]}}}}", "x: 1\na: [red, gren]\n");
+    assert_eq!((problem.path.as_str(), problem.line, problem.column), ("/a/1", 2, 10));
+    assert_eq!(problem.message, "\"gren\" is not an allowed value");
+    assert_eq!(problem.rule, "one of red, green");
+    assert_eq!(problem.hint.as_deref(), Some("did you mean green?"));
+    assert_eq!(problem.schema, "custom:schema#/properties/a/items");
+
+    let problem = first("{properties: {shape: {}}, additionalProperties: false}", "shap: 1");
+    assert_eq!((problem.message.as_str(), problem.path.as_str()), ("the key \"shap\" is not allowed here", "/shap"));
+    assert_eq!(problem.hint.as_deref(), Some("did you mean shape?"));
+
+    let problem = first("{required: [datatype]}", "datatyp: 1");
+    assert_eq!(problem.message, "the key datatype is missing");
+    assert_eq!(problem.hint.as_deref(), Some("there is a key datatyp: did you mean datatype?"));
+
+    let problem = first("{items: {type: number}}", "[1e3]");
+    assert_eq!(problem.hint.as_deref(), Some("YAML 1.1 reads this as text: write 1000.0"));
+    let problem = first("{items: {type: string}}", "[on]");
+    assert_eq!((problem.message.as_str(), problem.rule.as_str()), ("on is a boolean", "text"));
+    assert_eq!(problem.hint.as_deref(), Some("for text write 'on'"));
+}
+
+#[test]
+fn of_alternatives_the_nearest_is_told() {
+    let schema = "{anyOf: [{type: array}, {type: object, properties: {a: {enum: [x]}}}, {type: string}]}";
+    let problem = first(schema, "a: y");
+    assert_eq!((problem.path.as_str(), problem.rule.as_str()), ("/a", "one of x"));
+    let problem = first(schema, "1");
+    assert_eq!((problem.path.as_str(), problem.rule.as_str()), ("", "a sequence or a mapping or text"));
+}
+
+#[test]
+fn at_most_ten_problems_are_told_and_all_are_counted() {
+    let document = parse("[a, b, c, d, e, f, g, h, i, j, k, l]");
+    let report = report("{items: {type: number}}", &document);
+    assert_eq!((report.problems.len(), report.errors), (10, 12));
+}
+
+#[test]
+fn a_misspelt_datatype_is_one_problem() {
+    let text = format!(
+        "{HEADER}!core/asdf-1.1.0\na: [!core/ndarray-1.1.0 {{source: 0, datatype: flaot64, byteorder: little, shape: [2]}}]\n"
+    );
+    let report = Validator::new(Schemas::bundled()).validate(&parse(&text), Some("1.6.0")).unwrap();
+    assert_eq!(report.errors, 1);
+    assert_eq!(report.problems[0].path, "/a/0/datatype");
+    assert_eq!(report.problems[0].hint.as_deref(), Some("did you mean float64?"));
+}
+
+#[test]
+fn unknown_tags_are_noted_with_the_package_that_has_them() {
+    let text = "a: !<tag:stsci.edu:gwcs/wcs-1.4.0> {}\nb: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> []\n";
+    let report = Validator::new(Schemas::bundled()).validate(&parse(text), Some("1.6.0")).unwrap();
+    assert!(report.is_valid());
+    let notes: Vec<_> = report.problems.iter().map(|p| (p.severity, p.path.as_str())).collect();
+    assert_eq!(notes, [(Severity::Note, "/a"), (Severity::Note, "/b")]);
+    assert!(report.problems[0].hint.as_ref().unwrap().contains("gwcs"));
+    assert!(report.problems[1].message.contains("not of standard 1.6.0"));
+}
+
+#[test]
+fn what_asdf_would_not_write_is_a_warning_and_an_error_when_strict() {
+    let mut report =
+        Validator::new(Schemas::bundled()).validate(&parse("{a: 99999999999999999999, 1.5: b}"), Some("1.6.0")).unwrap();
+    assert!(report.is_valid() && report.warnings == 2);
+    report.make_strict();
+    assert_eq!((report.errors, report.warnings), (2, 0));
+    let report = Validator::new(Schemas::bundled()).validate(&parse("{1.5: b}"), Some("1.5.0")).unwrap();
+    assert_eq!(report.warnings, 0);
+}
+
+#[test]
+fn aliases_and_cycles_end() {
+    let schema = "{definitions: {n: {type: [array, string], items: {$ref: '#/definitions/n'}}}, $ref: '#/definitions/n'}";
+    assert!(report(schema, &parse("&a [*a, [*a, x]]")).is_valid());
+    assert!(!report(schema, &parse("&a [*a, [*a, 1]]")).is_valid());
+    // Each level doubles what the one below would cost.
+    let mut text = "l0: &l0 [x]\n".to_owned();
+    for n in 1..40 {
+        text.push_str(&format!("l{n}: &l{n} [*l{m}, *l{m}]\n", m = n - 1));
+    }
+    let schema = "{additionalProperties: {$ref: '#/definitions/n'}, definitions: {n: {type: [array, string], items: {$ref: '#/definitions/n'}}}}";
+    assert!(report(schema, &parse(&text)).is_valid());
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_ends() {
+    assert!(report("{allOf: [{$ref: '#'}]}", &parse("1")).is_valid());
+    assert!(!report("{definitions: {a: {$ref: '#/definitions/b'}, b: {anyOf: [{$ref: '#/definitions/a'}], type: string}}, allOf: [{$ref: '#/definitions/b'}]}", &parse("1")).is_valid());
+}
+
+#[test]
+fn steps_and_depth_are_limited() {
+    let mut limits = Limits::default();
+    limits.nodes = 100;
+    let mut validator = Validator::new(Schemas::empty()).with_limits(limits);
+    let many = format!("[{}]", "1, ".repeat(90));
+    let parts = "{type: number}, ".repeat(30);
+    validator.add_custom(&format!("{{items: {{allOf: [{parts}]}}}}"), "").unwrap();
+    assert_eq!(validator.validate(&parse(&many), None).unwrap_err().kind(), Kind::Limit);
+
+    let deep = format!("{}{}", "[".repeat(250), "]".repeat(250));
+    let nested =
+        "{definitions: {n: {allOf: [{anyOf: [{type: array, items: {$ref: '#/definitions/n'}}]}]}}, $ref: '#/definitions/n'}";
+    let mut validator = Validator::new(Schemas::empty());
+    validator.add_custom(nested, "").unwrap();
+    assert_eq!(validator.validate(&parse(&deep), None).unwrap_err().kind(), Kind::Limit);
+    assert!(validator.validate(&parse(&deep[25..475]), None).unwrap().is_valid());
+}
+
+#[test]
+fn a_custom_schema_leaves_out_what_stands_beside_a_reference() {
+    let schema = "{properties: {a: {$ref: '#/definitions/x', type: string}}, definitions: {x: {type: integer}}}";
+    assert!(report(schema, &parse("a: 1")).is_valid());
+}
+
+#[test]
+fn what_is_missing_is_noted_and_not_checked() {
+    let found = report("{items: {$ref: 'http://nowhere.org/s'}}", &parse("[1]"));
+    assert!(found.is_valid());
+    let schemas = Schemas::empty();
+    assert!(Validator::new(schemas).validate_root(&parse("1"), "x").is_err());
+}
+
+#[test]
+fn every_bundled_schema_compiles_and_follows_its_metaschema() {
+    let schemas = Schemas::bundled();
+    let uris: Vec<String> = schemas.uris().into_iter().map(str::to_owned).collect();
+    assert!(uris.len() > 470, "{}", uris.len());
+    let mut validator = Validator::new(schemas);
+    for uri in uris {
+        let notes = validator.compile(&uri).unwrap();
+        assert!(notes.is_empty(), "{uri}: {notes:?}");
+        let tree = parse(validator.schemas().text(&uri).unwrap());
+        // `requiredProperties` is no keyword of draft-04, which allows others.
+        let report = validator.validate_root(&tree, "http://stsci.edu/schemas/yaml-schema/draft-01").unwrap();
+        assert!(report.is_valid(), "{uri}: {:?}", report.problems);
+    }
+}
+
+#[test]
+fn every_bundled_schema_but_the_metaschemas_has_a_title() {
+    let schemas = Schemas::bundled();
+    for uri in schemas.uris() {
+        if uri.starts_with("http://stsci.edu/schemas/asdf/") && !uri.contains("/asdf-schema-") {
+            assert!(bundled::words_of(uri, None).is_some(), "{uri}");
+        }
+    }
+}
+
+#[test]
+fn a_node_is_described_by_its_tag_and_by_what_holds_it() {
+    let text =
+        format!("{HEADER}!core/asdf-1.1.0\na: !core/ndarray-1.1.0 {{source: 0, datatype: int8, byteorder: big, shape: [2]}}\n");
+    let tree = parse(&text);
+    let mut validator = Validator::new(Schemas::bundled());
+    let mut titles = |path: &str| {
+        let found = validator.describe(&tree, &TreePath::parse(path).unwrap(), Some("1.6.0")).unwrap();
+        found.into_iter().map(|d| d.title).filter(|t| !t.is_empty()).collect::<Vec<_>>()
+    };
+    assert_eq!(titles("/a"), ["An n-dimensional array"]);
+    assert!(titles("/a/datatype").contains(&"What one element is".to_owned()));
+    assert!(titles("/b").is_empty());
+}
+
+#[test]
+fn a_schema_is_examined_with_its_examples() {
+    let text = "%YAML 1.1\n---\n$schema: http://stsci.edu/schemas/yaml-schema/draft-01\nid: asdf://x.org/s-1.0.0\ntype: object\n\
+                properties: {a: {$ref: gone}, b: {type: intger}}\nrequired: [a]\nexamples:\n- [good, 'a: 1']\n\
+                - [bad, 'b: 1']\n- [array, asdf-standard-1.6.0, 'a: !core/ndarray-1.1.0 {source: 0, datatype: in8}']\n";
+    let mut schemas = Schemas::bundled();
+    schemas.add(text, &Limits::default()).unwrap();
+    let found = Validator::new(schemas).examine(&parse(text)).unwrap();
+    assert_eq!(found.report.problems[0].path, "/properties/b/type");
+    assert_eq!(found.report.problems[0].hint.as_deref(), Some("did you mean integer?"));
+    assert!(found.notes.iter().any(|note| note.contains("asdf://x.org/gone")), "{:?}", found.notes);
+    let wrong: Vec<_> = found.examples.iter().map(|e| (e.index, e.title.as_str())).collect();
+    assert_eq!((found.example_count, wrong), (3, vec![(1, "bad"), (2, "array")]));
+}
