@@ -742,5 +742,9 @@ enum Closer {
         /// Of the copies of an earlier element: where the text goes on.
         resume: Option<u32>,
     },
-    Element { current: ItemId, top: ItemId, indent: usize },
+    Element {
+        current: ItemId,
+        top: ItemId,
+        indent: usize,
+    },
 }
