@@ -609,6 +609,18 @@ fn references_get_their_slash_and_lose_the_step_too_many() {
     assert_eq!(old.tree().at("/up/$ref").unwrap().text(), "./../a.asdf#/b");
 }
 
+#[test]
+fn what_the_newest_standard_asks_to_avoid_is_copied_and_told() {
+    let made = asdf_010("1.5: a\nnull: b\nyes: c\n7: d\nlarge: 99999999999999999999\n", &[]);
+    let notes = |target| {
+        let plan = Plan::new(&made, Target::named(target).unwrap(), &ConvertOptions::default()).unwrap();
+        plan.write(Cursor::new(Vec::new()), &mut |_| ()).unwrap().notes
+    };
+    let told = notes("asdf-1.6");
+    assert!(told[0].contains("2 keys") && told[0].contains("/1.5") && told[1].contains("/large"), "{told:?}");
+    assert!(notes("asdf-0.1").is_empty());
+}
+
 /// External files of 2014: header line and block, no tree.
 #[test]
 fn external_files_without_a_tree_are_read_and_converted() {

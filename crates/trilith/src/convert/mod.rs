@@ -87,7 +87,8 @@ pub struct Converted {
     pub stored: u64,
     /// What is not the same as in the file read.
     pub losses: Vec<Loss>,
-    /// What was done otherwise than asked without loss: steps of an encoding chain that a block cannot have.
+    /// What was done otherwise than asked without loss, such as steps of an encoding chain that a block
+    /// cannot have, and what was copied although the standard asks writers to avoid it.
     pub notes: Vec<String>,
 }
 

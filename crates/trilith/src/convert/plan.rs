@@ -121,17 +121,17 @@ impl<'f> Plan<'f> {
     /// be decoded and cannot.
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
         check(target, options)?;
-        let mut losses = Vec::new();
+        let (mut losses, mut notes) = (Vec::new(), Vec::new());
         let mut uses = arrays::uses(file, target, &mut losses)?;
         let contents = arrays::allot(file, &mut uses)?;
         let (comments, moved) = comments(file, target, &mut losses);
         let tree = match file.sections().tree() {
-            Some(_) => Some(translate::translate(file, target, &uses, &moved, &mut losses)?),
+            Some(_) => Some(translate::translate(file, target, &uses, &moved, &mut losses, &mut notes)?),
             None => None,
         };
         let hints = block_hints(file)?;
         let options = options.clone();
-        let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, losses, notes: Vec::new() };
+        let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, losses, notes };
         for (number, content) in contents.into_iter().enumerate() {
             let planned = plan.planned(number, content, &uses).doing(|| format!("block {number}"))?;
             plan.blocks.push(planned);

@@ -13,7 +13,7 @@ use crate::asdf::{AsdfFile, Target, generation, outline};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::span::Span;
-use crate::tree::{Data, Edit, Layout, Node, NodeId, PrintOptions, Tree, TreePath, Value};
+use crate::tree::{Data, Edit, Layout, Node, NodeId, PrintOptions, Scalar, Tree, TreePath, Value};
 use crate::yaml::{print_flow, written_tag};
 
 /// The handle that the standard's own tags are written with.
@@ -30,8 +30,10 @@ pub(super) fn translate(
     uses: &[Use<'_>],
     comments: &[String],
     losses: &mut Vec<Loss>,
+    notes: &mut Vec<String>,
 ) -> Result<String> {
     let tree = file.tree();
+    let mut odd = Odd::default();
     let mut work = Translation::new(file, target);
     work.directives(comments);
     let arrays: std::collections::HashMap<NodeId, usize> =
@@ -41,6 +43,7 @@ pub(super) fn translate(
         if let Some(key) = visit.key {
             work.retag(key);
         }
+        odd.look(&visit, || walk.path());
         if visit.node.is_alias() {
             continue;
         }
@@ -55,8 +58,43 @@ pub(super) fn translate(
             work.reference(visit.node);
         }
     }
+    if target.standard.is_some() {
+        notes.extend(odd.notes());
+    }
     // What was changed must still be a tree.
     Ok(work.edit.finish(file.limits())?.into_text())
+}
+
+/// What YAML allows and the standards 1.x ask writers to avoid: copied, but said.
+#[derive(Default)]
+struct Odd {
+    /// Keys that are neither text nor whole numbers nor truth values: how many, and where the first is.
+    keys: (usize, String),
+    /// Whole numbers beyond int64.
+    numbers: (usize, String),
+}
+
+impl Odd {
+    fn look(&mut self, visit: &crate::tree::Visit<'_>, path: impl Fn() -> TreePath) {
+        let is_odd =
+            |key: Node<'_>| !key.is_scalar() || !matches!(key.scalar(), Scalar::Str(_) | Scalar::Int(_) | Scalar::Bool(_));
+        let is_large = visit.node.is_scalar() && matches!(visit.node.scalar(), Scalar::BigInt(_));
+        for (found, kind) in [(visit.key.is_some_and(is_odd), &mut self.keys), (is_large, &mut self.numbers)] {
+            if found {
+                if kind.0 == 0 {
+                    kind.1 = path().to_string();
+                }
+                kind.0 += 1;
+            }
+        }
+    }
+
+    fn notes(self) -> impl Iterator<Item = String> {
+        let keys = (self.keys, "keys that are neither text, whole numbers nor truth values, which standard 1.6 refuses");
+        let numbers = (self.numbers, "whole numbers beyond int64, which standards 1.x keep in core/integer");
+        let found = [keys, numbers].into_iter().filter(|((count, _), _)| *count > 0);
+        found.map(|((count, path), what)| format!("the tree has {count} {what} (first: {path})"))
+    }
 }
 
 struct Translation<'t> {
