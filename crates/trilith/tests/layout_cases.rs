@@ -147,7 +147,17 @@ fn entries(found: &layout::Layout, run: &Run) -> Vec<String> {
         .entries()
         .take(1000)
         .filter_map(Result::ok)
-        .map(|e| format!("{:?} {:?} {} {:?} {:?} {:?}", e.kind, e.address, e.datatype.replace("p4", "u4").replace("p8", "u8"), e.shape, e.nbytes, e.value))
+        .map(|e| {
+            format!(
+                "{:?} {:?} {} {:?} {:?} {:?}",
+                e.kind,
+                e.address,
+                e.datatype.replace("p4", "u4").replace("p8", "u8"),
+                e.shape,
+                e.nbytes,
+                e.value
+            )
+        })
         .collect()
 }
 

@@ -149,7 +149,8 @@ impl Printer<'_> {
         if !self.translates() || self.to != Dialect::D2025 || !of.text || of.rank > 0 {
             return false;
         }
-        let is_alias = self.layout.name(item).is_none() && matches!(self.layout.item(self.layout.item(item).parent).kind, ItemKind::Type(_));
+        let is_alias =
+            self.layout.name(item).is_none() && matches!(self.layout.item(self.layout.item(item).parent).kind, ItemKind::Type(_));
         !is_alias
     }
 
@@ -287,6 +288,10 @@ impl Printer<'_> {
             Placement::Align(align) => format!(" %{}", align.min(16)),
         };
         self.out.push_str(&format!("{placement}  {own} = u1[{length}]"));
-        self.lose(item, false, format!("2025 has no compressed arrays: the bytes that {} made, behind their length", filter.name));
+        self.lose(
+            item,
+            false,
+            format!("2025 has no compressed arrays: the bytes that {} made, behind their length", filter.name),
+        );
     }
 }
