@@ -71,7 +71,7 @@ impl Validate {
                 let problems: Vec<_> = report.problems.iter().map(problem_json).collect();
                 list.push(json!({
                     "file": name, "valid": report.is_valid(), "problems": problems,
-                    "errors": report.errors, "warnings": report.warnings,
+                    "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
                 }));
             } else {
                 print(&mut out, name, &report, &file, options)?;
@@ -149,12 +149,15 @@ fn print(out: &mut Out, name: &str, report: &Report, file: &AsdfFile, options: &
         print_problem(out, name, problem, file)?;
     }
     let shown = report.problems.len();
-    let all = report.errors + report.warnings;
+    let all = report.errors + report.warnings + report.notes;
     if all > shown && !options.quiet {
         out.line(&format!("{name}: and {} more (--verbose shows all)", all - shown))?;
     }
     let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
-    let warnings = if report.warnings > 0 { format!(", {}", count(report.warnings, "warning")) } else { String::new() };
+    let mut warnings = if report.warnings > 0 { format!(", {}", count(report.warnings, "warning")) } else { String::new() };
+    if report.notes > 0 && !options.quiet {
+        warnings = format!("{warnings}, {}", count(report.notes, "note"));
+    }
     out.line(&match report.is_valid() {
         true => format!("{name}: valid{warnings}"),
         false => format!("{name}: invalid, {}{warnings}", count(report.errors, "error")),

@@ -497,7 +497,9 @@ pub(super) fn in_words(program: &Program, rule: &Rule) -> Option<String> {
             let values: Vec<String> = program.node(*place).map_or(Vec::new(), |v| v.items().map(cut).collect());
             listed("one of ", values.iter().map(String::as_str))
         }
-        Rule::Required(keys) => listed("with the keys ", keys.iter().map(|key| &**key)),
+        Rule::Required(keys) => {
+            listed(if keys.len() == 1 { "with the key " } else { "with the keys " }, keys.iter().map(|key| &**key))
+        }
         Rule::Length { least, most } => range(*least, *most, "item"),
         Rule::TextLength { least, most } => range(*least, *most, "character"),
         Rule::Dimensions { least, most } => range(*least, *most, "dimension"),

@@ -229,3 +229,52 @@ fn a_schema_is_examined_with_its_examples() {
     let wrong: Vec<_> = found.examples.iter().map(|e| (e.index, e.title.as_str())).collect();
     assert_eq!((found.example_count, wrong), (3, vec![(1, "bad"), (2, "array")]));
 }
+
+/// Trees made of what schemas look for, at random.
+fn any_yaml() -> impl proptest::strategy::Strategy<Value = String> {
+    use proptest::prelude::*;
+    const TAGS: [&str; 8] = [
+        "",
+        "!core/ndarray-1.1.0 ",
+        "!core/asdf-1.1.0 ",
+        "!unit/quantity-1.3.0 ",
+        "!time/time-1.4.0 ",
+        "!core/complex-1.0.0 ",
+        "!!omap ",
+        "!transform/compose-1.4.0 ",
+    ];
+    const LEAVES: [&str; 12] =
+        ["1", "-1.5", "~", "true", "float64", "'*'", "1e3", "2001-12-14", "\"\"", "99999999999999999999", "m s-1", ".nan"];
+    const KEYS: [&str; 10] = ["source", "datatype", "shape", "data", "mask", "value", "unit", "$ref", "forward", "1.5"];
+    let leaf = (0..8usize, 0..12usize).prop_map(|(tag, leaf)| format!("{}{}", TAGS[tag], LEAVES[leaf]));
+    leaf.prop_recursive(5, 40, 4, |inner| {
+        prop_oneof![
+            (0..8usize, prop::collection::vec(inner.clone(), 0..4)).prop_map(|(tag, items)| format!(
+                "{}[{}]",
+                TAGS[tag],
+                items.join(", ")
+            )),
+            (0..8usize, prop::collection::vec((0..10usize, inner), 0..4)).prop_map(|(tag, pairs)| {
+                let pairs: Vec<_> = pairs.into_iter().map(|(key, value)| format!("{}: {value}", KEYS[key])).collect();
+                format!("{}{{{}}}", TAGS[tag], pairs.join(", "))
+            }),
+        ]
+    })
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
+
+    /// Whatever the tree: an answer, and where it is no, a reason whose path leads to a node.
+    #[test]
+    fn every_no_has_a_reason_with_a_place(text in any_yaml()) {
+        let tree = parse(&format!("{HEADER}{text}\n"));
+        let report = Validator::new(Schemas::bundled()).validate(&tree, Some("1.6.0")).unwrap();
+        proptest::prop_assert_eq!(report.is_valid(), report.problems.iter().all(|p| p.severity != Severity::Error));
+        for problem in report.problems.iter().filter(|p| p.severity == Severity::Error) {
+            let path = TreePath::parse(&problem.path).unwrap();
+            let found = tree.find(&path).is_some() || path.split_last().is_some_and(|(parent, _)| tree.find(&parent).is_some());
+            proptest::prop_assert!(found, "{} in {text}", problem.path);
+        }
+    }
+}
