@@ -152,12 +152,23 @@ fn steps_and_depth_are_limited() {
     assert_eq!(validator.validate(&parse(&many), None).unwrap_err().kind(), Kind::Limit);
 
     let deep = format!("{}{}", "[".repeat(250), "]".repeat(250));
-    let nested =
-        "{definitions: {n: {allOf: [{anyOf: [{type: array, items: {$ref: '#/definitions/n'}}]}]}}, $ref: '#/definitions/n'}";
+    let nested = "{definitions: {n: {allOf: [{allOf: [{anyOf: [{type: array, items: {$ref: '#/definitions/n'}}]}]}]}}, $ref: '#/definitions/n'}";
     let mut validator = Validator::new(Schemas::empty());
     validator.add_custom(nested, "").unwrap();
     assert_eq!(validator.validate(&parse(&deep), None).unwrap_err().kind(), Kind::Limit);
-    assert!(validator.validate(&parse(&deep[25..475]), None).unwrap().is_valid());
+    assert!(validator.validate(&parse(&deep[60..440]), None).unwrap().is_valid());
+}
+
+#[test]
+fn what_is_wrong_deep_down_is_found_without_overflow() {
+    for open in ["[", "{a: "] {
+        let close = if open == "[" { "]" } else { "}" };
+        let deep = format!("{}x{}", open.repeat(250), close.repeat(250));
+        let schema =
+            "{anyOf: [{type: integer}, {type: object, additionalProperties: {$ref: '#'}}, {type: array, items: {$ref: '#'}}]}";
+        let report = report(schema, &parse(&deep));
+        assert_eq!(report.errors, 1, "{:?}", report.problems);
+    }
 }
 
 #[test]
