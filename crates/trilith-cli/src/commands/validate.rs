@@ -20,7 +20,7 @@ use crate::output::{Out, clean};
 /// problems of a file are shown (all with --verbose); warnings are of what Python asdf would not write.
 #[derive(Debug, Args)]
 pub struct Validate {
-    /// A schema that the whole tree must fit, in addition
+    /// A schema that the whole tree must fit, in addition: a file, or the URI of a known one
     #[arg(long, value_name = "S")]
     schema: Option<PathBuf>,
     #[command(flatten)]
@@ -42,9 +42,13 @@ impl Validate {
             validator = validator.at_most(usize::MAX);
         }
         if let Some(path) = &self.schema {
-            validator
-                .add_custom(&text_of(path, &limits)?, &path.to_string_lossy())
-                .map_err(|e| e.context(format!("reading schema {}", path.display())))?;
+            let name = path.to_string_lossy();
+            // A file, or the URI of a schema that is known.
+            let text = match validator.schemas().text(&name).filter(|_| !path.exists()) {
+                Some(known) => known.to_owned(),
+                None => text_of(path, &limits)?,
+            };
+            validator.add_custom(&text, &name).map_err(|e| e.context(format!("reading schema {name}")))?;
         }
         let mut out = Out::new();
         let mut outcome = Outcome::Yes;
@@ -183,7 +187,7 @@ fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &AsdfFile) 
         let (text, from, to) = excerpt(file.tree().text(), problem.span.range());
         let hint = problem.hint.as_deref().unwrap_or("");
         out.line(&format!("{number} | {text}"))?;
-        out.line(&format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end().to_owned())?;
+        out.line(&format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end())?;
     } else if let Some(hint) = &problem.hint {
         out.line(&format!("  = {hint}"))?;
     }
