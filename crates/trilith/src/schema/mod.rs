@@ -23,6 +23,7 @@ mod survey;
 mod tests;
 mod uri;
 mod validate;
+mod words;
 
 pub use describe::{Description, kind_of};
 pub use examine::{Examination, Example};

@@ -147,7 +147,11 @@ impl Validator {
             if check.fits(*node, *part) && check.stopped.is_none() {
                 continue;
             }
-            if check.stopped.is_none() {
+            if check.stopped.is_none() && found.explained >= EXPLAINED && found.errors.len() >= found.most {
+                // Enough has been told: what comes is counted.
+                found.error_count += 1;
+            } else if check.stopped.is_none() {
+                found.explained += 1;
                 let path = found.path(tree, node.id());
                 let mut explain = Explain::new(&mut check, path);
                 explain.part(*node, *part);
@@ -207,11 +211,16 @@ struct Findings {
     most: usize,
     errors: Vec<Problem>,
     warnings: Vec<Problem>,
+    notes: Vec<Problem>,
     error_count: usize,
     warning_count: usize,
+    note_count: usize,
+    explained: usize,
     told: HashSet<(String, String)>,
 }
 
+/// How many nodes are explained at least; of more, once enough problems are told, each counts as one.
+const EXPLAINED: usize = 1000;
 /// How many different problems are remembered so that none is told twice.
 const REMEMBERED: usize = 100_000;
 
@@ -237,6 +246,13 @@ impl Findings {
         self.warning_count += 1;
         if self.warnings.len() < self.most {
             self.warnings.push(problem());
+        }
+    }
+
+    fn note(&mut self, problem: impl FnOnce() -> Problem) {
+        self.note_count += 1;
+        if self.notes.len() < self.most {
+            self.notes.push(problem());
         }
     }
 
@@ -270,7 +286,7 @@ impl Findings {
                 }),
             ),
         };
-        self.warn(|| {
+        self.note(|| {
             let mut problem = warning(tree, node, message, hint);
             problem.severity = Severity::Note;
             if let Some(span) = node.tag_span() {
@@ -282,7 +298,7 @@ impl Findings {
     }
 
     fn warn_note(&mut self, note: String) {
-        self.warn(|| Problem {
+        self.note(|| Problem {
             severity: Severity::Note,
             path: String::new(),
             line: 0,
@@ -295,13 +311,14 @@ impl Findings {
         });
     }
 
-    fn into_report(mut self) -> Report {
-        self.errors.sort_by_key(|problem| problem.span);
-        self.warnings.sort_by_key(|problem| problem.span);
-        let room = self.most.saturating_sub(self.errors.len());
-        self.warnings.truncate(room);
-        self.errors.append(&mut self.warnings);
-        Report { problems: self.errors, errors: self.error_count, warnings: self.warning_count }
+    fn into_report(self) -> Report {
+        let mut problems = Vec::new();
+        for mut list in [self.errors, self.warnings, self.notes] {
+            list.sort_by_key(|problem| problem.span);
+            list.truncate(self.most.saturating_sub(problems.len()));
+            problems.append(&mut list);
+        }
+        Report { problems, errors: self.error_count, warnings: self.warning_count, notes: self.note_count }
     }
 }
 
