@@ -11,6 +11,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
     reason = "a test may stop where things are not as expected"
 )]
 
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use half::f16;
 use trilith::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
-use trilith::asdf::{ArrayOptions, AsdfFile, Builder, TARGETS, Target};
+use trilith::asdf::{ArrayOptions, AsdfFile, Builder, Container, FitsArrays, GENERATIONS, TARGETS, Target};
 use trilith::bytes::{Resolve, Slice, SourceRef};
 use trilith::convert::{CodecChoice, ConvertOptions, Plan, convert_to};
 use trilith::file::open_asdf_bytes;
@@ -418,13 +419,16 @@ fn codes_of_the_branch_are_chains() {
     assert_eq!(unknown.array_at("/a").unwrap_err().kind(), Kind::Unsupported);
 }
 
+/// Header line, name, mark behind its first byte, header size, fields.
+type Row = (&'static str, &'static str, &'static [u8], u16, Vec<u8>);
+
 /// No code wrote 0x89, nor enlarged a header: the bytes are the documents'.
 #[test]
 fn documented_marks_and_enlarged_headers_are_read_in_every_row() {
     let three = [be(3), be(3)].concat();
     let flags = [0u8; 4];
     let g = [&flags[..], &[0; 4], &three, &be(3)].concat();
-    let rows: [(&str, &str, &[u8], u16, Vec<u8>); 8] = [
+    let rows: [Row; 8] = [
         ("%FINF 0.1.0", "finf-0.1-hs43", b"BFF\x0d\x0a\x1a\x0a", 43, [&[0, 1, 0][..], &three].concat()),
         ("%FINF 0.1.0", "finf-0.1-hs40", b"BLK", 40, three.clone()),
         ("%FINF 0.1.0", "finf-0.1-hs44", b"BLK", 44, [&flags[..], &three].concat()),
@@ -653,6 +657,46 @@ fn the_flat_dialect_and_omitted_keys_are_completed() {
     assert!(text.starts_with("%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.0.0\n"));
 }
 
+#[test]
+fn merged_and_aliased_descriptions_are_translated_where_they_are_written() {
+    let body = "base: &b {dtype: uint8, byteorder: little}\nm: !core/ndarray {<<: *b, source: 0, shape: [3]}\n\
+        d: !core/ndarray &d\r\n  dtype: &t [ascii, 3]\r\n  source: 0\r\n  shape: [1]\r\ne: !core/ndarray {source: 0, dtype: *t, shape: [1]}\n\
+        f: *d\n? dtype\n: !core/ndarray\n  ? dtype\n  : int8\n  ? source\n  : 0\n  ? shape\n  : [2]\n";
+    let fields = [&[0; 4][..], &be(3), &be(3)].concat();
+    let made = asdf_010(body, &[block(b"\xd3BLK", 44, &[&fields], b"abc")]);
+    let before = digests(&made);
+    assert_eq!(before.len(), 5);
+    for target in TARGETS {
+        let new = to(&made, target.name);
+        assert_eq!(digests(&new), before, "{}", new.tree().text());
+        let named = |path: &str| new.tree().at(path).unwrap().get(target.tree.datatype_key).is_some();
+        assert!(["/m", "/d", "/e", "/f", "/dtype"].into_iter().all(named), "{}", new.tree().text());
+    }
+}
+
+/// Inside a FITS file, an array may be the data of an HDU, which does not come along.
+#[test]
+fn arrays_of_the_fits_file_around_are_taken_in() {
+    struct Hdu;
+    impl FitsArrays for Hdu {
+        fn hdu(&self, spec: &str) -> Result<Array> {
+            assert_eq!(spec, "SCI,1");
+            Array::from_bytes(vec![0, 1, 0, 2], Datatype::Int16, Byteorder::Big, vec![2])
+        }
+    }
+    let body = "a: !core/ndarray-1.0.0 {source: 'fits:SCI,1', datatype: int16, byteorder: big, shape: [2]}\n\
+        b: !core/ndarray-1.0.0 {source: 0, datatype: uint8, byteorder: little, shape: [1]}\n";
+    let fields = [&[0; 8][..], &be(1), &be(1), &be(1)].concat();
+    let bytes = file("#ASDF 1.0.0", "tag:stsci.edu:asdf/", "core/asdf-1.0.0", body, &[block(b"\xd3BLK", 48, &[&fields], &[9])]);
+    let made = open(bytes).within(Container { hdu: 2, offset: 0, size: 9999 }, Arc::new(Hdu));
+    for target in TARGETS {
+        let new = to(&made, target.name);
+        assert_eq!(new.array_at("/a").unwrap().load::<i16>().unwrap(), [1, 2]);
+        assert_eq!(new.tree().at("/a/source").unwrap().as_i64(), Some(1));
+        assert_eq!(new.array_at("/b").unwrap().load::<u8>().unwrap(), [9]);
+    }
+}
+
 /// The index of one branch of July 2015.
 #[test]
 fn the_early_index_form_is_read() {
@@ -668,4 +712,26 @@ fn the_early_index_form_is_read() {
     assert_eq!(made.sections().index_report().valid, Some(true));
     assert_eq!(made.array_at("/b").unwrap().load::<u8>().unwrap(), [2]);
     assert_eq!(digests(&to(&made, "asdf-1.6")), digests(&made));
+}
+
+#[test]
+fn the_table_of_the_architecture_page_is_that_of_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
+    let Ok(page) = std::fs::read_to_string(path) else {
+        eprintln!("skipped: no ARCHITECTURE.md beside the crates");
+        return;
+    };
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
+        .filter(|cells| GENERATIONS.iter().any(|row| cells.get(1) == Some(&&*format!("`{}`", row.name))))
+        .collect();
+    assert_eq!(rows.len(), GENERATIONS.len());
+    for (cells, row) in rows.iter().zip(GENERATIONS) {
+        assert_eq!(cells[1], format!("`{}`", row.name));
+        assert!(cells[2].starts_with(&format!("`{} {}.", row.token, row.major)), "{cells:?}");
+        assert_eq!(cells[3].contains("BFF"), row.magic.len() == 8, "{cells:?}");
+        assert_eq!(cells[4], row.fields.size.to_string());
+        assert_eq!(cells[7], row.written);
+    }
 }

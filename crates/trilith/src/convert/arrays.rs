@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::array::{Array, Datatype};
 use crate::asdf::ndarray::{Dim, Ndarray, Origin, is_ndarray};
 use crate::asdf::{AsdfFile, Target};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tree::{Node, TreePath};
 
 use super::elements;
@@ -74,6 +74,10 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Los
 /// of their own, the streamed one last. `source` of every use is set where it changes.
 pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>]) -> Result<Vec<Content>> {
     let blocks = file.sections().blocks()?;
+    if let Some(lost) = uses.iter().filter_map(|item| item.block).find(|block| *block >= blocks.len()) {
+        let found = format!("block {lost} is known from the index alone: the blocks before it are broken");
+        return Err(Error::malformed(found).hint("repair the file first"));
+    }
     let mut contents: Vec<Content> = blocks.iter().map(|block| Content::Block(block.index)).collect();
     let mut streamed = blocks.last().filter(|block| block.is_streamed()).and_then(|_| contents.pop());
     let mut added = Vec::new();

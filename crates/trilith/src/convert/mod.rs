@@ -11,6 +11,7 @@ mod encode;
 mod fits;
 mod history;
 mod loss;
+mod output;
 mod plan;
 mod translate;
 

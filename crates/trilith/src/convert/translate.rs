@@ -260,6 +260,7 @@ impl<'t> Translation<'t> {
                 self.put(item, &[], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
             }
         }
+        self.merged_datatype(item)?;
         if let Some(source) = item.source {
             self.put(item, &["source"], "source", &Value::from(source))?;
         } else if let Origin::External(uri) = &described.origin
@@ -282,6 +283,20 @@ impl<'t> Translation<'t> {
             self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
         }
         Ok(())
+    }
+
+    /// A simple datatype that is merged in under the other era's key, which no edit here reaches: said again.
+    fn merged_datatype(&mut self, item: &Use<'t>) -> Result<()> {
+        let (node, wanted) = (item.node, self.target.tree.datatype_key);
+        let is_written = node.entries().any(|(key, _)| matches!(&*key.text(), "datatype" | "dtype"));
+        let is_merged =
+            !is_written && node.get(wanted).is_none() && (node.get("dtype").is_some() || node.get("datatype").is_some());
+        match &item.described.datatype {
+            Some(datatype) if is_merged && item.datatype.is_none() && datatype.as_struct().is_none() => {
+                self.put(item, &[], wanted, &datatype_value(datatype, None, wanted))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Halves in the tree: the numbers that they are rounded to, now that nothing rounds them.

@@ -1,0 +1,147 @@
+//! A conversion, written as it was worked out.
+
+use std::io::{Seek, Write};
+use std::sync::Arc;
+
+use super::Converted;
+use super::plan::{Data, Form, Plan, Planned};
+use crate::array::Byteorder;
+use crate::asdf::{BlockOptions, BlockWriter, FileWriter, Written, chain as text};
+use crate::bytes::{Slice, SourceRef};
+use crate::codec::chain::{self, Described};
+use crate::error::{Context, Result};
+
+impl Plan<'_> {
+    /// The decoded bytes of a block to be written.
+    pub(super) fn decoded(&self, data: &Data) -> Result<SourceRef> {
+        if let Data::Block(index) = data {
+            return self.block_data(*index);
+        }
+        let mut bytes = Vec::new();
+        self.feed(data, &mut |part| {
+            bytes.extend_from_slice(part);
+            self.file.limits().charge_memory(bytes.len() as u64, "quantising a block")
+        })?;
+        Ok(Arc::new(Slice::new(bytes, "memory")))
+    }
+
+    /// The decoded bytes of an old block: through its array, which may complete an encoding chain.
+    fn block_data(&self, index: usize) -> Result<SourceRef> {
+        self.file.block_data(index as i64)
+    }
+
+    /// Hands over the decoded bytes of a block to be written.
+    pub(super) fn feed(&self, data: &Data, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match data {
+            Data::Block(index) => {
+                let source = self.block_data(*index)?;
+                let mut at = 0;
+                let mut piece = Vec::new();
+                while at < source.len() {
+                    let n = (source.len() - at).min(8 << 20);
+                    if let Some(bytes) = source.view(at, n) {
+                        take(bytes)?;
+                    } else {
+                        piece.resize(n as usize, 0);
+                        source.read_at(at, &mut piece)?;
+                        take(&piece)?;
+                    }
+                    at += n;
+                }
+                Ok(())
+            }
+            Data::Array { array, change: None, order } => array.pieces(*order, 4 << 20, take),
+            Data::Array { array, change: Some(change), .. } => {
+                array.pieces(Byteorder::Little, 4 << 20, &mut |bytes: &[u8]| take(&change.apply(bytes)?))
+            }
+        }
+    }
+
+    /// Writes the file into `out`, which is at its start; `progress` hears of the decoded bytes done so far.
+    ///
+    /// Losses were for the caller to look at: they are not refused here.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
+    pub fn write<W: Write + Seek>(self, out: W, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
+        let mut layout = self.options.write.clone();
+        if self.tree.is_none() && self.target.standard.is_none() {
+            // Aligning would enlarge the block header, which no reader of those days expects.
+            layout.align = 1;
+        }
+        let mut writer = FileWriter::new(out, self.target.generation(), layout);
+        writer.header(self.target.header, &self.comments, self.tree.as_deref())?;
+        let mut done = Converted::default();
+        for (number, planned) in self.blocks.iter().enumerate() {
+            let written = self.write_block(&mut writer, planned).doing(|| format!("block {number}"))?;
+            done.blocks += 1;
+            done.decoded += written.data_size;
+            done.stored += written.used;
+            progress(done.decoded);
+        }
+        writer.finish()?;
+        done.losses = self.losses;
+        done.notes = self.notes;
+        Ok(done)
+    }
+
+    fn write_block<W: Write + Seek>(&self, writer: &mut FileWriter<W>, planned: &Planned) -> Result<Written> {
+        let sections = self.file.sections();
+        let mut how = BlockOptions::default();
+        let mut out: BlockWriter<'_, W> = match (&planned.form, &planned.data) {
+            (Form::Copy, Data::Block(index)) => {
+                let block = sections.block(*index as i64)?;
+                return writer.copy(&*block.stored(sections.source())?, block);
+            }
+            (Form::Encoded { text, bytes, len }, _) => {
+                let stored = Slice::new([text.as_bytes(), bytes].concat(), "encoded");
+                return writer.encoded(&stored, *len);
+            }
+            (Form::Chain { steps, array }, _) => {
+                let encoder = chain::encoder(steps, &self.fitted(array, &planned.data)?, self.file.limits())?;
+                writer.begin_encoded(&text::print(steps), encoder)?
+            }
+            (Form::Streamed, _) => {
+                how.streamed = true;
+                writer.begin(&how)?
+            }
+            (Form::Codec(codec), data) => {
+                how.codec = *codec;
+                how.encode.level = self.options.level.filter(|_| codec.is_some());
+                self.hint(data, &mut how);
+                writer.begin(&how)?
+            }
+            (Form::Copy, Data::Array { .. }) => writer.begin(&how)?,
+        };
+        self.feed(&planned.data, &mut |bytes| out.write(bytes))?;
+        out.finish()
+    }
+
+    /// What an encoder of steps on bytes alone is told: how many there are.
+    fn fitted(&self, array: &Described, data: &Data) -> Result<Described> {
+        if !array.shape.is_empty() || array.item_size != 1 {
+            return Ok(array.clone());
+        }
+        let len = match data {
+            Data::Block(index) => self.block_data(*index)?.len(),
+            Data::Array { array, .. } => array.nbytes(),
+        };
+        Ok(Described { shape: vec![len], ..array.clone() })
+    }
+
+    /// What the codec wants to know.
+    fn hint(&self, data: &Data, how: &mut BlockOptions) {
+        match data {
+            Data::Block(index) => {
+                if let Some(hint) = self.hints.get(index) {
+                    how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
+                    how.encode.row_bytes = hint.row;
+                }
+                how.encode.total = self.block_data(*index).ok().map(|source| source.len());
+            }
+            Data::Array { array, .. } => {
+                how.encode.item_size = usize::try_from(array.datatype().packed_size()).unwrap_or(1).max(1);
+            }
+        }
+    }
+}
