@@ -187,7 +187,7 @@ fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &AsdfFile) 
         let (text, from, to) = excerpt(file.tree().text(), problem.span.range());
         let hint = problem.hint.as_deref().unwrap_or("");
         out.line(&format!("{number} | {text}"))?;
-        out.line(&format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end())?;
+        out.line(format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end())?;
     } else if let Some(hint) = &problem.hint {
         out.line(&format!("  = {hint}"))?;
     }
