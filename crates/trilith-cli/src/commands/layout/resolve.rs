@@ -54,11 +54,11 @@ impl Resolve {
             Some(data) => Some(stream(options, data, &layout, &mut how)?),
             None => None,
         };
-        how.order = match self.order {
-            Some(Order::Little) => Some(ByteOrder::Little),
-            Some(Order::Big) => Some(ByteOrder::Big),
-            None => how.order,
-        };
+        // The signature of a native file knows better than the caller.
+        how.order = how.order.or(self.order.map(|order| match order {
+            Order::Little => ByteOrder::Little,
+            Order::Big => ByteOrder::Big,
+        }));
         let evaluated = match (&self.params, stream) {
             (Some(values), _) => layout.evaluate_with(&how, values),
             (None, Some(stream)) => layout.evaluate(&how, |request| stream.read(request)),
