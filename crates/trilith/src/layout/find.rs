@@ -46,10 +46,10 @@ impl Evaluation<'_> {
         }
         // A member: the item is what stands before one of the points.
         for (at, _) in path.match_indices('.') {
-            if let Some(entry) = self.find(path.get(..at).unwrap_or(""))? {
-                if let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or("")) {
-                    return Ok(Some(found));
-                }
+            if let Some(entry) = self.find(path.get(..at).unwrap_or(""))?
+                && let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or(""))
+            {
+                return Ok(Some(found));
             }
         }
         // A member of the item "" of its dict.
@@ -122,6 +122,7 @@ impl Located {
 }
 
 /// The entry at `path`.
+#[allow(clippy::needless_pass_by_value, reason = "a machine is a state that is used up")]
 pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
     let layout = evaluation.layout();
     let mut walker = Walker::new(evaluation, machine.clone());

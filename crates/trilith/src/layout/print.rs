@@ -732,6 +732,7 @@ impl<'l> Printer<'l> {
 }
 
 /// How something that is open ends.
+#[derive(Clone, Copy)]
 enum Closer {
     Nothing,
     Summary,

@@ -115,6 +115,7 @@ impl Parser<'_> {
     }
 
     /// The type that a finished body declares.
+    #[allow(clippy::needless_pass_by_value, reason = "an open struct ends here")]
     fn made_type(&mut self, open: Struct, own_align: u64) -> Parse<TypeId> {
         let data = |member: &&Member| matches!(member.what, MemberKind::Data(_));
         let stored = open.members.iter().any(|member| matches!(member.what, MemberKind::Stored(_)));
