@@ -1,6 +1,8 @@
 //! Laws of layouts, on texts made at random: no text panics, a print is a fix-point that means the
 //! same, a faithful translation puts everything where it was, what is symbolic equals what is walked.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a law that cannot be tried is a failed test")]
+
 use proptest::prelude::*;
 use trilith::Limits;
 use trilith::layout::{self, Dialect, Evaluation, Layout, Options, ParseOptions, Supply};
