@@ -264,7 +264,7 @@ impl Findings {
 
     /// What Python asdf refuses to write and only warns of on reading.
     fn of_the_standard(&mut self, tree: &Tree, survey: &Survey<'_>, standard: Option<&str>) {
-        let restricted = standard.and_then(version_of).is_none_or(|version| version >= [1, 6, 0]);
+        let restricted = standard.and_then(version_of).is_some_and(|version| version >= [1, 6, 0]);
         for node in &survey.large {
             self.warn(|| {
                 let message = format!("the integer {} does not fit 64 bits in every reader", node.raw());
