@@ -13,6 +13,7 @@ mod compile;
 mod describe;
 mod examine;
 mod explain;
+mod hints;
 mod instance;
 mod packages;
 mod pattern;
@@ -27,6 +28,7 @@ mod words;
 
 pub use describe::{Description, kind_of};
 pub use examine::{Examination, Example};
+pub use hints::Hints;
 pub use packages::package_of;
 pub use report::{Problem, Report, Severity, nearest};
 pub use store::{Added, Schemas, Tagged};

@@ -108,6 +108,10 @@ fn unknown_tags_are_noted_with_the_package_that_has_them() {
     assert_eq!(notes, [(Severity::Note, "/a"), (Severity::Note, "/b")]);
     assert!(report.problems[0].hint.as_ref().unwrap().contains("gwcs"));
     assert!(report.problems[1].message.contains("not of standard 1.6.0"));
+    assert_eq!(report.problems[1].hint.as_deref(), Some("did you mean tag:stsci.edu:asdf/core/ndarray-1.1.0?"));
+    let report = Validator::new(Schemas::bundled()).validate(&parse("!<tag:stsci.edu:asdf/core/ndaray-1.1.0> []"), Some("1.6.0"));
+    let hint = report.unwrap().problems.remove(0).hint;
+    assert_eq!(hint.as_deref(), Some("did you mean tag:stsci.edu:asdf/core/ndarray-1.1.0?"));
 }
 
 #[test]

@@ -133,10 +133,14 @@ impl Validator {
         self.run(tree, &survey, &work, &mut found)?;
         found.of_the_standard(tree, &survey, standard);
         for (node, bound) in unknown {
-            found.warn_tag(tree, node, &bound, standard);
+            let tag = own_tag(node).unwrap_or("");
+            // Looking for a tag that was meant takes time: for the first few it is worth it.
+            let near = if found.note_count < NEAR { self.schemas.near_tag(tag, standard) } else { None };
+            let near = near.map(|near| format!("did you mean {near}?"));
+            found.note_tag(tree, node, &bound, standard, near);
         }
         for note in std::mem::take(&mut self.program.notes) {
-            found.warn_note(note);
+            found.note_text(note);
         }
         Ok(found.into_report())
     }
@@ -221,6 +225,8 @@ struct Findings {
 
 /// How many nodes are explained at least; of more, once enough problems are told, each counts as one.
 const EXPLAINED: usize = 1000;
+/// For how many unknown tags one that may have been meant is looked for.
+const NEAR: usize = 100;
 /// How many different problems are remembered so that none is told twice.
 const REMEMBERED: usize = 100_000;
 
@@ -258,7 +264,7 @@ impl Findings {
 
     /// What Python asdf refuses to write and only warns of on reading.
     fn of_the_standard(&mut self, tree: &Tree, survey: &Survey<'_>, standard: Option<&str>) {
-        let restricted = standard.and_then(version_of).is_none_or(|version| version >= [1, 6, 0]);
+        let restricted = standard.and_then(version_of).is_some_and(|version| version >= [1, 6, 0]);
         for node in &survey.large {
             self.warn(|| {
                 let message = format!("the integer {} does not fit 64 bits in every reader", node.raw());
@@ -273,18 +279,18 @@ impl Findings {
         }
     }
 
-    fn warn_tag(&mut self, tree: &Tree, node: Node<'_>, bound: &Bound, standard: Option<&str>) {
+    fn note_tag(&mut self, tree: &Tree, node: Node<'_>, bound: &Bound, standard: Option<&str>, near: Option<String>) {
         let tag = own_tag(node).unwrap_or("");
         let (message, hint) = match bound {
             Bound::OtherStandard => {
-                (format!("the tag {tag} is not of standard {}, so that nothing checks it", standard.unwrap_or("?")), None)
+                (format!("the tag {tag} is not of standard {}, so that nothing checks it", standard.unwrap_or("?")), near)
             }
-            _ => (
-                format!("no schema is known for the tag {tag}"),
-                package_of(tag).map(|package| {
+            _ => {
+                let package = package_of(tag).filter(|_| near.is_none()).map(|package| {
                     format!("the package {package} has one: install it and give --schemas-from-python, or its folder with --schema-path")
-                }),
-            ),
+                });
+                (format!("no schema is known for the tag {tag}"), near.or(package))
+            }
         };
         self.note(|| {
             let mut problem = warning(tree, node, message, hint);
@@ -297,7 +303,7 @@ impl Findings {
         });
     }
 
-    fn warn_note(&mut self, note: String) {
+    fn note_text(&mut self, note: String) {
         self.note(|| Problem {
             severity: Severity::Note,
             path: String::new(),
