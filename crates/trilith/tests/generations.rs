@@ -109,7 +109,7 @@ fn everything(target: &'static Target) -> AsdfFile {
             options.byteorder = Some(order);
             tree.set(format!("{name}_{order}"), builder.array(&array, &options).unwrap());
         }
-        if name != "empty" && !matches!(array.datatype(), Datatype::Ascii(_) | Datatype::Ucs4(_)) {
+        if name != "empty" {
             tree.set(format!("{name}_inline"), builder.array(&array, &ArrayOptions::inline()).unwrap());
         }
         if let Some(codec) = codec {
@@ -122,6 +122,7 @@ fn everything(target: &'static Target) -> AsdfFile {
         tree.set("float16_inline", builder.array(&half, &ArrayOptions::inline()).unwrap());
     }
     tree.set("table", builder.array(&table(), &ArrayOptions::default()).unwrap());
+    tree.set("table_inline", builder.array(&table(), &ArrayOptions::inline()).unwrap());
     let numbers = Array::from_slice(&(0..24).map(f64::from).collect::<Vec<_>>(), &[4, 6]).unwrap();
     let base = builder.array(&numbers, &ArrayOptions::default()).unwrap();
     tree.set("view", builder.view(&base, 16, &[3, 2], Some(&[48, 16])).unwrap());
@@ -129,10 +130,17 @@ fn everything(target: &'static Target) -> AsdfFile {
     tree.set("base", base);
     let marks = Array::from_slice(&[true, false, false, true], &[2, 2]).unwrap();
     let square = || Array::from_slice(&[1.0f64, f64::NAN, 3.0, 4.0], &[2, 2]).unwrap();
-    for (name, mask) in [("array", Mask::Array(Arc::new(marks))), ("nan", Mask::Nan), ("number", Mask::Float(3.0))] {
+    for (name, mask) in
+        [("array", Mask::Array(Arc::new(marks))), ("nan", Mask::Nan), ("number", Mask::Float(3.0)), ("whole", Mask::Integer(4))]
+    {
         let masked = square().with_mask(mask).unwrap();
         tree.set(format!("mask_{name}"), builder.array(&masked, &ArrayOptions::default()).unwrap());
     }
+    let masked = square().with_mask(Mask::Nan).unwrap();
+    tree.set("mask_inline", builder.array(&masked, &ArrayOptions::inline()).unwrap());
+    let pairs = [num_complex::Complex::new(1.0f64, 2.0), num_complex::Complex::new(0.5, 0.0)];
+    let masked = Array::from_slice(&pairs, &[2]).unwrap().with_mask(Mask::Complex(1.0, 2.0)).unwrap();
+    tree.set("mask_complex", builder.array(&masked, &ArrayOptions::default()).unwrap());
     let rows = Array::from_slice(&(0..10i16).collect::<Vec<_>>(), &[5, 2]).unwrap();
     tree.set("rows", builder.array(&rows, &ArrayOptions::streamed()).unwrap());
     tree.set("nested", Value::map([("text", Value::from("a: b")), ("list", Value::seq([1, 2]))]));
@@ -175,6 +183,7 @@ fn every_form_into_every_other_keeps_every_value() {
             }
             assert_eq!(got.len(), expected.len());
             assert_eq!(made.tree().at("/nested/text").unwrap().text(), "a: b");
+            assert_eq!(made.tree().at("/mask_complex/mask").unwrap().tag().unwrap(), into.complex_tag());
             assert!(made.sections().blocks().unwrap().last().unwrap().is_streamed());
             let verified = trilith::verify::verify(&made, true, &|_| ()).unwrap();
             assert!(verified.is_right(), "{} -> {}: {verified:?}", from.name, into.name);

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::asdf::{self, AsdfFile, chain};
+use trilith::asdf::{self, AsdfFile, chain, ndarray};
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan};
 use trilith::file::FileKind;
 use trilith::fits::FitsFile;
@@ -67,6 +67,7 @@ impl Convert {
         }
         let file = options.open_asdf(&self.input)?;
         let to = self.target(&file)?;
+        self.warn_about_others(&file, options)?;
         let mut how = ConvertOptions::default();
         if let Some(name) = &self.codec {
             how.codec = CodecChoice::named(name)?;
@@ -119,6 +120,10 @@ impl Convert {
             return Ok(None);
         }
         if self.to.is_some() || self.encode.is_some() {
+            // An ASDF file inside a FITS file is one like any other; its HDUs come along as blocks.
+            if !to_fits && options.open_asdf(&self.input)?.container().is_some_and(|container| container.hdu > 0) {
+                return Ok(None);
+            }
             return Err(Error::usage("FITS files are converted to and from ASDF 1.6 only").hint("convert the ASDF file once more"));
         }
         let mut how = ConvertOptions::default();
@@ -163,6 +168,33 @@ impl Convert {
             (Some("asdf"), "finf") => Ok(Some(asdf::Target::newest())),
             _ => Ok(None),
         }
+    }
+
+    /// Other files that IN refers to are not found from another folder.
+    fn warn_about_others(&self, file: &AsdfFile, options: &Options) -> Result<()> {
+        let folder = |name: &str| std::path::Path::new(name).parent().map(std::path::Path::to_owned);
+        if self.input == "-" || self.output == "-" || folder(&self.input) == folder(&self.output) {
+            return Ok(());
+        }
+        let limits = options.limits()?;
+        let mut others = std::collections::BTreeSet::new();
+        for (_, node) in file.tree().references(&limits)? {
+            others.extend(node.reference().ok().flatten().map(|reference| reference.uri).filter(|uri| !uri.is_empty()));
+        }
+        let mut walk = file.tree().root().walk(&limits).as_written();
+        while let Some(visit) = walk.step()? {
+            if ndarray::is_ndarray(visit.node)
+                && let Ok(ndarray::Ndarray { origin: ndarray::Origin::External(uri), .. }) =
+                    ndarray::Ndarray::read(visit.node, &limits)
+            {
+                others.insert(uri);
+            }
+        }
+        if let Some(first) = others.first() {
+            let count = others.len();
+            options.warn(&format!("it refers to {count} other files ({first} first) by their place beside it: they must be moved too"));
+        }
+        Ok(())
     }
 
     /// Lists what would be lost, on stderr or as JSON.

@@ -206,7 +206,7 @@ impl<'a> Builder<'a> {
 
     fn complex(&self, re: f64, im: f64) -> Value {
         let text = complex_text(re, im, Precision::Double, FloatText::Shortest);
-        Value::from(text).tagged(self.tag("core/complex-1.0.0"))
+        Value::from(text).tagged(self.target.complex_tag())
     }
 
     fn node(&self, source: i64, datatype: &Datatype, order: Byteorder, shape: &[u64], streamed: bool) -> Value {
@@ -226,7 +226,7 @@ impl<'a> Builder<'a> {
 
     fn inline(&self, array: &Array) -> Result<Value> {
         let dialect = &self.target.tree;
-        let node = outline::node(array, dialect.datatype_key, &self.tag("core/complex-1.0.0"))?;
+        let node = outline::node(array, dialect.datatype_key, &self.target.complex_tag())?;
         Ok(node.tagged(self.tag(dialect.ndarray)))
     }
 

@@ -347,6 +347,19 @@ pub fn tag_parts(tag: &str) -> Option<(&str, &str)> {
 }
 
 impl Target {
+    /// The whole tag of a complex number.
+    ///
+    /// ```
+    /// use trilith::asdf::Target;
+    /// assert_eq!(Target::named("finf-0.1")?.complex_tag(), "tag:stsci.edu:finf/0.1.0/core/complex");
+    /// assert_eq!(Target::newest().complex_tag(), "tag:stsci.edu:asdf/core/complex-1.0.0");
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn complex_tag(&self) -> String {
+        let tag = format!("{}core/complex", ASDF_DEV.prefix);
+        self.tag_for(&tag).unwrap_or(tag)
+    }
+
     /// The whole tag that this form has for a tag of another; None where it stays as it is.
     ///
     /// Between two standards 1.x only root, ndarray and core/integer change.

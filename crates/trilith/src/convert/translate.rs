@@ -18,8 +18,6 @@ use crate::yaml::{print_flow, written_tag};
 
 /// The handle that the standard's own tags are written with.
 const PRIMARY: &str = "!";
-/// The tag of complex numbers, in one era's spelling.
-const COMPLEX: &str = "tag:stsci.edu:asdf/0.1.0/core/complex";
 
 /// The text of the tree for `target`, with the comment lines that stood behind the header line and
 /// have no place there any more.
@@ -307,8 +305,7 @@ impl<'t> Translation<'t> {
         }
         let array = item.described.inline(data, &self.limits)?;
         if !array.is_empty() {
-            let complex = self.target.tag_for(COMPLEX).unwrap_or_else(|| COMPLEX.to_owned());
-            self.edit.replace_node(data, &outline::nested(&array, &complex)?.flow());
+            self.edit.replace_node(data, &outline::nested(&array, &self.target.complex_tag())?.flow());
         }
         Ok(())
     }
