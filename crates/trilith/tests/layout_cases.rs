@@ -91,7 +91,82 @@ fn outcome(text: &[u8], run: &Run) -> String {
     if run.docs {
         docs(found, &mut out);
     }
+    if !run.total {
+        printed(found, run, &mut out);
+    }
     out
+}
+
+/// The laws of the printer: a print is a fix-point and means the same; a faithful translation too.
+fn printed(found: &layout::Layout, run: &Run, out: &mut String) {
+    let again = |text: &str, dialect| {
+        let parsed = layout::parse(text.as_bytes(), &ParseOptions { dialect: Some(dialect), ..Default::default() }).unwrap();
+        parsed.layout.ok_or_else(|| format!("{text}{:?}", parsed.diagnostics))
+    };
+    let first = found.print();
+    match again(&first, found.dialect()) {
+        Err(problem) => writeln!(out, "print: {problem}").unwrap(),
+        Ok(second) => {
+            if second.print() != first {
+                writeln!(out, "print: {first}again: {}", second.print()).unwrap();
+            }
+            if entries(found, run) != entries(&second, run) || notes(found) != notes(&second) {
+                writeln!(out, "print changed the layout: {first}").unwrap();
+            }
+        }
+    }
+    let other = if found.dialect() == Dialect::D2025 { Dialect::D2026 } else { Dialect::D2025 };
+    let translation = found.translate(other);
+    if !translation.is_faithful() {
+        return;
+    }
+    match again(&translation.text, other) {
+        Err(problem) => writeln!(out, "translate: {problem}").unwrap(),
+        Ok(second) if run.options.native => drop(second),
+        Ok(second) => {
+            let (old, new) = (entries(found, run), entries(&second, run));
+            if let Some((old, new)) = old.iter().zip(&new).find(|(old, new)| old != new) {
+                writeln!(out, "translate: {}old: {old}\nnew: {new}", translation.text).unwrap();
+            } else if old.len() != new.len() {
+                writeln!(out, "translate: {}{} and {} entries", translation.text, old.len(), new.len()).unwrap();
+            }
+        }
+    }
+}
+
+fn entries(found: &layout::Layout, run: &Run) -> Vec<String> {
+    let mut options = run.options.clone();
+    options.order = options.order.or(found.order());
+    let evaluated = match &run.params {
+        Some(values) => found.evaluate_with(&options, values),
+        None => found.evaluate(&options, |request| Ok(if request.is_length { Supply::Unknown } else { Supply::Missing })),
+    };
+    let Ok(evaluated) = evaluated else { return Vec::new() };
+    // Names may change and references become items: what lies where may not.
+    evaluated
+        .entries()
+        .take(1000)
+        .filter_map(Result::ok)
+        .map(|e| {
+            format!(
+                "{:?} {:?} {} {:?} {:?} {:?}",
+                e.kind,
+                e.address,
+                e.datatype.replace("p4", "u4").replace("p8", "u8"),
+                e.shape,
+                e.nbytes,
+                e.value
+            )
+        })
+        .collect()
+}
+
+fn notes(found: &layout::Layout) -> Vec<String> {
+    let mut out = String::new();
+    docs(found, &mut out);
+    let mut lines: Vec<String> = out.lines().map(String::from).collect();
+    lines.sort();
+    lines
 }
 
 fn docs(found: &layout::Layout, out: &mut String) {

@@ -4,6 +4,7 @@ use super::lexer::push_name;
 use super::machine::{Machine, Overflow};
 use super::model::{Attribute, ByteOrder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, Use};
 use super::sizes::Members;
+use super::typed::ResolvedType;
 
 /// What an [`Entry`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,6 +48,8 @@ pub struct Entry {
     pub value: Option<i64>,
     /// The item that declares it.
     pub item: ItemId,
+    /// The datatype with sizes, orders and offsets to compute with.
+    pub typed: ResolvedType,
 }
 
 impl Entry {

@@ -1,11 +1,125 @@
-//! One entry by its path, without walking what lies before it.
+//! One entry by its path, without walking what lies before it; members of structs among arrays.
 
 use super::entry::Entry;
 use super::lexer::unquote;
 use super::machine::Machine;
 use super::model::{ItemId, ItemKind, Layout, Step};
 use super::resolve::{Evaluation, Fault};
+use super::typed::ResolvedType;
 use super::walk::Walker;
+
+/// An array somewhere in the stream: an item, or one member of all elements of an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Located {
+    /// The path of the item.
+    pub path: String,
+    /// Layout address of the first element; `None` without data, or where it is not known.
+    pub address: Option<u64>,
+    /// The datatype of one element.
+    pub typed: ResolvedType,
+    /// The dimensions, slowest first: those of the item, then those of the member.
+    pub shape: Vec<u64>,
+    /// Bytes from one element to the next along each dimension.
+    pub strides: Vec<u64>,
+    /// The item that declares it.
+    pub item: ItemId,
+}
+
+impl Evaluation<'_> {
+    /// The array at a path, which may lead on into structs: `/records.time`. A dict shows the members
+    /// of its item `""` as if they were its own, unless an item has that name.
+    ///
+    /// ```
+    /// use trilith::layout::{Layout, Options};
+    /// let layout = Layout::read(b"\"\" = {time = <f8  r = <f4[2]}[3]").unwrap();
+    /// let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
+    /// let r = found.locate("/r").unwrap().unwrap();
+    /// assert_eq!((r.address, r.shape, r.strides), (Some(8), vec![3, 2], vec![16, 4]));
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Evaluation::find`].
+    pub fn locate(&self, path: &str) -> Result<Option<Located>, Fault> {
+        if let Some(entry) = self.find(path)? {
+            return Ok(Some(Located::of(&entry)));
+        }
+        // A member: the item is what stands before one of the points.
+        for (at, _) in path.match_indices('.') {
+            if let Some(entry) = self.find(path.get(..at).unwrap_or(""))? {
+                if let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or("")) {
+                    return Ok(Some(found));
+                }
+            }
+        }
+        // A member of the item "" of its dict.
+        let cut = last_name(path);
+        let (dict, name) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));
+        let Some(entry) = self.find(&format!("{dict}/\"\""))? else { return Ok(None) };
+        Ok(Located::of(&entry).members(&format!(".{}", name.trim_start_matches('/'))))
+    }
+}
+
+/// Where the last `/` outside of quotes stands.
+fn last_name(path: &str) -> usize {
+    let (mut quoted, mut escaped, mut found) = (false, false, 0);
+    for (at, c) in path.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            '/' if !quoted => found = at,
+            _ => {}
+        }
+    }
+    found
+}
+
+impl Located {
+    fn of(entry: &Entry) -> Self {
+        let mut located = Self {
+            path: entry.path.clone(),
+            address: entry.address,
+            typed: entry.typed.clone(),
+            shape: Vec::new(),
+            strides: Vec::new(),
+            item: entry.item,
+        };
+        located.add_dims(&entry.shape);
+        located
+    }
+
+    /// Appends contiguous dimensions of elements of the present type.
+    fn add_dims(&mut self, shape: &[u64]) {
+        let mut stride = self.typed.size().unwrap_or(0);
+        let mut strides = vec![0; shape.len()];
+        for (slot, dim) in strides.iter_mut().zip(shape).rev() {
+            *slot = stride;
+            stride = stride.saturating_mul(*dim);
+        }
+        self.shape.extend_from_slice(shape);
+        self.strides.extend(strides);
+    }
+
+    /// The member that `.a.b` leads to.
+    fn members(mut self, path: &str) -> Option<Self> {
+        let mut rest = path;
+        while !rest.is_empty() {
+            let inside = rest.strip_prefix('.')?;
+            let (name, after) = leading_name(&format!("/{inside}")).map(|(name, after)| (name, after.len()))?;
+            rest = inside.get(inside.len() - after..)?;
+            let ResolvedType::Struct(structure) = self.typed.clone() else { return None };
+            let member = structure.members.iter().find(|member| member.name == name)?;
+            self.address = match (self.address, member.offset) {
+                (Some(address), Some(offset)) => Some(address.checked_add(offset)?),
+                _ => None,
+            };
+            self.typed = member.datatype.clone();
+            self.add_dims(&member.shape);
+        }
+        Some(self)
+    }
+}
 
 /// The entry at `path`.
 pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
@@ -45,8 +159,8 @@ pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: 
 fn grown(layout: &Layout, machine: &Machine<'_>, place: u32) -> Result<u64, Fault> {
     let step = layout.plan.places.get(place as usize).and_then(|&step| layout.steps.get(step as usize));
     Ok(match step {
-        Some(&Step::List { count, span, elements, .. }) => machine.repeats(count, span)?.saturating_mul(u64::from(elements)),
-        Some(&Step::Extend { count, span, .. }) => machine.repeats(count, span)?,
+        Some(Step::List(of)) => machine.repeats(of.count, of.span)?.saturating_mul(u64::from(of.elements)),
+        Some(Step::Extend(of)) => machine.repeats(of.count, of.span)?,
         _ => 0,
     })
 }
@@ -66,9 +180,9 @@ fn top_items(layout: &Layout, path: &str) -> Vec<ItemId> {
         }
         let mut found: Vec<ItemId> = layout.child(dict, &name).into_iter().collect();
         if after.is_empty() {
-            // Parameters have names of their own; in 2026 the same one may be declared again.
-            let param = |id: &ItemId| matches!(layout.item(*id).kind, ItemKind::Param(_)) && layout.name(*id) == Some(&*name);
-            found.extend(layout.children(dict).filter(param));
+            // Parameters have names of their own; of several (2026), the one declared last.
+            let param = layout.names.find(&name).and_then(|name| layout.found_params.get(&(dict.0, name.0)));
+            found.extend(param.map(|&param| layout.param(param).item));
         }
         return found;
     }

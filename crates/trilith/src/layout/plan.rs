@@ -36,13 +36,15 @@ impl Plan {
                     plan.of_item.push((*item, number));
                     plan.dynamic = true;
                 }
-                Step::List { list, end, dynamic, .. } => {
+                Step::List(of) => {
+                    let (list, end, dynamic) = (&of.list, &of.end, of.dynamic);
                     push = true;
                     plan.of_list.push((*list, number));
                     plan.dynamic |= dynamic;
                     next = (*end as usize).max(next);
                 }
-                Step::Extend { list, .. } => {
+                Step::Extend(of) => {
+                    let list = &of.list;
                     push = true;
                     plan.of_list.push((*list, number));
                 }

@@ -9,10 +9,11 @@ use std::collections::VecDeque;
 use super::entry::{Entry, EntryKind, Unspelled};
 use super::lexer::push_name;
 use super::machine::{Machine, Spot, UNKNOWN, known};
-use super::model::{Data, ItemId, ItemKind, MemberKind, Primitive, Step, TypeId, Use};
+use super::model::{Data, Extension, ItemId, ItemKind, Listing, MemberKind, Primitive, Step, TypeId, Use};
 use super::names::Mixer;
 use super::resolve::{Evaluation, Fault, ParamRequest, Supply};
 use super::sizes::{Members, round_up};
+use super::typed::{Known, ResolvedType};
 use crate::Limits;
 use crate::error::Error;
 
@@ -56,6 +57,7 @@ pub(crate) struct Walker<'e, 'l> {
     /// Only this path is wanted.
     pub wanted: Option<String>,
     failed: bool,
+    known: Known,
 }
 
 impl<'e, 'l> Walker<'e, 'l> {
@@ -74,6 +76,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             instance_size: 0,
             wanted: None,
             failed: false,
+            known: Known::default(),
         }
     }
 
@@ -152,7 +155,8 @@ impl<'e, 'l> Walker<'e, 'l> {
         }
         let item = match layout.steps.get(step as usize) {
             Some(Step::Data(item) | Step::Param(item)) => *item,
-            Some(Step::List { list, .. } | Step::Extend { list, .. }) => *list,
+            Some(Step::List(of)) => of.list,
+            Some(Step::Extend(of)) => of.list,
             _ => return Ok(()),
         };
         self.path.clear();
@@ -183,7 +187,8 @@ impl<'e, 'l> Walker<'e, 'l> {
         let Some(step) = layout.steps.get(at as usize) else { return Ok(()) };
         let Some(Work::Steps { at: next, drop_at, base, top, .. }) = self.stack.last_mut() else { return Ok(()) };
         *next = match step {
-            Step::List { end, .. } | Step::Element { end, .. } => (*end).max(at + 1),
+            Step::List(of) => of.end.max(at + 1),
+            Step::Element { end, .. } => (*end).max(at + 1),
             _ => at + 1,
         };
         let (drop_at, base, top) = (*drop_at, *base, *top);
@@ -199,7 +204,8 @@ impl<'e, 'l> Walker<'e, 'l> {
             }
             Step::Data(item) => self.data(item, drop_at),
             Step::Param(item) => self.param(item, drop_at),
-            Step::List { list, end, count, span, elements, fresh, places, .. } => {
+            Step::List(ref of) => {
+                let Listing { list, end, count, span, elements, fresh, places, .. } = **of;
                 let count = self.machine.repeats(count, span)?;
                 self.open_list(list, at, end, fresh);
                 if !places || !self.is_wanted_below() {
@@ -208,7 +214,8 @@ impl<'e, 'l> Walker<'e, 'l> {
                 }
                 self.narrow((at + 1, end), count, drop_at, list)
             }
-            Step::Extend { list, from, to, count, span, places, .. } => {
+            Step::Extend(ref of) => {
+                let Extension { list, from, to, count, span, places, .. } = **of;
                 let count = self.machine.repeats(count, span)?;
                 self.open_list(list, at, at, false);
                 if !places || !self.is_wanted_below() {
@@ -240,9 +247,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         let wanted = self.wanted.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
         // The step that made this loop says how many elements one repetition has.
         let (key, each, dynamic) = match layout.steps.get(from.wrapping_sub(1) as usize) {
-            Some(Step::List { list: this, elements, dynamic, end, .. }) if *this == list && *end == to => {
-                (from - 1, u64::from(*elements), *dynamic)
-            }
+            Some(Step::List(of)) if of.list == list && of.end == to => (from - 1, u64::from(of.elements), of.dynamic),
             _ => (u32::MAX, 1, true),
         };
         let have = self.lengths.get(&list).copied().unwrap_or(0);
@@ -314,8 +319,8 @@ impl<'e, 'l> Walker<'e, 'l> {
             return;
         }
         for step in self.machine.layout.steps.get(from as usize + 1..to as usize).unwrap_or(&[]) {
-            if let Step::List { list, .. } = step {
-                self.lengths.remove(list);
+            if let Step::List(of) = step {
+                self.lengths.remove(&of.list);
             }
         }
     }
@@ -405,6 +410,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             nbytes: Some(spot.size),
             value,
             item,
+            typed: ResolvedType::Primitive { primitive, byteorder: self.machine.order_of(primitive, order) },
         };
         self.give(entry);
     }
@@ -459,6 +465,7 @@ impl<'e, 'l> Walker<'e, 'l> {
                 Limits::exceeded("text", limit, format_args!("the datatype of {} is too long to spell", self.path)).into()
             }
         })?;
+        let typed = self.machine.typed(what.ty, &mut self.known).map_err(|_| self.machine.overflow(item))?;
         let mut shape = Vec::new();
         self.machine.shape(what, &mut shape);
         let kind = if self.machine.is_null(what.ty) { EntryKind::Null } else { EntryKind::Data };
@@ -471,6 +478,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             nbytes: known(spot.size),
             value: None,
             item,
+            typed,
         };
         self.give(entry);
         Ok(())

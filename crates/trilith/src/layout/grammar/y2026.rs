@@ -207,7 +207,8 @@ impl Parser<'_> {
         let placed = self.opt_placement()?;
         let filter = if decision::COPY_KEEPS_FILTER { data.filter } else { 0 };
         let draft = Draft { owner: Owner::Element, item, name: span, symbol: Symbol::NONE, type_span: span, ty: data.what.ty };
-        let copy = Data { placement: placed.placement, filter, is_copy: true, copy_of: index.map(|token| token.value), ..data };
+        let copy = Data { placement: placed.placement, filter, ..data };
+        self.layout.copies.insert(item, index.map(|token| token.value));
         self.push_data(draft, copy, placed);
         Ok(())
     }

@@ -1,0 +1,111 @@
+//! Datatypes with everything decided: sizes, byte orders and the offsets of members.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::machine::{Machine, Overflow};
+use super::model::{ByteOrder, MemberKind, Primitive, TypeId, TypeKind};
+use super::names::Mixer;
+use super::sizes::Members;
+
+/// The datatype of one element, typedefs unfolded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResolvedType {
+    /// A primitive and its byte order; `None` where it is one byte wide or the order is not known.
+    Primitive {
+        /// Kind and size.
+        primitive: Primitive,
+        /// The order of its bytes.
+        byteorder: Option<ByteOrder>,
+    },
+    /// A struct whose members lie at known offsets.
+    Struct(Arc<Structure>),
+    /// A struct with stored parameters: every instance is laid out for itself.
+    Dynamic,
+    /// `{}`: nothing.
+    Null,
+}
+
+/// A struct with all offsets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Structure {
+    /// The members in their order.
+    pub members: Vec<ResolvedMember>,
+    /// Bytes from one instance to the next.
+    pub size: u64,
+    /// Addresses of instances are multiples of it, unless placed otherwise.
+    pub alignment: u64,
+}
+
+/// A member of a [`Structure`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedMember {
+    /// Its name.
+    pub name: String,
+    /// The datatype of one element.
+    pub datatype: ResolvedType,
+    /// Its dimensions, slowest first, those of -1 removed.
+    pub shape: Vec<u64>,
+    /// Bytes from the start of the instance; `None` for a member without data.
+    pub offset: Option<u64>,
+}
+
+impl ResolvedType {
+    /// The size of one element in bytes, which is also the stride of an array; `None` if it varies.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            ResolvedType::Primitive { primitive, .. } => Some(primitive.size()),
+            ResolvedType::Struct(structure) => Some(structure.size),
+            ResolvedType::Null => Some(0),
+            ResolvedType::Dynamic => None,
+        }
+    }
+}
+
+/// Structs that have been worked out.
+pub(crate) type Known = HashMap<TypeId, Arc<Structure>, Mixer>;
+
+impl Machine<'_> {
+    /// The datatype of one element of a type under the parameters of the moment.
+    pub fn typed(&mut self, ty: TypeId, known: &mut Known) -> Result<ResolvedType, Overflow> {
+        let ty = self.base(ty);
+        let of = self.layout.ty(ty);
+        Ok(match of.kind {
+            TypeKind::Primitive(primitive, own) => {
+                ResolvedType::Primitive { primitive, byteorder: self.order_of(primitive, own) }
+            }
+            TypeKind::Null | TypeKind::Alias(_) => ResolvedType::Null,
+            TypeKind::Struct if of.dynamic => ResolvedType::Dynamic,
+            TypeKind::Struct => match known.get(&ty) {
+                Some(made) => ResolvedType::Struct(Arc::clone(made)),
+                None => {
+                    let made = Arc::new(self.structure(ty, known)?);
+                    // What depends on parameters may be another struct the next time.
+                    if of.size.is_some() {
+                        known.insert(ty, Arc::clone(&made));
+                    }
+                    ResolvedType::Struct(made)
+                }
+            },
+        })
+    }
+
+    /// The members of a struct; as deep as structs may nest.
+    fn structure(&mut self, ty: TypeId, known: &mut Known) -> Result<Structure, Overflow> {
+        let layout = self.layout;
+        let of = layout.ty(ty);
+        let mut place = Members::default();
+        let mut members = Vec::new();
+        for member in of.members.of(&layout.members) {
+            let MemberKind::Data(what) = member.what else { continue };
+            let datatype = self.typed(what.ty, known)?;
+            let mut shape = Vec::new();
+            self.shape(what, &mut shape);
+            let size = self.use_size(what)?;
+            let offset = place.next(size, member.placement, layout.ty(what.ty).align).ok_or(Overflow)?;
+            let name = layout.name(member.item).unwrap_or("").to_owned();
+            members.push(ResolvedMember { name, datatype, shape, offset: (size > 0).then_some(offset) });
+        }
+        Ok(Structure { members, size: place.size(of.align).ok_or(Overflow)?, alignment: of.align })
+    }
+}
