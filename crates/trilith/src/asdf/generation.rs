@@ -426,7 +426,9 @@ mod tests {
 
     #[test]
     fn tags_are_renamed_by_name_and_era() {
-        let tag = |target, tag| Target::named(target).unwrap().tag_for(tag);
+        fn tag(target: &str, tag: &str) -> Option<String> {
+            Target::named(target).unwrap().tag_for(tag)
+        }
         let old = "tag:stsci.edu:asdf/0.1.0/";
         assert_eq!(tag("asdf-1.6", "tag:stsci.edu:finf/0.1.0/core/finf").as_deref(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
         assert_eq!(tag("asdf-1.0", &format!("{old}core/ndarray")).as_deref(), Some("tag:stsci.edu:asdf/core/ndarray-1.0.0"));
