@@ -122,7 +122,9 @@ impl Options {
         if path == "-" {
             return Arc::new(bytes::Nowhere);
         }
-        file::resolver_for(Path::new(path), OpenOptions { map: false }, limits)
+        let mut options = OpenOptions::default();
+        options.map = false;
+        file::resolver_for(Path::new(path), options, limits)
     }
 
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.

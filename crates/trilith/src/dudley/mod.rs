@@ -6,19 +6,26 @@
 //!
 //! [`Array`]: crate::array::Array
 
+mod append;
 mod datatype;
+mod draft;
 mod inflate;
 mod outline;
 mod path;
 mod read;
 mod signature;
+mod store;
 #[cfg(test)]
 mod tests;
 mod text;
+mod write;
 
+pub use append::{append, append_draft, append_records, native_order};
 pub use datatype::{array_order, datatype_of, layout_order};
+pub use draft::{Draft, DraftKind};
 pub use outline::{Children, Outline, OutlineId, Thing};
 pub use path::Step;
 pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 pub use signature::Signature;
 pub use text::{presented, s1_text};
+pub use write::{NewStream, Supplier};
