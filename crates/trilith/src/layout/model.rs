@@ -503,6 +503,11 @@ impl Layout {
         }
     }
 
+    /// Whether an item is declared in the braces of a struct.
+    pub(crate) fn member_of_struct(&self, id: ItemId) -> bool {
+        matches!(self.item(self.item(id).parent).kind, ItemKind::Type(_))
+    }
+
     pub(crate) fn filter(&self, number: u32) -> Option<&Filter> {
         self.filters.get(number.checked_sub(1)? as usize)
     }

@@ -58,6 +58,8 @@ pub(crate) struct Walker<'e, 'l> {
     pub wanted: Option<String>,
     failed: bool,
     known: Known,
+    /// Repetitions since the last entry.
+    idle: u64,
 }
 
 impl<'e, 'l> Walker<'e, 'l> {
@@ -77,6 +79,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             wanted: None,
             failed: false,
             known: Known::default(),
+            idle: 0,
         }
     }
 
@@ -133,6 +136,12 @@ impl<'e, 'l> Walker<'e, 'l> {
                     return Ok(());
                 }
                 *left -= 1;
+                // A list of nothing, repeated: there would be no end of finding no entry.
+                self.idle += 1;
+                if self.idle > self.evaluation.limits.nodes {
+                    let limit = self.evaluation.limits.nodes;
+                    return Err(Limits::exceeded("nodes", limit, "too many list elements without an entry").into());
+                }
                 let steps = Work::Steps { at: *from, to: *to, drop_at: *drop_at, base: *open, top: *list, open: *open };
                 self.path.truncate(*open);
                 self.stack.push(steps);
@@ -417,6 +426,7 @@ impl<'e, 'l> Walker<'e, 'l> {
 
     fn give(&mut self, entry: Entry) {
         if self.wanted.as_deref().is_none_or(|wanted| wanted == entry.path) {
+            self.idle = 0;
             self.ready.push_back(entry);
         }
     }

@@ -265,7 +265,7 @@ impl Parser<'_> {
     }
 
     /// Comments before the next token belong to what they did; those after it to `item`.
-    fn aim_after_next(&mut self, item: ItemId) {
+    pub(super) fn aim_after_next(&mut self, item: ItemId) {
         let before = self.token.notes as usize;
         self.attach(before);
         self.aim(item);
