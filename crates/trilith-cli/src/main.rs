@@ -10,6 +10,7 @@ mod options;
 mod output;
 mod progress;
 mod rewrite;
+mod stream;
 mod target;
 
 use std::process::ExitCode;

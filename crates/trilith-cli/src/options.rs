@@ -6,6 +6,9 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
 use trilith::bytes::{self, OpenOptions, Resolve, SourceRef};
+use trilith::dudley::StreamOptions;
+use trilith::file::AnyFile;
+use trilith::layout::{ByteOrder, Layout};
 use trilith::{Limits, Result, file};
 
 /// Options of every command, where they mean something.
@@ -36,6 +39,21 @@ pub struct Options {
     /// Let references out of a file lead to URLs that begin with this
     #[arg(long = "allow", global = true, value_name = "URL-PREFIX")]
     pub allow: Vec<String>,
+    /// Read the file under this Dudley layout, whatever its first bytes are
+    #[arg(long = "layout", global = true, value_name = "L.dud")]
+    pub under: Option<String>,
+    /// Byte order of what a Dudley layout leaves open
+    #[arg(long = "byteorder", global = true, value_name = "ORDER")]
+    pub stream_order: Option<Order>,
+}
+
+/// A byte order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
 }
 
 /// When to colour.
@@ -79,6 +97,38 @@ impl Options {
         bytes::open(Path::new(path), options)
     }
 
+    /// Opens a file of either family, under `--layout` if that is given.
+    pub fn open_any(&self, path: &str) -> Result<AnyFile> {
+        let limits = self.limits()?;
+        let resolve = self.resolver(path, &limits);
+        let mut how = StreamOptions::default();
+        how.layout = self.under.as_deref().map(|path| self.read_layout(path, &limits)).transpose()?;
+        how.order = self.stream_order.map(|order| match order {
+            Order::Little => ByteOrder::Little,
+            Order::Big => ByteOrder::Big,
+        });
+        file::open_any(self.open(path)?, resolve, how, &limits)
+    }
+
+    /// Reads a layout; what is wrong with it stands in the message with its place.
+    pub fn read_layout(&self, path: &str, limits: &Limits) -> Result<Layout> {
+        let source = self.open(path)?;
+        if source.len() > limits.text {
+            return Err(Limits::exceeded("text", limits.text, format_args!("{path} has {} bytes", source.len())));
+        }
+        let text = bytes::read_vec(&*source, 0, source.len(), limits)?;
+        Layout::read(&text).map_err(|error| error.context(path.to_owned()))
+    }
+
+    fn resolver(&self, path: &str, limits: &Limits) -> Arc<dyn Resolve> {
+        if path == "-" {
+            return Arc::new(bytes::Nowhere);
+        }
+        let mut options = OpenOptions::default();
+        options.map = false;
+        file::resolver_for(Path::new(path), options, limits)
+    }
+
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
     pub fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
         let limits = self.limits()?;
@@ -93,7 +143,12 @@ impl Options {
 
     /// Prints on stderr what is odd about a file, unless `--quiet`.
     pub fn warn_about(&self, file: &AsdfFile) {
-        for warning in file.warnings() {
+        self.warn_all(file.warnings());
+    }
+
+    /// Prints warnings on stderr, unless `--quiet`.
+    pub fn warn_all(&self, warnings: Vec<String>) {
+        for warning in warnings {
             self.warn(&warning);
         }
     }

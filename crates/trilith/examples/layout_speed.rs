@@ -19,13 +19,23 @@ fn main() -> Result<()> {
     template()
 }
 
+/// Seconds of this thread on a processor; where the system does not tell, seconds of the clock.
+fn now(start: Instant) -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    match stat.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()) {
+        Some(nanoseconds) => nanoseconds / 1e9,
+        None => start.elapsed().as_secs_f64(),
+    }
+}
+
 /// The best of five, in seconds.
 fn best<V>(mut run: impl FnMut() -> V) -> (f64, V) {
     let mut best: Option<(f64, V)> = None;
     for _ in 0..5 {
-        let start = Instant::now();
+        let clock = Instant::now();
+        let start = now(clock);
         let value = run();
-        let took = start.elapsed().as_secs_f64();
+        let took = now(clock) - start;
         if best.as_ref().is_none_or(|(least, _)| took < *least) {
             best = Some((took, value));
         }
@@ -71,9 +81,10 @@ fn large(name: &str, text: &str) -> Result<()> {
     let megabytes = text.len() as f64 / 1e6;
     println!("{name}: {VARIABLES} variables, {megabytes:.1} MB: parsed in {took:.3} s, {:.0} MB/s", megabytes / took);
     let Some(layout) = parsed.layout else { return Ok(()) };
-    let (took, evaluated) = best(|| layout.evaluate_with(&Options::default(), &[100, 200]).map(|found| found.total()));
+    let values = &[100, 200][..layout_params(&layout)];
+    let (took, evaluated) = best(|| layout.evaluate_with(&Options::default(), values).map(|found| found.total()));
     println!("  evaluated in {:.1} ms, total {:?}", took * 1e3, evaluated?);
-    let found = layout.evaluate_with(&Options::default(), &[100, 200][..layout_params(&layout)])?;
+    let found = layout.evaluate_with(&Options::default(), values)?;
     let (took, count) = best(|| found.entries().count());
     println!("  listed {count} entries in {took:.3} s");
     let last = found.entries().last().and_then(std::result::Result::ok).map(|entry| entry.path).unwrap_or_default();

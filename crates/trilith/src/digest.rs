@@ -8,7 +8,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::array::Array;
 use crate::asdf::{AsdfFile, walk};
+use crate::dudley::DudleyFile;
 use crate::error::Result;
+use crate::layout::{EntryKind, ResolvedType};
 
 /// Bytes hashed at a time; large, so that a compressed block is decoded in few calls.
 const PIECE: usize = 8 << 20;
@@ -76,4 +78,26 @@ pub fn of_file(file: &AsdfFile) -> Result<Vec<Entry>> {
         Entry { path: listed.path, digest }
     };
     Ok(walk::arrays(file)?.into_iter().map(digest).collect())
+}
+
+/// The digests of every array of a Dudley stream by item path, in the order of the layout. Parameters are
+/// no arrays; a struct with stored parameters is listed by its members.
+///
+/// # Errors
+/// As [`DudleyFile::items`], and [`Kind::Limit`](crate::Kind::Limit) for too many items.
+pub fn of_stream(file: &DudleyFile) -> Result<Vec<Entry>> {
+    let items = file.items()?;
+    let mut digests = Vec::new();
+    for entry in items.entries() {
+        let entry = entry?;
+        if entry.kind != EntryKind::Data || entry.typed == ResolvedType::Dynamic {
+            continue;
+        }
+        let digest = items.array(&entry).and_then(|array| {
+            let digest = Digest::of(&array)?;
+            Ok((array, digest))
+        });
+        digests.push(Entry { path: entry.path, digest });
+    }
+    Ok(digests)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::array::Array;
 use crate::asdf::{self, AsdfFile, Container, FitsArrays};
 use crate::bytes::{self, Folder, OpenOptions, Resolve, Slice, SourceRef};
+use crate::dudley::{DudleyFile, Signature, StreamOptions};
 use crate::error::{Context, Error, Result};
 use crate::fits::{self, FitsFile};
 use crate::limits::Limits;
@@ -38,12 +39,54 @@ impl FileKind {
             Some(Self::Asdf)
         } else if start.starts_with(b"SIMPLE  =") {
             Some(Self::Fits)
-        } else if start.starts_with(b"\x8dBD") {
+        } else if Signature::is_at(start) {
             Some(Self::Dudley)
         } else {
             None
         }
     }
+}
+
+/// An open file of either family.
+#[derive(Debug)]
+pub enum AnyFile {
+    /// FINF or ASDF, any generation, or what FITS holds.
+    Asdf(AsdfFile),
+    /// A Dudley stream: native, or any file under a layout.
+    Dudley(DudleyFile),
+}
+
+impl AnyFile {
+    /// The array at a tree path (ASDF) or an item path (Dudley).
+    ///
+    /// # Errors
+    /// As [`AsdfFile::array_at`] or [`DudleyFile::array_at`].
+    pub fn array_at(&self, path: &str) -> Result<Array> {
+        match self {
+            AnyFile::Asdf(file) => file.array_at(path),
+            AnyFile::Dudley(file) => file.array_at(path),
+        }
+    }
+
+    /// What is odd about the file but does not stop reading it.
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            AnyFile::Asdf(file) => file.warnings(),
+            AnyFile::Dudley(file) => file.warnings(),
+        }
+    }
+}
+
+/// Opens a file of either family from bytes that are open already. With a layout in `options` any file
+/// is a stream under that layout, whatever its first bytes are.
+///
+/// # Errors
+/// As [`open_asdf`] and [`DudleyFile::open_with`].
+pub fn open_any(source: SourceRef, resolve: Arc<dyn Resolve>, options: StreamOptions, limits: &Limits) -> Result<AnyFile> {
+    if options.layout.is_some() || FileKind::detect(&first_bytes(&source)?) == Some(FileKind::Dudley) {
+        return DudleyFile::open_with(source, &*resolve, options, limits).map(AnyFile::Dudley);
+    }
+    open_asdf_source(source, resolve, limits).map(AnyFile::Asdf)
 }
 
 /// Opens a local file of the ASDF family; references may lead into its folder and those below.
@@ -82,7 +125,9 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
     match FileKind::detect(&start) {
         Some(FileKind::Asdf) => Ok(AsdfFile::open(source, limits)?.with_resolver(resolve)),
         Some(FileKind::Fits) => open_fits(FitsFile::open(source, limits)?, resolve),
-        Some(FileKind::Dudley) => Err(Error::unsupported("native Dudley files are not read yet").at_byte(0)),
+        Some(FileKind::Dudley) => {
+            Err(Error::unsupported("a native Dudley file, where one of the ASDF family is expected").at_byte(0))
+        }
         None => Err(Error::unsupported(format!("{} is neither an ASDF nor a Dudley file", source.name()))
             .at_byte(0)
             .hint("an ASDF file begins with \"#ASDF 1.0.0\"")),

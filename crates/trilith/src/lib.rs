@@ -43,8 +43,8 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`file`] | opening anything; start here |
-//! | [`array`] | arrays: datatypes, slices, masks, loading |
+//! | [`mod@file`] | opening anything; start here |
+//! | [`mod@array`] | arrays: datatypes, slices, masks, loading |
 //! | [`tree`] | the YAML tree: nodes, paths, edits, values |
 //! | [`asdf`] | headers, blocks, the table of generations, writing |
 //! | [`layout`] | the Dudley layout language |

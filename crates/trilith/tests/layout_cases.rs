@@ -5,6 +5,8 @@
 //! error or warning (`E306 3:14`), or for each entry (`path kind address datatype shape nbytes =value`,
 //! `-` for null), then `total N next N`. `BLESS=1` rewrites them.
 
+#![allow(clippy::unwrap_used, reason = "a case that cannot be read is a failed test")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,13 +3,14 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
+use trilith::file::AnyFile;
 
 use super::info::{block_json, block_table};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::Out;
 
-/// List the blocks of a file
+/// List the blocks of a file, or the items of a Dudley stream
 #[derive(Debug, Args)]
 pub struct Blocks {
     /// The file, or - for standard input
@@ -20,7 +21,10 @@ pub struct Blocks {
 impl Blocks {
     /// Prints the list.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
+        let file = match options.open_any(&self.file)? {
+            AnyFile::Asdf(file) => file,
+            AnyFile::Dudley(file) => return crate::stream::list(&self.file, &file, options),
+        };
         let blocks = file.sections().blocks()?;
         let mut out = Out::new();
         if options.json {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use trilith::Result;
 use trilith::array::Array;
 use trilith::digest::{self, Digest as Sums};
+use trilith::file::AnyFile;
 
 use crate::Outcome;
 use crate::json::{datatype, hex};
@@ -25,8 +26,11 @@ pub struct Digest {
 impl Digest {
     /// Prints the digests.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
-        let entries = digest::of_file(&file)?;
+        let file = options.open_any(&self.file)?;
+        let entries = match &file {
+            AnyFile::Asdf(file) => digest::of_file(file)?,
+            AnyFile::Dudley(file) => digest::of_stream(file)?,
+        };
         let mut out = Out::new();
         let mut failed = false;
         let (mut arrays, mut errors) = (Map::new(), Map::new());
@@ -52,7 +56,7 @@ impl Digest {
         if options.json {
             out.json(&json!({"file": self.file, "arrays": arrays, "errors": errors}))?;
         }
-        options.warn_about(&file);
+        options.warn_all(file.warnings());
         out.finish()?;
         Ok(if failed { Outcome::No } else { Outcome::Yes })
     }

@@ -7,6 +7,9 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::{Array, FloatText, Index};
 use trilith::asdf::{AsdfFile, ExpandOptions, ndarray, walk};
+use trilith::dudley::{self, DudleyFile};
+use trilith::file::AnyFile;
+use trilith::layout::ResolvedType;
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
@@ -60,7 +63,10 @@ impl Get {
     /// Prints or saves the item.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
-        let file = options.open_asdf(&item.file)?;
+        let file = match options.open_any(&item.file)? {
+            AnyFile::Asdf(file) => file,
+            AnyFile::Dudley(file) => return self.from_stream(&file, item.path(), options),
+        };
         let found = match walk::find(&file, item.path()) {
             Ok(found) => found,
             Err(error) if error.kind() == Kind::Usage => {
@@ -73,7 +79,24 @@ impl Get {
         if !ndarray::is_ndarray(node) {
             return self.value(&file, &found, options);
         }
-        let mut array = found.file(&file).array(node)?;
+        self.array(found.file(&file).array(node)?, options)
+    }
+
+    /// An item of a Dudley stream.
+    fn from_stream(&self, file: &DudleyFile, path: &str, options: &Options) -> Result<Outcome> {
+        let items = file.items()?;
+        if items.located(path)?.is_some_and(|found| found.typed != ResolvedType::Dynamic) {
+            let array = items.array_at(path)?;
+            let as_text = matches!(self.format(options), Format::Text | Format::Json | Format::Csv);
+            return self.array(if as_text && !self.explain { dudley::presented(&array)? } else { array }, options);
+        }
+        if self.slice.is_some() || self.field.is_some() || self.explain {
+            return Err(Error::usage("this is no array, so that there is nothing to slice"));
+        }
+        crate::stream::tree(&items, path, options, &crate::stream::TreeOptions { json: true, ..Default::default() })
+    }
+
+    fn array(&self, mut array: Array, options: &Options) -> Result<Outcome> {
         if let Some(name) = &self.field {
             array = array.field(name)?;
         }

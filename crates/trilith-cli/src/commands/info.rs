@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::Result;
 use trilith::asdf::{AsdfFile, Block, Container};
+use trilith::file::AnyFile;
 
 use crate::Outcome;
 use crate::json::{codec, hex};
@@ -23,7 +24,10 @@ pub struct Info {
 impl Info {
     /// Prints what the file is.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
+        let file = match options.open_any(&self.file)? {
+            AnyFile::Asdf(file) => file,
+            AnyFile::Dudley(file) => return crate::stream::info(&self.file, &file, options),
+        };
         let mut out = Out::new();
         if options.json {
             out.json(&asdf_json(&self.file, &file)?)?;

@@ -61,6 +61,7 @@ commands![
     append::Append,
     history::History,
     schema::Schema,
+    layout::Layout,
     tour::Tour,
 ];
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use trilith::Result;
 use trilith::array::FloatText;
 use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, ndarray, walk};
+use trilith::file::AnyFile;
 use trilith::tree::{Node, NodeKind, Scalar, Value as Yaml, print_value};
 
 use crate::Outcome;
@@ -12,6 +13,7 @@ use crate::item::Item;
 use crate::json::datatype_text;
 use crate::options::Options;
 use crate::output::{Out, clean, size};
+use crate::stream::TreeOptions;
 
 /// Show the tree of a file, or the part of it at a path
 ///
@@ -39,7 +41,15 @@ impl Tree {
     /// Prints the tree.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
-        let file = options.open_asdf(&item.file)?;
+        let file = match options.open_any(&item.file)? {
+            AnyFile::Asdf(file) => file,
+            AnyFile::Dudley(file) => {
+                let how = TreeOptions { json: options.json, inline: self.inline, depth: self.depth };
+                let outcome = crate::stream::tree(&file.items()?, item.path(), options, &how);
+                options.warn_all(file.warnings());
+                return outcome;
+            }
+        };
         let found = match walk::find(&file, item.path()) {
             Ok(found) => found,
             Err(error) if error.kind() == trilith::Kind::Usage => {

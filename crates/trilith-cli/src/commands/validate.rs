@@ -20,7 +20,7 @@ use crate::output::{Out, clean};
 /// problems of a file are shown (all with --verbose); warnings are of what Python asdf would not write.
 #[derive(Debug, Args)]
 pub struct Validate {
-    /// A schema that the whole tree must fit, in addition
+    /// A schema that the whole tree must fit, in addition: a file, or the URI of a known one
     #[arg(long, value_name = "S")]
     schema: Option<PathBuf>,
     #[command(flatten)]
@@ -42,9 +42,13 @@ impl Validate {
             validator = validator.at_most(usize::MAX);
         }
         if let Some(path) = &self.schema {
-            validator
-                .add_custom(&text_of(path, &limits)?, &path.to_string_lossy())
-                .map_err(|e| e.context(format!("reading schema {}", path.display())))?;
+            let name = path.to_string_lossy();
+            // A file, or the URI of a schema that is known.
+            let text = match validator.schemas().text(&name).filter(|_| !path.exists()) {
+                Some(known) => known.to_owned(),
+                None => text_of(path, &limits)?,
+            };
+            validator.add_custom(&text, &name).map_err(|e| e.context(format!("reading schema {name}")))?;
         }
         let mut out = Out::new();
         let mut outcome = Outcome::Yes;
@@ -71,7 +75,7 @@ impl Validate {
                 let problems: Vec<_> = report.problems.iter().map(problem_json).collect();
                 list.push(json!({
                     "file": name, "valid": report.is_valid(), "problems": problems,
-                    "errors": report.errors, "warnings": report.warnings,
+                    "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
                 }));
             } else {
                 print(&mut out, name, &report, &file, options)?;
@@ -149,12 +153,15 @@ fn print(out: &mut Out, name: &str, report: &Report, file: &AsdfFile, options: &
         print_problem(out, name, problem, file)?;
     }
     let shown = report.problems.len();
-    let all = report.errors + report.warnings;
+    let all = report.errors + report.warnings + report.notes;
     if all > shown && !options.quiet {
         out.line(&format!("{name}: and {} more (--verbose shows all)", all - shown))?;
     }
     let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
-    let warnings = if report.warnings > 0 { format!(", {}", count(report.warnings, "warning")) } else { String::new() };
+    let mut warnings = if report.warnings > 0 { format!(", {}", count(report.warnings, "warning")) } else { String::new() };
+    if report.notes > 0 && !options.quiet {
+        warnings = format!("{warnings}, {}", count(report.notes, "note"));
+    }
     out.line(&match report.is_valid() {
         true => format!("{name}: valid{warnings}"),
         false => format!("{name}: invalid, {}{warnings}", count(report.errors, "error")),
@@ -180,7 +187,7 @@ fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &AsdfFile) 
         let (text, from, to) = excerpt(file.tree().text(), problem.span.range());
         let hint = problem.hint.as_deref().unwrap_or("");
         out.line(&format!("{number} | {text}"))?;
-        out.line(&format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end().to_owned())?;
+        out.line(format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end())?;
     } else if let Some(hint) = &problem.hint {
         out.line(&format!("  = {hint}"))?;
     }

@@ -1,1 +1,31 @@
-//! (being built)
+//! Dudley streams: native `.bd` files, and any other file under a layout.
+//!
+//! A [`DudleyFile`] is a source of bytes and the [`Layout`](crate::layout::Layout) that says what lies
+//! where in it. Opening reads the signature and the text of the layout; [`DudleyFile::items`] reads the
+//! stored parameters, which decide the addresses; elements are read when an [`Array`] is asked for.
+//!
+//! [`Array`]: crate::array::Array
+
+mod append;
+mod datatype;
+mod draft;
+mod inflate;
+mod outline;
+mod path;
+mod read;
+mod signature;
+mod store;
+#[cfg(test)]
+mod tests;
+mod text;
+mod write;
+
+pub use append::{append, append_draft, append_records, native_order};
+pub use datatype::{array_order, datatype_of, layout_order};
+pub use draft::{Draft, DraftKind};
+pub use outline::{Children, Outline, OutlineId, Thing};
+pub use path::Step;
+pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
+pub use signature::Signature;
+pub use text::{presented, s1_text};
+pub use write::{NewStream, Supplier};

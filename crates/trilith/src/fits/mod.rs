@@ -1,7 +1,7 @@
 //! FITS: headers and data units, read as arrays and written byte for byte; ASDF files inside.
 //!
 //! [`FitsFile`] is an open file: it finds the HDUs, gives their arrays, and finds the ASDF file that
-//! the last of them may hold. [`write`] writes [`Part`]s, each a [`Header`] with an array. The `fits`
+//! the last of them may hold. [`fn@write`] writes [`Part`]s, each a [`Header`] with an array. The `fits`
 //! list of an ASDF tree (a FITS file inside an ASDF file) is made by [`to_value`] and read by
 //! [`from_node`].
 //!

@@ -164,7 +164,7 @@ fn differs(layout: &Layout) -> bool {
     layout.items.iter().any(|item| {
         use super::model::ItemKind as K;
         match item.kind {
-            K::Param(_) | K::Type(_) | K::Summary | K::Member => true,
+            K::Param(_) | K::Summary | K::Member => true,
             K::Data(_) => item.name != super::names::Symbol::NONE,
             _ => false,
         }

@@ -46,10 +46,10 @@ impl Evaluation<'_> {
         }
         // A member: the item is what stands before one of the points.
         for (at, _) in path.match_indices('.') {
-            if let Some(entry) = self.find(path.get(..at).unwrap_or(""))? {
-                if let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or("")) {
-                    return Ok(Some(found));
-                }
+            if let Some(entry) = self.find(path.get(..at).unwrap_or(""))?
+                && let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or(""))
+            {
+                return Ok(Some(found));
             }
         }
         // A member of the item "" of its dict.
@@ -122,6 +122,7 @@ impl Located {
 }
 
 /// The entry at `path`.
+#[allow(clippy::needless_pass_by_value, reason = "a machine is a state that is used up")]
 pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
     let layout = evaluation.layout();
     let mut walker = Walker::new(evaluation, machine.clone());
@@ -159,8 +160,8 @@ pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: 
 fn grown(layout: &Layout, machine: &Machine<'_>, place: u32) -> Result<u64, Fault> {
     let step = layout.plan.places.get(place as usize).and_then(|&step| layout.steps.get(step as usize));
     Ok(match step {
-        Some(&Step::List { count, span, elements, .. }) => machine.repeats(count, span)?.saturating_mul(u64::from(elements)),
-        Some(&Step::Extend { count, span, .. }) => machine.repeats(count, span)?,
+        Some(Step::List(of)) => machine.repeats(of.count, of.span)?.saturating_mul(u64::from(of.elements)),
+        Some(Step::Extend(of)) => machine.repeats(of.count, of.span)?,
         _ => 0,
     })
 }
@@ -180,9 +181,9 @@ fn top_items(layout: &Layout, path: &str) -> Vec<ItemId> {
         }
         let mut found: Vec<ItemId> = layout.child(dict, &name).into_iter().collect();
         if after.is_empty() {
-            // Parameters have names of their own; in 2026 the same one may be declared again.
-            let param = |id: &ItemId| matches!(layout.item(*id).kind, ItemKind::Param(_)) && layout.name(*id) == Some(&*name);
-            found.extend(layout.children(dict).filter(param));
+            // Parameters have names of their own; of several (2026), the one declared last.
+            let param = layout.names.find(&name).and_then(|name| layout.found_params.get(&(dict.0, name.0)));
+            found.extend(param.map(|&param| layout.param(param).item));
         }
         return found;
     }

@@ -3,7 +3,8 @@
 use super::decision;
 use super::diagnostic::Code;
 use super::model::{
-    ByteOrder, Count, Data, Dim, ItemId, Layout, MemberKind, ParamId, Placement, Primitive, Run, Step, TypeId, TypeKind, Use,
+    ByteOrder, Count, Data, Dim, Extension, ItemId, Layout, Listing, MemberKind, ParamId, Placement, Primitive, Run, Step,
+    TypeId, TypeKind, Use,
 };
 use super::resolve::{Fault, Options, ParamRequest, Stored, Supply};
 use super::sizes::{Members, factor, place, round_up, suffixed};
@@ -198,11 +199,11 @@ impl<'l> Machine<'l> {
         let mut at = from;
         while at < to {
             at = match self.layout.steps.get(at as usize) {
-                Some(Step::List { end, .. }) => {
+                Some(Step::List(of)) => {
                     self.run_step(at, drop_at, source, record)?;
-                    (*end).max(at + 1)
+                    of.end.max(at + 1)
                 }
-                Some(Step::Data(_) | Step::Param(_) | Step::Extend { .. }) => {
+                Some(Step::Data(_) | Step::Param(_) | Step::Extend(_)) => {
                     self.run_step(at, drop_at, source, record)?;
                     at + 1
                 }
@@ -224,11 +225,13 @@ impl<'l> Machine<'l> {
         match self.layout.steps.get(at as usize) {
             Some(&Step::Data(item)) => self.place_data(item, drop_at, source, record).map(drop),
             Some(&Step::Param(item)) => self.place_param(item, drop_at, source, record).map(drop),
-            Some(&Step::List { end, count, span, places, dynamic, .. }) => {
+            Some(Step::List(of)) => {
+                let Listing { end, count, span, places, dynamic, .. } = **of;
                 let count = self.repeats(count, span)?;
                 if places { self.repeat((at + 1, end), count, drop_at, dynamic, at, source, record) } else { Ok(()) }
             }
-            Some(&Step::Extend { from, to, count, span, places, dynamic, .. }) => {
+            Some(Step::Extend(of)) => {
+                let Extension { from, to, count, span, places, dynamic, .. } = **of;
                 let count = self.repeats(count, span)?;
                 self.charge_steps((from, to))?;
                 if places { self.repeat((from, to), count, true, dynamic, at, source, record) } else { Ok(()) }
@@ -320,7 +323,8 @@ impl<'l> Machine<'l> {
     fn overflow_at(&self, step: u32) -> Fault {
         let item = self.layout.steps.get(step as usize..).unwrap_or(&[]).iter().find_map(|step| match step {
             Step::Data(item) | Step::Param(item) => Some(*item),
-            Step::List { list, .. } | Step::Extend { list, .. } => Some(*list),
+            Step::List(of) => Some(of.list),
+            Step::Extend(of) => Some(of.list),
             _ => None,
         });
         self.overflow(item.unwrap_or(ItemId::ROOT))

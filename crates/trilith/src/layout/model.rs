@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 pub use super::primitive::{ByteOrder, Dialect, Primitive, PrimitiveKind};
 
-use super::names::{Mixer, Names, PairMap, Symbol};
+use super::names::{Mixer, Names, Scope, Symbol};
 use crate::span::Span;
 
 /// The number of an item: its place in the order of declarations. The root dict is 0.
@@ -114,9 +114,6 @@ pub(crate) struct Data {
     pub filter: u32,
     /// Number in [`Layout::references`] + 1.
     pub reference: u32,
-    /// Of `i%0`: which declared element it repeats.
-    pub copy_of: Option<i64>,
-    pub is_copy: bool,
 }
 
 /// A parameter of a dict or a struct.
@@ -316,42 +313,50 @@ pub(crate) enum Step {
     Param(ItemId),
     /// A named type.
     Type(ItemId),
-    /// `[` … `]*n`; the steps of the body end before `end`.
-    List {
-        list: ItemId,
-        end: u32,
-        count: Count,
-        /// The count, for its position.
-        span: Span,
-        /// Elements that each repetition appends.
-        elements: u32,
-        /// Whether this list is a new element of another.
-        fresh: bool,
-        /// Anything in it occupies the stream.
-        places: bool,
-        /// Anything in it has to be read: stored parameters.
-        dynamic: bool,
-    },
+    /// `[` … `]*n`
+    List(Box<Listing>),
     /// A dict that is an element of a list; its steps end before `end`.
     Element {
         dict: ItemId,
         end: u32,
         fresh: bool,
     },
-    /// `list [n]`: the steps `from..to` again, `count` times, without their addresses.
-    Extend {
-        list: ItemId,
-        from: u32,
-        to: u32,
-        count: Count,
-        span: Span,
-        places: bool,
-        dynamic: bool,
-    },
+    /// `list [n]`
+    Extend(Box<Extension>),
     /// The summary block, up to `end`.
     Summary {
         end: u32,
     },
+}
+
+/// `[` … `]*n`: the steps of the body end before `end`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listing {
+    pub list: ItemId,
+    pub end: u32,
+    pub count: Count,
+    /// The count, for its position.
+    pub span: Span,
+    /// Elements that each repetition appends.
+    pub elements: u32,
+    /// Whether this list is a new element of another.
+    pub fresh: bool,
+    /// Anything in it occupies the stream.
+    pub places: bool,
+    /// Anything in it has to be read: stored parameters.
+    pub dynamic: bool,
+}
+
+/// `list [n]`: the steps `from..to` again, `count` times, without their addresses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extension {
+    pub list: ItemId,
+    pub from: u32,
+    pub to: u32,
+    pub count: Count,
+    pub span: Span,
+    pub places: bool,
+    pub dynamic: bool,
 }
 
 /// A line of documentation or an attribute, and what it belongs to.
@@ -394,13 +399,15 @@ pub struct Layout {
     pub(crate) free: Vec<Symbol>,
     pub(crate) filters: Vec<Filter>,
     pub(crate) references: Vec<Reference>,
+    /// Of `i%0`: which declared element each repeats, where the text says.
+    pub(crate) copies: HashMap<ItemId, Option<i64>, Mixer>,
     pub(crate) steps: Vec<Step>,
     /// Sorted by item.
     pub(crate) notes: Vec<Note>,
     /// Data, dicts and lists by (parent, name).
-    pub(crate) found: PairMap<ItemId>,
-    pub(crate) found_types: PairMap<TypeId>,
-    pub(crate) found_params: PairMap<ParamId>,
+    pub(crate) found: Scope<ItemId>,
+    pub(crate) found_types: Scope<TypeId>,
+    pub(crate) found_params: Scope<ParamId>,
     pub(crate) summary: Option<TypeId>,
     pub(crate) is_template: bool,
     pub(crate) instances: HashMap<(TypeId, Box<[u32]>), TypeId, Mixer>,
@@ -427,11 +434,12 @@ impl Layout {
             free: Vec::new(),
             filters: Vec::new(),
             references: Vec::new(),
+            copies: HashMap::default(),
             steps: Vec::new(),
             notes: Vec::new(),
-            found: PairMap::default(),
-            found_types: PairMap::default(),
-            found_params: PairMap::default(),
+            found: Scope::default(),
+            found_types: Scope::default(),
+            found_params: Scope::default(),
             summary: None,
             is_template: false,
             instances: HashMap::default(),
@@ -493,6 +501,11 @@ impl Layout {
             ItemKind::Param(param) => self.params.get(param.0 as usize),
             _ => None,
         }
+    }
+
+    /// Whether an item is declared in the braces of a struct.
+    pub(crate) fn member_of_struct(&self, id: ItemId) -> bool {
+        matches!(self.item(self.item(id).parent).kind, ItemKind::Type(_))
     }
 
     pub(crate) fn filter(&self, number: u32) -> Option<&Filter> {

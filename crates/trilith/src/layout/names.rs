@@ -1,5 +1,6 @@
 //! Names, each kept once: a number for every different name of a layout.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// A name of a layout: equal names have equal numbers.
@@ -17,9 +18,8 @@ pub(crate) struct Names {
     text: String,
     /// Where each name ends in `text`.
     ends: Vec<u32>,
-    hashes: Vec<u32>,
-    /// Open addressing: number of a name + 1, 0 where free.
-    table: Vec<u32>,
+    /// Open addressing: hash in the high half, number of the name + 1 in the low, 0 where free.
+    table: Vec<u64>,
     hasher: Mixer,
 }
 
@@ -29,36 +29,41 @@ impl Names {
         if (self.ends.len() + 1) * 2 > self.table.len() {
             self.grow();
         }
-        let hash = self.hasher.hash_one(name.as_bytes()) as u32;
-        let mask = self.table.len() - 1;
-        let mut slot = hash as usize & mask;
-        while self.table[slot] != 0 {
-            let at = self.table[slot] - 1;
-            if self.hashes[at as usize] == hash && self.text(Symbol(at)) == name {
-                return Symbol(at);
+        let hash = self.hasher.hash_bytes(name.as_bytes());
+        match self.slot(name, hash) {
+            Ok(symbol) => symbol,
+            Err(slot) => {
+                self.text.push_str(name);
+                self.ends.push(self.text.len() as u32);
+                self.table[slot] = (u64::from(hash) << 32) | self.ends.len() as u64;
+                Symbol(self.ends.len() as u32 - 1)
             }
-            slot = (slot + 1) & mask;
         }
-        self.text.push_str(name);
-        self.ends.push(self.text.len() as u32);
-        self.hashes.push(hash);
-        self.table[slot] = self.ends.len() as u32;
-        Symbol(self.ends.len() as u32 - 1)
     }
 
     /// The number of a name that is known.
     pub fn find(&self, name: &str) -> Option<Symbol> {
-        let mask = self.table.len().checked_sub(1)?;
-        let hash = self.hasher.hash_one(name.as_bytes()) as u32;
+        if self.table.is_empty() {
+            return None;
+        }
+        self.slot(name, self.hasher.hash_bytes(name.as_bytes())).ok()
+    }
+
+    /// The number of a name, or where it would go.
+    fn slot(&self, name: &str, hash: u32) -> Result<Symbol, usize> {
+        let mask = self.table.len() - 1;
         let mut slot = hash as usize & mask;
-        while self.table[slot] != 0 {
-            let at = self.table[slot] - 1;
-            if self.hashes[at as usize] == hash && self.text(Symbol(at)) == name {
-                return Some(Symbol(at));
+        loop {
+            let entry = self.table[slot];
+            if entry == 0 {
+                return Err(slot);
+            }
+            let symbol = Symbol(entry as u32 - 1);
+            if (entry >> 32) as u32 == hash && self.text(symbol) == name {
+                return Ok(symbol);
             }
             slot = (slot + 1) & mask;
         }
-        None
     }
 
     /// The name of a number, "" for [`Symbol::NONE`].
@@ -69,16 +74,34 @@ impl Names {
         self.text.get(start..end).unwrap_or("")
     }
 
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Makes room for so many more names.
+    pub fn reserve(&mut self, more: usize) {
+        self.ends.reserve(more);
+        let size = ((self.ends.len() + more + 1) * 2).next_power_of_two();
+        if size > self.table.len() {
+            self.resize(size);
+        }
+    }
+
     fn grow(&mut self) {
-        let size = (self.table.len() * 2).max(64);
-        self.table.clear();
-        self.table.resize(size, 0);
-        for (at, hash) in self.hashes.iter().enumerate() {
-            let mut slot = *hash as usize & (size - 1);
+        self.resize((self.table.len() * 4).max(64));
+    }
+
+    fn resize(&mut self, size: usize) {
+        for entry in std::mem::replace(&mut self.table, vec![0; size]) {
+            if entry == 0 {
+                continue;
+            }
+            let mut slot = (entry >> 32) as usize & (size - 1);
             while self.table[slot] != 0 {
                 slot = (slot + 1) & (size - 1);
             }
-            self.table[slot] = at as u32 + 1;
+            self.table[slot] = entry;
         }
     }
 }
@@ -91,6 +114,15 @@ pub(crate) struct Mixer(u64);
 impl Default for Mixer {
     fn default() -> Self {
         Self(RandomState::new().hash_one(0u8) | 1)
+    }
+}
+
+impl Mixer {
+    /// A hash of a name.
+    fn hash_bytes(&self, bytes: &[u8]) -> u32 {
+        let mut hasher = self.build_hasher();
+        hasher.write(bytes);
+        hasher.finish() as u32
     }
 }
 
@@ -144,8 +176,61 @@ impl Hasher for Mixing {
     }
 }
 
-/// A table from pairs of numbers.
-pub(crate) type PairMap<V> = std::collections::HashMap<(u32, u32), V, Mixer>;
+/// What the names of one name space mean, by (owner, name).
+///
+/// Most names mean one thing in the whole layout: that stands in a plain table by the number of the
+/// name; only what the same name means elsewhere goes through a hash table.
+#[derive(Clone)]
+pub(crate) struct Scope<V> {
+    first: Vec<Option<(u32, V)>>,
+    more: HashMap<(u32, u32), V, Mixer>,
+    len: usize,
+}
+
+impl<V> Default for Scope<V> {
+    fn default() -> Self {
+        Self { first: Vec::new(), more: HashMap::default(), len: 0 }
+    }
+}
+
+impl<V: Copy> Scope<V> {
+    /// What a name means to an owner.
+    pub fn get(&self, key: &(u32, u32)) -> Option<&V> {
+        match self.first.get(key.1 as usize) {
+            Some(Some((owner, value))) if *owner == key.0 => Some(value),
+            Some(Some(_)) => self.more.get(key),
+            _ => None,
+        }
+    }
+
+    /// Lets a name mean something, or something else.
+    pub fn insert(&mut self, key: (u32, u32), value: V) {
+        let at = key.1 as usize;
+        if at >= self.first.len() {
+            // Names count up to the number of names; anything else is no name.
+            if at > (u32::MAX >> 2) as usize {
+                return;
+            }
+            self.first.resize(at + 1, None);
+        }
+        self.len += 1;
+        match &mut self.first[at] {
+            Some((owner, old)) if *owner == key.0 => *old = value,
+            Some(_) => drop(self.more.insert(key, value)),
+            free => *free = Some((key.0, value)),
+        }
+    }
+
+    /// Whether no name means anything.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Makes room for so many more names.
+    pub fn reserve(&mut self, more: usize) {
+        self.first.reserve(more);
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -36,13 +36,15 @@ impl Plan {
                     plan.of_item.push((*item, number));
                     plan.dynamic = true;
                 }
-                Step::List { list, end, dynamic, .. } => {
+                Step::List(of) => {
+                    let (list, end, dynamic) = (&of.list, &of.end, of.dynamic);
                     push = true;
                     plan.of_list.push((*list, number));
                     plan.dynamic |= dynamic;
                     next = (*end as usize).max(next);
                 }
-                Step::Extend { list, .. } => {
+                Step::Extend(of) => {
+                    let list = &of.list;
                     push = true;
                     plan.of_list.push((*list, number));
                 }
@@ -65,9 +67,13 @@ impl Layout {
         let mut chain = Vec::new();
         let mut at = item;
         while at != ItemId::NONE && at != ItemId::ROOT {
-            // An anonymous struct is known by what it is the type of.
+            if let Some(data) = self.data_of(at).filter(|data| data.reference > 0) {
+                return format!("&{}", data.reference);
+            }
+            // An anonymous struct, or the one member of a typedef, is known by what it is the type of.
             let item = self.item(at);
-            if !(matches!(item.kind, ItemKind::Type(_)) && item.name == super::names::Symbol::NONE) {
+            let nameless = item.name == super::names::Symbol::NONE;
+            if !(nameless && matches!(item.kind, ItemKind::Type(_) | ItemKind::Member)) {
                 chain.push(at);
             }
             at = item.parent;

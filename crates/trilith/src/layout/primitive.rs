@@ -124,11 +124,20 @@ impl Primitive {
     /// assert!(Primitive::named("p8", Dialect::D2026).is_none());
     /// ```
     pub fn named(name: &str, dialect: Dialect) -> Option<Self> {
-        // Few names are as short as a primitive's.
-        if !(2..=3).contains(&name.len()) {
-            return None;
-        }
-        let found = TABLE.iter().position(|row| row.0 == name)?;
+        // By kind: where its rows begin, and how many there are.
+        let (from, count) = match name.as_bytes() {
+            [_] | [] | [_, _, _, _, ..] => return None,
+            [b'u', ..] => (0, 4),
+            [b'i', ..] => (4, 4),
+            [b'f', ..] => (8, 3),
+            [b'c', ..] => (11, 3),
+            [b'b', ..] => (14, 1),
+            [b'S', ..] => (15, 1),
+            [b'U', ..] => (16, 3),
+            [b'p', ..] => (19, 2),
+            _ => return None,
+        };
+        let found = from + TABLE.iter().skip(from).take(count).position(|row| row.0 == name)?;
         let pointer = TABLE[found].1 == PrimitiveKind::Pointer;
         (!pointer || (dialect == Dialect::D2025 && decision::POINTERS_2025)).then_some(Self(found as u8))
     }

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::lexer::push_name;
 use super::model::{
-    Count, Data, Dialect, Dim, Filter, ItemId, ItemKind, Layout, Member, MemberKind, ParamId, Placement, Primitive, Step, TypeId,
-    TypeKind, Use,
+    Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Member, MemberKind, ParamId, Placement, Primitive,
+    Step, TypeId, TypeKind, Use,
 };
 use super::names::Symbol;
 
@@ -138,7 +138,8 @@ impl<'l> Printer<'l> {
     /// `behind`; ends the line.
     fn notes(&mut self, item: ItemId, behind: bool) {
         let mut on_line = behind;
-        if self.noted.insert(item) {
+        let is_root = item == ItemId::ROOT && self.translates();
+        if (is_root || self.has_notes(item)) && self.noted.insert(item) {
             for doc in self.layout.docs(item) {
                 if on_line {
                     self.out.push_str("  ");
@@ -249,9 +250,10 @@ impl<'l> Printer<'l> {
             Step::Type(item) if !self.hoisted => self.named_type(item),
             Step::Type(_) => {}
             Step::Summary { end } => return Some((next, end, self.open_summary())),
-            Step::List { list, end, count, fresh, .. } => return Some((next, end, self.open_list(list, count, fresh, next))),
+            Step::List(ref of) => return Some((next, of.end, self.open_list(of.list, of.count, of.fresh, next))),
             Step::Element { dict, end, fresh } => return Some((next, end, self.open_element(dict, fresh))),
-            Step::Extend { list, from, to, count, .. } => {
+            Step::Extend(ref of) => {
+                let Extension { list, from, to, count, .. } = **of;
                 if self.to == Dialect::D2026 {
                     let again = self.copies(list, count)?.checked_sub(1)?;
                     let closer = self.open_list(list, Count::Once, false, from);
@@ -442,8 +444,8 @@ impl<'l> Printer<'l> {
             self.out.push_str(&name);
             self.out.push_str(if self.to == Dialect::D2025 { " = " } else { ": " });
         }
-        if data.is_copy && self.to == Dialect::D2026 {
-            if let Some(index) = data.copy_of {
+        if let (Some(&index), Dialect::D2026) = (layout.copies.get(&item), self.to) {
+            if let Some(index) = index {
                 self.out.push_str(&index.to_string());
             }
             match data.placement {
@@ -730,6 +732,7 @@ impl<'l> Printer<'l> {
 }
 
 /// How something that is open ends.
+#[derive(Clone, Copy)]
 enum Closer {
     Nothing,
     Summary,

@@ -289,6 +289,43 @@ impl<'l> Evaluation<'l> {
         super::find::find(self, self.machine.clone(), path)
     }
 
+    /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.
+    ///
+    /// # Errors
+    /// A limit, where there are more than [`Limits::items`](crate::Limits) entries.
+    pub fn overlaps(&self) -> std::result::Result<Vec<Diagnostic>, Fault> {
+        let mut spots = Vec::new();
+        for entry in self.entries() {
+            if spots.len() as u64 >= self.limits.items {
+                return Err(Limits::exceeded("items", self.limits.items, "the layout has more items").into());
+            }
+            let entry = entry?;
+            // Members of instances lie in their struct.
+            let is_member = self.layout().member_of_struct(entry.item);
+            if let (Some(address), Some(size), false) = (entry.address, entry.nbytes, is_member) {
+                spots.push((address, size, entry));
+            }
+        }
+        spots.sort_by_key(|(address, ..)| *address);
+        let mut found: Vec<Diagnostic> = Vec::new();
+        let mut last: Option<(u64, &Entry)> = None;
+        for (address, size, entry) in &spots {
+            let end = address.saturating_add(*size);
+            if let Some((before, other)) = last
+                && *address < before
+                && found.len() < 1000
+            {
+                let message = format!("{} at {address} begins inside of {}, which ends at {before}", entry.path, other.path);
+                found.push(Diagnostic::new(Code::W11, self.layout().span(entry.item), message).locate(self.layout().text()));
+            }
+            if last.is_none_or(|(before, _)| end > before) {
+                last = Some((end, entry));
+            }
+        }
+        found.sort_by_key(|diagnostic| diagnostic.span.start);
+        Ok(found)
+    }
+
     pub(crate) fn begin(&self) -> u64 {
         self.start
     }

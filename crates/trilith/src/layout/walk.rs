@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::entry::{Entry, EntryKind, Unspelled};
 use super::lexer::push_name;
 use super::machine::{Machine, Spot, UNKNOWN, known};
-use super::model::{Data, ItemId, ItemKind, MemberKind, Primitive, Step, TypeId, Use};
+use super::model::{Data, Extension, ItemId, ItemKind, Listing, MemberKind, Primitive, Step, TypeId, Use};
 use super::names::Mixer;
 use super::resolve::{Evaluation, Fault, ParamRequest, Supply};
 use super::sizes::{Members, round_up};
@@ -58,6 +58,8 @@ pub(crate) struct Walker<'e, 'l> {
     pub wanted: Option<String>,
     failed: bool,
     known: Known,
+    /// Repetitions since the last entry.
+    idle: u64,
 }
 
 impl<'e, 'l> Walker<'e, 'l> {
@@ -77,6 +79,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             wanted: None,
             failed: false,
             known: Known::default(),
+            idle: 0,
         }
     }
 
@@ -133,6 +136,12 @@ impl<'e, 'l> Walker<'e, 'l> {
                     return Ok(());
                 }
                 *left -= 1;
+                // A list of nothing, repeated: there would be no end of finding no entry.
+                self.idle += 1;
+                if self.idle > self.evaluation.limits.nodes {
+                    let limit = self.evaluation.limits.nodes;
+                    return Err(Limits::exceeded("nodes", limit, "too many list elements without an entry").into());
+                }
                 let steps = Work::Steps { at: *from, to: *to, drop_at: *drop_at, base: *open, top: *list, open: *open };
                 self.path.truncate(*open);
                 self.stack.push(steps);
@@ -155,7 +164,8 @@ impl<'e, 'l> Walker<'e, 'l> {
         }
         let item = match layout.steps.get(step as usize) {
             Some(Step::Data(item) | Step::Param(item)) => *item,
-            Some(Step::List { list, .. } | Step::Extend { list, .. }) => *list,
+            Some(Step::List(of)) => of.list,
+            Some(Step::Extend(of)) => of.list,
             _ => return Ok(()),
         };
         self.path.clear();
@@ -186,7 +196,8 @@ impl<'e, 'l> Walker<'e, 'l> {
         let Some(step) = layout.steps.get(at as usize) else { return Ok(()) };
         let Some(Work::Steps { at: next, drop_at, base, top, .. }) = self.stack.last_mut() else { return Ok(()) };
         *next = match step {
-            Step::List { end, .. } | Step::Element { end, .. } => (*end).max(at + 1),
+            Step::List(of) => of.end.max(at + 1),
+            Step::Element { end, .. } => (*end).max(at + 1),
             _ => at + 1,
         };
         let (drop_at, base, top) = (*drop_at, *base, *top);
@@ -202,7 +213,8 @@ impl<'e, 'l> Walker<'e, 'l> {
             }
             Step::Data(item) => self.data(item, drop_at),
             Step::Param(item) => self.param(item, drop_at),
-            Step::List { list, end, count, span, elements, fresh, places, .. } => {
+            Step::List(ref of) => {
+                let Listing { list, end, count, span, elements, fresh, places, .. } = **of;
                 let count = self.machine.repeats(count, span)?;
                 self.open_list(list, at, end, fresh);
                 if !places || !self.is_wanted_below() {
@@ -211,7 +223,8 @@ impl<'e, 'l> Walker<'e, 'l> {
                 }
                 self.narrow((at + 1, end), count, drop_at, list)
             }
-            Step::Extend { list, from, to, count, span, places, .. } => {
+            Step::Extend(ref of) => {
+                let Extension { list, from, to, count, span, places, .. } = **of;
                 let count = self.machine.repeats(count, span)?;
                 self.open_list(list, at, at, false);
                 if !places || !self.is_wanted_below() {
@@ -243,9 +256,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         let wanted = self.wanted.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
         // The step that made this loop says how many elements one repetition has.
         let (key, each, dynamic) = match layout.steps.get(from.wrapping_sub(1) as usize) {
-            Some(Step::List { list: this, elements, dynamic, end, .. }) if *this == list && *end == to => {
-                (from - 1, u64::from(*elements), *dynamic)
-            }
+            Some(Step::List(of)) if of.list == list && of.end == to => (from - 1, u64::from(of.elements), of.dynamic),
             _ => (u32::MAX, 1, true),
         };
         let have = self.lengths.get(&list).copied().unwrap_or(0);
@@ -317,8 +328,8 @@ impl<'e, 'l> Walker<'e, 'l> {
             return;
         }
         for step in self.machine.layout.steps.get(from as usize + 1..to as usize).unwrap_or(&[]) {
-            if let Step::List { list, .. } = step {
-                self.lengths.remove(list);
+            if let Step::List(of) = step {
+                self.lengths.remove(&of.list);
             }
         }
     }
@@ -415,6 +426,7 @@ impl<'e, 'l> Walker<'e, 'l> {
 
     fn give(&mut self, entry: Entry) {
         if self.wanted.as_deref().is_none_or(|wanted| wanted == entry.path) {
+            self.idle = 0;
             self.ready.push_back(entry);
         }
     }

@@ -162,7 +162,7 @@ impl Validator {
 
     fn rule_words(&self, part: PartId) -> String {
         let words: Vec<String> =
-            self.program.rules(part).iter().filter_map(|rule| super::explain::in_words(&self.program, rule)).collect();
+            self.program.rules(part).iter().filter_map(|rule| super::words::in_words(&self.program, rule)).collect();
         words.join(", ")
     }
 }

@@ -12,7 +12,10 @@ use crate::tree::{Node, Tree};
 /// The metaschema of a schema that names none.
 const METASCHEMA: &str = "http://stsci.edu/schemas/yaml-schema/draft-01";
 
-/// What is wrong with one schema.
+/// What a manifest follows.
+const MANIFEST: &str = "asdf://asdf-format.org/core/schemas/extension_manifest-1.0.0";
+
+/// What is wrong with one schema or manifest.
 #[derive(Debug, Clone, Default)]
 pub struct Examination {
     /// URI of the schema.
@@ -46,7 +49,7 @@ pub struct Example {
 }
 
 impl Validator {
-    /// Examines a schema that has been added, from its parsed text.
+    /// Examines a schema or manifest that has been added, from its parsed text.
     ///
     /// Each example is a pair of title and YAML, or a triple with `asdf-standard-x.y.z` between; it stands
     /// under the `%TAG` handle of the standard and is validated by the tags it holds. An example without a
@@ -58,6 +61,10 @@ impl Validator {
         let root = tree.root();
         let id = root.get("id").and_then(Node::as_str).ok_or_else(|| Error::malformed("the schema has no id"))?;
         let uri = split_fragment(&id).0.to_owned();
+        if root.get("extension_uri").is_some() {
+            let report = self.validate_root(tree, MANIFEST)?;
+            return Ok(Examination { uri, report, ..Examination::default() });
+        }
         let meta = match root.get("$schema").and_then(Node::as_str) {
             Some(meta) if self.schemas.text(split_fragment(&meta).0).is_some() => meta.into_owned(),
             _ => METASCHEMA.to_owned(),

@@ -62,7 +62,7 @@ fn translate(source: &str) -> String {
                 Some('Z') if !class => out.push_str(r"\z"),
                 // Python takes an escaped character that means nothing for itself.
                 Some(next @ ('/' | ' ' | '"' | '\'' | '<' | '>' | '@' | ',' | ':' | ';' | '=' | '!' | '`' | '_')) => {
-                    out.push_str(&regex::escape(&next.to_string()))
+                    out.push_str(&regex::escape(&next.to_string()));
                 }
                 Some(next) => {
                     out.push('\\');

@@ -70,8 +70,10 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// How many errors there are, shown or not.
     pub errors: usize,
-    /// How many warnings and notes there are, shown or not.
+    /// How many warnings there are, shown or not.
     pub warnings: usize,
+    /// How many notes there are, shown or not.
+    pub notes: usize,
 }
 
 impl Report {

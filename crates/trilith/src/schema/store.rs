@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::bundled;
-use super::uri::split_fragment;
+use super::report::nearest;
+use super::uri::{name_and_version, split_fragment};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 use crate::tree::Tree;
@@ -250,6 +251,29 @@ impl Schemas {
             }
         }
         if any { Tagged::Schemas(uris) } else { Tagged::OtherStandard }
+    }
+
+    /// A tag that may have been meant: of the same name in another version that the standard has, or one
+    /// that is spelt nearly so.
+    pub(super) fn near_tag(&self, tag: &str, standard: Option<&str>) -> Option<&str> {
+        let version = standard.and_then(version_of);
+        let fits = |known: &&String| {
+            let bindings = self.tags.get(*known).map_or(&[][..], Vec::as_slice);
+            bindings.iter().any(|binding| version.is_none_or(|version| binding.needs.allows(version)))
+        };
+        let (name, _) = name_and_version(tag);
+        let same = self.tags.keys().filter(|known| name_and_version(known).0 == name).filter(fits);
+        // The highest version: longer numbers are higher.
+        if let Some(found) = same.max_by_key(|known| (version_of(name_and_version(known).1.unwrap_or("")), known.len())) {
+            return Some(found);
+        }
+        let (family, last) = name.rsplit_once('/')?;
+        let names = self.tags.keys().filter(fits).map(|known| name_and_version(known).0);
+        let mut names: Vec<&str> = names.filter_map(|known| known.strip_prefix(family)?.strip_prefix('/')).collect();
+        names.sort_unstable();
+        names.dedup();
+        let meant = nearest(last, names).filter(|meant| *meant != last)?;
+        self.near_tag(&format!("{family}/{meant}"), standard)
     }
 
     /// The parsed document of a URI.

@@ -108,6 +108,10 @@ fn unknown_tags_are_noted_with_the_package_that_has_them() {
     assert_eq!(notes, [(Severity::Note, "/a"), (Severity::Note, "/b")]);
     assert!(report.problems[0].hint.as_ref().unwrap().contains("gwcs"));
     assert!(report.problems[1].message.contains("not of standard 1.6.0"));
+    assert_eq!(report.problems[1].hint.as_deref(), Some("did you mean tag:stsci.edu:asdf/core/ndarray-1.1.0?"));
+    let report = Validator::new(Schemas::bundled()).validate(&parse("!<tag:stsci.edu:asdf/core/ndaray-1.1.0> []"), Some("1.6.0"));
+    let hint = report.unwrap().problems.remove(0).hint;
+    assert_eq!(hint.as_deref(), Some("did you mean tag:stsci.edu:asdf/core/ndarray-1.1.0?"));
 }
 
 #[test]
@@ -143,8 +147,7 @@ fn a_schema_that_refers_to_itself_ends() {
 
 #[test]
 fn steps_and_depth_are_limited() {
-    let mut limits = Limits::default();
-    limits.nodes = 100;
+    let limits = Limits { nodes: 100, ..Limits::default() };
     let mut validator = Validator::new(Schemas::empty()).with_limits(limits);
     let many = format!("[{}]", "1, ".repeat(90));
     let parts = "{type: number}, ".repeat(30);
@@ -152,12 +155,23 @@ fn steps_and_depth_are_limited() {
     assert_eq!(validator.validate(&parse(&many), None).unwrap_err().kind(), Kind::Limit);
 
     let deep = format!("{}{}", "[".repeat(250), "]".repeat(250));
-    let nested =
-        "{definitions: {n: {allOf: [{anyOf: [{type: array, items: {$ref: '#/definitions/n'}}]}]}}, $ref: '#/definitions/n'}";
+    let nested = "{definitions: {n: {allOf: [{allOf: [{anyOf: [{type: array, items: {$ref: '#/definitions/n'}}]}]}]}}, $ref: '#/definitions/n'}";
     let mut validator = Validator::new(Schemas::empty());
     validator.add_custom(nested, "").unwrap();
     assert_eq!(validator.validate(&parse(&deep), None).unwrap_err().kind(), Kind::Limit);
-    assert!(validator.validate(&parse(&deep[25..475]), None).unwrap().is_valid());
+    assert!(validator.validate(&parse(&deep[60..440]), None).unwrap().is_valid());
+}
+
+#[test]
+fn what_is_wrong_deep_down_is_found_without_overflow() {
+    for open in ["[", "{a: "] {
+        let close = if open == "[" { "]" } else { "}" };
+        let deep = format!("{}x{}", open.repeat(250), close.repeat(250));
+        let schema =
+            "{anyOf: [{type: integer}, {type: object, additionalProperties: {$ref: '#'}}, {type: array, items: {$ref: '#'}}]}";
+        let report = report(schema, &parse(&deep));
+        assert_eq!(report.errors, 1, "{:?}", report.problems);
+    }
 }
 
 #[test]
@@ -228,4 +242,53 @@ fn a_schema_is_examined_with_its_examples() {
     assert!(found.notes.iter().any(|note| note.contains("asdf://x.org/gone")), "{:?}", found.notes);
     let wrong: Vec<_> = found.examples.iter().map(|e| (e.index, e.title.as_str())).collect();
     assert_eq!((found.example_count, wrong), (3, vec![(1, "bad"), (2, "array")]));
+}
+
+/// Trees made of what schemas look for, at random.
+fn any_yaml() -> impl proptest::strategy::Strategy<Value = String> {
+    use proptest::prelude::*;
+    const TAGS: [&str; 8] = [
+        "",
+        "!core/ndarray-1.1.0 ",
+        "!core/asdf-1.1.0 ",
+        "!unit/quantity-1.3.0 ",
+        "!time/time-1.4.0 ",
+        "!core/complex-1.0.0 ",
+        "!!omap ",
+        "!transform/compose-1.4.0 ",
+    ];
+    const LEAVES: [&str; 12] =
+        ["1", "-1.5", "~", "true", "float64", "'*'", "1e3", "2001-12-14", "\"\"", "99999999999999999999", "m s-1", ".nan"];
+    const KEYS: [&str; 10] = ["source", "datatype", "shape", "data", "mask", "value", "unit", "$ref", "forward", "1.5"];
+    let leaf = (0..8usize, 0..12usize).prop_map(|(tag, leaf)| format!("{}{}", TAGS[tag], LEAVES[leaf]));
+    leaf.prop_recursive(5, 40, 4, |inner| {
+        prop_oneof![
+            (0..8usize, prop::collection::vec(inner.clone(), 0..4)).prop_map(|(tag, items)| format!(
+                "{}[{}]",
+                TAGS[tag],
+                items.join(", ")
+            )),
+            (0..8usize, prop::collection::vec((0..10usize, inner), 0..4)).prop_map(|(tag, pairs)| {
+                let pairs: Vec<_> = pairs.into_iter().map(|(key, value)| format!("{}: {value}", KEYS[key])).collect();
+                format!("{}{{{}}}", TAGS[tag], pairs.join(", "))
+            }),
+        ]
+    })
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
+
+    /// Whatever the tree: an answer, and where it is no, a reason whose path leads to a node.
+    #[test]
+    fn every_no_has_a_reason_with_a_place(text in any_yaml()) {
+        let tree = parse(&format!("{HEADER}{text}\n"));
+        let report = Validator::new(Schemas::bundled()).validate(&tree, Some("1.6.0")).unwrap();
+        proptest::prop_assert_eq!(report.is_valid(), report.problems.iter().all(|p| p.severity != Severity::Error));
+        for problem in report.problems.iter().filter(|p| p.severity == Severity::Error) {
+            let path = TreePath::parse(&problem.path).unwrap();
+            let found = tree.find(&path).is_some() || path.split_last().is_some_and(|(parent, _)| tree.find(&parent).is_some());
+            proptest::prop_assert!(found, "{} in {text}", problem.path);
+        }
+    }
 }

@@ -133,10 +133,14 @@ impl Validator {
         self.run(tree, &survey, &work, &mut found)?;
         found.of_the_standard(tree, &survey, standard);
         for (node, bound) in unknown {
-            found.warn_tag(tree, node, &bound, standard);
+            let tag = own_tag(node).unwrap_or("");
+            // Looking for a tag that was meant takes time: for the first few it is worth it.
+            let near = if found.note_count < NEAR { self.schemas.near_tag(tag, standard) } else { None };
+            let near = near.map(|near| format!("did you mean {near}?"));
+            found.note_tag(tree, node, &bound, standard, near);
         }
         for note in std::mem::take(&mut self.program.notes) {
-            found.warn_note(note);
+            found.note_text(note);
         }
         Ok(found.into_report())
     }
@@ -147,7 +151,11 @@ impl Validator {
             if check.fits(*node, *part) && check.stopped.is_none() {
                 continue;
             }
-            if check.stopped.is_none() {
+            if check.stopped.is_none() && found.explained >= EXPLAINED && found.errors.len() >= found.most {
+                // Enough has been told: what comes is counted.
+                found.error_count += 1;
+            } else if check.stopped.is_none() {
+                found.explained += 1;
                 let path = found.path(tree, node.id());
                 let mut explain = Explain::new(&mut check, path);
                 explain.part(*node, *part);
@@ -207,11 +215,18 @@ struct Findings {
     most: usize,
     errors: Vec<Problem>,
     warnings: Vec<Problem>,
+    notes: Vec<Problem>,
     error_count: usize,
     warning_count: usize,
+    note_count: usize,
+    explained: usize,
     told: HashSet<(String, String)>,
 }
 
+/// How many nodes are explained at least; of more, once enough problems are told, each counts as one.
+const EXPLAINED: usize = 1000;
+/// For how many unknown tags one that may have been meant is looked for.
+const NEAR: usize = 100;
 /// How many different problems are remembered so that none is told twice.
 const REMEMBERED: usize = 100_000;
 
@@ -240,9 +255,16 @@ impl Findings {
         }
     }
 
+    fn note(&mut self, problem: impl FnOnce() -> Problem) {
+        self.note_count += 1;
+        if self.notes.len() < self.most {
+            self.notes.push(problem());
+        }
+    }
+
     /// What Python asdf refuses to write and only warns of on reading.
     fn of_the_standard(&mut self, tree: &Tree, survey: &Survey<'_>, standard: Option<&str>) {
-        let restricted = standard.and_then(version_of).is_none_or(|version| version >= [1, 6, 0]);
+        let restricted = standard.and_then(version_of).is_some_and(|version| version >= [1, 6, 0]);
         for node in &survey.large {
             self.warn(|| {
                 let message = format!("the integer {} does not fit 64 bits in every reader", node.raw());
@@ -257,20 +279,20 @@ impl Findings {
         }
     }
 
-    fn warn_tag(&mut self, tree: &Tree, node: Node<'_>, bound: &Bound, standard: Option<&str>) {
+    fn note_tag(&mut self, tree: &Tree, node: Node<'_>, bound: &Bound, standard: Option<&str>, near: Option<String>) {
         let tag = own_tag(node).unwrap_or("");
         let (message, hint) = match bound {
             Bound::OtherStandard => {
-                (format!("the tag {tag} is not of standard {}, so that nothing checks it", standard.unwrap_or("?")), None)
+                (format!("the tag {tag} is not of standard {}, so that nothing checks it", standard.unwrap_or("?")), near)
             }
-            _ => (
-                format!("no schema is known for the tag {tag}"),
-                package_of(tag).map(|package| {
+            _ => {
+                let package = package_of(tag).filter(|_| near.is_none()).map(|package| {
                     format!("the package {package} has one: install it and give --schemas-from-python, or its folder with --schema-path")
-                }),
-            ),
+                });
+                (format!("no schema is known for the tag {tag}"), near.or(package))
+            }
         };
-        self.warn(|| {
+        self.note(|| {
             let mut problem = warning(tree, node, message, hint);
             problem.severity = Severity::Note;
             if let Some(span) = node.tag_span() {
@@ -281,8 +303,8 @@ impl Findings {
         });
     }
 
-    fn warn_note(&mut self, note: String) {
-        self.warn(|| Problem {
+    fn note_text(&mut self, note: String) {
+        self.note(|| Problem {
             severity: Severity::Note,
             path: String::new(),
             line: 0,
@@ -295,13 +317,14 @@ impl Findings {
         });
     }
 
-    fn into_report(mut self) -> Report {
-        self.errors.sort_by_key(|problem| problem.span);
-        self.warnings.sort_by_key(|problem| problem.span);
-        let room = self.most.saturating_sub(self.errors.len());
-        self.warnings.truncate(room);
-        self.errors.append(&mut self.warnings);
-        Report { problems: self.errors, errors: self.error_count, warnings: self.warning_count }
+    fn into_report(self) -> Report {
+        let mut problems = Vec::new();
+        for mut list in [self.errors, self.warnings, self.notes] {
+            list.sort_by_key(|problem| problem.span);
+            list.truncate(self.most.saturating_sub(problems.len()));
+            problems.append(&mut list);
+        }
+        Report { problems, errors: self.error_count, warnings: self.warning_count, notes: self.note_count }
     }
 }
 

@@ -66,7 +66,7 @@ impl Parser<'_> {
         if named {
             self.layout.found.insert(key, draft.item);
         }
-        let data = Data { what, placement: placed.placement, filter, reference: 0, copy_of: None, is_copy: false };
+        let data = Data { what, placement: placed.placement, filter, reference: 0 };
         self.push_data(draft, data, placed);
     }
 

@@ -4,7 +4,7 @@ use super::scope::Found;
 use super::{
     Code, Diagnostic, Dialect, Draft, Frame, Holds, ItemId, ItemKind, Owner, Parse, Parser, Span, Step, T, Token, TypeId,
 };
-use crate::layout::model::Count;
+use crate::layout::model::{Count, Extension, Listing};
 use crate::layout::names::Symbol;
 
 impl Parser<'_> {
@@ -27,7 +27,7 @@ impl Parser<'_> {
         self.aim(list);
         self.charge_depth(1)?;
         let step = self.layout.steps.len() as u32;
-        self.layout.steps.push(Step::List {
+        self.layout.steps.push(Step::List(Box::new(Listing {
             list,
             end: step + 1,
             count: Count::Once,
@@ -36,7 +36,7 @@ impl Parser<'_> {
             fresh,
             places: false,
             dynamic: false,
-        });
+        })));
         self.frames.push(Frame::List {
             item: list,
             step,
@@ -176,10 +176,9 @@ impl Parser<'_> {
         }
         let steps = self.layout.steps.len() as u32;
         let now = self.layout.item(list).elements;
-        if let Some(Step::List { end, count: of, span, elements, places, dynamic, .. }) = self.layout.steps.get_mut(step as usize)
-        {
-            (*end, *of, *span) = (steps, count, count_span);
-            (*elements, *places, *dynamic) = (now - before, holds.places, holds.dynamic);
+        if let Some(Step::List(this)) = self.layout.steps.get_mut(step as usize) {
+            (this.end, this.count, this.span) = (steps, count, count_span);
+            (this.elements, this.places, this.dynamic) = (now - before, holds.places, holds.dynamic);
         }
         // What it holds, a list that is an element holds for the list around.
         let around = self.frames.iter_mut().rev().find(|frame| !matches!(frame, Frame::Dict { step, .. } if *step != u32::MAX));
@@ -249,7 +248,8 @@ impl Parser<'_> {
         }
         self.bump();
         self.unclosed.pop();
-        self.layout.steps.push(Step::Extend { list, from, to, count, span, places: holds.places, dynamic: holds.dynamic });
+        let Holds { places, dynamic } = holds;
+        self.layout.steps.push(Step::Extend(Box::new(Extension { list, from, to, count, span, places, dynamic })));
         let around = self.frames.iter_mut().rev().find(|frame| !matches!(frame, Frame::Dict { step, .. } if *step != u32::MAX));
         if let Some(Frame::List { element_holds, .. }) = around {
             element_holds.add(holds);
@@ -265,7 +265,7 @@ impl Parser<'_> {
     }
 
     /// Comments before the next token belong to what they did; those after it to `item`.
-    fn aim_after_next(&mut self, item: ItemId) {
+    pub(super) fn aim_after_next(&mut self, item: ItemId) {
         let before = self.token.notes as usize;
         self.attach(before);
         self.aim(item);

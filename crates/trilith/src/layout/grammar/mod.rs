@@ -18,6 +18,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::diagnostic::{Code, Diagnostic};
 use super::lexer::{Lexer, T, Token, unquote};
+use super::model::Run;
 use super::model::{
     Dialect, Dim, ItemId, ItemKind, Layout, Member, MemberKind, Note, ParamId, Placement, Primitive, Step, Type, TypeId, TypeKind,
 };
@@ -199,6 +200,8 @@ pub(super) struct Parser<'t> {
     elements: HashMap<ItemId, Vec<ItemId>, Mixer>,
     /// The dimensions of the shape read last.
     shape: Vec<Written>,
+    /// Runs of dimensions, by hash: equal shapes are kept once.
+    shapes: [Run; 64],
     /// The name of the item being parsed.
     named: Symbol,
     pub seen_item: bool,
@@ -206,6 +209,9 @@ pub(super) struct Parser<'t> {
     fatal: Option<Error>,
     finished: bool,
 }
+
+/// After so many items the size of the rest is estimated.
+const FORESEE: usize = 4096;
 
 /// After so many errors a text is not looked at further.
 const MOST_REPORTS: usize = 1000;
@@ -252,6 +258,7 @@ impl<'t> Parser<'t> {
             last_element: HashMap::default(),
             elements: HashMap::default(),
             shape: Vec::new(),
+            shapes: [Run::default(); 64],
             named: Symbol::NONE,
             seen_item: false,
             errors: 0,
@@ -268,6 +275,7 @@ impl<'t> Parser<'t> {
         }
         // Where the last error was: a second one at the same place must not be met a third time.
         let mut stuck = u32::MAX;
+        let mut foreseen = false;
         while !self.finished {
             self.reported = false;
             self.unclosed.clear();
@@ -288,8 +296,29 @@ impl<'t> Parser<'t> {
             if self.errors >= MOST_REPORTS {
                 break;
             }
+            if self.layout.items.len() >= FORESEE && !std::mem::replace(&mut foreseen, true) {
+                self.foresee();
+            }
         }
         Ok(())
+    }
+
+    /// Makes room for as many items as the text seems to hold, so that large tables are not copied
+    /// again and again while they grow.
+    fn foresee(&mut self) {
+        const MOST: usize = 4 << 20;
+        let read = (self.token.span.start as usize).max(1);
+        let more = |have: usize| {
+            let all = (have as u128 * self.text.len() as u128 * 33 / 32 / read as u128) as usize;
+            all.saturating_sub(have).min(MOST)
+        };
+        let layout = &mut self.layout;
+        layout.items.reserve(more(layout.items.len()));
+        layout.data.reserve(more(layout.data.len()));
+        layout.dims.reserve(more(layout.dims.len()));
+        layout.steps.reserve(more(layout.steps.len()));
+        layout.found.reserve(more(layout.names.len()));
+        layout.names.reserve(more(layout.names.len()));
     }
 
     /// One item of what is open.

@@ -71,6 +71,14 @@ impl Parser<'_> {
 
     /// Section 4.5: what a datatype name means; notes the use of a primitive.
     pub(super) fn find_type(&mut self, token: Token) -> Option<TypeId> {
+        if self.layout.found_types.is_empty() && token.kind == T::Symbol {
+            // Most layouts declare no types.
+            let primitive = Primitive::named(token.span.slice(self.text), self.dialect)?;
+            if self.frames.len() < 2 || !self.in_own_body_named(primitive.name()) {
+                self.used |= 1 << primitive.number();
+            }
+            return Some(TypeId::primitive(primitive, 0));
+        }
         let symbol = self.symbol(token);
         let declared = match self.dialect {
             Dialect::D2025 => self.layout.found_types.get(&(GLOBAL, symbol.0)).copied(),
@@ -95,6 +103,11 @@ impl Parser<'_> {
         self.frames
             .iter()
             .any(|frame| matches!(frame, Frame::Struct(open) if open.draft.owner == Owner::Named && open.draft.symbol == name))
+    }
+
+    fn in_own_body_named(&mut self, name: &str) -> bool {
+        let symbol = self.layout.names.intern(name);
+        self.in_own_body(symbol)
     }
 
     /// E305 at a datatype name.
@@ -156,7 +169,32 @@ impl Parser<'_> {
             };
             self.layout.dims.push(dim);
         }
-        Run { start, len: self.layout.dims.len() as u32 - start }
+        self.shared_run(start)
+    }
+
+    /// The dimensions from `start` on as a run, an earlier one if it is equal.
+    fn shared_run(&mut self, start: u32) -> Run {
+        let dims = &mut self.layout.dims;
+        let run = Run { start, len: dims.len() as u32 - start };
+        if run.len == 0 || run.len > 8 {
+            return run;
+        }
+        let mut hash = 0usize;
+        for &dim in run.of(dims) {
+            let word = match dim {
+                Dim::Fixed(value) => value as usize,
+                Dim::Param { param, suffix } => (param.0 as usize) << 8 ^ suffix as usize ^ 0x80,
+                Dim::Free { name, suffix } => (name.0 as usize) << 8 ^ suffix as usize ^ 0x40,
+            };
+            hash = (hash ^ word).wrapping_mul(0x9e37_79b9);
+        }
+        let slot = &mut self.shapes[(hash >> 7) & 63];
+        if slot.len == run.len && slot.of(dims) == run.of(dims) {
+            dims.truncate(start as usize);
+        } else {
+            *slot = run;
+        }
+        *slot
     }
 
     /// The struct on top needs a parameter of this name where it is used.

@@ -71,7 +71,7 @@ impl Parser<'_> {
         self.bump();
         let Some(Frame::Struct(open)) = self.frames.pop() else { return Ok(()) };
         let mut draft = open.draft;
-        self.aim(draft.item);
+        self.aim(self.noted(draft));
         self.named = draft.symbol;
         let mut own_align = 0;
         if draft.owner == Owner::Named {
@@ -83,6 +83,18 @@ impl Parser<'_> {
         }
         draft.ty = ty;
         self.after_datatype(draft)
+    }
+
+    /// The item that comments on this one belong to: a typedef has no member that could be documented.
+    pub(super) fn noted(&self, draft: Draft) -> ItemId {
+        let mut draft = draft;
+        for frame in self.frames.iter().rev() {
+            match frame {
+                Frame::Struct(open) if draft.owner == Owner::Member && draft.symbol == Symbol::NONE => draft = open.draft,
+                _ => break,
+            }
+        }
+        draft.item
     }
 
     /// ('%' INTEGER)? after the brace of a named type (2025); `@` is wrong there in both dialects.
@@ -103,6 +115,7 @@ impl Parser<'_> {
     }
 
     /// The type that a finished body declares.
+    #[allow(clippy::needless_pass_by_value, reason = "an open struct ends here")]
     fn made_type(&mut self, open: Struct, own_align: u64) -> Parse<TypeId> {
         let data = |member: &&Member| matches!(member.what, MemberKind::Data(_));
         let stored = open.members.iter().any(|member| matches!(member.what, MemberKind::Stored(_)));

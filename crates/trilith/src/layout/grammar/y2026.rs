@@ -95,6 +95,7 @@ impl Parser<'_> {
             T::Colon if is_alias && is_first => {
                 let colon = self.bump();
                 let draft = self.begin_item(Owner::Member, colon, Symbol::NONE);
+                self.aim(self.noted(draft));
                 self.datatype(draft)
             }
             T::Symbol | T::Quoted if !is_alias => {
@@ -203,11 +204,15 @@ impl Parser<'_> {
             return self.fail(Diagnostic::new(code, span, message));
         };
         let item = self.begin_element(span);
-        self.aim(item);
+        match index {
+            Some(_) => self.aim(item),
+            None => self.aim_after_next(item),
+        }
         let placed = self.opt_placement()?;
         let filter = if decision::COPY_KEEPS_FILTER { data.filter } else { 0 };
         let draft = Draft { owner: Owner::Element, item, name: span, symbol: Symbol::NONE, type_span: span, ty: data.what.ty };
-        let copy = Data { placement: placed.placement, filter, is_copy: true, copy_of: index.map(|token| token.value), ..data };
+        let copy = Data { placement: placed.placement, filter, ..data };
+        self.layout.copies.insert(item, index.map(|token| token.value));
         self.push_data(draft, copy, placed);
         Ok(())
     }

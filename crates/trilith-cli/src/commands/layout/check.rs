@@ -1,0 +1,61 @@
+//! `trilith layout check FILE.dud`: all errors and warnings of a layout.
+
+use clap::Args;
+use serde_json::json;
+use trilith::Result;
+use trilith::layout::{Code, Diagnostic, Fault, Options as Evaluate, Supply};
+
+use super::{Input, list};
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::Out;
+
+/// Show all errors and warnings of a layout
+///
+/// Exit status 1 where there are errors. Layouts that need no parameters are also searched for items
+/// that overlap.
+#[derive(Debug, Args)]
+pub struct Check {
+    #[command(flatten)]
+    input: Input,
+}
+
+impl Check {
+    /// Prints what is wrong.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let mut parsed = self.input.parse(options)?;
+        if let Some(layout) = &parsed.layout {
+            let how = Evaluate { limits: options.limits()?, ..Evaluate::default() };
+            match layout.evaluate(&how, |_| Ok(Supply::Missing)) {
+                Ok(found) => {
+                    if let Ok(overlaps) = found.overlaps() {
+                        parsed.diagnostics.extend(overlaps);
+                    }
+                }
+                // What does not fit whatever the parameters are.
+                Err(Fault::Text(fault)) if fault.code != Code::E409 => parsed.diagnostics.push(*fault),
+                Err(_) => {}
+            }
+        }
+        let has_errors = parsed.has_errors();
+        let (warnings, errors): (Vec<Diagnostic>, Vec<Diagnostic>) =
+            parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.code.is_warning());
+        let mut out = Out::new();
+        if options.json {
+            out.json(&json!({"dialect": parsed.dialect.name(), "errors": list(&errors), "warnings": list(&warnings)}))?;
+        } else {
+            let shown = errors.iter().chain(warnings.iter().filter(|_| !options.quiet));
+            for diagnostic in shown {
+                for line in diagnostic.render(&parsed.text, &self.input.file).lines() {
+                    out.line(line)?;
+                }
+            }
+            if !has_errors {
+                let items = parsed.layout.as_ref().map_or(0, trilith::layout::Layout::item_count);
+                out.line(&format!("{}: a layout of {}, {items} items", self.input.file, parsed.dialect))?;
+            }
+        }
+        out.finish()?;
+        Ok(if has_errors { Outcome::No } else { Outcome::Yes })
+    }
+}

@@ -1,0 +1,135 @@
+//! `trilith layout …`: Dudley layouts without their streams, or with one.
+
+mod check;
+mod print;
+mod resolve;
+mod translate;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use trilith::bytes::read_vec;
+use trilith::layout::{self, Diagnostic, Dialect, ParseOptions, Parsed};
+use trilith::{Limits, Result};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, clean};
+
+/// Check, resolve, print and translate Dudley layouts
+#[derive(Debug, Args)]
+pub struct Layout {
+    #[command(subcommand)]
+    command: LayoutCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum LayoutCommand {
+    Check(check::Check),
+    Resolve(resolve::Resolve),
+    Print(print::Print),
+    Translate(translate::Translate),
+}
+
+impl Layout {
+    /// Runs the subcommand.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        match &self.command {
+            LayoutCommand::Check(command) => command.run(options),
+            LayoutCommand::Resolve(command) => command.run(options),
+            LayoutCommand::Print(command) => command.run(options),
+            LayoutCommand::Translate(command) => command.run(options),
+        }
+    }
+}
+
+/// A dialect of the language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DialectName {
+    /// July 2025: `name = dtype[shape] @address`
+    #[value(name = "2025")]
+    D2025,
+    /// 2026: `name: dtype(shape) -> filter @address`
+    #[value(name = "2026")]
+    D2026,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::D2025 => Dialect::D2025,
+            DialectName::D2026 => Dialect::D2026,
+        }
+    }
+}
+
+/// A layout to read.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// The layout, or - for standard input
+    #[arg(value_name = "FILE.dud")]
+    pub file: String,
+    /// Its dialect (otherwise found out)
+    #[arg(long, value_name = "DIALECT")]
+    pub dialect: Option<DialectName>,
+}
+
+impl Input {
+    /// Reads and parses the layout.
+    pub fn parse(&self, options: &Options) -> Result<Parsed> {
+        let limits = options.limits()?;
+        let source = options.open(&self.file)?;
+        if source.len() > limits.text {
+            return Err(Limits::exceeded("text", limits.text, format_args!("{} is {} bytes long", self.file, source.len())));
+        }
+        let bytes = read_vec(&*source, 0, source.len(), &limits)?;
+        layout::parse(&bytes, &ParseOptions { dialect: self.dialect.map(Dialect::from), limits })
+    }
+
+    /// Reads a layout that has to be right to go on; otherwise its errors are shown.
+    pub fn load(&self, options: &Options) -> Result<Option<(layout::Layout, Vec<Diagnostic>)>> {
+        let parsed = self.parse(options)?;
+        if let Some(layout) = parsed.layout {
+            return Ok(Some((layout, parsed.diagnostics)));
+        }
+        let errors: Vec<Diagnostic> = parsed.diagnostics.into_iter().filter(|d| !d.code.is_warning()).collect();
+        self.fail(options, &parsed.text, &errors)?;
+        Ok(None)
+    }
+
+    /// Shows errors: as JSON on stdout, for people with their lines on stderr.
+    pub fn fail(&self, options: &Options, text: &str, errors: &[Diagnostic]) -> Result<()> {
+        if options.json {
+            let mut out = Out::new();
+            out.json(&json!({"errors": list(errors)}))?;
+            return out.finish();
+        }
+        for error in errors {
+            crate::output::note(error.render(text, &self.file).trim_end());
+        }
+        Ok(())
+    }
+
+    /// Shows warnings on stderr, unless `--quiet`.
+    pub fn warn(&self, options: &Options, text: &str, warnings: &[Diagnostic]) {
+        if !options.quiet {
+            for warning in warnings {
+                crate::output::note(warning.render(text, &self.file).trim_end());
+            }
+        }
+    }
+}
+
+/// Diagnostics as a list of objects.
+pub fn list(diagnostics: &[Diagnostic]) -> Value {
+    diagnostics.iter().map(diagnostic).collect()
+}
+
+fn diagnostic(diagnostic: &Diagnostic) -> Value {
+    json!({
+        "code": diagnostic.code.name(),
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "message": clean(&diagnostic.message),
+        "hint": diagnostic.hint,
+    })
+}

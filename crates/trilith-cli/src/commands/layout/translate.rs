@@ -1,0 +1,59 @@
+//! `trilith layout translate --to 2026 FILE.dud`: the layout in the words of the other dialect.
+
+use clap::Args;
+use serde_json::{Value, json};
+use trilith::Result;
+use trilith::layout::Dialect;
+
+use super::print::write_text;
+use super::{DialectName, Input};
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, note};
+
+/// Translate a layout to another dialect
+///
+/// What the other dialect cannot say is listed; unless --allow-loss is given, nothing is written then
+/// and the exit status is 1.
+#[derive(Debug, Args)]
+pub struct Translate {
+    #[command(flatten)]
+    input: Input,
+    /// The dialect to translate to
+    #[arg(long, value_name = "DIALECT")]
+    to: DialectName,
+    /// Write it to this file
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<String>,
+    /// Translate even where something is lost
+    #[arg(long)]
+    allow_loss: bool,
+}
+
+impl Translate {
+    /// Prints the translation.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        self.input.warn(options, layout.text(), &warnings);
+        let translation = layout.translate(Dialect::from(self.to));
+        let refused = !translation.is_faithful() && !self.allow_loss;
+        for loss in translation.losses.iter().filter(|loss| !options.quiet || !loss.harmless) {
+            let weight = if loss.harmless { "note" } else { "lost" };
+            note(&format!("{weight}: {loss}"));
+        }
+        if options.json && self.output.is_none() {
+            let losses: Vec<Value> = translation
+                .losses
+                .iter()
+                .map(|loss| json!({"path": loss.path, "message": loss.message, "harmless": loss.harmless}))
+                .collect();
+            let text = if refused { Value::Null } else { json!(translation.text) };
+            let mut out = Out::new();
+            out.json(&json!({"dialect": Dialect::from(self.to).name(), "text": text, "losses": losses}))?;
+            out.finish()?;
+        } else if !refused {
+            write_text(self.output.as_deref(), &translation.text)?;
+        }
+        Ok(if refused { Outcome::No } else { Outcome::Yes })
+    }
+}

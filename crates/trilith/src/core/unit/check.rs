@@ -1,0 +1,95 @@
+//! The units of a tree.
+
+use super::{Unit, Units};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::span::Span;
+use crate::tree::{Node, Tree};
+
+/// Something odd about a unit in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// JSON Pointer of the node.
+    pub path: String,
+    /// Where in the tree's text.
+    pub span: Span,
+    /// What, in words.
+    pub message: String,
+    /// The spelling of VOUnit, or a name that may have been meant.
+    pub hint: Option<String>,
+}
+
+/// Looks at every `unit/unit` of a tree, and at `unit/defunit` in the order in which they stand.
+///
+/// ```
+/// use trilith::{Limits, core::unit, tree::Tree};
+/// let text = "%TAG ! tag:stsci.edu:asdf/\n---\n- !unit/unit-1.0.0 cubit\n- !unit/defunit-1.0.0 {name: cubit, unit: null}\n\
+///             - !unit/unit-1.0.0 cubit\n";
+/// let found = unit::check(&Tree::parse(text, &Limits::default())?, &Limits::default())?;
+/// assert_eq!(found.len(), 1);
+/// assert_eq!(found[0].path, "/0");
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) where the tree is too large.
+pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
+    let mut units = Units::standard();
+    let mut found = Vec::new();
+    if !tree.tags().any(|tag| tag.contains("/unit/")) {
+        return Ok(found);
+    }
+    let mut walk = tree.root().walk(limits);
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        let Some(name) = node.tag().and_then(unit_tag) else { continue };
+        let mut add = |at: Node<'_>, message: String, hint: Option<String>| {
+            found.push(Finding { path: walk.path().to_string(), span: at.span(), message, hint });
+        };
+        match name {
+            "unit" if node.is_scalar() => {
+                odd(&units, &node.text()).into_iter().for_each(|(message, hint)| add(node, message, hint));
+            }
+            "defunit" => {
+                let unit = node.get("unit").filter(|unit| !unit.is_null()).map(|unit| Unit::parse(&unit.text())).transpose();
+                let defined = unit.and_then(|unit| units.define(&node.get("name").map_or("".into(), Node::text), unit.as_ref()));
+                if let Err(error) = defined {
+                    add(node, error.message().to_owned(), None);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// `unit` or `defunit` of a tag of the standard, any version.
+fn unit_tag(tag: &str) -> Option<&str> {
+    let name = tag.strip_prefix("tag:stsci.edu:asdf/")?.rsplit_once("unit/").map(|(_, name)| name)?;
+    Some(name.split_once('-').map_or(name, |(name, _)| name))
+}
+
+fn odd(units: &Units, text: &str) -> Option<(String, Option<String>)> {
+    let unit = match Unit::parse(text) {
+        Ok(unit) => unit,
+        Err(error) => return Some((error.message().to_owned(), error.opt_hint().map(str::to_owned))),
+    };
+    // Which of several slashes holds for what is anybody's guess.
+    let fractions = text
+        .split('(')
+        .filter(|part| {
+            part.split(')')
+                .next()
+                .is_some_and(|power| power.contains('/') && power.chars().all(|c| c.is_ascii_digit() || "+-./ ".contains(c)))
+        })
+        .count();
+    if text.matches('/').count() > fractions + 1 {
+        return Some((format!("the unit {text:?} has more than one slash"), Some(format!("write {unit}"))));
+    }
+    let unknown = units.check(&unit);
+    if let Some(first) = unknown.first() {
+        let hint = units.nearest(first).map(|near| format!("did you mean {near}?"));
+        return Some((format!("the unit {} is not one of VOUnit", unknown.join(", ")), hint));
+    }
+    None
+}

@@ -1,0 +1,111 @@
+//! The names of units, and what may stand before them.
+
+use std::collections::BTreeSet;
+
+use super::Unit;
+use crate::error::{Error, Result};
+
+/// Units that take every decimal prefix.
+const PREFIXED: &[&str] = &[
+    "A", "a", "adu", "arcmin", "arcsec", "barn", "beam", "bin", "C", "cd", "chan", "count", "ct", "d", "D", "deg", "erg", "eV",
+    "F", "g", "G", "H", "h", "Hz", "J", "Jy", "K", "lm", "lx", "lyr", "m", "mag", "min", "mol", "N", "Ohm", "Pa", "pc", "ph",
+    "photon", "pix", "pixel", "R", "rad", "Ry", "s", "S", "solLum", "solMass", "solRad", "sr", "T", "u", "V", "voxel", "W", "Wb",
+    "yr",
+];
+/// Units that take decimal and binary prefixes.
+const BINARY: &[&str] = &["bit", "byte", "B"];
+/// Units that take none.
+const PLAIN: &[&str] = &["Angstrom", "angstrom", "AU", "au", "Ba", "dB", "mas", "Sun", "%"];
+const DECIMAL_PREFIXES: &[&str] =
+    &["da", "y", "z", "a", "f", "p", "n", "u", "m", "c", "d", "h", "k", "M", "G", "T", "P", "E", "Z", "Y"];
+const BINARY_PREFIXES: &[&str] = &["Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
+/// What prefix and unit would spell, but is something else.
+const CLASHES: &[&str] = &["pct", "pcount", "yd", "dbyte"];
+/// What may stand before parentheses.
+pub(super) const FUNCTIONS: &[&str] = &["sqrt", "ln", "exp", "log", "mag", "dB", "dex"];
+
+/// Letters and underscores, `%`, or a name in single quotes behind an optional prefix.
+pub(super) fn is_name(name: &str) -> bool {
+    let letters = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphabetic() || c == '_');
+    match name.split_once('\'') {
+        None => name == "%" || letters(name),
+        Some((prefix, quoted)) => {
+            (prefix.is_empty() || DECIMAL_PREFIXES.contains(&prefix) || BINARY_PREFIXES.contains(&prefix))
+                && quoted.strip_suffix('\'').is_some_and(letters)
+        }
+    }
+}
+
+/// The names of units: those of VOUnit, and the ones defined since.
+///
+/// ```
+/// use trilith::core::unit::{Unit, Units};
+/// let mut units = Units::standard();
+/// assert!(units.knows("km") && !units.knows("furlong"));
+/// units.define("furlong", Some(&Unit::parse("201.168m")?))?;
+/// assert!(units.check(&Unit::parse("furlong/s")?).is_empty());
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Units {
+    defined: BTreeSet<String>,
+}
+
+impl Units {
+    /// The units of VOUnit 1.0.
+    pub fn standard() -> Self {
+        Self::default()
+    }
+
+    /// Whether a name, prefix included, is that of a unit. A name in quotes is anybody's own and known.
+    pub fn knows(&self, name: &str) -> bool {
+        if name.contains('\'') || self.defined.contains(name) || PLAIN.contains(&name) || BINARY.contains(&name) {
+            return true;
+        }
+        if let Some((function, _)) = name.split_once('(') {
+            return FUNCTIONS.contains(&function);
+        }
+        if CLASHES.contains(&name) {
+            return false;
+        }
+        if PREFIXED.contains(&name) {
+            return true;
+        }
+        let with = |prefixes: &[&str], bases: &[&str]| {
+            prefixes.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|base| bases.contains(&base)))
+        };
+        with(DECIMAL_PREFIXES, PREFIXED) || with(DECIMAL_PREFIXES, BINARY) || with(BINARY_PREFIXES, BINARY)
+    }
+
+    /// The names of a unit that are not known.
+    pub fn check<'u>(&self, unit: &'u Unit) -> Vec<&'u str> {
+        unit.terms.iter().map(|term| term.name.as_str()).filter(|name| !self.knows(name)).collect()
+    }
+
+    /// Defines a name, as `unit/defunit` does: for another unit, or as a base unit of its own.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the name is none, or the unit uses unknown names.
+    pub fn define(&mut self, name: &str, unit: Option<&Unit>) -> Result<()> {
+        if !is_name(name) && !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+            return Err(Error::malformed(format!("{name:?} is no name of a unit")));
+        }
+        if let Some(unknown) = unit.map(|unit| self.check(unit)).filter(|unknown| !unknown.is_empty()) {
+            return Err(Error::malformed(format!(
+                "the unit {name} is defined by {}, which is not known here",
+                unknown.join(", ")
+            )));
+        }
+        self.defined.insert(name.to_owned());
+        Ok(())
+    }
+
+    /// The name that may have been meant: the same in another case, or without a plural s.
+    pub fn nearest(&self, name: &str) -> Option<String> {
+        let all = PREFIXED.iter().chain(BINARY).chain(PLAIN).copied();
+        let lower = name.to_lowercase();
+        all.clone()
+            .find(|known| known.to_lowercase() == lower || lower.strip_suffix('s') == Some(&known.to_lowercase()))
+            .map(str::to_owned)
+    }
+}

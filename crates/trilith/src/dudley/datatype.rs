@@ -1,0 +1,89 @@
+//! From the datatypes of a layout to those of arrays.
+
+use std::sync::Arc;
+
+use crate::array::{Byteorder, Datatype, Field, StructType};
+use crate::error::{Error, Result};
+use crate::layout::{ByteOrder, Primitive, PrimitiveKind, ResolvedType};
+
+/// The byte order of an array for one of a layout.
+pub fn array_order(order: ByteOrder) -> Byteorder {
+    match order {
+        ByteOrder::Little => Byteorder::Little,
+        ByteOrder::Big => Byteorder::Big,
+    }
+}
+
+/// The byte order of a layout for one of an array.
+pub fn layout_order(order: Byteorder) -> ByteOrder {
+    match order {
+        Byteorder::Little => ByteOrder::Little,
+        Byteorder::Big => ByteOrder::Big,
+    }
+}
+
+/// The datatype of an array's elements and their byte order. Of text the fastest dimension is the
+/// length of each string: it is taken off `shape`; without dimensions a string has one unit.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) where the byte order is not known (E403),
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for structs with stored parameters, whose instances
+/// are items of their own, and for strings of 2³² units.
+pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Datatype, Byteorder)> {
+    match typed {
+        ResolvedType::Primitive { primitive, byteorder } => {
+            let order = match byteorder {
+                Some(order) => array_order(*order),
+                None if primitive.size() == 1 => Byteorder::NATIVE,
+                None => {
+                    let message = "E403: byte order unknown: no < or > in the layout, and no Dudley signature";
+                    return Err(Error::usage(message).hint("give it with --byteorder little or big"));
+                }
+            };
+            Ok((plain(*primitive, shape)?, order))
+        }
+        // As deep as the layout lets structs nest.
+        ResolvedType::Struct(structure) => {
+            let mut fields = Vec::with_capacity(structure.members.len());
+            for member in &structure.members {
+                let mut dims = member.shape.clone();
+                let (datatype, byteorder) = datatype_of(&member.datatype, &mut dims)?;
+                // A member without data has no place: it is seen as empty at the start.
+                let offset = member.offset.unwrap_or(0);
+                fields.push(Field { name: Some(member.name.clone()), datatype, byteorder, shape: dims, offset });
+            }
+            Ok((Datatype::Struct(Arc::new(StructType::with_offsets(fields, structure.size)?)), Byteorder::NATIVE))
+        }
+        ResolvedType::Null => Ok((Datatype::Struct(Arc::new(StructType::with_offsets(Vec::new(), 0)?)), Byteorder::NATIVE)),
+        ResolvedType::Dynamic => {
+            Err(Error::unsupported("a struct with stored parameters is no array: each instance has its own size")
+                .hint("its members are items: NAME.member, or NAME(i).member in an array"))
+        }
+    }
+}
+
+fn plain(primitive: Primitive, shape: &mut Vec<u64>) -> Result<Datatype> {
+    use PrimitiveKind as K;
+    let mut text = |name: &str| Datatype::with_length(name, shape.pop().unwrap_or(1));
+    Ok(match (primitive.kind(), primitive.size()) {
+        (K::Unsigned | K::Pointer, 1) => Datatype::Uint8,
+        (K::Unsigned | K::Pointer, 2) => Datatype::Uint16,
+        (K::Unsigned | K::Pointer, 4) => Datatype::Uint32,
+        (K::Unsigned | K::Pointer, _) => Datatype::Uint64,
+        (K::Signed, 1) => Datatype::Int8,
+        (K::Signed, 2) => Datatype::Int16,
+        (K::Signed, 4) => Datatype::Int32,
+        (K::Signed, _) => Datatype::Int64,
+        (K::Float, 2) => Datatype::Float16,
+        (K::Float, 4) => Datatype::Float32,
+        (K::Float, _) => Datatype::Float64,
+        (K::Complex, 4) => Datatype::Complex32,
+        (K::Complex, 8) => Datatype::Complex64,
+        (K::Complex, _) => Datatype::Complex128,
+        (K::Bool, _) => Datatype::Bool8,
+        (K::Ascii, _) => text("ascii")?,
+        (K::Unicode, 1) => text("utf8")?,
+        (K::Unicode, 2) => text("ucs2")?,
+        (K::Unicode, _) => text("ucs4")?,
+    })
+}

@@ -1,0 +1,290 @@
+//! Data without a layout: [`Draft`] collects dicts, lists and arrays, and writes the layout they need.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::{Seek, Write};
+
+use super::write::NewStream;
+use crate::array::{Array, Datatype};
+use crate::error::{Error, Result};
+use crate::layout::{Attribute, ByteOrder, Layout, ParseOptions, parse};
+use crate::limits::Limits;
+
+/// What an item is.
+#[derive(Debug, Clone)]
+pub enum DraftKind {
+    /// Named items.
+    Dict(Vec<(String, Draft)>),
+    /// Items without names.
+    List(Vec<Draft>),
+    /// An array.
+    Data(Array),
+    /// A fixed parameter.
+    Param(i64),
+}
+
+/// An item of a stream that is to be written, with its documentation and attributes.
+///
+/// ```
+/// use trilith::{array::Array, dudley::Draft};
+/// let t = Draft::data(Array::from_slice(&[1.0f64, 2.0], &[2])?);
+/// let (text, arrays) = Draft::dict([("t", t)]).layout()?;
+/// assert_eq!(text, "#: dialect=2025\nt = f8[2]\n");
+/// assert_eq!(arrays.len(), 1);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Draft {
+    /// What it is.
+    pub kind: DraftKind,
+    /// Lines of documentation.
+    pub docs: Vec<String>,
+    /// Attributes.
+    pub attributes: Vec<(String, Attribute)>,
+}
+
+/// How deep dicts and lists may nest.
+const DEPTH: usize = 256;
+
+impl Draft {
+    fn new(kind: DraftKind) -> Self {
+        Self { kind, docs: Vec::new(), attributes: Vec::new() }
+    }
+
+    /// A dict.
+    pub fn dict<K: Into<String>>(items: impl IntoIterator<Item = (K, Draft)>) -> Self {
+        Self::new(DraftKind::Dict(items.into_iter().map(|(name, item)| (name.into(), item)).collect()))
+    }
+
+    /// A list.
+    pub fn list(items: impl IntoIterator<Item = Draft>) -> Self {
+        Self::new(DraftKind::List(items.into_iter().collect()))
+    }
+
+    /// An array.
+    pub fn data(array: Array) -> Self {
+        Self::new(DraftKind::Data(array))
+    }
+
+    /// A fixed parameter.
+    pub fn param(value: i64) -> Self {
+        Self::new(DraftKind::Param(value))
+    }
+
+    /// The layout of this dict in the dialect of 2025, and its arrays in the order of the text.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for what is no dict and for names that no layout can have,
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for datatypes that Dudley lacks.
+    pub fn layout(&self) -> Result<(String, Vec<Array>)> {
+        let DraftKind::Dict(items) = &self.kind else { return Err(Error::usage("the root of a stream is a dict")) };
+        let mut printer = Printer { out: String::from("#: dialect=2025\n"), arrays: Vec::new() };
+        printer.notes(self, "")?;
+        printer.dict(items, 0)?;
+        Ok((printer.out, printer.arrays))
+    }
+
+    /// Writes a native file that holds this dict, its layout at the end; returns the size of the file.
+    ///
+    /// # Errors
+    /// As [`Draft::layout`], and [`Kind::Io`](crate::Kind::Io).
+    pub fn write<W: Write + Seek>(&self, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
+        let (text, arrays) = self.layout()?;
+        let layout = own_layout(&text, limits)?;
+        let mut new = NewStream::new(&layout, Vec::new());
+        (new.order, new.limits) = (order, limits.clone());
+        let mut arrays = VecDeque::from(arrays);
+        let mut supply = in_order(&mut arrays);
+        new.write(&mut supply, out)
+    }
+}
+
+/// Hands out arrays in the order of the text; those of no elements are not asked for.
+pub(super) fn in_order(arrays: &mut VecDeque<Array>) -> impl FnMut(&crate::layout::Entry) -> Result<Array> + '_ {
+    |entry| {
+        while let Some(array) = arrays.pop_front() {
+            if !array.is_empty() && array.datatype().item_size() > 0 {
+                return Ok(array);
+            }
+        }
+        Err(Error::usage(format!("there are no data for {}", entry.path)))
+    }
+}
+
+/// Parses a layout that was written here.
+fn own_layout(text: &str, limits: &Limits) -> Result<Layout> {
+    let mut options = ParseOptions::default();
+    options.limits = limits.clone();
+    let parsed = parse(text.as_bytes(), &options)?;
+    let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.code.is_harmless());
+    match (parsed.layout, first) {
+        (Some(layout), _) => Ok(layout),
+        (None, Some(diagnostic)) => Err(Error::usage(format!("these items cannot be written: {}", diagnostic.message))),
+        (None, None) => Err(Error::usage("these items cannot be written")),
+    }
+}
+
+struct Printer {
+    out: String,
+    arrays: Vec<Array>,
+}
+
+impl Printer {
+    fn deeper(depth: usize) -> Result<usize> {
+        if depth >= DEPTH {
+            return Err(Error::limit(format!("dicts and lists nest more than {DEPTH} deep")));
+        }
+        Ok(depth + 1)
+    }
+
+    /// The items of a dict; recursion is limited by [`DEPTH`].
+    fn dict(&mut self, items: &[(String, Draft)], depth: usize) -> Result<()> {
+        let inner = Self::deeper(depth)?;
+        let pad = "  ".repeat(depth.min(16));
+        for (name, item) in items {
+            let name = quoted(name)?;
+            match &item.kind {
+                DraftKind::Dict(items) => {
+                    let _ = writeln!(self.out, "{pad}{name}/");
+                    self.notes(item, &format!("{pad}  "))?;
+                    self.dict(items, inner)?;
+                    let _ = writeln!(self.out, "{pad}  ..");
+                }
+                DraftKind::List(items) => {
+                    let _ = writeln!(self.out, "{pad}{name} [");
+                    self.notes(item, &format!("{pad}  "))?;
+                    self.list(items, inner)?;
+                    let _ = writeln!(self.out, "{pad}]");
+                }
+                DraftKind::Data(array) => {
+                    let _ = write!(self.out, "{pad}{name} = ");
+                    self.array(array)?;
+                    self.out.push('\n');
+                    self.notes(item, &format!("{pad}  "))?;
+                }
+                DraftKind::Param(value) if *value >= -1 => {
+                    let _ = writeln!(self.out, "{pad}{name} : {value}");
+                    self.notes(item, &format!("{pad}  "))?;
+                }
+                DraftKind::Param(value) => return Err(Error::usage(format!("{value} is no value for a parameter"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, items: &[Draft], depth: usize) -> Result<()> {
+        let inner = Self::deeper(depth)?;
+        let pad = "  ".repeat(depth.min(16));
+        for item in items {
+            match &item.kind {
+                DraftKind::Dict(items) => {
+                    let _ = writeln!(self.out, "{pad}/");
+                    self.notes(item, &format!("{pad}  "))?;
+                    self.dict(items, inner)?;
+                }
+                DraftKind::List(items) => {
+                    let _ = writeln!(self.out, "{pad}[");
+                    self.notes(item, &format!("{pad}  "))?;
+                    self.list(items, inner)?;
+                    let _ = writeln!(self.out, "{pad}]");
+                }
+                DraftKind::Data(array) => {
+                    self.out.push_str(&pad);
+                    self.array(array)?;
+                    self.out.push('\n');
+                    self.notes(item, &format!("{pad}  "))?;
+                }
+                DraftKind::Param(_) => return Err(Error::usage("a list cannot hold parameters")),
+            }
+            let _ = writeln!(self.out, "{pad},");
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, array: &Array) -> Result<()> {
+        if array.mask().is_some() {
+            return Err(Error::unsupported("masks have no place in a Dudley stream").hint("store the mask as an array of its own"));
+        }
+        spell(array.datatype(), array.shape(), &mut self.out)?;
+        self.arrays.push(array.clone());
+        Ok(())
+    }
+
+    fn notes(&mut self, item: &Draft, pad: &str) -> Result<()> {
+        for line in item.docs.iter().flat_map(|doc| doc.lines()) {
+            let _ = writeln!(self.out, "{pad}##{line}");
+        }
+        for (name, value) in &item.attributes {
+            let name = quoted(name)?;
+            let text = value.to_string();
+            if name.contains(['\n', '\r']) || text.contains(['\n', '\r', '\0']) {
+                return Err(Error::usage(format!("attribute {name} does not fit on one line")));
+            }
+            let equals = if text.is_empty() { "" } else { "=" };
+            let _ = writeln!(self.out, "{pad}#: {name}{equals}{text}");
+        }
+        Ok(())
+    }
+}
+
+/// A name as a layout spells it.
+pub(super) fn quoted(name: &str) -> Result<String> {
+    let mut chars = name.chars();
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if chars.next().is_some_and(is_letter) && chars.all(|c| is_letter(c) || c.is_ascii_digit()) {
+        return Ok(name.to_owned());
+    }
+    if name.contains('\0') {
+        return Err(Error::usage(format!("{name:?} holds NUL, which no name can")));
+    }
+    Ok(format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")))
+}
+
+/// A datatype and a shape in the dialect of 2025, without byte order; as deep as structs nest.
+pub(super) fn spell(datatype: &Datatype, shape: &[u64], out: &mut String) -> Result<()> {
+    let mut dims = shape.to_vec();
+    let name = match datatype {
+        Datatype::Int8 => "i1",
+        Datatype::Int16 => "i2",
+        Datatype::Int32 => "i4",
+        Datatype::Int64 => "i8",
+        Datatype::Uint8 => "u1",
+        Datatype::Uint16 => "u2",
+        Datatype::Uint32 => "u4",
+        Datatype::Uint64 => "u8",
+        Datatype::Float16 => "f2",
+        Datatype::Float32 => "f4",
+        Datatype::Float64 => "f8",
+        Datatype::Complex32 => "c4",
+        Datatype::Complex64 => "c8",
+        Datatype::Complex128 => "c16",
+        Datatype::Bool8 => "b1",
+        Datatype::Ascii(_) => "S1",
+        Datatype::Utf8(_) => "U1",
+        Datatype::Ucs2(_) => "U2",
+        Datatype::Ucs4(_) => "U4",
+        Datatype::Float128 | Datatype::Complex256 => {
+            return Err(Error::unsupported(format!("Dudley has no datatype {datatype}")));
+        }
+        Datatype::Struct(_) => "",
+    };
+    match datatype {
+        Datatype::Struct(fields) => {
+            out.push('{');
+            for (n, field) in fields.fields().iter().enumerate() {
+                let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted(&field.name_or(n))?);
+                spell(&field.datatype, &field.shape, out)?;
+            }
+            out.push('}');
+        }
+        Datatype::Ascii(n) | Datatype::Utf8(n) | Datatype::Ucs2(n) | Datatype::Ucs4(n) => dims.push(u64::from(*n)),
+        _ => {}
+    }
+    out.push_str(name);
+    if !dims.is_empty() {
+        let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+        let _ = write!(out, "[{}]", dims.join(", "));
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! The items of a stream as the tree that users see: dicts, lists, arrays, parameters.
+
+use std::collections::{HashMap, HashSet};
+
+use super::path::{Step, steps};
+use super::read::Items;
+use crate::error::Result;
+use crate::layout::{Entry, EntryKind, ItemId, Kind, Layout, ResolvedType};
+
+/// The number of a node of an [`Outline`]; 0 is the root dict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OutlineId(usize);
+
+impl OutlineId {
+    /// The root dict.
+    pub const ROOT: OutlineId = OutlineId(0);
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Thing<'o> {
+    /// Named items; also a struct with stored parameters.
+    Dict,
+    /// Items without names; also an array of structs with stored parameters.
+    List,
+    /// An array.
+    Data(&'o Entry),
+    /// A parameter and its value.
+    Param(i64, Option<&'o Entry>),
+    /// Of type `{}`.
+    Null,
+}
+
+#[derive(Debug)]
+struct Node {
+    step: Step,
+    is_param: bool,
+    children: Vec<usize>,
+    entry: Option<Entry>,
+    fixed: Option<i64>,
+    item: Option<ItemId>,
+    is_list: bool,
+}
+
+/// The items of a stream as a tree.
+#[derive(Debug)]
+pub struct Outline {
+    nodes: Vec<Node>,
+    found: HashMap<(usize, Step, bool), usize>,
+}
+
+/// The children of a node: name or None, and node.
+pub type Children<'o> = Vec<(Option<&'o str>, OutlineId)>;
+
+impl Outline {
+    pub(super) fn of(items: &Items<'_>) -> Result<Self> {
+        let mut outline = Self { nodes: Vec::new(), found: HashMap::new() };
+        outline.nodes.push(Node::new(Step::Name(String::new()), false));
+        if let Some(root) = outline.nodes.first_mut() {
+            root.item = Some(ItemId::ROOT);
+        }
+        outline.declare(items.file().layout());
+        for entry in items.entries() {
+            outline.enter(entry?)?;
+        }
+        Ok(outline)
+    }
+
+    /// The items outside of lists, in the order of their declaration: also those that take no space.
+    fn declare(&mut self, layout: &Layout) {
+        let mut of_item = HashMap::from([(ItemId::ROOT, 0usize)]);
+        let referenced: HashSet<ItemId> = layout.references().map(|(id, _)| id).collect();
+        for id in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
+            let Some(parent) = layout.parent(id) else { continue };
+            let (Some(&parent_node), Kind::Dict) = (of_item.get(&parent), layout.kind(parent)) else { continue };
+            let Some(name) = layout.name(id) else { continue };
+            let kind = layout.kind(id);
+            if !matches!(kind, Kind::Dict | Kind::List | Kind::Param | Kind::Data) || referenced.contains(&id) {
+                continue;
+            }
+            let node = self.child(parent_node, Step::Name(name.to_owned()), kind == Kind::Param);
+            if let Some(node) = self.nodes.get_mut(node) {
+                node.item = Some(id);
+                node.is_list = kind == Kind::List;
+                node.fixed = layout.param_of(id).and_then(|param| param.fixed);
+            }
+            of_item.insert(id, node);
+        }
+    }
+
+    /// The child of a node, made where it is missing.
+    fn child(&mut self, parent: usize, step: Step, is_param: bool) -> usize {
+        let key = (parent, step, is_param);
+        if let Some(&known) = self.found.get(&key) {
+            return known;
+        }
+        let id = self.nodes.len();
+        self.nodes.push(Node::new(key.1.clone(), is_param));
+        if let Some(parent) = self.nodes.get_mut(parent) {
+            parent.children.push(id);
+            parent.is_list |= matches!(key.1, Step::Element(_));
+        }
+        self.found.insert(key, id);
+        id
+    }
+
+    fn enter(&mut self, entry: Entry) -> Result<()> {
+        let mut at = 0;
+        let path = steps(&entry.path)?;
+        if path.last() == Some(&Step::Length) {
+            return Ok(());
+        }
+        let last = path.len().saturating_sub(1);
+        for (n, step) in path.into_iter().enumerate() {
+            match step {
+                Step::Instance(indices) => {
+                    for index in indices {
+                        at = self.child(at, Step::Element(index), false);
+                    }
+                }
+                step => at = self.child(at, step, n == last && entry.kind == EntryKind::Param),
+            }
+        }
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.item = Some(entry.item);
+            node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
+            node.entry = Some(entry);
+        }
+        Ok(())
+    }
+
+    /// The node at a path.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for what is no path.
+    pub fn find(&self, path: &str) -> Result<Option<OutlineId>> {
+        let trimmed = path.trim_end_matches('/');
+        let mut at = 0;
+        for step in steps(trimmed)? {
+            let indices = match step {
+                Step::Instance(indices) => indices.into_iter().map(Step::Element).collect(),
+                step => vec![step],
+            };
+            for step in indices {
+                let is_there = |is_param| self.found.get(&(at, step.clone(), is_param)).copied();
+                match is_there(false).or_else(|| is_there(true)) {
+                    Some(next) => at = next,
+                    None => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(OutlineId(at)))
+    }
+
+    /// What a node is. A struct whose only data is its member `""` stands for that member.
+    pub fn thing(&self, id: OutlineId) -> Thing<'_> {
+        let Some(node) = self.nodes.get(self.presented(id.0)) else { return Thing::Null };
+        match (&node.entry, node.fixed) {
+            (Some(entry), _) if entry.typed == ResolvedType::Dynamic => {
+                if node.is_list {
+                    Thing::List
+                } else {
+                    Thing::Dict
+                }
+            }
+            (Some(entry), _) => match entry.kind {
+                EntryKind::Param => Thing::Param(entry.value.unwrap_or(0), Some(entry)),
+                EntryKind::Null => Thing::Null,
+                EntryKind::Data => Thing::Data(entry),
+            },
+            (None, Some(value)) => Thing::Param(value, None),
+            (None, None) if node.is_list => Thing::List,
+            (None, None) => Thing::Dict,
+        }
+    }
+
+    /// The children of a dict, with their names, or of a list, in order.
+    pub fn children(&self, id: OutlineId) -> Children<'_> {
+        let Some(node) = self.nodes.get(self.presented(id.0)) else { return Vec::new() };
+        node.children
+            .iter()
+            .filter_map(|&child| {
+                let of = self.nodes.get(child)?;
+                let name = match &of.step {
+                    Step::Name(name) | Step::Member(name) => Some(name.as_str()),
+                    _ => None,
+                };
+                Some((name, OutlineId(child)))
+            })
+            .collect()
+    }
+
+    /// The item of the layout that declares a node; None for an element or an instance.
+    pub fn item(&self, id: OutlineId) -> Option<ItemId> {
+        self.nodes.get(id.0).and_then(|node| node.item)
+    }
+
+    /// Whether a node is a parameter whose name an array, dict or list of the same dict has too.
+    pub fn is_shadowed(&self, parent: OutlineId, id: OutlineId) -> bool {
+        let Some(node) = self.nodes.get(id.0).filter(|node| node.is_param) else { return false };
+        self.found.contains_key(&(self.presented(parent.0), node.step.clone(), false))
+    }
+
+    /// Section 5.9: a typedef with stored parameters is presented as its one member without a name.
+    fn presented(&self, id: usize) -> usize {
+        let mut at = id;
+        loop {
+            let Some(node) = self.nodes.get(at) else { return at };
+            let mut data = node.children.iter().filter(|&&child| self.nodes.get(child).is_some_and(|of| !of.is_param));
+            let (Some(&only), None) = (data.next(), data.next()) else { return at };
+            match self.nodes.get(only).map(|of| &of.step) {
+                Some(Step::Member(name)) if name.is_empty() => at = only,
+                _ => return at,
+            }
+        }
+    }
+}
+
+impl Node {
+    fn new(step: Step, is_param: bool) -> Self {
+        Self { step, is_param, children: Vec::new(), entry: None, fixed: None, item: None, is_list: false }
+    }
+}

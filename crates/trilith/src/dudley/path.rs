@@ -1,0 +1,102 @@
+//! The steps of an item path: `/group/list[3]/x`, `/s(0,1).member`.
+
+use crate::error::{Error, Result};
+
+/// One step of an item path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// `/name`: an item of a dict.
+    Name(String),
+    /// `[3]`: an element of a list.
+    Element(u64),
+    /// `(0,1)`: one struct of an array of structs.
+    Instance(Vec<u64>),
+    /// `.name`: a member of a struct.
+    Member(String),
+    /// `&3`: an item that references lead to.
+    Reference(u64),
+    /// `#length` of a compressed array.
+    Length,
+}
+
+/// Takes a path apart.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) for what is no path.
+pub(super) fn steps(path: &str) -> Result<Vec<Step>> {
+    let bad = || Error::usage(format!("{path:?} is no item path")).hint("write it as /group/list[3]/x or /s(0).member");
+    let mut out = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (mark, inside) = rest.split_at_checked(1).ok_or_else(bad)?;
+        rest = match mark {
+            "/" | "." => {
+                let (name, after) = name(inside).ok_or_else(bad)?;
+                out.push(if mark == "/" { Step::Name(name) } else { Step::Member(name) });
+                after
+            }
+            "[" => {
+                let (number, after) = inside.split_once(']').ok_or_else(bad)?;
+                out.push(Step::Element(number.parse().map_err(|_| bad())?));
+                after
+            }
+            "(" => {
+                let (numbers, after) = inside.split_once(')').ok_or_else(bad)?;
+                let numbers: std::result::Result<Vec<u64>, _> = numbers.split(',').map(|n| n.trim().parse()).collect();
+                out.push(Step::Instance(numbers.map_err(|_| bad())?));
+                after
+            }
+            "&" => {
+                let end = inside.find(|c: char| !c.is_ascii_digit()).unwrap_or(inside.len());
+                let (number, after) = inside.split_at_checked(end).ok_or_else(bad)?;
+                out.push(Step::Reference(number.parse().map_err(|_| bad())?));
+                after
+            }
+            "#" if inside == "length" => {
+                out.push(Step::Length);
+                ""
+            }
+            _ => return Err(bad()),
+        };
+    }
+    Ok(out)
+}
+
+/// A name, quoted or not, and what follows it.
+fn name(text: &str) -> Option<(String, &str)> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find(['/', '[', '(', '.', '#']).unwrap_or(text.len());
+        return text.split_at_checked(end).map(|(name, after)| (name.to_owned(), after));
+    };
+    let mut out = String::new();
+    let mut chars = quoted.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some((out, quoted.get(at + 1..)?)),
+            '\\' => match chars.next() {
+                Some((_, c @ ('"' | '\\' | '\''))) => out.push(c),
+                Some((_, c)) => out.extend(['\\', c]),
+                None => return None,
+            },
+            c => out.push(c),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_come_apart() {
+        let name = |s: &str| Step::Name(s.to_owned());
+        assert_eq!(steps("/a/b[3][0]/c").unwrap(), [name("a"), name("b"), Step::Element(3), Step::Element(0), name("c")]);
+        assert_eq!(steps("/s(0,1).m").unwrap(), [name("s"), Step::Instance(vec![0, 1]), Step::Member("m".into())]);
+        assert_eq!(steps(r#"/"a/\"b"#).ok(), None);
+        assert_eq!(steps(r#"/"a/\"b"/"""#).unwrap(), [name("a/\"b"), name("")]);
+        assert_eq!(steps("&2").unwrap(), [Step::Reference(2)]);
+        assert_eq!(steps("/z#length").unwrap(), [name("z"), Step::Length]);
+        assert!(steps("a").is_err() && steps("/a[x]").is_err());
+    }
+}

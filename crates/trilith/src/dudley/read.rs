@@ -1,0 +1,413 @@
+//! An open stream: its layout, and its arrays on asking.
+
+use std::sync::Arc;
+
+use super::datatype::datatype_of;
+use super::inflate::inflated;
+use super::outline::Outline;
+use super::signature::Signature;
+use crate::array::Array;
+use crate::bytes::{Nowhere, Resolve, Slice, SourceRef, Window, read_vec, to_usize};
+use crate::error::{Context, Error, Result};
+use crate::layout::{
+    ByteOrder, Diagnostic, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
+    ResolvedType, Supply, parse,
+};
+use crate::limits::Limits;
+
+/// What is known about a stream before it is opened.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct StreamOptions {
+    /// The layout; otherwise that at the end of the file, or the one beside it (`x.dud` of `x.bd`).
+    pub layout: Option<Layout>,
+    /// The byte order of whatever layout and signature leave open.
+    pub order: Option<ByteOrder>,
+    /// The dialect of a layout that is found; otherwise it is told from the text.
+    pub dialect: Option<Dialect>,
+    /// In a file without signature, the byte that is address 0.
+    pub base: u64,
+}
+
+/// Where the layout of a stream was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LayoutOrigin {
+    /// In the file, at this byte.
+    Embedded(u64),
+    /// In the file of this name beside it.
+    Beside(String),
+    /// The caller gave it.
+    Given,
+}
+
+/// A stream of bytes and the layout that says what lies in it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trilith::{Limits, bytes::Slice, dudley::DudleyFile};
+/// let mut bytes = b"\x8d<BD\r\n\x1a\n".to_vec();
+/// bytes.extend(24u64.to_le_bytes());               // the layout is at byte 24
+/// bytes.extend([2i32, 0x10203].map(i32::to_le_bytes).concat());
+/// bytes.extend(b"N : i4  x = u1[N]");
+/// let file = DudleyFile::open(Arc::new(Slice::new(bytes, "x.bd")), None, &Limits::default())?;
+/// assert_eq!(file.array_at("/x")?.load::<u8>()?, [3, 2]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub struct DudleyFile {
+    source: SourceRef,
+    layout: Layout,
+    origin: LayoutOrigin,
+    warnings: Vec<Diagnostic>,
+    signature: Option<Signature>,
+    base: u64,
+    options: Options,
+}
+
+impl DudleyFile {
+    /// Opens a file under the layout given, or else under the one at its end.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::open_with`].
+    pub fn open(source: SourceRef, layout: Option<Layout>, limits: &Limits) -> Result<Self> {
+        Self::open_with(source, &Nowhere, StreamOptions { layout, ..StreamOptions::default() }, limits)
+    }
+
+    /// Opens a file; `resolve` may find the layout beside it.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for a damaged header or the first error of the layout,
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is no layout.
+    pub fn open_with(source: SourceRef, resolve: &dyn Resolve, options: StreamOptions, limits: &Limits) -> Result<Self> {
+        let signature = Signature::read(&*source)?;
+        let (layout, origin, warnings) = match options.layout {
+            Some(layout) => (layout, LayoutOrigin::Given, Vec::new()),
+            None => find_layout(&source, signature, resolve, options.dialect, limits)?,
+        };
+        let base = match (signature, layout.dialect()) {
+            (Some(_), Dialect::D2025) => 0,
+            (Some(_), Dialect::D2026) => Signature::LEN,
+            (None, _) => options.base,
+        };
+        let order = signature.map(|signature| signature.order).or(options.order);
+        let options = Options { native: signature.is_some(), order, limits: limits.clone() };
+        Ok(Self { source, layout, origin, warnings, signature, base, options })
+    }
+
+    /// The bytes.
+    pub fn source(&self) -> &SourceRef {
+        &self.source
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Where the layout was found.
+    pub fn origin(&self) -> &LayoutOrigin {
+        &self.origin
+    }
+
+    /// The header, if the file is native.
+    pub fn signature(&self) -> Option<Signature> {
+        self.signature
+    }
+
+    /// The byte of the file that is layout address 0.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The byte order of whatever the layout leaves open.
+    pub fn byteorder(&self) -> Option<ByteOrder> {
+        self.layout.order().or(self.options.order)
+    }
+
+    /// `dudley-2025` or `dudley-2026`.
+    pub fn generation_name(&self) -> &'static str {
+        match self.layout.dialect() {
+            Dialect::D2025 => "dudley-2025",
+            Dialect::D2026 => "dudley-2026",
+        }
+    }
+
+    /// The limits that it was opened with.
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// What is odd about the layout but does not stop reading it.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.iter().map(|warning| warning.to_string()).collect()
+    }
+
+    /// Reads the stored parameters and with them finds all addresses.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the stream is too short for a parameter or a
+    /// value is impossible, [`Kind::Usage`](crate::Kind::Usage) where the byte order is not known.
+    pub fn items(&self) -> Result<Items<'_>> {
+        let found = self.layout.evaluate(&self.options, |request| self.stored(request))?;
+        Ok(Items { file: self, found })
+    }
+
+    /// The array at an item path; many are found faster through one [`DudleyFile::items`].
+    ///
+    /// # Errors
+    /// As [`Items::array_at`].
+    pub fn array_at(&self, path: &str) -> Result<Array> {
+        self.items()?.array_at(path)
+    }
+
+    fn stored(&self, request: &ParamRequest) -> Result<Supply> {
+        let Some(address) = request.address else { return Ok(Supply::Unknown) };
+        let size = request.datatype.size();
+        let at = self.base.checked_add(address);
+        match at.and_then(|at| Some((at, at.checked_add(size)?))) {
+            Some((at, end)) if end <= self.source.len() => {
+                let mut bytes = [0; 8];
+                let slot = bytes.get_mut(..size as usize).unwrap_or(&mut []);
+                self.source.read_at(at, slot)?;
+                Ok(Supply::Bytes(bytes))
+            }
+            _ => Ok(Supply::Short(self.source.len().saturating_sub(self.base))),
+        }
+    }
+}
+
+impl std::fmt::Debug for DudleyFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DudleyFile")
+            .field("name", &self.source.name())
+            .field("layout", &self.layout)
+            .field("signature", &self.signature)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The layout at the end of the file, or the one beside it.
+fn find_layout(
+    source: &SourceRef,
+    signature: Option<Signature>,
+    resolve: &dyn Resolve,
+    dialect: Option<Dialect>,
+    limits: &Limits,
+) -> Result<(Layout, LayoutOrigin, Vec<Diagnostic>)> {
+    let mut options = ParseOptions::default();
+    options.dialect = dialect;
+    options.limits = limits.clone();
+    if let Some(at) = signature.and_then(|signature| signature.layout_at) {
+        let text = read_text(source, at, limits)?;
+        let (layout, warnings) = read_layout(&text, &options).doing(|| format!("the layout at byte {at}"))?;
+        return Ok((layout, LayoutOrigin::Embedded(at), warnings));
+    }
+    let name = source.name();
+    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
+    let beside = format!("{stem}.dud");
+    let missing = || {
+        Error::usage(format!("{name} has no layout: there is none in the file, and no {beside} beside it"))
+            .hint("give one with --layout LAYOUT.dud")
+    };
+    if stem.is_empty() || beside == last {
+        return Err(missing());
+    }
+    let (found, _) = resolve.resolve(&beside.replace('%', "%25")).map_err(|_| missing())?;
+    let text = read_text(&found, 0, limits)?;
+    let (layout, warnings) = read_layout(&text, &options).map_err(|e| e.context(beside.clone()))?;
+    Ok((layout, LayoutOrigin::Beside(beside), warnings))
+}
+
+fn read_text(source: &SourceRef, at: u64, limits: &Limits) -> Result<Vec<u8>> {
+    let len = source.len().saturating_sub(at);
+    if len > limits.text {
+        return Err(Limits::exceeded("text", limits.text, format_args!("the layout is {len} bytes long")));
+    }
+    read_vec(&**source, at, len, limits)
+}
+
+fn read_layout(text: &[u8], options: &ParseOptions) -> Result<(Layout, Vec<Diagnostic>)> {
+    let parsed = parse(text, options)?;
+    match parsed.layout {
+        Some(layout) => Ok((layout, parsed.diagnostics)),
+        None => Err(parsed
+            .diagnostics
+            .into_iter()
+            .find(|diagnostic| !diagnostic.code.is_harmless())
+            .map_or_else(|| Error::malformed("the layout has errors"), Error::from)),
+    }
+}
+
+/// The items of a stream at their addresses.
+pub struct Items<'f> {
+    file: &'f DudleyFile,
+    found: Evaluation<'f>,
+}
+
+impl<'f> Items<'f> {
+    /// The file.
+    pub fn file(&self) -> &'f DudleyFile {
+        self.file
+    }
+
+    /// The layout with the parameters of this stream.
+    pub fn evaluation(&self) -> &Evaluation<'f> {
+        &self.found
+    }
+
+    /// All items in the order of the text, as many as [`Limits::items`] allows.
+    ///
+    /// # Errors
+    /// Each may fail as [`DudleyFile::items`], and with [`Kind::Limit`](crate::Kind::Limit).
+    pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
+        let most = self.file.limits().items;
+        self.found.entries().zip(0u64..).map_while(move |(entry, number)| match number.cmp(&most) {
+            std::cmp::Ordering::Less => Some(entry.map_err(Error::from)),
+            std::cmp::Ordering::Equal => Some(Err(Limits::exceeded("items", most, "the stream has more items"))),
+            std::cmp::Ordering::Greater => None,
+        })
+    }
+
+    /// The items as a tree.
+    ///
+    /// # Errors
+    /// As [`Items::entries`].
+    pub fn outline(&self) -> Result<Outline> {
+        Outline::of(self)
+    }
+
+    /// The item at a path such as `/group/list[3]/x`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is none.
+    pub fn entry(&self, path: &str) -> Result<Entry> {
+        self.found.find(path)?.ok_or_else(|| no_item(path))
+    }
+
+    /// Where the array at a path lies, if there is one: as [`Items::array_at`]. A typedef with stored
+    /// parameters is presented as its member without a name.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where finding it costs too much.
+    pub fn located(&self, path: &str) -> Result<Option<Located>> {
+        let found = self.found.locate(path)?;
+        if found.as_ref().is_none_or(|found| found.typed == ResolvedType::Dynamic)
+            && let Some(inner) = self.found.locate(&format!("{path}.\"\""))?
+        {
+            return Ok(Some(inner));
+        }
+        Ok(found)
+    }
+
+    /// The array at a path: an item, a parameter, or a member of the structs of an item
+    /// (`/records.time`; `/time`, where the item has no name).
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is none or its byte order is not known,
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where it ends behind the end of the file,
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a filter that is not available.
+    pub fn array_at(&self, path: &str) -> Result<Array> {
+        let found = self.located(path)?.ok_or_else(|| no_item(path))?;
+        let entry = match self.found.find(&found.path)? {
+            Some(entry) => entry,
+            None => return Err(no_item(path)),
+        };
+        self.over(&entry, found).map_err(|e| e.context(path.to_owned()))
+    }
+
+    /// The array that an entry of this stream is.
+    ///
+    /// # Errors
+    /// As [`Items::array_at`].
+    pub fn array(&self, entry: &Entry) -> Result<Array> {
+        self.whole(entry).map_err(|e| e.context(entry.path.clone()))
+    }
+
+    fn whole(&self, entry: &Entry) -> Result<Array> {
+        let mut shape = entry.shape.clone();
+        let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+        let (source, offset) = self.bytes(entry)?;
+        let array = Array::new(source, offset, datatype, order, shape)?;
+        Ok(array.with_limits(Arc::new(self.file.limits().clone())))
+    }
+
+    /// An item, or a member of all its structs.
+    fn over(&self, entry: &Entry, found: Located) -> Result<Array> {
+        let (source, offset) = self.bytes(entry)?;
+        let inside = match (found.address, entry.address) {
+            (Some(member), Some(item)) => member.saturating_sub(item),
+            _ => 0,
+        };
+        let mut shape = found.shape;
+        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
+        // The characters of a string lie side by side, whatever the strides of the strings.
+        let strides: Result<Vec<i64>> = found
+            .strides
+            .iter()
+            .take(shape.len())
+            .map(|stride| i64::try_from(*stride).map_err(|_| Error::malformed("a stride of more than 2^63 bytes")))
+            .collect();
+        let array = Array::strided(source, offset.saturating_add(inside), datatype, order, shape, strides?)?;
+        Ok(array.with_limits(Arc::new(self.file.limits().clone())))
+    }
+
+    /// The bytes in which an item lies, and where it starts in them.
+    fn bytes(&self, entry: &Entry) -> Result<(SourceRef, u64)> {
+        let file = self.file;
+        let filter = file.layout.opt_filter(entry.item).filter(|filter| filter.compresses && entry.kind == EntryKind::Data);
+        let Some(address) = entry.address else {
+            let has_elements = !entry.shape.contains(&0) && entry.typed.size() != Some(0);
+            if has_elements && entry.nbytes != Some(0) {
+                return Err(Error::malformed("its address is not known, since a length before it is not"));
+            }
+            if has_elements && filter.is_some() {
+                return Err(Error::malformed("no bytes are stored for a compressed array"));
+            }
+            return Ok((Arc::new(Slice::new(Vec::new(), file.source.name())), 0));
+        };
+        let start = file.base.checked_add(address).ok_or_else(|| Error::malformed(format!("address {address} is too large")))?;
+        let Some(filter) = filter else { return Ok((file.source.clone(), start)) };
+        let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
+        let window = Window::new(file.source.clone(), start, stored)?;
+        let size = element_bytes(entry)?;
+        Ok((inflated(filter, Arc::new(window), size, file.limits())?, 0))
+    }
+
+    /// The path of the item that a value of a reference array means (dialect 2026): `&k`; None for a null
+    /// reference.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for a value that means no item.
+    pub fn referenced(&self, value: i64) -> Result<Option<String>> {
+        if value == 0 || value == -1 {
+            return Ok(None);
+        }
+        let by_id = self.file.layout.references().position(|(_, ids)| ids.contains(&value));
+        let count = self.file.layout.references().count();
+        let by_number = || usize::try_from(value).ok().and_then(|k| k.checked_sub(1)).filter(|k| *k < count);
+        match by_id.or_else(by_number) {
+            Some(at) => Ok(Some(format!("&{}", at + 1))),
+            None => Err(Error::usage(format!("{value} refers to no item: the layout has {count}"))),
+        }
+    }
+
+    /// The lines of documentation of an item.
+    pub fn docs(&self, item: ItemId) -> impl Iterator<Item = &'f str> {
+        self.file.layout.docs(item)
+    }
+}
+
+/// The bytes of an array before it was compressed.
+fn element_bytes(entry: &Entry) -> Result<u64> {
+    let item = match &entry.typed {
+        ResolvedType::Dynamic => None,
+        typed => typed.size(),
+    };
+    let size = item.and_then(|item| entry.shape.iter().try_fold(item, |n, dim| n.checked_mul(*dim)));
+    let size = size.ok_or_else(|| Error::malformed("the size of the compressed array does not fit in 64 bits"))?;
+    to_usize(size).map(|_| size)
+}
+
+fn no_item(path: &str) -> Error {
+    Error::usage(format!("there is no item {path}")).at_path(path)
+}

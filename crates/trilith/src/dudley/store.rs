@@ -1,0 +1,110 @@
+//! Elements as a layout stores them: in its byte order, struct members at their offsets.
+
+use crate::array::{Array, Byteorder, Datatype};
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+
+/// Most pieces that an element may have: structs of arrays of structs are taken apart.
+const MOST: usize = 1 << 16;
+
+/// Some words of an element, packed and stored.
+struct Leaf {
+    from: usize,
+    to: usize,
+    word: usize,
+    count: usize,
+    big: bool,
+}
+
+/// Gives the bytes of `array` to `take` as `datatype` in `order` stores them; padding is 0.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) where the array is of another datatype or shape, and what reading
+/// it or `take` say.
+pub(super) fn store(
+    array: &Array,
+    datatype: &Datatype,
+    order: Byteorder,
+    shape: &[u64],
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    if array.mask().is_some() {
+        return Err(Error::unsupported("masks have no place in a Dudley stream").hint("store the mask as an array of its own"));
+    }
+    if !array.datatype().means(datatype) || array.shape() != shape {
+        let given = format!("{} {:?}", array.datatype(), array.shape());
+        return Err(Error::usage(format!("the data are {given}, the layout says {datatype} {shape:?}")));
+    }
+    if array.is_empty() || datatype.item_size() == 0 {
+        return Ok(());
+    }
+    if datatype.as_struct().is_none() {
+        return array.pieces(order, 1 << 20, take);
+    }
+    let mut leaves = Vec::new();
+    let mut packed = 0;
+    collect(datatype, order, 0, &mut packed, &mut leaves)?;
+    let size = to_usize(datatype.item_size())?;
+    let mut element = vec![0u8; size];
+    let mut stored = Vec::new();
+    array.pieces(Byteorder::Little, 1 << 20, &mut |piece| {
+        stored.clear();
+        for from in piece.chunks_exact(packed.max(1)) {
+            for leaf in &leaves {
+                put(leaf, from, &mut element)?;
+            }
+            stored.extend_from_slice(&element);
+        }
+        take(&stored)
+    })
+}
+
+fn put(leaf: &Leaf, from: &[u8], to: &mut [u8]) -> Result<()> {
+    let len = leaf.word * leaf.count;
+    let (Some(from), Some(to)) = (from.get(leaf.from..leaf.from + len), to.get_mut(leaf.to..leaf.to + len)) else {
+        return Err(Error::usage("a field lies outside of its element"));
+    };
+    to.copy_from_slice(from);
+    if leaf.big && leaf.word > 1 {
+        to.chunks_exact_mut(leaf.word).for_each(<[u8]>::reverse);
+    }
+    Ok(())
+}
+
+/// The words of an element; as deep as structs nest.
+fn collect(datatype: &Datatype, order: Byteorder, at: usize, packed: &mut usize, out: &mut Vec<Leaf>) -> Result<()> {
+    let Some(fields) = datatype.as_struct() else {
+        return leaf(datatype, order, at, 1, packed, out);
+    };
+    for field in fields.fields() {
+        let count = to_usize(field.count())?;
+        let at = at + to_usize(field.offset)?;
+        if field.datatype.as_struct().is_none() {
+            leaf(&field.datatype, field.byteorder, at, count, packed, out)?;
+            continue;
+        }
+        let size = to_usize(field.datatype.item_size())?;
+        for n in 0..count {
+            collect(&field.datatype, field.byteorder, at + n * size, packed, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn leaf(datatype: &Datatype, order: Byteorder, to: usize, count: usize, packed: &mut usize, out: &mut Vec<Leaf>) -> Result<()> {
+    let size = to_usize(datatype.item_size())?;
+    let word = match datatype {
+        Datatype::Ascii(_) | Datatype::Utf8(_) => 1,
+        Datatype::Ucs2(_) => 2,
+        Datatype::Ucs4(_) => 4,
+        complex if complex.is_complex() => size / 2,
+        _ => size,
+    };
+    if out.len() >= MOST {
+        return Err(Error::unsupported(format!("a struct of more than {MOST} pieces is not written")));
+    }
+    let words = size.checked_div(word).unwrap_or(0) * count;
+    out.push(Leaf { from: *packed, to, word, count: words, big: order == Byteorder::Big });
+    *packed += word * words;
+    Ok(())
+}

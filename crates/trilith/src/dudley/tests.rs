@@ -1,0 +1,211 @@
+//! Streams assembled by hand from the document.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use super::*;
+use crate::array::{Byteorder, Datatype};
+use crate::bytes::Slice;
+use crate::error::{Kind, Result};
+use crate::layout::{ByteOrder, Layout};
+use crate::limits::Limits;
+
+/// A native file with its layout at the end; `data` begins at byte 16.
+fn native(order: ByteOrder, data: &[u8], layout: &str) -> Vec<u8> {
+    let layout_at = Some(16 + data.len() as u64);
+    let mut bytes = Signature { order, layout_at }.bytes().to_vec();
+    bytes.extend_from_slice(data);
+    bytes.extend_from_slice(layout.as_bytes());
+    bytes
+}
+
+fn open(bytes: Vec<u8>) -> Result<DudleyFile> {
+    DudleyFile::open(Arc::new(Slice::new(bytes, "x.bd")), None, &Limits::default())
+}
+
+fn under(bytes: &[u8], layout: &str) -> DudleyFile {
+    let layout = Layout::read(layout.as_bytes()).unwrap();
+    DudleyFile::open(Arc::new(Slice::new(bytes.to_vec(), "x")), Some(layout), &Limits::default()).unwrap()
+}
+
+fn f8(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+#[test]
+fn parameters_decide_where_arrays_lie_in_both_orders() {
+    let text = "NLAT : i4  NLON : i2  t = f8[NLAT-, NLON]  ## kelvin\n";
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let is_little = order == ByteOrder::Little;
+        let mut data = if is_little { 3i32.to_le_bytes() } else { 3i32.to_be_bytes() }.to_vec();
+        data.extend(if is_little { 2i16.to_le_bytes() } else { 2i16.to_be_bytes() });
+        data.extend([0, 0]);
+        for x in [1.0f64, 2.0, 3.0, 4.5] {
+            data.extend(if is_little { x.to_le_bytes() } else { x.to_be_bytes() });
+        }
+        let file = open(native(order, &data, text)).unwrap();
+        assert_eq!((file.base(), file.generation_name()), (0, "dudley-2025"));
+        let t = file.array_at("/t").unwrap();
+        assert_eq!((t.offset(), t.shape()), (24, &[2, 2][..]));
+        assert_eq!(t.load::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.5]);
+        assert_eq!(file.array_at("/NLAT").unwrap().load_as::<i64>().unwrap(), [3]);
+    }
+}
+
+#[test]
+fn an_order_character_overrides_the_signature_but_not_the_header() {
+    let file = open(native(ByteOrder::Big, &[1, 0], "<\nx = u2")).unwrap();
+    assert_eq!(file.array_at("/x").unwrap().load::<u16>().unwrap(), [1]);
+}
+
+#[test]
+fn addresses_of_2026_count_from_behind_the_header() {
+    let mut data = f8(&[1.5, 2.5]);
+    data.extend([7, 8]);
+    let file = open(native(ByteOrder::Little, &data, "#: dialect=2026\nx: f8(2)\ny: u1(2) @16\n")).unwrap();
+    assert_eq!((file.base(), file.generation_name()), (16, "dudley-2026"));
+    assert_eq!(file.array_at("/x").unwrap().offset(), 16);
+    assert_eq!(file.array_at("/y").unwrap().load::<u8>().unwrap(), [7, 8]);
+}
+
+#[test]
+fn structs_have_the_offsets_of_c_and_members_their_strides() {
+    let mut data = Vec::new();
+    for n in 0..3u8 {
+        data.extend([n, 0, 0, 0, 0, 0, 0, 0]);
+        data.extend(f8(&[f64::from(n), 10.0 + f64::from(n)]));
+    }
+    let file = open(native(ByteOrder::Little, &data, "s = {a=u1 b=f8[2]}[3]")).unwrap();
+    let s = file.array_at("/s").unwrap();
+    let fields = s.datatype().as_struct().unwrap();
+    assert_eq!((fields.item_size(), fields.fields()[1].offset, fields.fields()[1].shape.as_slice()), (24, 8, &[2][..]));
+    assert_eq!(s.field("b").unwrap().load::<f64>().unwrap(), [0.0, 10.0, 1.0, 11.0, 2.0, 12.0]);
+    let b = file.array_at("/s.b").unwrap();
+    assert_eq!((b.shape(), b.strides()), (&[3, 2][..], &[24, 8][..]));
+    assert_eq!(b.load::<f64>().unwrap(), [0.0, 10.0, 1.0, 11.0, 2.0, 12.0]);
+    assert_eq!(file.array_at("/s.a").unwrap().load::<u8>().unwrap(), [0, 1, 2]);
+}
+
+#[test]
+fn lists_are_found_by_index_and_dicts_in_them_by_name() {
+    let data: Vec<u8> = (0..12).collect();
+    let file = open(native(ByteOrder::Little, &data, "l = [u1[2], / x=u1 y=u1]*3")).unwrap();
+    assert_eq!(file.array_at("/l[2]").unwrap().load::<u8>().unwrap(), [4, 5]);
+    assert_eq!(file.array_at("/l[5]/y").unwrap().load::<u8>().unwrap(), [11]);
+    assert_eq!(file.array_at("/l[6]").unwrap_err().kind(), Kind::Usage);
+    let outline = file.items().unwrap().outline().unwrap();
+    let list = outline.find("/l").unwrap().unwrap();
+    assert_eq!((outline.thing(list), outline.children(list).len()), (Thing::List, 6));
+}
+
+#[test]
+fn text_has_its_length_from_the_fastest_dimension() {
+    let file = under(b"ab\0\0cd\x80\0", "s = S1[2, 4]");
+    let s = file.array_at("/s").unwrap();
+    assert_eq!((s.datatype(), s.shape()), (&Datatype::Ascii(4), &[2][..]));
+    assert_eq!(presented(&s).unwrap().load_texts().unwrap(), ["ab", "cd€"]);
+    let utf16 = under(&[0x3d, 0xd8, 0x00, 0xde, 0, 0], "s = <U2[3]").array_at("/s").unwrap();
+    assert_eq!(utf16.load_texts().unwrap(), ["\u{1f600}"]);
+}
+
+#[test]
+fn zero_leaves_out_and_minus_one_drops_a_dimension() {
+    let file = under(&[0, 0xff, 1, 2, 3], "A : i1  B : i1  none = u1[A, 5]  some = u1[B, 3]");
+    assert_eq!(file.array_at("/none").unwrap().shape(), [0, 5]);
+    let some = file.array_at("/some").unwrap();
+    assert_eq!((some.shape(), some.load::<u8>().unwrap()), (&[3][..], vec![1, 2, 3]));
+}
+
+#[test]
+fn structs_with_stored_parameters_are_seen_by_instance() {
+    let bytes = [2, b'a', b'b', 1, b'c', 9];
+    let file = under(&bytes, "string {N : i1  \"\" = S1[N]}  s = string[2]  end = u1");
+    assert_eq!(file.array_at("/s(0).\"\"").unwrap().load_texts().unwrap(), ["ab"]);
+    assert_eq!(file.array_at("/s(1)").unwrap().load_texts().unwrap(), ["c"]);
+    assert_eq!(file.array_at("/end").unwrap().load::<u8>().unwrap(), [9]);
+    assert_eq!(file.array_at("/s").unwrap_err().kind(), Kind::Unsupported);
+    let outline = file.items().unwrap().outline().unwrap();
+    let s = outline.find("/s").unwrap().unwrap();
+    let strings = outline.children(s);
+    assert_eq!((outline.thing(s), strings.len()), (Thing::List, 2));
+    assert!(matches!(outline.thing(strings[1].1), Thing::Data(entry) if entry.shape == [1]));
+}
+
+#[test]
+fn compressed_arrays_are_zlib_or_gzip() {
+    let plain = f8(&[0.5; 100]);
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(6));
+    zlib.write_all(&plain).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+    gzip.write_all(&plain).unwrap();
+    for stored in [zlib.finish().unwrap(), gzip.finish().unwrap()] {
+        let mut data = (stored.len() as i64).to_le_bytes().to_vec();
+        data.extend(&stored);
+        let good = open(native(ByteOrder::Little, &data, "x: f8(10, 10) -> gzip\n")).unwrap();
+        assert_eq!(good.array_at("/x").unwrap().load::<f64>().unwrap(), [0.5; 100]);
+        // Too many bytes, too few, and none that decode.
+        for text in ["x: f8(99) -> gzip\n", "x: f8(101) -> gzip\n"] {
+            let bad = open(native(ByteOrder::Little, &data, text)).unwrap();
+            assert!(bad.array_at("/x").and_then(|x| x.load::<f64>()).is_err(), "{text}");
+        }
+    }
+    let file = under(&[3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3], "x: <u1(3, 3) -> png\n");
+    let error = DudleyFile::open_with(
+        file.source().clone(),
+        &crate::bytes::Nowhere,
+        StreamOptions { layout: Some(file.layout().clone()), order: Some(ByteOrder::Little), ..StreamOptions::default() },
+        &Limits::default(),
+    )
+    .unwrap()
+    .array_at("/x")
+    .unwrap_err();
+    assert_eq!(error.kind(), Kind::Unsupported);
+    assert!(error.to_string().contains("png"), "{error}");
+}
+
+#[test]
+fn without_an_order_nothing_is_guessed() {
+    let file = under(&[1, 0, 2], "x = u2  y = u1 @2");
+    assert!(file.array_at("/x").unwrap_err().to_string().contains("E403"));
+    assert_eq!(file.array_at("/y").unwrap().load::<u8>().unwrap(), [2]);
+}
+
+#[test]
+fn references_lead_to_items_by_number_or_value() {
+    let file = under(&[1, 2, 77, 5, 6], "r: u1(3) <- ref\n& u1(1)\n& 77 u1(1)\n");
+    let items = file.items().unwrap();
+    assert_eq!(items.referenced(1).unwrap().as_deref(), Some("&1"));
+    assert_eq!(items.referenced(77).unwrap().as_deref(), Some("&2"));
+    assert_eq!(items.referenced(0).unwrap(), None);
+    assert!(items.referenced(3).is_err());
+    assert_eq!(file.array_at("&2").unwrap().load::<u8>().unwrap(), [6]);
+}
+
+#[test]
+fn hostile_streams_are_errors() {
+    let text = "N : i8  s {M : i1 x = u1[M]}  a = f8[N, N]  l = [s]*N  z = c16[N]\n";
+    for n in [i64::MAX, i64::MIN, -1, -2, 0, 1, 1 << 40] {
+        let bytes = native(ByteOrder::Little, &n.to_le_bytes(), text);
+        for len in 0..bytes.len() {
+            let mut limits = Limits::default();
+            limits.items = 1000;
+            let source = Arc::new(Slice::new(bytes[..len].to_vec(), "x.bd"));
+            let Ok(file) = DudleyFile::open(source, None, &limits) else { continue };
+            let Ok(items) = file.items() else { continue };
+            for entry in items.entries() {
+                let Ok(entry) = entry else { break };
+                if let Ok(array) = items.array(&entry) {
+                    let _ = array.load_as::<f64>();
+                }
+            }
+            let _ = items.outline();
+        }
+    }
+}
+
+#[test]
+fn byte_orders_of_arrays_and_layouts_agree() {
+    for order in [Byteorder::Little, Byteorder::Big] {
+        assert_eq!(array_order(layout_order(order)), order);
+    }
+}

@@ -1,0 +1,209 @@
+//! Writing native files from a layout and data.
+
+use std::io::{Seek, SeekFrom, Write};
+
+use super::datatype::datatype_of;
+use super::signature::Signature;
+use super::store::store;
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::layout::{ByteOrder, Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, ResolvedType, Scalar, Supply};
+use crate::limits::Limits;
+
+/// A native file to be written.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NewStream<'l> {
+    /// What lies where.
+    pub layout: &'l Layout,
+    /// The byte order of the signature, and of whatever the layout leaves open.
+    pub order: ByteOrder,
+    /// The values of all stored parameters in the order of the text, without lengths of compressed arrays.
+    pub params: Vec<i64>,
+    /// Whether the layout is appended to the file; otherwise it has to stay beside it.
+    pub embed: bool,
+    /// What it may cost.
+    pub limits: Limits,
+}
+
+/// Where the data for an entry come from.
+pub type Supplier<'d> = &'d mut dyn FnMut(&Entry) -> Result<Array>;
+
+impl<'l> NewStream<'l> {
+    /// A file under a layout, little-endian, with the layout at its end.
+    pub fn new(layout: &'l Layout, params: Vec<i64>) -> Self {
+        Self { layout, order: ByteOrder::Little, params, embed: true, limits: Limits::default() }
+    }
+
+    /// Writes the file; `data` gives the array of each item, which must have its datatype and shape.
+    /// Returns the size of the file.
+    ///
+    /// ```
+    /// use std::{io::Cursor, sync::Arc};
+    /// use trilith::array::Array;
+    /// use trilith::dudley::{DudleyFile, NewStream};
+    /// use trilith::{Limits, bytes::Slice, layout::Layout};
+    /// let layout = Layout::read(b"N : i8  x = f8[N]")?;
+    /// let mut out = Cursor::new(Vec::new());
+    /// NewStream::new(&layout, vec![2]).write(&mut |_| Array::from_slice(&[1.5, 2.5], &[2]), &mut out)?;
+    /// let file = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "x.bd")), None, &Limits::default())?;
+    /// assert_eq!(file.array_at("/x")?.load::<f64>()?, [1.5, 2.5]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where data or parameters do not fit the layout (E409), or would
+    /// be written over the header (E410); [`Kind::Unsupported`](crate::Kind::Unsupported) for filters
+    /// other than gzip; [`Kind::Io`](crate::Kind::Io).
+    pub fn write<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<u64> {
+        let options = Options { native: true, order: Some(self.order), limits: self.limits.clone() };
+        let fail = |e| Error::io("writing", e);
+        out.write_all(&Signature { order: self.order, layout_at: None }.bytes()).map_err(fail)?;
+        let (found, packed) = evaluate(self.layout, &options, &self.params, data)?;
+        let base = base_of(self.layout.dialect());
+        let end = write_items(&found, base, 0, &self.limits, packed, data, &mut |at, bytes| {
+            out.seek(SeekFrom::Start(at)).and_then(|_| out.write_all(bytes)).map_err(fail)
+        })?;
+        let total = found.total().and_then(|total| total.checked_add(base));
+        let total = total.ok_or_else(|| Error::usage("the size of the file is not known"))?.max(Signature::LEN);
+        if !self.embed {
+            // The file has all its bytes, also where nothing was written at the end.
+            if end < total {
+                out.seek(SeekFrom::Start(total - 1)).and_then(|_| out.write_all(&[0])).map_err(fail)?;
+            }
+            return Ok(total);
+        }
+        let text = text_of(self.layout);
+        out.seek(SeekFrom::Start(total)).and_then(|_| out.write_all(text.as_bytes())).map_err(fail)?;
+        let header = Signature { order: self.order, layout_at: Some(total) };
+        out.seek(SeekFrom::Start(8)).and_then(|_| out.write_all(&header.address_bytes())).map_err(fail)?;
+        out.seek(SeekFrom::End(0)).map_err(fail)
+    }
+}
+
+/// The byte of a native file that is address 0.
+pub(super) fn base_of(dialect: Dialect) -> u64 {
+    match dialect {
+        Dialect::D2025 => 0,
+        Dialect::D2026 => Signature::LEN,
+    }
+}
+
+/// The text of a layout with its dialect on record (section 7.6).
+pub(super) fn text_of(layout: &Layout) -> String {
+    let text = layout.text().get(..layout.text_end()).unwrap_or("");
+    let is_said = layout.attributes(crate::layout::ItemId::ROOT).any(|(name, _)| name == "dialect");
+    let said = if is_said { String::new() } else { format!("#: dialect={}\n", layout.dialect()) };
+    format!("{said}{}\n", text.trim_end())
+}
+
+/// The stored bytes of compressed arrays, by path, in the order of the text.
+pub(super) type Packed = Vec<(String, Vec<u8>)>;
+
+/// Finds all addresses: compressed arrays are compressed first, since their lengths decide what follows.
+pub(super) fn evaluate<'l>(
+    layout: &'l Layout,
+    options: &Options,
+    params: &[i64],
+    data: Supplier<'_>,
+) -> Result<(Evaluation<'l>, Packed)> {
+    let found = layout.evaluate_with(options, params)?;
+    let mut packed: Packed = Vec::new();
+    for entry in found.entries().take(usize::try_from(options.limits.items).unwrap_or(usize::MAX)) {
+        let entry = entry?;
+        let Some(filter) = layout.opt_filter(entry.item).filter(|filter| filter.compresses) else { continue };
+        if entry.kind == EntryKind::Data && !entry.shape.contains(&0) {
+            let bytes = compress(filter, &entry, data).map_err(|e| e.context(entry.path.clone()))?;
+            packed.push((entry.path, bytes));
+        }
+    }
+    if packed.is_empty() {
+        return Ok((found, packed));
+    }
+    let mut values = params.iter();
+    let mut lengths = packed.iter().map(|(_, bytes)| bytes.len() as i64);
+    let known = layout.evaluate(options, |request| {
+        let value = if request.is_length { lengths.next() } else { values.next().copied() };
+        Ok(value.map_or(Supply::Missing, Supply::Value))
+    })?;
+    Ok((known, packed))
+}
+
+fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8>> {
+    let level = match (filter.name.as_str(), filter.arguments.as_slice()) {
+        ("gzip", []) => 9,
+        ("gzip", [Scalar::Integer(level)]) => *level,
+        _ => return Err(Error::unsupported(format!("filter {} is not available", filter.name))),
+    };
+    let level = u32::try_from(level).map_or_else(|_| flate2::Compression::default(), |level| flate2::Compression::new(level.min(9)));
+    let mut out = flate2::write::ZlibEncoder::new(Vec::new(), level);
+    let mut shape = entry.shape.clone();
+    let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+    store(&data(entry)?, &datatype, order, &shape, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("compressing", e)))?;
+    out.finish().map_err(|e| Error::io("compressing", e))
+}
+
+/// Writes the items from number `from` on, at their bytes of the file; returns the largest end.
+pub(super) fn write_items(
+    found: &Evaluation<'_>,
+    base: u64,
+    from: u64,
+    limits: &Limits,
+    packed: Packed,
+    data: Supplier<'_>,
+    put: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<u64> {
+    let mut packed = packed.into_iter().peekable();
+    let mut end = 0;
+    for (number, entry) in (0u64..).zip(found.entries()) {
+        let entry = entry?;
+        if number >= limits.items {
+            return Err(Limits::exceeded("items", limits.items, "the stream has more items"));
+        }
+        let Some(address) = entry.address.filter(|_| number >= from && entry.typed != ResolvedType::Dynamic) else { continue };
+        let at = base.checked_add(address).ok_or_else(|| Error::usage(format!("E406: {} lies too far", entry.path)))?;
+        if at < Signature::LEN {
+            return Err(Error::usage(format!("E410: {} would be written over the header, at byte {at}", entry.path)));
+        }
+        let mut next = at;
+        let mut take = |bytes: &[u8]| {
+            put(next, bytes)?;
+            next = next.saturating_add(bytes.len() as u64);
+            Ok(())
+        };
+        match (entry.kind, packed.next_if(|(path, _)| *path == entry.path)) {
+            (EntryKind::Param, _) => take(&param_bytes(&entry)?)?,
+            (EntryKind::Data, Some((_, bytes))) => take(&bytes)?,
+            (EntryKind::Data, None) => {
+                let mut shape = entry.shape.clone();
+                let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+                let stored = data(&entry).and_then(|array| store(&array, &datatype, order, &shape, &mut take));
+                stored.map_err(|e| e.context(entry.path.clone()))?;
+            }
+            (EntryKind::Null, _) => {}
+        }
+        end = end.max(next);
+    }
+    Ok(end)
+}
+
+/// A parameter as it is stored.
+fn param_bytes(entry: &Entry) -> Result<Vec<u8>> {
+    let ResolvedType::Primitive { primitive, byteorder } = &entry.typed else {
+        return Err(Error::usage(format!("{} is no number", entry.path)));
+    };
+    let value = entry.value.ok_or_else(|| Error::usage(format!("the value of {} is not known", entry.path)))?;
+    let size = (primitive.size() as usize).min(8);
+    let all = value.to_le_bytes();
+    let (kept, rest) = all.split_at(size);
+    let sign = if value < 0 { 0xff } else { 0 };
+    let top_fits = kept.last().is_some_and(|top| (top & 0x80 != 0) == (value < 0)) || primitive.name().starts_with('u');
+    if rest.iter().any(|byte| *byte != sign) || !top_fits {
+        return Err(Error::usage(format!("E402: the value {value} of {} does not fit in {primitive}", entry.path)));
+    }
+    let mut bytes = kept.to_vec();
+    if *byteorder == Some(ByteOrder::Big) {
+        bytes.reverse();
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,124 @@
+//! What schemas would like writers to do: the order of keys, block or flow, the style of text.
+
+use std::collections::VecDeque;
+
+use super::compile::{PartId, Program, Rest, Rule};
+use super::store::Tagged;
+use super::validate::Validator;
+use crate::error::Result;
+use crate::tree::{Layout, Node, Style};
+
+/// `propertyOrder`, `flowStyle` and `style` of a node that is to be written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hints {
+    /// The keys of a mapping in their preferred order; others follow. Empty where no schema says.
+    pub order: Vec<String>,
+    /// How a collection is to be written.
+    pub layout: Option<Layout>,
+    /// How a text is to be written.
+    pub style: Option<Style>,
+}
+
+/// How many parts of schemas are followed for one node.
+const PARTS: usize = 2000;
+
+impl Validator {
+    /// The hints for a node with this tag, or for the node that `keys` lead to below it (untagged mappings
+    /// and sequences are gone through; a tag of its own begins anew).
+    ///
+    /// ```
+    /// use trilith::schema::{Schemas, Validator};
+    /// let hints = Validator::new(Schemas::bundled()).hints("tag:stsci.edu:asdf/core/ndarray-1.1.0", &[], None)?;
+    /// assert_eq!(hints.order[..3], ["source", "data", "mask"]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where a schema of the tag is broken.
+    pub fn hints(&mut self, tag: &str, keys: &[&str], standard: Option<&str>) -> Result<Hints> {
+        let mut parts = Vec::new();
+        if let Tagged::Schemas(uris) = self.schemas.of_tag(tag, standard) {
+            for uri in uris {
+                parts.extend(self.program.part(&self.schemas, &uri, true, &self.limits)?);
+            }
+        }
+        let program = &self.program;
+        let mut parts = closure(program, parts);
+        for key in keys {
+            let next = parts.iter().flat_map(|part| program.rules(*part)).flat_map(|rule| children(rule, key)).collect();
+            parts = closure(program, next);
+        }
+        let mut hints = Hints::default();
+        for part in parts {
+            let place = program.parts.get(part.0 as usize).map(|part| part.place);
+            if let Some(node) = place.and_then(|place| program.node(place)) {
+                hints.read(node);
+            }
+        }
+        Ok(hints)
+    }
+}
+
+impl Hints {
+    /// Takes what a schema says and none before it has said.
+    fn read(&mut self, schema: Node<'_>) {
+        if self.order.is_empty()
+            && let Some(order) = schema.get("propertyOrder")
+        {
+            self.order = order.items().map(|key| key.text().into_owned()).collect();
+        }
+        let word = |key: &str| schema.get(key).and_then(Node::as_str);
+        self.layout = self.layout.or_else(|| match &*word("flowStyle")? {
+            "block" => Some(Layout::Block),
+            "flow" => Some(Layout::Flow),
+            _ => None,
+        });
+        self.style = self.style.or_else(|| match &*word("style")? {
+            "inline" => Some(Style::Double),
+            "literal" => Some(Style::Literal),
+            "folded" => Some(Style::Folded),
+            _ => None,
+        });
+    }
+}
+
+/// The parts, and all that they refer to or name as alternatives.
+fn closure(program: &Program, parts: Vec<PartId>) -> Vec<PartId> {
+    let mut all: Vec<PartId> = Vec::new();
+    let mut queue: VecDeque<PartId> = parts.into();
+    while let Some(part) = queue.pop_front() {
+        if all.contains(&part) || all.len() >= PARTS {
+            continue;
+        }
+        all.push(part);
+        for rule in program.rules(part) {
+            match rule {
+                Rule::Ref(other) => queue.push_back(*other),
+                Rule::All(parts) | Rule::Any(parts) | Rule::One(parts) => queue.extend(parts.iter()),
+                _ => {}
+            }
+        }
+    }
+    all
+}
+
+/// The parts for a child.
+fn children(rule: &Rule, key: &str) -> Vec<PartId> {
+    match rule {
+        Rule::Object(object) => {
+            let named = object.named.iter().filter(|(name, _)| **name == *key).map(|(_, part)| *part);
+            let matched = object.patterns.iter().filter(|(pattern, _)| pattern.found_in(key)).map(|(_, part)| *part);
+            let found: Vec<_> = named.chain(matched).collect();
+            match object.rest {
+                Rest::Part(rest) if found.is_empty() => vec![rest],
+                _ => found,
+            }
+        }
+        Rule::Items(part) => vec![*part],
+        Rule::Tuple { items, rest } => match (key.parse().ok().and_then(|at: usize| items.get(at)), rest) {
+            (Some(part), _) | (None, Rest::Part(part)) => vec![*part],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
