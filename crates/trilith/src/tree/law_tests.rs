@@ -8,10 +8,8 @@ use super::*;
 
 /// The trees of the corpus: name and text, without the first line where that is no YAML.
 fn corpus() -> Option<Vec<(String, String)>> {
-    let shared = std::env::var("TRILITH_SHARED").unwrap_or_else(|_| {
-        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-        if beside.is_dir() { beside.display().to_string() } else { "/work/shared".to_owned() }
-    });
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
+    let shared = std::env::var("TRILITH_SHARED").unwrap_or_else(|_| beside.to_owned());
     let folder = Path::new(&shared).join("corpus");
     if !folder.is_dir() {
         println!("skipped: no corpus at {}", folder.display());

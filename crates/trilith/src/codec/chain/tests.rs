@@ -1,3 +1,5 @@
+//! Encoding chains: the laws of each step, bytes built by hand from the document, and the sample files.
+
 #![allow(clippy::single_range_in_vec_init, reason = "ranges are what is compared")]
 //! Chains against bytes made by hand from the document, against real files, and against themselves.
 
@@ -226,12 +228,10 @@ fn blocks(bytes: &[u8], size: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 fn corpus(name: &str) -> Option<Vec<u8>> {
     let shared =
-        std::env::var("TRILITH_SHARED").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
-    for root in [shared, "/work/shared".into()] {
-        #[allow(clippy::disallowed_methods, reason = "a test")]
-        if let Ok(bytes) = std::fs::read(format!("{root}/corpus/{name}")) {
-            return Some(bytes);
-        }
+        std::env::var("TRILITH_SHARED").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").to_owned());
+    #[allow(clippy::disallowed_methods, reason = "a test")]
+    if let Ok(bytes) = std::fs::read(format!("{shared}/corpus/{name}")) {
+        return Some(bytes);
     }
     eprintln!("skipped: there is no ../shared/corpus/{name}");
     None

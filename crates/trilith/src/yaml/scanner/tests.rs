@@ -188,7 +188,8 @@ fn corpus_trees(folder: &Path, found: &mut Vec<(String, String)>) {
 
 #[test]
 fn the_corpus_is_read_by_the_fast_reader() {
-    let shared = std::env::var("TRILITH_SHARED").unwrap_or_else(|_| "/work/shared".to_owned());
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
+    let shared = std::env::var("TRILITH_SHARED").unwrap_or_else(|_| beside.to_owned());
     let folder = Path::new(&shared).join("corpus");
     if !folder.is_dir() {
         println!("skipped: no corpus at {}", folder.display());
