@@ -5,6 +5,9 @@
 //! error or warning (`E306 3:14`), or for each entry (`path kind address datatype shape nbytes =value`,
 //! `-` for null), then `total N next N`. `BLESS=1` rewrites them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
+#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -192,7 +195,6 @@ fn cases(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-#[allow(clippy::disallowed_methods)]
 fn every_layout_comes_to_what_it_says() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/layout"));
     let mut files = Vec::new();

@@ -46,10 +46,10 @@ impl Evaluation<'_> {
         }
         // A member: the item is what stands before one of the points.
         for (at, _) in path.match_indices('.') {
-            if let Some(entry) = self.find(path.get(..at).unwrap_or(""))? {
-                if let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or("")) {
-                    return Ok(Some(found));
-                }
+            if let Some(entry) = self.find(path.get(..at).unwrap_or(""))?
+                && let Some(found) = Located::of(&entry).members(path.get(at..).unwrap_or(""))
+            {
+                return Ok(Some(found));
             }
         }
         // A member of the item "" of its dict.
@@ -122,7 +122,7 @@ impl Located {
 }
 
 /// The entry at `path`.
-pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
+pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: &Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
     let layout = evaluation.layout();
     let mut walker = Walker::new(evaluation, machine.clone());
     let Some(path) = canonical(path) else { return Ok(None) };
@@ -141,7 +141,7 @@ pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: 
                 if let Some(entry) = walker.advance()? {
                     return Ok(Some(entry));
                 }
-                length = length.saturating_add(grown(layout, &machine, place)?);
+                length = length.saturating_add(grown(layout, machine, place)?);
             }
         } else if let Ok(at) = layout.plan.of_item.binary_search_by_key(&item, |(known, _)| *known)
             && let Some(&(_, place)) = layout.plan.of_item.get(at)

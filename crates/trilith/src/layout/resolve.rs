@@ -286,7 +286,7 @@ impl<'l> Evaluation<'l> {
     /// # Errors
     /// [`Kind::Limit`](crate::Kind::Limit) where finding it costs too much.
     pub fn find(&self, path: &str) -> std::result::Result<Option<Entry>, Fault> {
-        super::find::find(self, self.machine.clone(), path)
+        super::find::find(self, &self.machine, path)
     }
 
     /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.
@@ -297,7 +297,8 @@ impl<'l> Evaluation<'l> {
         let mut spots = Vec::new();
         for entry in self.entries() {
             if spots.len() as u64 >= self.limits.items {
-                return Err(Limits::exceeded("items", self.limits.items, "the layout has more items").into());
+                let limit = self.limits.items;
+                return Err(Limits::exceeded("items", limit, format_args!("the layout has over {limit} items")).into());
             }
             let entry = entry?;
             // Members of instances lie in their struct.

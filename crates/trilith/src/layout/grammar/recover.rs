@@ -18,7 +18,9 @@ impl Parser<'_> {
                 }
                 T::OpenBracket | T::OpenBrace | T::OpenParen => depth += 1,
                 T::CloseBracket | T::CloseBrace | T::CloseParen | T::Comma if depth == 0 => {
-                    if self.resumes_at_closer() {
+                    // No closing bracket leads out of what is open.
+                    let resumes = self.resumes_at_closer();
+                    if resumes {
                         break;
                     }
                 }
