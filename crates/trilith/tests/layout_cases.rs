@@ -1,3 +1,4 @@
+#![allow(clippy::panic, clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 //! Every layout in `tests/cases/layout` says in its own comments what it must come to.
 //!
 //! A line `# RUN: --params 4,3 --order little --native --dialect 2025` at the top gives the options of
@@ -194,7 +195,6 @@ fn cases(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-#[allow(clippy::disallowed_methods)]
 fn every_layout_comes_to_what_it_says() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/layout"));
     let mut files = Vec::new();

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 const MAX_LINES: usize = 600;
 
 /// Files that may be longer, each with the reason.
-const LONGER: &[(&str, &str)] =
-    &[("crates/trilith/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other")];
+const LONGER: &[(&str, &str)] = &[
+    ("crates/trilith/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other"),
+    ("crates/trilith/src/layout/machine.rs", "one loop that places items; its steps read best side by side"),
+];
 
 /// Beginnings of paths that exist on one machine only.
 const LOCAL: &[&str] =

@@ -200,7 +200,7 @@ fn recorded(text: &str) -> Option<Dialect> {
 /// The first sign of one dialect, or of a certain one, among the tokens.
 fn evidence(text: &str, only: Option<Dialect>) -> Option<Dialect> {
     let mut lexer = Lexer::new(text, Dialect::D2025);
-    let mut seen = [None; 3];
+    let mut seen = [None; 4];
     let mut depth = 0usize;
     let mut weak = None;
     loop {
@@ -225,12 +225,12 @@ fn evidence(text: &str, only: Option<Dialect>) -> Option<Dialect> {
             }
             _ => {}
         }
-        seen = [seen[1], seen[2], Some(token)];
+        seen = [seen[1], seen[2], seen[3], Some(token)];
     }
 }
 
-/// What a token says about the dialect after the three before it, and whether that is certain.
-fn sign_of(text: &str, seen: &[Option<Token>; 3], token: Token, depth: usize, lexer: &Lexer<'_>) -> Option<(Dialect, bool)> {
+/// What a token says about the dialect after the four before it, and whether that is certain.
+fn sign_of(text: &str, seen: &[Option<Token>; 4], token: Token, depth: usize, lexer: &Lexer<'_>) -> Option<(Dialect, bool)> {
     const OLD: Option<(Dialect, bool)> = Some((Dialect::D2025, true));
     const NEW: Option<(Dialect, bool)> = Some((Dialect::D2026, true));
     let kind = |n: usize| seen[n].map(|token| token.kind);
@@ -242,37 +242,39 @@ fn sign_of(text: &str, seen: &[Option<Token>; 3], token: Token, depth: usize, le
     let datatype = |n: usize| is_name(n) || matches!(kind(n), Some(T::Prim | T::CloseBrace));
     match token.kind {
         T::Order => OLD,
-        T::OpenBrace if kind(2).is_none() || (kind(1).is_none() && kind(2) == Some(T::Order)) => OLD,
+        T::OpenBrace if kind(3).is_none() || (kind(2).is_none() && kind(3) == Some(T::Order)) => OLD,
         T::ColonEqual | T::Star => OLD,
-        T::OpenBracket if kind(2) == Some(T::Equal) => OLD,
-        T::OpenBracket if datatype(2) && kind(1) == Some(T::Equal) => OLD,
-        T::CloseBracket if kind(2) == Some(T::Integer) && kind(1) == Some(T::OpenBracket) && is_name(0) => {
+        T::OpenBracket if kind(3) == Some(T::Equal) => OLD,
+        T::OpenBracket if datatype(3) && kind(2) == Some(T::Equal) => OLD,
+        T::CloseBracket
+            if kind(3) == Some(T::Integer) && kind(2) == Some(T::OpenBracket) && is_name(1) && kind(0) != Some(T::Colon) =>
+        {
             // `list [3]` in 2025; in 2026 `[3` goes on.
             OLD
         }
-        T::Integer if kind(2) == Some(T::Colon) => OLD,
+        T::Integer if kind(3) == Some(T::Colon) => OLD,
         T::Equal
-            if kind(1) == Some(T::OpenBrace) && seen[2].is_some_and(|name| name.span.len() == 2 && name.kind == T::Quoted) =>
+            if kind(2) == Some(T::OpenBrace) && seen[3].is_some_and(|name| name.span.len() == 2 && name.kind == T::Quoted) =>
         {
             OLD
         }
         T::Minus if depth == 0 && ends(text, token) => OLD,
-        T::OpenParen if datatype(2) => NEW,
-        T::Integer if kind(2) == Some(T::Equal) => NEW,
-        T::Colon if kind(2) == Some(T::OpenBrace) => NEW,
+        T::OpenParen if datatype(3) => NEW,
+        T::Integer if kind(3) == Some(T::Equal) => NEW,
+        T::Colon if kind(3) == Some(T::OpenBrace) => NEW,
         T::Into | T::From | T::Ampersand => NEW,
         T::Percent | T::At | T::Slash | T::OpenBracket
-            if kind(2) == Some(T::Integer) && matches!(kind(1), Some(T::OpenBracket | T::Comma)) && depth > 0 =>
+            if kind(3) == Some(T::Integer) && matches!(kind(2), Some(T::OpenBracket | T::Comma)) && depth > 0 =>
         {
             NEW
         }
-        T::Percent | T::At if matches!(kind(2), Some(T::OpenBracket | T::Comma)) => NEW,
-        T::Prim | T::Symbol | T::Quoted if matches!(kind(2), Some(T::Colon | T::Equal)) => {
+        T::Percent | T::At if matches!(kind(3), Some(T::OpenBracket | T::Comma)) => NEW,
+        T::Prim | T::Symbol | T::Quoted if matches!(kind(3), Some(T::Colon | T::Equal)) => {
             let primitive = primitive(token)?;
             if matches!(primitive.kind(), PrimitiveKind::Signed | PrimitiveKind::Unsigned | PrimitiveKind::Pointer) {
                 return None;
             }
-            if kind(2) == Some(T::Colon) {
+            if kind(3) == Some(T::Colon) {
                 return NEW;
             }
             // `= f8` of 2025, unless a shape of 2026 follows.

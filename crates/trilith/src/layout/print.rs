@@ -236,7 +236,7 @@ impl<'l> Printer<'l> {
                 if let Closer::List { resume: Some(resume), .. } = closer {
                     at = resume;
                 }
-                self.close(closer);
+                self.close(&closer);
             }
         }
     }
@@ -372,8 +372,8 @@ impl<'l> Printer<'l> {
         closer
     }
 
-    fn close(&mut self, closer: Closer) {
-        match closer {
+    fn close(&mut self, closer: &Closer) {
+        match *closer {
             Closer::Nothing => {}
             Closer::Summary => {
                 self.indent = self.indent.saturating_sub(1);
@@ -732,7 +732,6 @@ impl<'l> Printer<'l> {
 }
 
 /// How something that is open ends.
-#[derive(Clone, Copy)]
 enum Closer {
     Nothing,
     Summary,

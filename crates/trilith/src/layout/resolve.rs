@@ -297,7 +297,8 @@ impl<'l> Evaluation<'l> {
         let mut spots = Vec::new();
         for entry in self.entries() {
             if spots.len() as u64 >= self.limits.items {
-                return Err(Limits::exceeded("items", self.limits.items, "the layout has more items").into());
+                let limit = self.limits.items;
+                return Err(Limits::exceeded("items", limit, format_args!("the layout has over {limit} items")).into());
             }
             let entry = entry?;
             // Members of instances lie in their struct.

@@ -51,7 +51,7 @@ impl Check {
                 }
             }
             if !has_errors {
-                let items = parsed.layout.as_ref().map_or(0, trilith::layout::Layout::item_count);
+                let items = parsed.layout.as_ref().map_or(0, |layout| layout.item_count() - 1);
                 out.line(&format!("{}: a layout of {}, {items} items", self.input.file, parsed.dialect))?;
             }
         }

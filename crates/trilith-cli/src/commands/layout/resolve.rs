@@ -136,7 +136,7 @@ fn entries(found: &Evaluation<'_>, limits: &Limits) -> std::result::Result<Vec<E
     let mut entries = Vec::new();
     for entry in found.entries() {
         if entries.len() as u64 >= limits.items {
-            return Err(Limits::exceeded("items", limits.items, "the layout has more items").into());
+            return Err(Limits::exceeded("items", limits.items, format_args!("the layout has over {} items", limits.items)).into());
         }
         entries.push(entry?);
     }

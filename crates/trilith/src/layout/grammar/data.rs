@@ -73,7 +73,7 @@ impl Parser<'_> {
         }
         let filter = match (self.dialect, self.token.kind) {
             (Dialect::D2025, T::Into | T::From) => return self.foreign_filter(),
-            (Dialect::D2026, T::Into | T::From) => self.parse_filter(draft)?,
+            (Dialect::D2026, T::Into | T::From) if draft.owner != Owner::Reference => self.parse_filter(draft)?,
             _ => 0,
         };
         let placed = self.opt_placement()?;
@@ -201,10 +201,6 @@ impl Parser<'_> {
             let message = format!("no filter {} inside a struct", self.shown(self.token));
             return self
                 .fail(Diagnostic::new(Code::E314, self.token.span, message).hint("put it on the array that has this type"));
-        }
-        if draft.owner == Owner::Reference {
-            let message = format!("a referenced item has no filter, found {}", self.shown(self.token));
-            return self.fail(Diagnostic::new(Code::E315, self.token.span, message));
         }
         let arrow = self.bump();
         if !self.token.is_name() {

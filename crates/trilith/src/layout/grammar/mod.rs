@@ -292,6 +292,9 @@ impl<'t> Parser<'t> {
                     self.bump();
                 }
                 self.recover();
+            } else if self.reported && !self.finished && !self.goes_on() {
+                // What is left of a failed item is not reported again.
+                self.recover();
             }
             if self.errors >= MOST_REPORTS {
                 break;

@@ -25,6 +25,8 @@ impl Parser<'_> {
                 }
                 T::CloseBracket | T::CloseBrace | T::CloseParen => depth -= 1,
                 T::Symbol | T::Quoted if depth == 0 && self.resumes_at_name() => break,
+                // A shape that was never closed ends where a line begins like an item.
+                T::Symbol | T::Quoted if depth == self.unclosed.len() && self.begins_line() && self.resumes_at_name() => break,
                 T::BadQuote => {
                     self.bump();
                     continue;
@@ -40,6 +42,28 @@ impl Parser<'_> {
             _ => Target::Item(ItemId::ROOT),
         };
         self.waiting.clear();
+    }
+
+    /// Whether the next token is the first of its line.
+    fn begins_line(&self) -> bool {
+        let before = self.text.get(..self.token.span.start as usize).unwrap_or("");
+        before.trim_end_matches([' ', '\t']).ends_with(['\n', '\r'])
+    }
+
+    /// Whether the next token may follow a complete item of what is open.
+    pub(super) fn goes_on(&self) -> bool {
+        let kind = self.token.kind;
+        match self.frames.last() {
+            Some(Frame::List { .. }) => matches!(kind, T::Comma | T::CloseBracket | T::End),
+            Some(Frame::Struct(_) | Frame::Summary { .. }) => {
+                matches!(kind, T::CloseBrace | T::End) || (self.token.is_name() && self.resumes_at_name())
+            }
+            Some(Frame::Dict { step, .. }) if matches!(kind, T::Comma | T::CloseBracket) => *step != u32::MAX,
+            _ => {
+                matches!(kind, T::DotDot | T::Slash | T::End | T::Minus | T::Ampersand)
+                    || (self.token.is_name() && self.resumes_at_name())
+            }
+        }
     }
 
     /// Whether the bracket or comma here ends the failed item, or what holds it.
