@@ -84,7 +84,7 @@ impl Report {
 
     /// Adds what a strict reader of YAML would refuse.
     pub fn add_warnings(&mut self, warnings: Vec<Warning>) {
-        for Warning { message, span, line, column } in warnings {
+        for Warning { message, span, line, column, .. } in warnings {
             self.warnings += 1;
             let (path, rule, schema) = Default::default();
             self.problems.push(Problem {
