@@ -1,10 +1,11 @@
 //! Whether a node fits a part of a schema: the fast answer, without words.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::cast::{self, Found};
 use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Program, Rest, Rule};
-use super::instance::{Json, Number, Pairs, compared_tag, json, key_text, own_tag, same, scalar};
+use super::instance::{Json, Number, Pairs, compared_tag, is_surely_text, json, key_text, own_tag, same, scalar};
 use super::survey::Survey;
 use super::uri::matches;
 use crate::error::Error;
@@ -17,6 +18,11 @@ pub(super) struct Check<'a, 't> {
     pub(super) survey: &'a Survey<'t>,
     /// Verdicts on nodes that are reached through aliases; of those being looked at, yes.
     known: HashMap<(u32, PartId), bool>,
+    /// The keys of the object that was looked at last, and its number.
+    keys: Vec<(Option<Cow<'t, str>>, Node<'t>)>,
+    keys_of: Option<u32>,
+    /// Lists to be used again.
+    spare: Vec<Vec<(Option<Cow<'t, str>>, Node<'t>)>>,
     /// The references being followed, with the node they are followed for.
     following: Vec<(u32, PartId)>,
     depth: usize,
@@ -37,6 +43,9 @@ impl<'a, 't> Check<'a, 't> {
             program,
             survey,
             known: HashMap::new(),
+            keys: Vec::new(),
+            keys_of: None,
+            spare: Vec::new(),
             following: Vec::new(),
             depth: 0,
             most_depth,
@@ -112,7 +121,7 @@ impl<'a, 't> Check<'a, 't> {
             Rule::Enum(place) => self.is_in(node, *place),
             Rule::Ref(part) => self.follow(node, *part),
             Rule::All(parts) => parts.iter().all(|part| self.fits(node, *part)),
-            Rule::Any(parts) => parts.iter().any(|part| self.fits(node, *part)),
+            Rule::Any(parts) => self.any(node, parts),
             Rule::One(parts) => parts.iter().filter(|part| self.fits(node, **part)).take(2).count() == 1,
             Rule::Not(part) => !self.fits(node, *part),
             Rule::Object(object) => self.object(node, object),
@@ -125,6 +134,14 @@ impl<'a, 't> Check<'a, 't> {
             Rule::TextLength { .. } | Rule::Pattern(_) => text_holds(node, rule),
             Rule::Minimum(..) | Rule::Maximum(..) | Rule::MultipleOf(_) => number_holds(node, rule),
         }
+    }
+
+    fn any(&mut self, node: Node<'t>, parts: &'a [PartId]) -> bool {
+        // Most alternatives are for another type.
+        let found = json(node) as u8;
+        let program = self.program;
+        let may = |part: &PartId| found == 0 || program.parts.get(part.0 as usize).is_none_or(|part| part.types & found != 0);
+        parts.iter().filter(|part| may(part)).any(|part| self.fits(node, *part))
     }
 
     /// Follows a reference, once for each node.
@@ -140,38 +157,55 @@ impl<'a, 't> Check<'a, 't> {
         fits
     }
 
+    /// Lists the keys of an object, once for all rules that ask for them.
+    fn list_keys(&mut self, node: Node<'t>) {
+        let id = node.id().index() as u32;
+        if self.keys_of != Some(id) {
+            self.keys.clear();
+            self.keys.extend(Pairs::of(node, &self.survey.odd).map(|(key, value)| (key_text(key), value)));
+            self.keys_of = Some(id);
+        }
+    }
+
+    fn has_key(&mut self, node: Node<'t>, wanted: &str) -> bool {
+        self.list_keys(node);
+        self.keys.iter().any(|(key, _)| key.as_deref() == Some(wanted))
+    }
+
     fn object(&mut self, node: Node<'t>, object: &'a ObjectRule) -> bool {
         if json(node) != Json::Object {
             return true;
         }
-        for (key, value) in Pairs::of(node, &self.survey.odd) {
-            let Some(name) = key_text(key) else {
-                // A key that is no text is not named anywhere.
-                if !self.rest(value, object.rest) {
-                    return false;
-                }
-                continue;
-            };
-            let mut named = false;
-            if let Some((_, part)) = object.named.iter().find(|(known, _)| **known == *name) {
+        self.list_keys(node);
+        // Values below list their own keys meanwhile.
+        let spare = self.spare.pop().unwrap_or_default();
+        let keys = std::mem::replace(&mut self.keys, spare);
+        self.keys_of = None;
+        let fits = keys.iter().all(|(key, value)| self.pair(key.as_deref(), *value, object));
+        self.spare.push(std::mem::replace(&mut self.keys, keys));
+        self.keys_of = Some(node.id().index() as u32);
+        fits
+    }
+
+    fn pair(&mut self, name: Option<&str>, value: Node<'t>, object: &'a ObjectRule) -> bool {
+        // A key that is no text is not named anywhere.
+        let Some(name) = name else { return self.rest(value, object.rest) };
+        let mut named = false;
+        if let Some((_, part)) = object.named.iter().find(|(known, _)| **known == *name) {
+            named = true;
+            if !self.fits(value, *part) {
+                return false;
+            }
+        }
+        for (pattern, part) in &object.patterns {
+            if pattern.found_in(name) {
                 named = true;
                 if !self.fits(value, *part) {
                     return false;
                 }
             }
-            for (pattern, part) in &object.patterns {
-                if pattern.found_in(&name) {
-                    named = true;
-                    if !self.fits(value, *part) {
-                        return false;
-                    }
-                }
-            }
-            if !named && !self.rest(value, object.rest) {
-                return false;
-            }
         }
-        true
+        named || self.rest(value, object.rest)
     }
 
     fn rest(&mut self, node: Node<'t>, rest: Rest) -> bool {
@@ -198,12 +232,12 @@ impl<'a, 't> Check<'a, 't> {
             return true;
         }
         match rule {
-            Rule::Required(keys) => keys.iter().all(|key| self.has(node, key)),
+            Rule::Required(keys) => keys.iter().all(|key| self.has_key(node, key)),
             Rule::Properties { least, most } => (*least..=*most).contains(&(Pairs::of(node, &self.survey.odd).count() as u64)),
             Rule::Dependencies(all) => all.iter().all(|(key, dependency)| {
-                !self.has(node, key)
+                !self.has_key(node, key)
                     || match dependency {
-                        Dependency::Keys(keys) => keys.iter().all(|key| self.has(node, key)),
+                        Dependency::Keys(keys) => keys.iter().all(|key| self.has_key(node, key)),
                         Dependency::Part(part) => self.fits(node, *part),
                     }
             }),
@@ -298,7 +332,17 @@ fn has_type(node: Node<'_>, bits: u8, date_time: bool) -> bool {
 }
 
 fn is_one_of(node: Node<'_>, words: &[Box<str>]) -> bool {
-    node.is_scalar() && matches!(scalar(node), Scalar::Str(text) if words.iter().any(|word| **word == *text))
+    if !node.is_scalar() {
+        return false;
+    }
+    let text = match is_surely_text(node) {
+        true => node.text(),
+        false => match scalar(node) {
+            Scalar::Str(text) => text,
+            _ => return false,
+        },
+    };
+    words.iter().any(|word| **word == *text)
 }
 
 fn text_holds(node: Node<'_>, rule: &Rule) -> bool {

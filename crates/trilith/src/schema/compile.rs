@@ -18,13 +18,18 @@ use crate::tree::{Node, NodeId, Tree, TreePath};
 pub(super) struct PartId(pub(super) u32);
 
 /// One part: what holds at one place of a schema document.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Part {
     /// Cheap and telling rules first.
     pub(super) rules: Box<[Rule]>,
     /// Where it is written.
     pub(super) place: Place,
+    /// The types that can fit, as bits of [`Json`]: a quick no for everything else.
+    pub(super) types: u8,
 }
+
+/// Every type; what has none (a date, bytes, a set) is never told by its bits.
+pub(super) const ANY: u8 = u8::MAX;
 
 /// A node of a schema document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -147,10 +152,30 @@ impl Program {
         let found = self.locate(schemas, uri, limits)?;
         let Some((place, base)) = found else { return Ok(None) };
         let part = self.reserve(place, &base, beside);
+        let from = self.parts.len().saturating_sub(self.queue.len());
         while let Some(task) = self.queue.pop_front() {
             self.compile(schemas, &task, limits)?;
         }
+        for number in from..self.parts.len() {
+            let types = self.types(PartId(number as u32), 8);
+            if let Some(part) = self.parts.get_mut(number) {
+                part.types = types;
+            }
+        }
         Ok(Some(part))
+    }
+
+    /// The types that a part, or what it refers to, allows.
+    fn types(&self, part: PartId, depth: u32) -> u8 {
+        let mut types = ANY;
+        for rule in self.rules(part) {
+            match rule {
+                Rule::Type { bits, date_time } => types &= bits | if *date_time { Json::DateTime as u8 } else { 0 },
+                Rule::Ref(other) if depth > 0 => types &= self.types(*other, depth - 1),
+                _ => {}
+            }
+        }
+        types
     }
 
     /// The node of a place.
@@ -213,7 +238,7 @@ impl Program {
             return *known;
         }
         let part = PartId(self.parts.len() as u32);
-        self.parts.push(Part { rules: Box::default(), place });
+        self.parts.push(Part { rules: Box::default(), place, types: ANY });
         self.by_place.insert((place, beside), part);
         self.queue.push_back(Task { part, place, base: base.clone(), beside });
         part

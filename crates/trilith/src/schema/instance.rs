@@ -105,9 +105,9 @@ pub(super) fn json(node: Node<'_>) -> Json {
     }
 }
 
-/// Whether a scalar is text as far as a look at its tag, its style and its first byte can tell.
+/// Whether a scalar is text as far as a look at its tag, its style and its beginning can tell.
 #[inline]
-fn is_surely_text(node: Node<'_>) -> bool {
+pub(super) fn is_surely_text(node: Node<'_>) -> bool {
     node.tag().is_none() && (node.style() != Some(Style::Plain) || surely_text(node.raw()))
 }
 
@@ -159,31 +159,14 @@ pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
     }
 }
 
-/// Whether a plain scalar that begins with this byte is surely text.
+/// Whether a plain scalar is surely text, as far as its length and its first byte can tell.
 #[inline]
 pub(super) fn surely_text(text: &str) -> bool {
     match text.as_bytes().first() {
         None => false,
-        Some(b) => !matches!(
-            b,
-            b'0'..=b'9'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'~'
-                | b'='
-                | b'<'
-                | b'n'
-                | b'N'
-                | b'y'
-                | b'Y'
-                | b't'
-                | b'T'
-                | b'f'
-                | b'F'
-                | b'o'
-                | b'O'
-        ),
+        // No word for a truth value or for nothing is longer than `false`.
+        Some(b'n' | b'N' | b'y' | b'Y' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => text.len() > 5,
+        Some(b) => !matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'=' | b'<'),
     }
 }
 

@@ -113,21 +113,24 @@ impl Validator {
         let mut unknown = Vec::new();
         let mut work: Vec<(Node<'_>, PartId)> = self.custom.iter().map(|part| (tree.root(), *part)).collect();
         let mut by_tag: HashMap<&str, Option<Vec<PartId>>> = HashMap::new();
+        let mut last: (&str, Vec<PartId>) = ("", Vec::new());
         for node in &survey.tagged {
             let Some(tag) = own_tag(*node) else { continue };
-            if !by_tag.contains_key(tag) {
-                let parts = match self.bound_to(tag, standard)? {
-                    Bound::Parts(parts) => Some(parts),
-                    other => {
-                        unknown.push((*node, other));
-                        None
-                    }
-                };
-                by_tag.insert(tag, parts);
+            // A tree holds each tag once: mostly it is the same text as before.
+            if !std::ptr::eq(last.0, tag) {
+                if !by_tag.contains_key(tag) {
+                    let parts = match self.bound_to(tag, standard)? {
+                        Bound::Parts(parts) => Some(parts),
+                        other => {
+                            unknown.push((*node, other));
+                            None
+                        }
+                    };
+                    by_tag.insert(tag, parts);
+                }
+                last = (tag, by_tag.get(tag).cloned().flatten().unwrap_or_default());
             }
-            if let Some(Some(parts)) = by_tag.get(tag) {
-                work.extend(parts.iter().map(|part| (*node, *part)));
-            }
+            work.extend(last.1.iter().map(|part| (*node, *part)));
         }
         let mut found = Findings { most: self.most, ..Findings::default() };
         self.run(tree, &survey, &work, &mut found)?;
