@@ -165,7 +165,12 @@ impl Compare<'_> {
         Ok(self.children(path, (left, l), (right, r)))
     }
 
-    fn children(&mut self, path: &TreePath, (left, l): (&Found, Node<'_>), (right, r): (&Found, Node<'_>)) -> Vec<(TreePath, Found, Found)> {
+    fn children(
+        &mut self,
+        path: &TreePath,
+        (left, l): (&Found, Node<'_>),
+        (right, r): (&Found, Node<'_>),
+    ) -> Vec<(TreePath, Found, Found)> {
         let named = |node: Node<'_>, found: &Found| -> Vec<(String, Found, String)> {
             if node.is_sequence() {
                 return node.items().enumerate().map(|(i, item)| (i.to_string(), found.with(item), word(item))).collect();
@@ -253,7 +258,8 @@ impl Compare<'_> {
             let count = usize::try_from(left.len()).unwrap_or(usize::MAX);
             let (x, y) = (left.read_bytes(crate::array::Byteorder::Little)?, right.read_bytes(crate::array::Byteorder::Little)?);
             if x != y {
-                let numbers = if is_number(left.datatype()) { Some((left.load_as::<f64>()?, right.load_as::<f64>()?)) } else { None };
+                let numbers =
+                    if is_number(left.datatype()) { Some((left.load_as::<f64>()?, right.load_as::<f64>()?)) } else { None };
                 for i in 0..count {
                     let same_bytes = x.get(i * item..(i + 1) * item) == y.get(i * item..(i + 1) * item);
                     if same_bytes || mask.is_some_and(|mask| mask.get(at + i).is_some_and(|m| *m != 0)) {
@@ -351,7 +357,10 @@ mod tests {
     fn spelling_is_no_difference_but_what_is_said_is() {
         let none = DiffOptions::default();
         assert!(kinds("a: 0x10\nb: [1, 2]", "b:\n- 1\n- 2\na: 16", &none).is_empty());
-        assert_eq!(kinds("a: 1\nb: x", "a: 2\nc: x", &none), [("/b".into(), "removed"), ("/c".into(), "added"), ("/a".into(), "value")]);
+        assert_eq!(
+            kinds("a: 1\nb: x", "a: 2\nc: x", &none),
+            [("/b".into(), "removed"), ("/c".into(), "added"), ("/a".into(), "value")]
+        );
         assert_eq!(kinds("a: 1", "a: '1'", &none), [("/a".into(), "value")]);
         assert_eq!(kinds("a: !foo/x-1.0.0 m", "a: m", &none), [("/a".into(), "tag")]);
         assert_eq!(kinds("a: [1]", "a: {b: 1}", &none), [("/a".into(), "type")]);

@@ -17,16 +17,15 @@ use crate::tree::{Node, Tree};
 const PREFIXED: &[&str] = &[
     "A", "a", "adu", "arcmin", "arcsec", "barn", "beam", "bin", "C", "cd", "chan", "count", "ct", "d", "D", "deg", "erg", "eV",
     "F", "g", "G", "H", "h", "Hz", "J", "Jy", "K", "lm", "lx", "lyr", "m", "mag", "min", "mol", "N", "Ohm", "Pa", "pc", "ph",
-    "photon", "pix", "pixel", "R", "rad", "Ry", "s", "S", "solLum", "solMass", "solRad", "sr", "T", "u", "V", "voxel", "W",
-    "Wb", "yr",
+    "photon", "pix", "pixel", "R", "rad", "Ry", "s", "S", "solLum", "solMass", "solRad", "sr", "T", "u", "V", "voxel", "W", "Wb",
+    "yr",
 ];
 /// Units that take decimal and binary prefixes.
 const BINARY: &[&str] = &["bit", "byte", "B"];
 /// Units that take none.
 const PLAIN: &[&str] = &["Angstrom", "angstrom", "AU", "au", "Ba", "dB", "mas", "Sun", "%"];
-const DECIMAL_PREFIXES: &[&str] = &[
-    "da", "y", "z", "a", "f", "p", "n", "u", "m", "c", "d", "h", "k", "M", "G", "T", "P", "E", "Z", "Y",
-];
+const DECIMAL_PREFIXES: &[&str] =
+    &["da", "y", "z", "a", "f", "p", "n", "u", "m", "c", "d", "h", "k", "M", "G", "T", "P", "E", "Z", "Y"];
 const BINARY_PREFIXES: &[&str] = &["Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
 /// What prefix and unit would spell, but is something else.
 const CLASHES: &[&str] = &["pct", "pcount", "yd", "dbyte"];
@@ -353,7 +352,9 @@ impl<'t> Parser<'t> {
         self.blanks();
         let rest = self.rest();
         let end = rest
-            .find(|c: char| c.is_whitespace() || c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | '/' | '*' | '^' | '(' | ')' | ','))
+            .find(|c: char| {
+                c.is_whitespace() || c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | '/' | '*' | '^' | '(' | ')' | ',')
+            })
             .unwrap_or(rest.len());
         self.at += end;
         rest.get(..end).unwrap_or("")
@@ -367,7 +368,12 @@ impl<'t> Parser<'t> {
         match self.peek() {
             Some('(') => {
                 // Without `**` a parenthesis may also begin the next factor.
-                if !star && !hat && !self.rest().get(1..).is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'))) {
+                if !star
+                    && !hat
+                    && !self.rest().get(1..).is_some_and(|rest| {
+                        rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'))
+                    })
+                {
                     return Ok(None);
                 }
                 self.standard &= star;
@@ -558,7 +564,10 @@ impl Units {
             return Err(Error::malformed(format!("{name:?} is no name of a unit")));
         }
         if let Some(unknown) = unit.map(|unit| self.check(unit)).filter(|unknown| !unknown.is_empty()) {
-            return Err(Error::malformed(format!("the unit {name} is defined by {}, which is not known here", unknown.join(", "))));
+            return Err(Error::malformed(format!(
+                "the unit {name} is defined by {}, which is not known here",
+                unknown.join(", ")
+            )));
         }
         self.defined.insert(name.to_owned());
         Ok(())
@@ -568,7 +577,9 @@ impl Units {
     pub fn nearest(&self, name: &str) -> Option<String> {
         let all = PREFIXED.iter().chain(BINARY).chain(PLAIN).copied();
         let lower = name.to_lowercase();
-        all.clone().find(|known| known.to_lowercase() == lower || lower.strip_suffix('s') == Some(&known.to_lowercase())).map(str::to_owned)
+        all.clone()
+            .find(|known| known.to_lowercase() == lower || lower.strip_suffix('s') == Some(&known.to_lowercase()))
+            .map(str::to_owned)
     }
 }
 
@@ -613,7 +624,9 @@ pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
             found.push(Finding { path: walk.path().to_string(), span: at.span(), message, hint });
         };
         match name {
-            "unit" if node.is_scalar() => odd(&units, &node.text()).into_iter().for_each(|(message, hint)| add(node, message, hint)),
+            "unit" if node.is_scalar() => {
+                odd(&units, &node.text()).into_iter().for_each(|(message, hint)| add(node, message, hint))
+            }
             "defunit" => {
                 let unit = node.get("unit").filter(|unit| !unit.is_null()).map(|unit| Unit::parse(&unit.text())).transpose();
                 let defined = unit.and_then(|unit| units.define(&node.get("name").map_or("".into(), Node::text), unit.as_ref()));

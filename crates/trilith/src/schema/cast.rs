@@ -6,8 +6,20 @@ use crate::tree::{Node, Scalar};
 
 /// The simple datatypes, in the order of the columns of [`SAFE`].
 pub(super) const NAMES: [&str; 14] = [
-    "bool8", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-    "complex64", "complex128",
+    "bool8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
 ];
 
 /// For each simple datatype, the ones that hold all its values; bit n is `NAMES[n]`.

@@ -7,8 +7,8 @@ use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Progra
 use super::instance::{Json, Number, Pairs, compared_tag, json, key_text, own_tag, same};
 use super::survey::Survey;
 use super::uri::matches;
-use crate::limits::Limits;
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::tree::{Node, Scalar};
 
 /// Checks nodes of one tree against parts of one program.
@@ -349,8 +349,8 @@ fn same_datatype(schema: Node<'_>, datatype: Node<'_>) -> bool {
             let kept: Vec<_> = Pairs::of(wanted, &none).filter(|(key, _)| FIELD.contains(&&*key.text())).collect();
             found.is_mapping()
                 && found.len() == kept.len()
-                && kept.iter().all(|(key, value)| {
-                    found.get(&key.text()).is_some_and(|other| same(other, *value, false, &mut budget))
-                })
+                && kept
+                    .iter()
+                    .all(|(key, value)| found.get(&key.text()).is_some_and(|other| same(other, *value, false, &mut budget)))
         })
 }

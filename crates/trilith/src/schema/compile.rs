@@ -36,7 +36,10 @@ pub(super) struct Place {
 /// A keyword and what it says.
 #[derive(Debug)]
 pub(super) enum Rule {
-    Type { bits: u8, date_time: bool },
+    Type {
+        bits: u8,
+        date_time: bool,
+    },
     Tag(Pattern),
     Enum(Place),
     /// An enum of nothing but plain text.
@@ -48,18 +51,33 @@ pub(super) enum Rule {
     Not(PartId),
     Object(Box<ObjectRule>),
     Required(Box<[Box<str>]>),
-    Properties { least: u64, most: u64 },
+    Properties {
+        least: u64,
+        most: u64,
+    },
     Dependencies(Box<[(Box<str>, Dependency)]>),
     Items(PartId),
-    Tuple { items: Box<[PartId]>, rest: Rest },
-    Length { least: u64, most: u64 },
+    Tuple {
+        items: Box<[PartId]>,
+        rest: Rest,
+    },
+    Length {
+        least: u64,
+        most: u64,
+    },
     Unique,
-    TextLength { least: u64, most: u64 },
+    TextLength {
+        least: u64,
+        most: u64,
+    },
     Pattern(Box<Regex>),
     Minimum(Number, bool),
     Maximum(Number, bool),
     MultipleOf(Number),
-    Dimensions { least: u64, most: u64 },
+    Dimensions {
+        least: u64,
+        most: u64,
+    },
     Datatype(Box<DatatypeRule>),
 }
 
@@ -212,7 +230,9 @@ impl Program {
         let mut parts = Vec::with_capacity(wanted.len());
         for want in wanted {
             parts.push(match want {
-                Want::Node(node) => Some(self.reserve(Place { document: task.place.document, node: Some(node) }, &base, task.beside)),
+                Want::Node(node) => {
+                    Some(self.reserve(Place { document: task.place.document, node: Some(node) }, &base, task.beside))
+                }
                 Want::Uri(reference) => {
                     let whole = join(&base, &reference);
                     match self.locate(schemas, &whole, limits).doing(|| format!("following {reference} in schema {uri}"))? {

@@ -160,7 +160,8 @@ impl Validator {
     }
 
     fn rule_words(&self, part: PartId) -> String {
-        let words: Vec<String> = self.program.rules(part).iter().filter_map(|rule| super::explain::in_words(&self.program, rule)).collect();
+        let words: Vec<String> =
+            self.program.rules(part).iter().filter_map(|rule| super::explain::in_words(&self.program, rule)).collect();
         words.join(", ")
     }
 }

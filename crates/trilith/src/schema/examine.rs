@@ -68,7 +68,8 @@ impl Validator {
         for (index, example) in root.get("examples").into_iter().flat_map(Node::items).enumerate() {
             examination.example_count += 1;
             if let Some(problems) = self.example(&examination.uri, example)? {
-                let title = example.index(0).map_or(String::new(), |title| title.text().split_whitespace().collect::<Vec<_>>().join(" "));
+                let title =
+                    example.index(0).map_or(String::new(), |title| title.text().split_whitespace().collect::<Vec<_>>().join(" "));
                 examination.examples.push(Example { index, title, problems });
             }
         }
@@ -111,6 +112,7 @@ impl Validator {
     }
 
     fn is_bound(&self, node: Node<'_>, uri: &str) -> bool {
-        own_tag(node).is_some_and(|tag| matches!(self.schemas.of_tag(tag, None), Tagged::Schemas(uris) if uris.iter().any(|u| u == uri)))
+        own_tag(node)
+            .is_some_and(|tag| matches!(self.schemas.of_tag(tag, None), Tagged::Schemas(uris) if uris.iter().any(|u| u == uri)))
     }
 }

@@ -85,7 +85,10 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
                 continue;
             }
             // What has the wrong type or tag breaks other rules too, which says nothing new.
-            if failed && matches!(rule, Rule::Any(_) | Rule::One(_) | Rule::Object(_) | Rule::Required(_)) && self.is_another_kind(node) {
+            if failed
+                && matches!(rule, Rule::Any(_) | Rule::One(_) | Rule::Object(_) | Rule::Required(_))
+                && self.is_another_kind(node)
+            {
                 continue;
             }
             failed = true;
@@ -340,7 +343,9 @@ impl Score {
 /// Lengths and numbers.
 fn measured<'t>(check: &mut Check<'_, 't>, node: Node<'t>, rule: &Rule) -> (String, String) {
     match rule {
-        Rule::Length { least, most } => (format!("the sequence has {}", count(node.len() as u64, "item")), range(*least, *most, "item")),
+        Rule::Length { least, most } => {
+            (format!("the sequence has {}", count(node.len() as u64, "item")), range(*least, *most, "item"))
+        }
         Rule::Properties { least, most } => {
             let n = Pairs::of(node, &check.survey.odd).count() as u64;
             (format!("the mapping has {}", count(n, "key")), range(*least, *most, "key"))
@@ -349,7 +354,9 @@ fn measured<'t>(check: &mut Check<'_, 't>, node: Node<'t>, rule: &Rule) -> (Stri
             let n = node.text().chars().count() as u64;
             (format!("{} has {}", shown(node), count(n, "character")), range(*least, *most, "character"))
         }
-        Rule::Pattern(pattern) => (format!("{} does not match", shown(node)), format!("the pattern {}", cut_text(pattern.source(), 60))),
+        Rule::Pattern(pattern) => {
+            (format!("{} does not match", shown(node)), format!("the pattern {}", cut_text(pattern.source(), 60)))
+        }
         Rule::Minimum(limit, true) => (format!("{} is too small", shown(node)), format!("more than {}", number(*limit))),
         Rule::Minimum(limit, false) => (format!("{} is too small", shown(node)), format!("at least {}", number(*limit))),
         Rule::Maximum(limit, true) => (format!("{} is too large", shown(node)), format!("less than {}", number(*limit))),

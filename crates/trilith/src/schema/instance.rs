@@ -146,7 +146,26 @@ pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
 pub(super) fn surely_text(text: &str) -> bool {
     match text.as_bytes().first() {
         None => false,
-        Some(b) => !matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'=' | b'<' | b'n' | b'N' | b'y' | b'Y' | b't' | b'T' | b'f' | b'F' | b'o' | b'O'),
+        Some(b) => !matches!(
+            b,
+            b'0'..=b'9'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'~'
+                | b'='
+                | b'<'
+                | b'n'
+                | b'N'
+                | b'y'
+                | b'Y'
+                | b't'
+                | b'T'
+                | b'f'
+                | b'F'
+                | b'o'
+                | b'O'
+        ),
     }
 }
 

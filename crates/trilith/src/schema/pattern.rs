@@ -61,7 +61,9 @@ fn translate(source: &str) -> String {
             '\\' => match chars.next() {
                 Some('Z') if !class => out.push_str(r"\z"),
                 // Python takes an escaped character that means nothing for itself.
-                Some(next @ ('/' | ' ' | '"' | '\'' | '<' | '>' | '@' | ',' | ':' | ';' | '=' | '!' | '`' | '_')) => out.push_str(&regex::escape(&next.to_string())),
+                Some(next @ ('/' | ' ' | '"' | '\'' | '<' | '>' | '@' | ',' | ':' | ';' | '=' | '!' | '`' | '_')) => {
+                    out.push_str(&regex::escape(&next.to_string()))
+                }
                 Some(next) => {
                     out.push('\\');
                     out.push(next);

@@ -85,7 +85,17 @@ impl Report {
         for Warning { message, span, line, column, .. } in warnings {
             self.warnings += 1;
             let (path, rule, schema) = Default::default();
-            self.problems.push(Problem { severity: Severity::Warning, path, line, column, span, message, rule, schema, hint: None });
+            self.problems.push(Problem {
+                severity: Severity::Warning,
+                path,
+                line,
+                column,
+                span,
+                message,
+                rule,
+                schema,
+                hint: None,
+            });
         }
     }
 

@@ -144,7 +144,10 @@ fn has_duplicates(node: Node<'_>) -> bool {
         let mut entries = node.entries();
         while let Some((key, _)) = entries.next() {
             let raw = key.raw();
-            if entries.clone().any(|(other, _)| other.raw() == raw || (other.style() != key.style() && other.text() == key.text())) {
+            if entries
+                .clone()
+                .any(|(other, _)| other.raw() == raw || (other.style() != key.style() && other.text() == key.text()))
+            {
                 return true;
             }
         }

@@ -128,7 +128,9 @@ fn without_dots(path: &str) -> String {
 pub(super) fn name_and_version(uri: &str) -> (&str, Option<&str>) {
     let (whole, _) = split_fragment(uri);
     match whole.rsplit_once('-') {
-        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains('/') => (name, Some(version)),
+        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains('/') => {
+            (name, Some(version))
+        }
         _ => (whole, None),
     }
 }
