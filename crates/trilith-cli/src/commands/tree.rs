@@ -4,9 +4,9 @@ use clap::Args;
 use serde_json::Value;
 use trilith::Result;
 use trilith::array::FloatText;
-use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, ndarray, walk};
+use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_text, ndarray, walk};
 use trilith::file::AnyFile;
-use trilith::tree::{Node, NodeKind, Scalar, Value as Yaml, print_value};
+use trilith::tree::{Node, NodeKind, Scalar};
 
 use crate::Outcome;
 use crate::item::Item;
@@ -73,7 +73,8 @@ impl Tree {
 }
 
 /// Writes a node and all below it as JSON.
-pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, how: ExpandOptions, tags: bool) -> Result<()> {
+pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, mut how: ExpandOptions, tags: bool) -> Result<()> {
+    how.unique_keys = true;
     // For each open collection: its closing bracket, and whether it has a member already.
     let mut open: Vec<(&str, bool)> = Vec::new();
     let mut after_key = false;
@@ -117,27 +118,12 @@ pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, how: Expa
             }
             Part::Key(node) => {
                 after_key = true;
-                out.raw(&format!("{}:", Value::from(key_text(node))))
+                out.raw(&format!("{}:", Value::from(&*key_text(node))))
             }
             Part::End => Ok(()),
         }
     })?;
     out.raw("\n")
-}
-
-/// A key as text: that of a scalar, or the flow form of what is none.
-fn key_text(key: Node<'_>) -> String {
-    if key.is_scalar() {
-        return key.text().into_owned();
-    }
-    match key.to_value(&trilith::Limits::default()) {
-        Ok(value) => flow(&value),
-        Err(_) => key.raw().to_owned(),
-    }
-}
-
-fn flow(value: &Yaml) -> String {
-    print_value(&value.clone().flow(), 0, &trilith::tree::PrintOptions { width: usize::MAX, ..Default::default() })
 }
 
 /// A scalar as JSON: numbers in full, what JSON has no number for as text.
@@ -174,7 +160,7 @@ impl Text<'_> {
                 continue;
             }
             let name = match visit.key {
-                Some(key) => key_text(key),
+                Some(key) => key_text(key).into_owned(),
                 None if depth == 0 => String::new(),
                 None => format!("- {}", walk.path().keys().last().cloned().unwrap_or_default()),
             };

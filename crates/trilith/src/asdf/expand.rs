@@ -3,13 +3,16 @@
 //! [`expand`] hands over the parts one after the other, without recursion; what becomes of them (JSON,
 //! YAML, a table) is the caller's business.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use super::ndarray;
 use super::read::AsdfFile;
 use super::walk::{self, Found};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, TreePath};
+use crate::tree::{Node, PrintOptions, TreePath, print_value};
 
 /// What is written out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,6 +22,8 @@ pub struct ExpandOptions {
     pub inline: bool,
     /// The targets of `$ref`s in their place.
     pub resolve: bool,
+    /// Two keys of a mapping with the same text are an error, as where JSON is written. Otherwise the last counts.
+    pub unique_keys: bool,
 }
 
 /// One part of an expanded tree.
@@ -84,7 +89,7 @@ pub fn expand(
                 let digits = integer(found.file(file), node).map_err(|e| e.context(format!("{path}: {tag}")))?;
                 take(Part::Integer(node, digits))?;
             } else {
-                let rest = children(&found, file)?;
+                let rest = children(&found, file, options.unique_keys)?;
                 take(if node.is_sequence() { Part::Sequence(node) } else { Part::Mapping(node) })?;
                 limits.charge_depth(levels.len(), "the tree, written out,")?;
                 levels.push(Level { found, rest, path });
@@ -94,7 +99,7 @@ pub fn expand(
         match level.rest.pop() {
             Some((key, child)) => {
                 let name = match &key {
-                    Some(key) => key.node(file).text().into_owned(),
+                    Some(key) => key_text(key.node(file)).into_owned(),
                     None => (level.found.node(file).len() - level.rest.len() - 1).to_string(),
                 };
                 let path = level.path.join(name);
@@ -112,22 +117,38 @@ pub fn expand(
 }
 
 /// The children of a collection, last first; duplicates and merge keys of mappings applied.
-fn children(found: &Found, file: &AsdfFile) -> Result<Vec<(Option<Found>, Found)>> {
+fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Option<Found>, Found)>> {
     let node = found.node(file);
     let mut list: Vec<_> = if node.is_sequence() {
         node.items().map(|item| (None, found.with(item))).collect()
     } else {
-        let entries = node.merged_entries();
-        let mut seen = std::collections::HashSet::with_capacity(entries.len());
-        for (key, _) in &entries {
-            if !seen.insert(key.text()) && key.is_scalar() {
-                return Err(key.error(format!("two keys of this mapping read {:?}", key.text())));
+        if unique_keys {
+            let mut seen = HashSet::with_capacity(node.len());
+            for (key, _) in node.entries().filter(|(key, value)| !key.is_merge() || value.is_scalar()) {
+                let text = key_text(key);
+                if seen.contains(&text) {
+                    return Err(key.error(format!("two keys of this mapping read {text:?}")));
+                }
+                seen.insert(text);
             }
         }
-        entries.iter().map(|(key, value)| (Some(found.with(*key)), found.with(*value))).collect()
+        node.merged_entries().iter().map(|(key, value)| (Some(found.with(*key)), found.with(*value))).collect()
     };
     list.reverse();
     Ok(list)
+}
+
+/// A key as text: that of a scalar, or the flow form of what is none.
+pub fn key_text(key: Node<'_>) -> Cow<'_, str> {
+    if key.is_scalar() {
+        return key.text();
+    }
+    let mut options = PrintOptions::default();
+    options.width = usize::MAX;
+    match key.to_value(&Limits::default()) {
+        Ok(value) => Cow::Owned(print_value(&value.flow(), 0, &options)),
+        Err(_) => Cow::Borrowed(key.raw()),
+    }
 }
 
 /// The digits of a core/integer: its words are 32-bit pieces, the least significant first.

@@ -85,7 +85,7 @@ fn line_at(source: &dyn Source, at: u64) -> Result<Option<(String, u64)>> {
         };
         let next = at + (end as u64 + 1).min(taken);
         let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
-        return Ok(std::str::from_utf8(line).ok().map(|line| (line.to_owned(), next)));
+        return Ok(Some((String::from_utf8_lossy(line).into_owned(), next)));
     }
     Ok(None)
 }
@@ -134,7 +134,9 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         match ahead.iter().position(|b| !matches!(b, b'\n' | b'\r' | b' ' | b'\t')) {
             Some(at) => {
                 start += at as u64;
-                break ahead[at];
+                // A byte order mark is wrong here, but what follows is a tree.
+                let rest = &ahead[at..];
+                break rest.strip_prefix(b"\xef\xbb\xbf").and_then(|rest| rest.first()).map_or(ahead[at], |first| *first);
             }
             None if ahead.is_empty() => return Ok(None),
             None => start += ahead.len() as u64,
@@ -157,12 +159,15 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         let at_end = start + text.len() as u64 == size;
         // The marker, its line end and a block mark may lie across two reads.
         let from = have.saturating_sub(8);
-        if let Some(end) = find_end(&text, from, at_end) {
+        // A block mark is no UTF-8: the tree ends before it, whatever the bytes behind it look like.
+        let marks = [&generation::BLOCK_MAGIC[..], &generation::DRAFT_MAGIC];
+        let mark = marks.into_iter().filter_map(|mark| memmem::find(&text[from..], mark)).min().map(|at| from + at);
+        let tree = &text[..mark.unwrap_or(text.len())];
+        if let Some(end) = find_end(tree, from, at_end || mark.is_some()) {
             return Ok(Some(TreeExtent { start, end: start + end as u64, closed: true }));
         }
-        if at_end || memmem::find(&text[from..], &generation::BLOCK_MAGIC).is_some() {
-            let end = memmem::find(&text, &generation::BLOCK_MAGIC).unwrap_or(text.len());
-            return Ok(Some(TreeExtent { start, end: start + end as u64, closed: false }));
+        if at_end || mark.is_some() {
+            return Ok(Some(TreeExtent { start, end: start + tree.len() as u64, closed: false }));
         }
         chunk_len = chunk_len.saturating_mul(2);
     }

@@ -71,18 +71,25 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
 /// Reads the list of offsets: `- n` lines, a flow list over any number of lines, or plain lines of the early form.
 fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is no text".to_owned())?;
-    let body = text.split_once('\n').map_or("", |(_, rest)| rest);
+    let (line, body) = text.split_once('\n').unwrap_or((text, ""));
+    if !line.trim_end_matches('\r').is_empty() {
+        return Err("its header line goes on behind the words".to_owned());
+    }
     let list = if early {
         body
     } else {
         let (_, rest) = body.split_once("---").ok_or("it has no YAML document (---)")?;
-        rest.split("\n...").next().unwrap_or("")
+        let (list, behind) = rest.split_once("\n...").unwrap_or((rest, ""));
+        if !behind.trim().is_empty() {
+            return Err("text follows its end marker".to_owned());
+        }
+        list
     };
     let mut entries = Vec::new();
-    for word in
-        list.split(|c: char| c.is_ascii_whitespace() || matches!(c, '[' | ']' | ',')).filter(|w| !w.is_empty() && *w != "-")
-    {
-        if word.starts_with("!!") || word.starts_with('#') || word == "..." {
+    let without_comment = |line: &'_ str| line.find(" #").map_or(line.len(), |at| at);
+    let lines = list.lines().map(|line| &line[..without_comment(line)]).filter(|line| !line.starts_with('#'));
+    for word in lines.flat_map(|line| line.split(|c: char| c.is_ascii_whitespace() || matches!(c, '[' | ']' | ','))) {
+        if word.is_empty() || word == "-" || word.starts_with("!!") || word == "..." {
             continue;
         }
         entries.push(word.parse::<u64>().map_err(|_| format!("its entry {word:?} is no offset"))?);

@@ -23,7 +23,7 @@ mod write;
 
 pub use block::Block;
 pub use builder::{ArrayOptions, Builder};
-pub use expand::{ExpandOptions, Part, expand};
+pub use expand::{ExpandOptions, Part, expand, key_text};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;

@@ -24,6 +24,8 @@ pub struct Sections {
     index: Option<BlockIndex>,
     /// Offsets of a verified index, and the headers read so far.
     indexed: Vec<(u64, OnceLock<Block>)>,
+    /// What is wrong with the chain of listed blocks, once it was followed.
+    chained: OnceLock<Option<String>>,
     walked: OnceLock<Walk>,
     problem: Option<String>,
 }
@@ -33,6 +35,8 @@ pub struct Sections {
 struct Walk {
     blocks: Vec<Block>,
     warnings: Vec<String>,
+    /// Where an index begins that is no text.
+    unreadable_index: Option<u64>,
 }
 
 /// What there is to say about the block index.
@@ -57,8 +61,9 @@ impl Sections {
         let tree = header::find_tree(&*source, &header, limits)?;
         let from = tree.map_or(header.end, |tree| tree.end);
         let first_block = find_magic(&source, &header.rows, from, source.len(), limits)?;
+        let (chained, walked) = (OnceLock::new(), OnceLock::new());
         let mut sections =
-            Self { source, header, tree, first_block, index: None, indexed: Vec::new(), walked: OnceLock::new(), problem: None };
+            Self { source, header, tree, first_block, index: None, indexed: Vec::new(), chained, walked, problem: None };
         if let Some(first) = first_block {
             sections.index = index::find(&*sections.source, first, limits)?;
             sections.accept_index(first);
@@ -118,8 +123,8 @@ impl Sections {
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) when the first block cannot be read.
     pub fn blocks(&self) -> Result<Vec<&Block>> {
-        if !self.indexed.is_empty() && self.walked.get().is_none() {
-            let all: Option<Vec<&Block>> = (0..self.indexed.len()).map(|i| self.indexed_block(i)).collect();
+        if self.is_chained() {
+            let all: Option<Vec<&Block>> = (0..self.indexed.len()).map(|i| self.indexed_block(i).ok()).collect();
             if let Some(all) = all {
                 return Ok(all);
             }
@@ -132,11 +137,12 @@ impl Sections {
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) when there is no such block.
     pub fn block(&self, number: i64) -> Result<&Block> {
-        if number >= 0
-            && self.walked.get().is_none()
-            && let Some(block) = usize::try_from(number).ok().and_then(|i| self.indexed_block(i))
-        {
-            return Ok(block);
+        if self.is_chained() {
+            let listed = self.indexed.len() as i64;
+            let place = usize::try_from(if number < 0 { listed + number } else { number }).ok();
+            if let Some(place) = place.filter(|place| *place < self.indexed.len()) {
+                return self.indexed_block(place);
+            }
         }
         let walk = self.walk();
         let count = walk.blocks.len();
@@ -150,33 +156,67 @@ impl Sections {
         })
     }
 
-    /// The block that a verified index names, if it is where the index says and ends before the next.
-    fn indexed_block(&self, i: usize) -> Option<&Block> {
-        let (offset, cell) = self.indexed.get(i)?;
+    /// The block that an accepted index names.
+    fn indexed_block(&self, place: usize) -> Result<&Block> {
+        let gone = || Error::malformed(format!("there is no block {place} in the index"));
+        let (offset, cell) = self.indexed.get(place).ok_or_else(gone)?;
         if cell.get().is_none() {
-            let block = block::read(&*self.source, &self.header.rows, *offset, i).ok()?;
-            let next = self.indexed.get(i + 1).map_or_else(|| self.index.as_ref().map(|x| x.offset), |(next, _)| Some(*next));
-            if block.is_streamed() || block.end()? > next? {
-                return None;
-            }
+            let block = block::read(&*self.source, &self.header.rows, *offset, place)?;
             let _ = cell.set(block);
         }
-        cell.get()
+        cell.get().ok_or_else(gone)
+    }
+
+    /// Whether there is an index that every block bears out.
+    fn is_chained(&self) -> bool {
+        !self.indexed.is_empty() && self.chained.get_or_init(|| self.broken_link()).is_none()
+    }
+
+    /// The first entry of the index that contradicts the blocks: each block ends where the next entry says.
+    ///
+    /// Where the two disagree, the index is wrong if another block begins where the block ends;
+    /// otherwise the block's header is what is damaged, and the index leads past it.
+    fn broken_link(&self) -> Option<String> {
+        let close = self.index.as_ref().map(|index| index.offset);
+        for place in 0..self.indexed.len() {
+            let next = self.indexed.get(place + 1).map(|(next, _)| *next).or(close);
+            let (Ok(block), Some(next)) = (self.indexed_block(place), next) else { continue };
+            if block.is_streamed() {
+                return Some(format!("its entry {place} is a streamed block, which must be the last"));
+            }
+            let end = block.end();
+            if end != Some(next) && (self.is_block(end) || !self.is_block(Some(next))) {
+                let end = end.map_or("beyond all files".to_owned(), |end| format!("at byte {end}"));
+                return Some(format!("block {place} ends {end}, but what is next in the index is at byte {next}"));
+            }
+        }
+        None
+    }
+
+    /// Whether a block mark stands at a byte.
+    fn is_block(&self, at: Option<u64>) -> bool {
+        let Some(at) = at.filter(|at| *at < self.source.len()) else { return false };
+        let mut mark = [0; 8];
+        let len = (self.source.len() - at).min(8) as usize;
+        self.source.read_at(at, &mut mark[..len]).is_ok() && block::magic_len(&mark[..len]).is_some()
     }
 
     /// What there is to say about the index, after looking at every block.
     pub fn index_report(&self) -> IndexReport {
         if self.index.is_none() {
-            return IndexReport::default();
+            return match self.walk().unreadable_index {
+                Some(at) => IndexReport {
+                    present: true,
+                    valid: Some(false),
+                    problem: Some(format!("what stands at byte {at} is no text")),
+                },
+                None => IndexReport::default(),
+            };
         }
-        let problem = self.problem.clone().or_else(|| {
-            let wrong = (0..self.indexed.len()).find(|&i| self.indexed_block(i).is_none())?;
-            Some(format!("its entry {} (byte {}) is not the block it should be", wrong, self.indexed[wrong].0))
-        });
+        let problem = self.problem.clone().or_else(|| self.chained.get_or_init(|| self.broken_link()).clone());
         let problem = problem.or_else(|| {
-            // Blocks that the index leaves out show by skipping along.
-            let (listed, there) = (self.indexed.len(), self.walk().blocks.len());
-            (listed < there).then(|| format!("it lists {listed} blocks, but there are {there}"))
+            let place = (0..self.indexed.len()).find(|place| self.indexed_block(*place).is_err())?;
+            Some(format!("its entry {place} (byte {}) is no readable block", self.indexed.get(place)?.0))
         });
         IndexReport { present: true, valid: Some(problem.is_none()), problem }
     }
@@ -185,7 +225,8 @@ impl Sections {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(problem) = self.index_report().problem {
-            warnings.push(format!("the block index is ignored: {problem}"));
+            let fate = if self.is_chained() { "is wrong" } else { "is ignored" };
+            warnings.push(format!("the block index {fate}: {problem}"));
         }
         if let Some(walk) = self.walked.get() {
             warnings.extend(walk.warnings.iter().cloned());
@@ -241,15 +282,25 @@ impl Sections {
             if end == size || Some(end) == index_at {
                 return Ok(());
             }
-            next = find_magic(&self.source, &rows, end, size, &limits)?;
-            if next == Some(end) {
+            let until = index_at.filter(|at| *at > end).unwrap_or(size);
+            if self.is_block(Some(end)) {
+                next = Some(end);
                 continue;
             }
-            match next {
-                Some(found) => walk.warnings.push(format!("{} unused bytes between blocks, from byte {end} on", found - end)),
-                None if index_at.is_some_and(|at| at > end) || is_zero(&self.source, end, index_at.unwrap_or(size), &limits)? => {
+            if starts_index(&self.source, end)? {
+                walk.unreadable_index = self.index.is_none().then_some(end);
+                return Ok(());
+            }
+            // Blanks may stand between blocks. Anything else may be what is left of a block, so that
+            // those behind it would go by wrong numbers.
+            next = None;
+            match find_content(&self.source, end, until, &limits)? {
+                None => {}
+                Some(at) if self.is_block(Some(at)) => {
+                    walk.warnings.push(format!("{} unused bytes between blocks, from byte {end} on", at - end));
+                    next = Some(at);
                 }
-                None => walk.warnings.push(format!("byte {end}: neither block nor block index; the file may be damaged")),
+                Some(at) => walk.warnings.push(format!("byte {at}: neither block nor block index; the file may be damaged")),
             }
         }
         Ok(())
@@ -279,15 +330,23 @@ fn find_magic(source: &SourceRef, rows: &[&'static Generation], from: u64, to: u
     Ok(None)
 }
 
-/// Whether all bytes of the range are zero.
-fn is_zero(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<bool> {
+/// Whether an index begins at a byte.
+fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
+    let mut header = [0; index::INDEX_HEADER.len()];
+    let len = source.len().saturating_sub(at).min(header.len() as u64) as usize;
+    source.read_at(at, &mut header[..len])?;
+    Ok(header == index::INDEX_HEADER)
+}
+
+/// The first byte of the range that is neither zero nor a space.
+fn find_content(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<Option<u64>> {
     let mut at = from;
     while at < to {
         let bytes = read_vec(&**source, at, (to - at).min(1 << 20), limits)?;
-        if bytes.iter().any(|b| *b != 0) {
-            return Ok(false);
+        if let Some(place) = bytes.iter().position(|b| !matches!(b, 0 | b' ')) {
+            return Ok(Some(at + place as u64));
         }
         at += bytes.len() as u64;
     }
-    Ok(true)
+    Ok(None)
 }

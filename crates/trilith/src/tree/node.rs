@@ -411,7 +411,7 @@ impl<'t> Node<'t> {
     }
 
     /// Whether it is the plain key `<<`, or tagged as a merge key.
-    pub(super) fn is_merge(self) -> bool {
+    pub fn is_merge(self) -> bool {
         let record = self.record();
         match self.tag() {
             None => record.meta & (KIND | 7 << STYLE_SHIFT) == SCALAR && record.end - record.start == 2 && self.raw() == "<<",
