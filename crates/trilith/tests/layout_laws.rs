@@ -1,8 +1,7 @@
 //! Laws of layouts, on texts made at random: no text panics, a print is a fix-point that means the
 //! same, a faithful translation puts everything where it was, what is symbolic equals what is walked.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
-#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a law that cannot be tried is a failed test")]
 
 use proptest::prelude::*;
 use trilith::Limits;

@@ -122,7 +122,8 @@ impl Located {
 }
 
 /// The entry at `path`.
-pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: &Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
+#[allow(clippy::needless_pass_by_value, reason = "a machine is a state that is used up")]
+pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
     let layout = evaluation.layout();
     let mut walker = Walker::new(evaluation, machine.clone());
     let Some(path) = canonical(path) else { return Ok(None) };
@@ -141,7 +142,7 @@ pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: &Machine<'l>, path:
                 if let Some(entry) = walker.advance()? {
                     return Ok(Some(entry));
                 }
-                length = length.saturating_add(grown(layout, machine, place)?);
+                length = length.saturating_add(grown(layout, &machine, place)?);
             }
         } else if let Ok(at) = layout.plan.of_item.binary_search_by_key(&item, |(known, _)| *known)
             && let Some(&(_, place)) = layout.plan.of_item.get(at)

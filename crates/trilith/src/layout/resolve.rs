@@ -286,7 +286,7 @@ impl<'l> Evaluation<'l> {
     /// # Errors
     /// [`Kind::Limit`](crate::Kind::Limit) where finding it costs too much.
     pub fn find(&self, path: &str) -> std::result::Result<Option<Entry>, Fault> {
-        super::find::find(self, &self.machine, path)
+        super::find::find(self, self.machine.clone(), path)
     }
 
     /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.

@@ -18,7 +18,6 @@ impl Parser<'_> {
                 }
                 T::OpenBracket | T::OpenBrace | T::OpenParen => depth += 1,
                 T::CloseBracket | T::CloseBrace | T::CloseParen | T::Comma if depth == 0 => {
-                    // No closing bracket leads out of what is open.
                     let resumes = self.resumes_at_closer();
                     if resumes {
                         break;

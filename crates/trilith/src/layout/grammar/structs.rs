@@ -77,7 +77,7 @@ impl Parser<'_> {
         if draft.owner == Owner::Named {
             own_align = self.opt_type_align()?;
         }
-        let ty = self.made_type(&open, own_align)?;
+        let ty = self.made_type(*open, own_align)?;
         if draft.owner == Owner::Named {
             return self.end_type(draft, ty);
         }
@@ -115,7 +115,8 @@ impl Parser<'_> {
     }
 
     /// The type that a finished body declares.
-    fn made_type(&mut self, open: &Struct, own_align: u64) -> Parse<TypeId> {
+    #[allow(clippy::needless_pass_by_value, reason = "an open struct ends here")]
+    fn made_type(&mut self, open: Struct, own_align: u64) -> Parse<TypeId> {
         let data = |member: &&Member| matches!(member.what, MemberKind::Data(_));
         let stored = open.members.iter().any(|member| matches!(member.what, MemberKind::Stored(_)));
         let mut only = open.members.iter().filter(data);
@@ -125,7 +126,7 @@ impl Parser<'_> {
         if let (Some(span), None) = (open.bare_text, typedef) {
             self.report(bare_text(span));
         }
-        let mut ty = self.blank_type(open);
+        let mut ty = self.blank_type(&open);
         ty.typedef = typedef.is_some();
         if let Some(Member { what: MemberKind::Data(what), placement, .. }) = typedef {
             let of = self.layout.ty(what.ty);
