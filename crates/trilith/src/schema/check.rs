@@ -137,11 +137,20 @@ impl<'a, 't> Check<'a, 't> {
     }
 
     fn any(&mut self, node: Node<'t>, parts: &'a [PartId]) -> bool {
-        // Most alternatives are for another type.
         let found = json(node) as u8;
         let program = self.program;
-        let may = |part: &PartId| found == 0 || program.parts.get(part.0 as usize).is_none_or(|part| part.types & found != 0);
-        parts.iter().filter(|part| may(part)).any(|part| self.fits(node, *part))
+        if found == 0 || node.is_alias() {
+            return parts.iter().any(|part| self.fits(node, *part));
+        }
+        // Most alternatives are for another type; of the others the type is right already.
+        parts.iter().any(|part| {
+            let Some(part) = program.parts.get(part.0 as usize).filter(|part| part.types & found != 0) else { return false };
+            let rules = match part.rules.split_first() {
+                Some((Rule::Type { .. }, rest)) => rest,
+                _ => &part.rules,
+            };
+            rules.is_empty() || self.fits_all(node, rules)
+        })
     }
 
     /// Follows a reference, once for each node.

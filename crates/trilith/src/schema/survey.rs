@@ -81,9 +81,14 @@ impl<'t> Survey<'t> {
     fn mapping(&mut self, node: Node<'t>) -> bool {
         let mut reference = false;
         let mut odd = false;
+        // A bit for each key: where two share one, or a key is quoted, a closer look is needed.
+        let (mut bits, mut unsure) = (0u64, false);
         for (key, _) in node.entries() {
             let plain = key.is_scalar() && key.style() == Some(Style::Plain);
             let raw = key.raw();
+            let bit = 1u64 << (key_hash(raw) & 63);
+            unsure |= bits & bit != 0 || !plain;
+            bits |= bit;
             if plain && raw == "$ref" {
                 reference = true;
             } else if plain && surely_text(raw) && key.tag().is_none() {
@@ -92,7 +97,7 @@ impl<'t> Survey<'t> {
             odd |= plain && raw == "<<";
             self.key(key, &mut reference);
         }
-        if odd || has_duplicates(node) {
+        if odd || (unsure && has_duplicates(node)) {
             self.odd.insert(node.id().index() as u32);
         }
         if reference {
@@ -141,6 +146,13 @@ impl<'t> Survey<'t> {
 enum Pending<'t> {
     Items(crate::tree::Items<'t>),
     Pairs(Pairs<'t>),
+}
+
+/// A number that differs for most keys of one mapping.
+fn key_hash(raw: &str) -> usize {
+    let bytes = raw.as_bytes();
+    let (first, last) = (bytes.first().copied().unwrap_or(0), bytes.last().copied().unwrap_or(0));
+    bytes.len() * 11 + usize::from(first) * 5 + usize::from(last) * 3
 }
 
 fn has_duplicates(node: Node<'_>) -> bool {
