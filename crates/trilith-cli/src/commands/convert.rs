@@ -2,8 +2,11 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::asdf::{self, AsdfFile, chain};
-use trilith::convert::{CodecChoice, ConvertOptions, Converted, Loss, Plan, convert};
+use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
+use trilith::convert::{CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, convert, stream_to_asdf};
+use trilith::dudley::DudleyFile;
+use trilith::file::AnyFile;
+use trilith::layout::ByteOrder;
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
@@ -60,7 +63,17 @@ pub struct Convert {
 impl Convert {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.input)?;
+        let to_stream = self.to.as_deref() == Some("dudley") || (self.to.is_none() && extension(&self.output) == Some("bd"));
+        let file = match options.open_any(&self.input)? {
+            AnyFile::Dudley(_) if to_stream => {
+                return Err(Error::unsupported("rewriting a Dudley stream as another is not done yet"));
+            }
+            AnyFile::Dudley(file) => return self.from_stream(&file, options),
+            AnyFile::Asdf(file) => file,
+        };
+        if to_stream {
+            return self.to_stream(&file, options);
+        }
         let to = self.target(&file)?;
         let mut how = ConvertOptions::default();
         if let Some(name) = &self.codec {
@@ -98,6 +111,46 @@ impl Convert {
         let written = target.commit()?;
         drop(progress);
         self.tell(&done, written, options)?;
+        Ok(Outcome::Yes)
+    }
+
+    /// A Dudley stream as a file of the ASDF family.
+    fn from_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
+        let target = match (self.to.as_deref(), extension(&self.output)) {
+            (Some(name), _) => asdf::Target::named(name)?,
+            (None, Some("finf")) => asdf::Target::named("finf-0.1")?,
+            _ => asdf::Target::newest(),
+        };
+        let mut how = ArrayOptions::default();
+        if let Some(CodecChoice::Set(id)) = self.codec.as_deref().map(CodecChoice::named).transpose()? {
+            (how.codec, how.level) = (Some(id), self.level);
+        }
+        let mut out = Target::create(&self.output)?;
+        let losses = stream_to_asdf(file, target, &how, out.writer())?;
+        self.finish(out, losses, options)
+    }
+
+    /// A file of the ASDF family as a native Dudley file.
+    fn to_stream(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
+        let (draft, losses) = asdf_to_draft(file)?;
+        let mut out = Target::create(&self.output)?;
+        let order = match options.stream_order {
+            Some(crate::options::Order::Big) => ByteOrder::Big,
+            _ => ByteOrder::Little,
+        };
+        draft.write(order, &options.limits()?, &mut out.writer())?;
+        self.finish(out, losses, options)
+    }
+
+    /// Puts the file into place, unless something is lost that may not be.
+    fn finish(&self, out: Target, losses: Vec<Loss>, options: &Options) -> Result<Outcome> {
+        if !losses.is_empty() && !self.allow_loss {
+            self.refuse(&losses, options)?;
+            return Ok(Outcome::No);
+        }
+        let size = out.commit()?;
+        let done = Converted { losses, ..Converted::default() };
+        self.tell(&done, size, options)?;
         Ok(Outcome::Yes)
     }
 
@@ -161,6 +214,10 @@ impl Convert {
         }
         Ok(())
     }
+}
+
+fn extension(path: &str) -> Option<&str> {
+    std::path::Path::new(path).extension().and_then(|extension| extension.to_str())
 }
 
 /// Losses as `--json` shows them.

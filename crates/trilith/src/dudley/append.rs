@@ -55,7 +55,8 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
         count += 1;
     }
     let longer = format!("{}/\n{text}\n", text_of(file.layout()));
-    let layout = Layout::read(longer.as_bytes()).map_err(|e| Error::usage(format!("the longer layout is wrong: {}", e.message())))?;
+    let layout =
+        Layout::read(longer.as_bytes()).map_err(|e| Error::usage(format!("the longer layout is wrong: {}", e.message())))?;
     if has_compressed(&layout) {
         return Err(Error::unsupported("compressed arrays are not appended yet"));
     }
@@ -68,7 +69,9 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
         return Err(Error::new(Kind::Io, format!("{} was changed meanwhile", path.display())));
     }
     let written = (|| {
-        write_items(&found, file.base(), count, limits, packed, data, &mut |at, bytes| write_past(&mut update, at, bytes, start))?;
+        write_items(&found, file.base(), count, limits, packed, data, &mut |at, bytes| {
+            write_past(&mut update, at, bytes, start)
+        })?;
         let total = found.total().and_then(|total| total.checked_add(file.base()));
         let at = total.ok_or_else(|| Error::usage("the size of the file is not known"))?.max(start);
         let mut text = longer.clone().into_bytes();
@@ -119,7 +122,7 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
     let file = DudleyFile::open(bytes::open(path, OpenOptions { map: false })?, None, limits)?;
     let mut arrays = std::collections::VecDeque::new();
     for row in 0..count {
-        arrays.push_back(rows.at(&[row])?);
+        arrays.push_back(rows.rows(row, 1)?.reshape(rows.shape().get(1..).unwrap_or(&[]))?);
     }
     let mut steps = Vec::new();
     for step in super::path::steps(list)? {

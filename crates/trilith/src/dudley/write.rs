@@ -135,7 +135,8 @@ fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8
         ("gzip", [Scalar::Integer(level)]) => *level,
         _ => return Err(Error::unsupported(format!("filter {} is not available", filter.name))),
     };
-    let level = u32::try_from(level).map_or_else(|_| flate2::Compression::default(), |level| flate2::Compression::new(level.min(9)));
+    let level =
+        u32::try_from(level).map_or_else(|_| flate2::Compression::default(), |level| flate2::Compression::new(level.min(9)));
     let mut out = flate2::write::ZlibEncoder::new(Vec::new(), level);
     let mut shape = entry.shape.clone();
     let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
