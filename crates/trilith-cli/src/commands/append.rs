@@ -4,6 +4,8 @@ use clap::Args;
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::{ndarray, walk};
 use trilith::bytes::Journal;
+use trilith::dudley::append_records;
+use trilith::file::AnyFile;
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -13,7 +15,8 @@ use crate::output::note;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
-/// The array may lie in an exploded file: its rows are added there.
+/// The array may lie in an exploded file: its rows are added there. In a native Dudley file the path is
+/// that of a list, which gets each row as one more of its last item.
 #[derive(Debug, Args)]
 pub struct Append {
     /// The file and the path of a streamed array
@@ -28,7 +31,19 @@ impl Append {
     /// Adds the rows.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
-        let file = options.open_asdf(&item.file)?;
+        let file = match options.open_any(&item.file)? {
+            AnyFile::Asdf(file) => file,
+            AnyFile::Dudley(file) => {
+                // Closed before it is written: another may have to undo an update first.
+                drop(file);
+                let rows = Array::from_npy(options.open(&self.rows)?, &options.limits()?)?;
+                let size = append_records(std::path::Path::new(&item.file), item.path(), &rows, &options.limits()?)?;
+                if !options.quiet {
+                    note(&format!("{}: {} records added, {}", item.file, rows.shape().first().unwrap_or(&0), crate::output::size(size)));
+                }
+                return Ok(Outcome::Yes);
+            }
+        };
         let found = walk::find(&file, item.path())?;
         let node = found.node(&file);
         if !ndarray::is_ndarray(node) {

@@ -2,10 +2,12 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::asdf::{self, AsdfFile, chain, ndarray};
-use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan};
-use trilith::file::FileKind;
+use trilith::asdf::{self, ArrayOptions, AsdfFile, chain, ndarray};
+use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
+use trilith::dudley::DudleyFile;
+use trilith::file::{AnyFile, FileKind};
 use trilith::fits::FitsFile;
+use trilith::layout::ByteOrder;
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
@@ -65,7 +67,17 @@ impl Convert {
         if let Some(outcome) = self.fits(options)? {
             return Ok(outcome);
         }
-        let file = options.open_asdf(&self.input)?;
+        let to_stream = self.to.as_deref() == Some("dudley") || (self.to.is_none() && extension(&self.output) == Some("bd"));
+        let file = match options.open_any(&self.input)? {
+            AnyFile::Dudley(_) if to_stream => {
+                return Err(Error::unsupported("rewriting a Dudley stream as another is not done yet"));
+            }
+            AnyFile::Dudley(file) => return self.stream_in(&file, options),
+            AnyFile::Asdf(file) => file,
+        };
+        if to_stream {
+            return self.to_stream(&file, options);
+        }
         let to = self.target(&file)?;
         self.warn_about_others(&file, options)?;
         let mut how = ConvertOptions::default();
@@ -147,6 +159,46 @@ impl Convert {
             note(&format!("{}: {}", self.output, size(written)));
         }
         Ok(Some(Outcome::Yes))
+    }
+
+    /// A Dudley stream as a file of the ASDF family.
+    fn stream_in(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
+        let target = match (self.to.as_deref(), extension(&self.output)) {
+            (Some(name), _) => asdf::Target::named(name)?,
+            (None, Some("finf")) => asdf::Target::named("finf-0.1")?,
+            _ => asdf::Target::newest(),
+        };
+        let mut how = ArrayOptions::default();
+        if let Some(CodecChoice::Set(id)) = self.codec.as_deref().map(CodecChoice::named).transpose()? {
+            (how.codec, how.level) = (Some(id), self.level);
+        }
+        let mut out = Target::create(&self.output)?;
+        let losses = stream_to_asdf(file, target, &how, out.writer())?;
+        self.finish(out, losses, options)
+    }
+
+    /// A file of the ASDF family as a native Dudley file.
+    fn to_stream(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
+        let (draft, losses) = asdf_to_draft(file)?;
+        let mut out = Target::create(&self.output)?;
+        let order = match options.stream_order {
+            Some(crate::options::Order::Big) => ByteOrder::Big,
+            _ => ByteOrder::Little,
+        };
+        draft.write(order, &options.limits()?, &mut out.writer())?;
+        self.finish(out, losses, options)
+    }
+
+    /// Puts the file into place, unless something is lost that may not be.
+    fn finish(&self, out: Target, losses: Vec<Loss>, options: &Options) -> Result<Outcome> {
+        if !losses.is_empty() && !self.allow_loss {
+            self.refuse(&losses, options)?;
+            return Ok(Outcome::No);
+        }
+        let size = out.commit()?;
+        let done = Converted { losses, ..Converted::default() };
+        self.tell(&done, size, options)?;
+        Ok(Outcome::Yes)
     }
 
     /// The generation to write; None keeps that of the file.
@@ -236,6 +288,10 @@ impl Convert {
         }
         Ok(())
     }
+}
+
+fn extension(path: &str) -> Option<&str> {
+    std::path::Path::new(path).extension().and_then(|extension| extension.to_str())
 }
 
 /// Losses as `--json` shows them.

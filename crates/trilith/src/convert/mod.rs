@@ -6,8 +6,12 @@
 //! other cannot hold is listed as a [`Loss`] before anything is written.
 
 mod arrays;
+mod describe;
 mod elements;
 mod encode;
+mod families;
+#[cfg(test)]
+mod families_tests;
 mod fits;
 mod history;
 mod loss;
@@ -18,6 +22,8 @@ mod translate;
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 
+pub use describe::describe_layout;
+pub use families::{asdf_to_draft, stream_to_asdf};
 pub use fits::{from_fits, take_out, to_fits};
 pub use loss::Loss;
 pub use plan::{Plan, convert_to};

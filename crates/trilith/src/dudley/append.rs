@@ -122,7 +122,7 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
     let file = DudleyFile::open(bytes::open(path, OpenOptions { map: false })?, None, limits)?;
     let mut arrays = std::collections::VecDeque::new();
     for row in 0..count {
-        arrays.push_back(rows.at(&[row])?);
+        arrays.push_back(rows.rows(row, 1)?.reshape(rows.shape().get(1..).unwrap_or(&[]))?);
     }
     let mut steps = Vec::new();
     for step in super::path::steps(list)? {

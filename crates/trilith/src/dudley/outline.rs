@@ -43,6 +43,9 @@ struct Node {
 }
 
 /// The items of a stream as a tree.
+///
+/// Elements of a list that hold nothing at all (an empty dict, an empty list) take part in no address and
+/// are not seen.
 #[derive(Debug)]
 pub struct Outline {
     nodes: Vec<Node>,
@@ -61,7 +64,7 @@ impl Outline {
         }
         outline.declare(items.file().layout());
         for entry in items.entries() {
-            outline.enter(entry?)?;
+            outline.enter(entry?, items.file().layout())?;
         }
         Ok(outline)
     }
@@ -104,8 +107,9 @@ impl Outline {
         id
     }
 
-    fn enter(&mut self, entry: Entry) -> Result<()> {
+    fn enter(&mut self, entry: Entry, layout: &Layout) -> Result<()> {
         let mut at = 0;
+        let mut way = Vec::new();
         let path = steps(&entry.path)?;
         if path.last() == Some(&Step::Length) {
             return Ok(());
@@ -119,6 +123,18 @@ impl Outline {
                     }
                 }
                 step => at = self.child(at, step, n == last && entry.kind == EntryKind::Param),
+            }
+            way.push(at);
+        }
+        if way.len() > 1 && !entry.path.contains(['(', '.']) {
+            // The dicts and lists on the way, where they are not known yet: elements of lists.
+            let mut item = layout.parent(entry.item);
+            for &node in way.iter().rev().skip(1) {
+                match (self.nodes.get_mut(node), item) {
+                    (Some(node), Some(id)) if node.item.is_none() => node.item = Some(id),
+                    _ => break,
+                }
+                item = item.and_then(|id| layout.parent(id));
             }
         }
         if let Some(node) = self.nodes.get_mut(at) {

@@ -1,5 +1,7 @@
 //! Streams assembled by hand from the document.
 
+#![allow(clippy::disallowed_methods, reason = "tests write and read small files of their own")]
+
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -208,4 +210,202 @@ fn byte_orders_of_arrays_and_layouts_agree() {
     for order in [Byteorder::Little, Byteorder::Big] {
         assert_eq!(array_order(layout_order(order)), order);
     }
+}
+
+fn saved(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bd");
+    std::fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+fn reopen(path: &std::path::Path) -> DudleyFile {
+    open(std::fs::read(path).unwrap()).unwrap()
+}
+
+fn written(layout: &str, params: Vec<i64>, order: ByteOrder, data: Supplier<'_>) -> Result<Vec<u8>> {
+    let layout = Layout::read(layout.as_bytes()).unwrap();
+    let mut new = NewStream::new(&layout, params);
+    new.order = order;
+    let mut out = std::io::Cursor::new(Vec::new());
+    new.write(data, &mut out)?;
+    Ok(out.into_inner())
+}
+
+#[test]
+fn what_is_written_under_a_layout_reads_equal() {
+    use crate::array::{Array, Field, StructType};
+    let fields = vec![
+        Field::new("a", Datatype::Uint8, Byteorder::Little),
+        Field::new("b", Datatype::Int16, Byteorder::Little).with_shape(vec![2]),
+        Field::new("c", Datatype::Complex64, Byteorder::Little),
+    ];
+    let packed = Datatype::Struct(Arc::new(StructType::packed_from(fields).unwrap()));
+    let bytes: Vec<u8> = (0..26).collect();
+    let structs = Array::from_bytes(bytes, packed, Byteorder::Little, vec![2]).unwrap();
+    for (text, base) in [
+        ("N : i2  s = {a=u1 b=i2[2] c=c8}[N]  f = f4[N]  t = S1[3]", 0),
+        ("N = i2  s: {a:u1 b:i2(2) c:c8}(N) f: f4(N) t: S1(3)", 16),
+    ] {
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let mut data = |entry: &crate::layout::Entry| match entry.path.as_str() {
+                "/s" => Ok(structs.clone()),
+                "/f" => Array::from_slice(&[1.5f32, -2.0], &[2]),
+                _ => Array::from_bytes(b"abc".to_vec(), Datatype::Ascii(3), Byteorder::Little, vec![]),
+            };
+            let file = open(written(text, vec![2], order, &mut data).unwrap()).unwrap();
+            assert_eq!((file.base(), file.signature().unwrap().order), (base, order));
+            let read = file.array_at("/s").unwrap();
+            assert_eq!(read.read_bytes(Byteorder::Little).unwrap(), structs.read_bytes(Byteorder::Little).unwrap());
+            assert_eq!(file.array_at("/f").unwrap().load::<f32>().unwrap(), [1.5, -2.0]);
+            assert_eq!(file.array_at("/t").unwrap().load_texts().unwrap(), ["abc"]);
+            assert_eq!(file.array_at("/N").unwrap().load_as::<i64>().unwrap(), [2]);
+        }
+    }
+}
+
+#[test]
+fn compressed_arrays_are_written_with_their_lengths() {
+    use crate::array::Array;
+    let text = "a: f8(100) -> gzip(6)\nb: i4(3)\n";
+    let mut data = |entry: &crate::layout::Entry| match entry.path.as_str() {
+        "/a" => Array::from_slice(&[2.5f64; 100], &[100]),
+        _ => Array::from_slice(&[1i32, 2, 3], &[3]),
+    };
+    let bytes = written(text, vec![], ByteOrder::Little, &mut data).unwrap();
+    assert!(bytes.len() < 200, "{}", bytes.len());
+    let file = open(bytes).unwrap();
+    assert_eq!(file.array_at("/a").unwrap().load::<f64>().unwrap(), [2.5; 100]);
+    assert_eq!(file.array_at("/b").unwrap().load::<i32>().unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn what_does_not_fit_the_layout_is_refused() {
+    use crate::array::Array;
+    let try_one = |text: &str, params: &[i64]| {
+        written(text, params.to_vec(), ByteOrder::Little, &mut |_| Array::from_slice(&[1.0f64, 2.0], &[2]))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(try_one("x = f4[2]", &[]).contains("float32"));
+    assert!(try_one("x = f8[3]", &[]).contains("[3]"));
+    assert!(try_one("x = f8[2] @8", &[]).contains("E410"));
+    assert!(try_one("N : i1  x = f8[N]", &[]).contains("E409"));
+    assert!(try_one("N : i1  x = f8[2]", &[200]).contains("E402"));
+}
+
+#[test]
+fn data_alone_make_their_layout() {
+    use crate::array::Array;
+    let numbers = |n: i32| Draft::data(Array::from_slice(&[n, n + 1], &[2]).unwrap());
+    let mut group = Draft::dict([("t", numbers(3)), ("a b\"c", numbers(5))]);
+    group.docs.push(" a group".into());
+    group.attributes.push(("unit".into(), crate::layout::Attribute::Value(crate::layout::Scalar::Text("km".into()))));
+    let list =
+        Draft::list([numbers(7), Draft::dict([("x", numbers(9)), ("y", Draft::dict([("z", numbers(11))]))]), Draft::list([])]);
+    let root =
+        Draft::dict([("first", numbers(1)), ("N", Draft::param(4)), ("group", group), ("list", list), ("last", numbers(13))]);
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let mut out = std::io::Cursor::new(Vec::new());
+        root.write(order, &Limits::default(), &mut out).unwrap();
+        let file = open(out.into_inner()).unwrap();
+        let paths = [
+            ("/first", 1),
+            ("/group/t", 3),
+            ("/group/\"a b\\\"c\"", 5),
+            ("/list[0]", 7),
+            ("/list[1]/x", 9),
+            ("/list[1]/y/z", 11),
+            ("/last", 13),
+        ];
+        for (path, first) in paths {
+            assert_eq!(file.array_at(path).unwrap().load::<i32>().unwrap(), [first, first + 1], "{path}");
+        }
+        let outline = file.items().unwrap().outline().unwrap();
+        let group = outline.find("/group").unwrap().unwrap();
+        let item = outline.item(group).unwrap();
+        assert_eq!(file.layout().docs(item).collect::<Vec<_>>(), [" a group"]);
+        assert_eq!(file.layout().attributes(item).count(), 1);
+        assert_eq!(outline.thing(outline.find("/N").unwrap().unwrap()), Thing::Param(4, None));
+    }
+}
+
+#[test]
+fn records_are_appended_where_the_layout_was() {
+    use crate::array::Array;
+    for text in ["time = [f8]  r = [f4[2]]", "#: dialect=2026\ntime [f8]  r [f4(2)]"] {
+        let mut data = |entry: &crate::layout::Entry| match entry.path.as_str() {
+            "/time[0]" => Array::from_slice(&[0.5f64], &[]),
+            _ => Array::from_slice(&[1.0f32, 2.0], &[2]),
+        };
+        let bytes = written(text, vec![], ByteOrder::Big, &mut data).unwrap();
+        let (_folder, path) = saved(&bytes);
+        let limits = Limits::default();
+        append_records(&path, "/time", &Array::from_slice(&[1.5f64, 2.5], &[2]).unwrap(), &limits).unwrap();
+        append_records(&path, "/r", &Array::from_slice(&[3.0f32, 4.0], &[1, 2]).unwrap(), &limits).unwrap();
+        let file = reopen(&path);
+        for (n, time) in [0.5, 1.5, 2.5].into_iter().enumerate() {
+            assert_eq!(file.array_at(&format!("/time[{n}]")).unwrap().load::<f64>().unwrap(), [time]);
+        }
+        assert_eq!(file.array_at("/r[0]").unwrap().load::<f32>().unwrap(), [1.0, 2.0]);
+        assert_eq!(file.array_at("/r[1]").unwrap().load::<f32>().unwrap(), [3.0, 4.0]);
+        // What does not fit leaves the file as it is.
+        let before = std::fs::read(&path).unwrap();
+        assert!(append_records(&path, "/r", &Array::from_slice(&[3.0f64], &[1]).unwrap(), &limits).is_err());
+        assert!(append_records(&path, "/none", &Array::from_slice(&[3.0f64], &[1]).unwrap(), &limits).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+}
+
+#[test]
+fn items_are_appended_to_the_root() {
+    use crate::array::Array;
+    let one = Draft::dict([("a", Draft::data(Array::from_slice(&[1u8, 2, 3], &[3]).unwrap()))]);
+    let mut out = std::io::Cursor::new(Vec::new());
+    one.write(ByteOrder::Little, &Limits::default(), &mut out).unwrap();
+    let (_folder, path) = saved(&out.into_inner());
+    let more = Draft::dict([("g", Draft::dict([("b", Draft::data(Array::from_slice(&[0.5f64], &[1]).unwrap()))]))]);
+    append_draft(&path, &more, &Limits::default()).unwrap();
+    let file = reopen(&path);
+    assert_eq!(file.array_at("/a").unwrap().load::<u8>().unwrap(), [1, 2, 3]);
+    let b = file.array_at("/g/b").unwrap();
+    assert_eq!((b.offset(), b.load::<f64>().unwrap()), (24, vec![0.5]));
+}
+
+#[test]
+fn a_catalog_tells_where_items_lie_in_files_that_are_not_there() {
+    use crate::array::{Array, Field, StructType};
+    let template = Layout::read(b"{ NX : i4  NY : i8  time = f8 }  rho = f8[NX, NY]  te = f4[NX-]").unwrap();
+    let record = vec![
+        Field::new("NX", Datatype::Int32, Byteorder::Little),
+        Field::new("NY", Datatype::Int64, Byteorder::Little).at(8),
+        Field::new("time", Datatype::Float64, Byteorder::Little).at(16),
+    ];
+    let kind = Datatype::Struct(Arc::new(StructType::with_offsets(record, 24).unwrap()));
+    let mut bytes = Vec::new();
+    for (nx, ny) in [(2i64, 3i64), (5, 1), (0, 4)] {
+        bytes.extend(nx.to_le_bytes());
+        bytes.extend(ny.to_le_bytes());
+        bytes.extend(0f64.to_le_bytes());
+    }
+    let records = Array::from_bytes(bytes, kind, Byteorder::Little, vec![3]).unwrap();
+    let files = Array::from_texts(&["a.bd", "b.bd", "c.bd"], &[3]).unwrap();
+    let mut out = std::io::Cursor::new(Vec::new());
+    let draft = Draft::dict([("files", Draft::data(files)), ("records", Draft::data(records))]);
+    draft.write(ByteOrder::Little, &Limits::default(), &mut out).unwrap();
+    let catalog = Catalog::read(&open(out.into_inner()).unwrap()).unwrap();
+    let options = crate::layout::Options { native: true, order: Some(ByteOrder::Little), limits: Limits::default() };
+    let mut places = Vec::new();
+    catalog
+        .locate(&template, "/te", &options, &mut |place| {
+            let (_, _, shape) = place.described()?.unwrap();
+            places.push((place.file.to_owned(), place.offset, shape));
+            Ok(())
+        })
+        .unwrap();
+    // 16 for the header; i4, i8 and f8 take 24 bytes; then rho.
+    let expected = [("a.bd", Some(40 + 48), vec![1]), ("b.bd", Some(40 + 40), vec![4]), ("c.bd", None, vec![0])];
+    assert_eq!(places, expected.map(|(file, at, shape)| (file.to_owned(), at, shape)));
+    let plain = Layout::read(b"N : i4  x = u1[N]").unwrap();
+    assert!(catalog.locate(&plain, "/x", &options, &mut |_| Ok(())).unwrap_err().to_string().contains("E408"));
 }

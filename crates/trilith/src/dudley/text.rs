@@ -28,7 +28,11 @@ pub fn s1_text(bytes: &[u8]) -> String {
 }
 
 /// Encodes text as `S1`: cp1252, or else latin1; None where neither has all its characters.
-pub(super) fn s1_bytes(text: &str) -> Option<Vec<u8>> {
+///
+/// ```
+/// assert_eq!(trilith::dudley::s1_bytes("10 €"), Some(b"10 \x80".to_vec()));
+/// ```
+pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
     let cp1252 = |c: char| match HIGH.iter().position(|high| *high == c && c != '\0') {
         Some(at) => Some(0x80 + at as u8),
         None => u8::try_from(u32::from(c)).ok().filter(|byte| !matches!(byte, 0x80..=0x9f)),

@@ -1,6 +1,8 @@
 //! `trilith layout …`: Dudley layouts without their streams, or with one.
 
 mod check;
+mod describe;
+mod locate;
 mod print;
 mod resolve;
 mod translate;
@@ -28,6 +30,8 @@ enum LayoutCommand {
     Resolve(resolve::Resolve),
     Print(print::Print),
     Translate(translate::Translate),
+    Describe(describe::Describe),
+    Locate(locate::Locate),
 }
 
 impl Layout {
@@ -38,6 +42,8 @@ impl Layout {
             LayoutCommand::Resolve(command) => command.run(options),
             LayoutCommand::Print(command) => command.run(options),
             LayoutCommand::Translate(command) => command.run(options),
+            LayoutCommand::Describe(command) => command.run(options),
+            LayoutCommand::Locate(command) => command.run(options),
         }
     }
 }

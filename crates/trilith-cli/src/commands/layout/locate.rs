@@ -1,0 +1,85 @@
+//! `trilith layout locate LAYOUT --catalog C ITEM`: where an item lies in every file of a family.
+
+use clap::Args;
+use serde_json::json;
+use trilith::dudley::Catalog;
+use trilith::file::AnyFile;
+use trilith::layout::{ByteOrder, Options as Evaluate};
+use trilith::{Error, Result};
+
+use super::Input;
+use crate::Outcome;
+use crate::json::{datatype, datatype_text};
+use crate::options::{Options, Order};
+use crate::output::{Out, Table};
+
+/// Find an item in every file of a family from a catalog of parameters, without opening the files
+///
+/// The catalog is a Dudley stream with `files` (text, a name for each file) and `records` (the summary
+/// struct of the layout for each file, or a vector of all stored parameters).
+#[derive(Debug, Args)]
+pub struct Locate {
+    #[command(flatten)]
+    input: Input,
+    /// The stream that lists the files and their parameters
+    #[arg(long, value_name = "C.bd")]
+    catalog: String,
+    /// The path of the item, such as /group/list[3]/x or /records.time
+    #[arg(value_name = "ITEM")]
+    item: String,
+    /// The files have no signature: address 0 is their first byte
+    #[arg(long)]
+    raw: bool,
+}
+
+impl Locate {
+    /// Prints a line for each file.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        let AnyFile::Dudley(stream) = options.open_any(&self.catalog)? else {
+            return Err(Error::usage(format!("{} is no Dudley stream", self.catalog)));
+        };
+        let catalog = Catalog::read(&stream)?;
+        let given = options.stream_order.map(|order| match order {
+            Order::Little => ByteOrder::Little,
+            Order::Big => ByteOrder::Big,
+        });
+        // Who wrote the catalog most likely wrote the files.
+        let order = given.or(stream.signature().map(|signature| signature.order));
+        let how = Evaluate { native: !self.raw, order, limits: options.limits()? };
+        let mut list = Vec::new();
+        let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
+        let mut missing = 0;
+        catalog.locate(&layout, &self.item, &how, &mut |place| {
+            let Some((kind, order, shape)) = place.described()? else {
+                missing += 1;
+                if options.json {
+                    list.push(json!({"file": place.file, "offset": null, "address": null, "datatype": null, "shape": null}));
+                }
+                return Ok(());
+            };
+            let nbytes = shape.iter().try_fold(kind.item_size(), |n, dim| n.checked_mul(*dim));
+            if options.json {
+                let address = place.found.as_ref().and_then(|found| found.address);
+                let strides = place.found.as_ref().map(|found| found.strides.get(..shape.len()).unwrap_or(&[]).to_vec());
+                list.push(json!({
+                    "file": place.file, "offset": place.offset, "address": address, "datatype": datatype(&kind),
+                    "shape": shape, "strides": strides, "nbytes": nbytes,
+                    "byteorder": if kind.as_struct().is_some() { None } else { Some(order.name()) },
+                }));
+            } else {
+                let at = place.offset.map_or("-".to_owned(), |at| at.to_string());
+                table.row(vec![place.file.to_owned(), at, datatype_text(&kind), format!("{shape:?}"), order.name().to_owned()]);
+            }
+            Ok(())
+        })?;
+        let mut out = Out::new();
+        if options.json {
+            out.json(&json!({"layout": self.input.file, "item": self.item, "files": list}))?;
+        } else {
+            table.print(&mut out)?;
+        }
+        out.finish()?;
+        Ok(if missing > 0 && missing == catalog.len() { Outcome::No } else { Outcome::Yes })
+    }
+}

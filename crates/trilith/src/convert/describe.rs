@@ -1,0 +1,177 @@
+//! A layout for the bytes of an ASDF file: [`describe_layout`].
+
+use std::fmt::Write as _;
+
+use crate::array::{Array, Byteorder, Datatype};
+use crate::asdf::ndarray::Origin;
+use crate::asdf::{AsdfFile, Ndarray, walk};
+use crate::error::{Error, Result};
+
+/// A layout (dialect 2025) whose items lie at the very bytes of the uncompressed blocks of a file of the
+/// ASDF family, of any generation. Arrays in compressed or encoded blocks, and those that are not
+/// contiguous, are described as their stored bytes, `u1[n]`, with attributes that say what they mean;
+/// what has no bytes of its own (inline data, other files) is named in a comment.
+///
+/// Address 0 is the first byte of the file; every byte order is written out.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for a file inside a FITS file, and as reading the tree.
+pub fn describe_layout(file: &AsdfFile) -> Result<String> {
+    if file.container().is_some() {
+        return Err(Error::unsupported("files inside FITS are not described as a layout yet"));
+    }
+    let mut out = String::from("#: dialect=2025\n");
+    let _ = writeln!(out, "#: described={}", text(file.sections().generation_name()));
+    for listed in walk::arrays(file)? {
+        let found = match listed.found {
+            Ok(found) => found,
+            Err(error) => {
+                comment(&mut out, &listed.path, &error.to_string());
+                continue;
+            }
+        };
+        let own = std::ptr::eq(found.file(file), file);
+        let node = found.node(file);
+        let Some(source) = Ndarray::read(node, file.limits()).ok().filter(|_| own) else {
+            comment(&mut out, &listed.path, "in another file, or broken");
+            continue;
+        };
+        let Origin::Block(number) = source.origin else {
+            comment(&mut out, &listed.path, "its elements are not in a block of this file");
+            continue;
+        };
+        let (block, array) = match file.sections().block(number).and_then(|block| Ok((block, file.array(node)?))) {
+            Ok(both) => both,
+            Err(error) => {
+                comment(&mut out, &listed.path, &error.to_string());
+                continue;
+            }
+        };
+        let name = item_path(&listed.path)?;
+        let mut spelled = String::new();
+        let is_plain = block.is_plain() && array.is_c_contiguous();
+        let address = block.data_offset.checked_add(array.extent().start);
+        if is_plain && let (Some(address), Ok(())) = (address, spell(&array, &mut spelled)) {
+            let _ = writeln!(out, "{name} = {spelled} @{address}");
+            if array.mask().is_some() {
+                let _ = writeln!(out, "  #: asdf_masked=1");
+            }
+            continue;
+        }
+        let _ = writeln!(out, "{name} = u1[{}] @{}", block.stored_len(), block.data_offset);
+        if !block.is_plain() {
+            let codec = String::from_utf8_lossy(&block.compression).trim_end_matches('\0').to_owned();
+            let chain = file.encoding_names(block).map_or(codec, |chain| chain.join("+"));
+            let _ = writeln!(out, "  #: asdf_compression={}", text(&chain));
+        }
+        let _ = writeln!(
+            out,
+            "  #: asdf_datatype={}, asdf_byteorder={}",
+            text(&array.datatype().to_string()),
+            text(array.byteorder().name())
+        );
+        let list = |numbers: Vec<String>| numbers.join(", ");
+        if !array.shape().is_empty() {
+            let shape = list(array.shape().iter().map(u64::to_string).collect());
+            let strides = list(array.strides().iter().map(i64::to_string).collect());
+            let _ = writeln!(out, "  #: asdf_shape=[{shape}], asdf_strides=[{strides}], asdf_offset={}", array.offset());
+        }
+    }
+    Ok(out)
+}
+
+fn comment(out: &mut String, path: &str, why: &str) {
+    let line: String = format!("{path}: {why}").chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let _ = writeln!(out, "# {line}");
+}
+
+/// Text as an attribute: on one line.
+fn text(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// `/a/b/0` as a path from the root dict: `/ a/b/"0"`.
+fn item_path(pointer: &str) -> Result<String> {
+    let steps: Result<Vec<String>> = pointer
+        .split('/')
+        .skip(1)
+        .map(|step| {
+            let name = step.replace("~1", "/").replace("~0", "~");
+            if name.contains('\0') {
+                return Err(Error::usage("a name holds NUL, which no layout can").at_path(pointer));
+            }
+            let mut chars = name.chars();
+            let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+            let is_symbol = chars.next().is_some_and(is_letter) && chars.all(|c| is_letter(c) || c.is_ascii_digit());
+            Ok(if is_symbol { name } else { format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")) })
+        })
+        .collect();
+    let path = steps?.join("/");
+    Ok(if path.is_empty() { "/ \"\"".to_owned() } else { format!("/ {path}") })
+}
+
+/// Datatype with byte order, and shape.
+fn spell(array: &Array, out: &mut String) -> Result<()> {
+    spell_type(array.datatype(), array.byteorder(), array.shape(), out)
+}
+
+/// As deep as structs nest; members lie at their offsets.
+fn spell_type(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut String) -> Result<()> {
+    let mut dims = shape.to_vec();
+    let name = match datatype {
+        Datatype::Struct(fields) => {
+            out.push('{');
+            let mut end = 0;
+            for (n, field) in fields.fields().iter().enumerate() {
+                let name = field.name_or(n).replace('\\', "\\\\").replace('"', "\\\"");
+                let _ = write!(out, "{}\"{name}\" = ", if n == 0 { "" } else { "  " });
+                spell_type(&field.datatype, field.byteorder, &field.shape, out)?;
+                let _ = write!(out, " @{}", field.offset);
+                end = end.max(field.offset + field.count().saturating_mul(field.datatype.item_size()));
+            }
+            if end < fields.item_size() {
+                // A record longer than its members.
+                let _ = write!(out, "  \"\\\\pad\" = u1[{}] @{end}", fields.item_size() - end);
+            }
+            out.push('}');
+            ""
+        }
+        Datatype::Ascii(n) => text_type("S1", *n, &mut dims),
+        Datatype::Utf8(n) => text_type("U1", *n, &mut dims),
+        Datatype::Ucs2(n) => text_type("U2", *n, &mut dims),
+        Datatype::Ucs4(n) => text_type("U4", *n, &mut dims),
+        Datatype::Int8 => "i1",
+        Datatype::Int16 => "i2",
+        Datatype::Int32 => "i4",
+        Datatype::Int64 => "i8",
+        Datatype::Uint8 => "u1",
+        Datatype::Uint16 => "u2",
+        Datatype::Uint32 => "u4",
+        Datatype::Uint64 => "u8",
+        Datatype::Float16 => "f2",
+        Datatype::Float32 => "f4",
+        Datatype::Float64 => "f8",
+        Datatype::Complex32 => "c4",
+        Datatype::Complex64 => "c8",
+        Datatype::Complex128 => "c16",
+        Datatype::Bool8 => "b1",
+        Datatype::Float128 | Datatype::Complex256 => {
+            return Err(Error::unsupported(format!("Dudley has no datatype {datatype}")));
+        }
+    };
+    if !name.is_empty() && !name.ends_with('1') {
+        out.push(if order == Byteorder::Big { '>' } else { '<' });
+    }
+    out.push_str(name);
+    if !dims.is_empty() {
+        let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+        let _ = write!(out, "[{}]", dims.join(", "));
+    }
+    Ok(())
+}
+
+fn text_type(name: &'static str, length: u32, dims: &mut Vec<u64>) -> &'static str {
+    dims.push(u64::from(length));
+    name
+}

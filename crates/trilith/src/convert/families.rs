@@ -1,0 +1,445 @@
+//! Between the families: a Dudley stream as a tree with blocks, and back.
+//!
+//! Dicts are mappings and lists sequences, structs are structured datatypes, parameters whole numbers.
+//! What a mapping says in scalars becomes attributes of its dict; what an attribute cannot hold becomes
+//! an attribute of its YAML text, marked by another, `asdf_type:NAME`, so that the way back finds it.
+//! Documentation and the attributes of arrays and lists stand under `dudley` at the root of a tree.
+
+use std::io::{Seek, Write};
+
+use super::Loss;
+use crate::array::{Array, Datatype};
+use crate::asdf::{ArrayOptions, AsdfFile, Builder, Target, ndarray};
+use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
+use crate::error::{Error, Result};
+use crate::layout::{Attribute, ItemId, Scalar as Word};
+use crate::limits::Limits;
+use crate::tree::{Data, Node, PrintOptions, Scalar, Tree, Value, print_value};
+
+/// The attribute that keeps the tag of a mapping, a sequence or an array.
+const TAG: &str = "asdf_tag";
+/// The prefix of the attribute that says that another is YAML text.
+const TYPE: &str = "asdf_type:";
+/// The attribute that keeps the YAML text of an element among arrays, and the empty item that holds its place.
+const VALUE: &str = "asdf_value";
+/// How deep dicts and lists may nest.
+const DEPTH: usize = 200;
+
+/// Writes a Dudley stream as a file of the ASDF family; `how` says how arrays are stored.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) for datatypes that the generation lacks, what reading the arrays
+/// says, and [`Kind::Io`](crate::Kind::Io).
+pub fn stream_to_asdf<W: Write + Seek>(
+    file: &DudleyFile,
+    target: &'static Target,
+    how: &ArrayOptions,
+    out: W,
+) -> Result<Vec<Loss>> {
+    let items = file.items()?;
+    let outline = items.outline()?;
+    let mut walk = ToTree {
+        items: &items,
+        outline: &outline,
+        builder: Builder::new(target),
+        how,
+        docs: Vec::new(),
+        attributes: Vec::new(),
+        params: Vec::new(),
+        losses: Vec::new(),
+    };
+    let mut root = walk.value(OutlineId::ROOT, "", 0)?;
+    root.remove("asdf_library");
+    let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
+    if let Some(order) = file.byteorder() {
+        about.set("byteorder", crate::dudley::array_order(order).name());
+    }
+    let lists = [("parameters", std::mem::take(&mut walk.params)), ("", Vec::new())];
+    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        about.set(name, Value::seq(list));
+    }
+    for (name, pairs) in [("docs", std::mem::take(&mut walk.docs)), ("attributes", std::mem::take(&mut walk.attributes))] {
+        if !pairs.is_empty() {
+            about.set(name, Value::map(pairs));
+        }
+    }
+    if root.get("dudley").is_some() {
+        walk.losses.push(Loss::at("/dudley", "an item of that name hides what the layout says beside its items"));
+    } else {
+        root.set("dudley", about);
+    }
+    let losses = walk.losses;
+    walk.builder.write_to(out, root)?;
+    Ok(losses)
+}
+
+struct ToTree<'a, 'f> {
+    items: &'a Items<'f>,
+    outline: &'a Outline,
+    builder: Builder<'a>,
+    how: &'a ArrayOptions,
+    docs: Vec<(String, Value)>,
+    attributes: Vec<(String, Value)>,
+    params: Vec<String>,
+    losses: Vec<Loss>,
+}
+
+impl ToTree<'_, '_> {
+    /// A node and all below it; recursion is limited by [`DEPTH`].
+    fn value(&mut self, id: OutlineId, path: &str, depth: usize) -> Result<Value> {
+        if depth > DEPTH {
+            return Err(Error::limit(format!("dicts and lists nest more than {DEPTH} deep")));
+        }
+        let layout = self.items.file().layout();
+        let item = self.outline.item(id);
+        if let Some(item) = item {
+            let docs: Vec<String> = layout.docs(item).map(str::to_owned).collect();
+            if !docs.is_empty() {
+                self.docs.push((path.to_owned(), Value::seq(docs)));
+            }
+        }
+        let thing = self.outline.thing(id);
+        if let (Thing::Dict, Some(item)) = (thing, item)
+            && let Some((_, Attribute::Value(Word::Text(text)))) = layout.attributes(item).find(|(name, _)| *name == VALUE)
+            && is_one_value(text)
+        {
+            return Ok(Value::plain(text.clone()));
+        }
+        let mut value = match thing {
+            Thing::Dict => {
+                let mut map = Value::map::<&str, Value>([]);
+                let children = self.outline.children(id);
+                if let Some(item) = item {
+                    self.dict_attributes(item, &children, &mut map);
+                }
+                for (name, child) in children {
+                    let mut name = name.unwrap_or("").to_owned();
+                    if self.outline.is_shadowed(id, child) {
+                        name.push_str(" (parameter)");
+                    }
+                    let inner =
+                        self.value(child, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), depth + 1)?;
+                    map.push_pair(name.as_str(), inner);
+                }
+                map
+            }
+            Thing::List => {
+                let mut items = Vec::new();
+                for (n, (_, child)) in self.outline.children(id).into_iter().enumerate() {
+                    items.push(self.value(child, &format!("{path}/{n}"), depth + 1)?);
+                }
+                Value::seq(items)
+            }
+            Thing::Param(value, _) => {
+                self.params.push(path.to_owned());
+                Value::from(value)
+            }
+            Thing::Null => Value::null(),
+            Thing::Data(entry) => {
+                let array = self.items.array(entry)?;
+                let array = self.held(&array, path)?;
+                self.builder.array(&array, self.how).map_err(|e| e.context(path.to_owned()))?
+            }
+        };
+        if let Some(item) = item {
+            self.own_attributes(item, path, matches!(thing, Thing::Dict), &mut value);
+        }
+        Ok(value)
+    }
+
+    /// The array in a datatype that ASDF has.
+    fn held(&mut self, array: &Array, path: &str) -> Result<Array> {
+        match array.datatype() {
+            Datatype::Utf8(_) | Datatype::Ucs2(_) => Array::from_texts(&array.load_texts()?, array.shape()),
+            Datatype::Complex32 => {
+                self.losses.push(Loss::at(path, "complex32 becomes complex64, which holds the same values"));
+                Array::from_slice(&array.load_as::<num_complex::Complex32>()?, array.shape())
+            }
+            _ => presented(array),
+        }
+    }
+
+    /// The scalars of a mapping.
+    fn dict_attributes(&mut self, item: ItemId, children: &[(Option<&str>, OutlineId)], map: &mut Value) {
+        let layout = self.items.file().layout();
+        let said: Vec<(&str, &Attribute)> = layout.attributes(item).collect();
+        for (name, value) in &said {
+            let is_mark = *name == TAG || name.starts_with(TYPE) || (item == ItemId::ROOT && *name == "dialect");
+            if is_mark || children.iter().any(|(child, _)| child == &Some(*name)) {
+                continue;
+            }
+            let is_yaml = said.iter().any(|(mark, _)| mark.strip_prefix(TYPE) == Some(*name));
+            let text = match value {
+                Attribute::Value(Word::Text(text)) if is_yaml && is_one_value(text) => Some(text),
+                _ => None,
+            };
+            map.set(*name, text.map_or_else(|| plain(value), Value::plain));
+        }
+    }
+
+    /// What else the layout says of an item.
+    fn own_attributes(&mut self, item: ItemId, path: &str, is_dict: bool, value: &mut Value) {
+        let layout = self.items.file().layout();
+        let mut rest = Value::map::<&str, Value>([]);
+        for (name, said) in layout.attributes(item) {
+            match said {
+                Attribute::Value(Word::Text(tag)) if name == TAG && tag.chars().all(|c| c.is_ascii_graphic()) => {
+                    if value.tag.is_none() {
+                        value.tag = Some(tag.clone());
+                    }
+                }
+                _ if is_dict => {}
+                _ => rest.set(name, plain(said)),
+            }
+        }
+        if !rest.entries().is_empty() {
+            self.attributes.push((path.to_owned(), rest));
+        }
+    }
+}
+
+/// An attribute as YAML.
+fn plain(attribute: &Attribute) -> Value {
+    let word = |word: &Word| match word {
+        Word::Integer(value) => Value::from(*value),
+        Word::Float(value) => Value::from(*value),
+        Word::Text(text) => Value::from(text.clone()),
+    };
+    match attribute {
+        Attribute::Flag => Value::null(),
+        Attribute::Value(value) => word(value),
+        Attribute::List(values) => Value::seq(values.iter().map(word)).flow(),
+    }
+}
+
+/// Whether text is one YAML value on one line.
+fn is_one_value(text: &str) -> bool {
+    if text.contains(['\n', '\r']) || text.contains(" #") || text.trim() != text {
+        return false;
+    }
+    let tree = Tree::parse(format!("- {text}\n"), &Limits::default());
+    tree.is_ok_and(|tree| tree.root().is_sequence() && tree.root().len() == 1)
+        && Tree::parse(format!("[{text}]\n"), &Limits::default()).is_ok_and(|tree| tree.root().len() == 1)
+}
+
+/// The tree of a file of the ASDF family as a dict that [`Draft::write`] writes, and what is lost on the way.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) for a tree that nests too deeply or has too many nodes, and what
+/// resolving the arrays says.
+pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Loss>)> {
+    let mut walk = ToDraft { file, losses: Vec::new(), nodes: file.limits().nodes };
+    let root = file.tree().root();
+    let mut draft = if root.is_mapping() { walk.draft(root, "", 0)? } else { Draft::dict([("", walk.draft(root, "", 0)?)]) };
+    // The tag of the root says no more than that it is one.
+    draft.attributes.retain(|(name, _)| name != TAG);
+    let said = root.get("dudley");
+    if let (DraftKind::Dict(items), Some(about)) = (&mut draft.kind, said) {
+        items.retain(|(name, _)| name != "dudley");
+        walk.give_back(&mut draft, about);
+    }
+    Ok((draft, walk.losses))
+}
+
+struct ToDraft<'a> {
+    file: &'a AsdfFile,
+    losses: Vec<Loss>,
+    nodes: u64,
+}
+
+impl ToDraft<'_> {
+    /// A node that is no scalar of a mapping; recursion is limited by [`DEPTH`].
+    fn draft(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Draft> {
+        if depth > DEPTH {
+            return Err(Error::limit(format!("the tree nests more than {DEPTH} deep")).at_path(path));
+        }
+        self.nodes = self
+            .nodes
+            .checked_sub(1)
+            .ok_or_else(|| Limits::exceeded("nodes", self.file.limits().nodes, "the tree has more nodes, aliases expanded"))?;
+        let mut draft = if ndarray::is_ndarray(node) {
+            let array = self.file.array(node)?;
+            if array.mask().is_some() {
+                self.losses.push(Loss::at(path, "its mask"));
+            }
+            Draft::data(array.without_mask())
+        } else if node.is_mapping() {
+            self.dict(node, path, depth)?
+        } else if node.is_sequence() {
+            let mut items = Vec::new();
+            for (n, item) in node.items().enumerate() {
+                let holds = if item.is_scalar() { false } else { self.holds_items(item)? };
+                items.push(if holds {
+                    self.draft(item, &format!("{path}/{n}"), depth + 1)?
+                } else {
+                    let empty = Array::from_slice::<u8>(&[], &[0])?;
+                    let mut kept = Draft::dict([(VALUE, Draft::data(empty))]);
+                    let text = flow_text(item, self.file.limits())?;
+                    kept.attributes.push((VALUE.to_owned(), Attribute::Value(Word::Text(text))));
+                    kept
+                });
+            }
+            Draft::list(items)
+        } else {
+            return Err(node.error("the root of this tree is a scalar, for which a Dudley stream has no place"));
+        };
+        let is_plain = ndarray::is_ndarray(node) || (depth == 0 && path.is_empty());
+        if let Some(tag) = node.tag().filter(|_| !is_plain) {
+            draft.attributes.push((TAG.to_owned(), Attribute::Value(Word::Text(tag.to_owned()))));
+        }
+        Ok(draft)
+    }
+
+    fn dict(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Draft> {
+        let mut items = Vec::new();
+        let mut attributes = Vec::new();
+        for (key, value) in node.merged_entries() {
+            let name = key.text().into_owned();
+            let inner = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+            if inner == "/asdf_library" {
+                // Who wrote this file; the next one says it of itself.
+                continue;
+            }
+            if !matches!(key.scalar(), Scalar::Str(_)) || !key.is_scalar() {
+                self.losses.push(Loss::at(&inner, "its key becomes text"));
+            }
+            let holds = if value.is_scalar() { false } else { value.is_mapping() || self.holds_items(value)? };
+            if holds || (path.is_empty() && name == "dudley") {
+                items.push((name, self.draft(value, &inner, depth + 1)?));
+                continue;
+            }
+            let (said, is_yaml) = attribute(value, self.file.limits())?;
+            attributes.push((name.clone(), said));
+            if is_yaml {
+                attributes.push((format!("{TYPE}{name}"), Attribute::Value(Word::Text("yaml".into()))));
+            }
+        }
+        let mut draft = Draft::dict(items);
+        draft.attributes = attributes;
+        Ok(draft)
+    }
+
+    /// Whether there are arrays in a sequence.
+    fn holds_items(&mut self, node: Node<'_>) -> Result<bool> {
+        if ndarray::is_ndarray(node) {
+            return Ok(true);
+        }
+        let mut walk = node.walk(self.file.limits());
+        while let Some(visit) = walk.step()? {
+            self.nodes = self.nodes.checked_sub(1).ok_or_else(|| {
+                Limits::exceeded("nodes", self.file.limits().nodes, "the tree has more nodes, aliases expanded")
+            })?;
+            if ndarray::is_ndarray(visit.node) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Puts documentation, attributes and parameters back where [`stream_to_asdf`] found them.
+    fn give_back(&mut self, draft: &mut Draft, about: Node<'_>) {
+        for path in about.get("parameters").filter(|list| list.is_sequence()).iter().flat_map(|list| list.items()) {
+            restore_param(draft, &path.text());
+        }
+        for (key, lines) in about.get("docs").filter(|docs| docs.is_mapping()).iter().flat_map(|docs| docs.entries()) {
+            if let Some(item) = at(draft, &key.text()) {
+                item.docs = lines.items().map(|line| line.text().into_owned()).collect();
+            }
+        }
+        for (key, said) in about.get("attributes").filter(|said| said.is_mapping()).iter().flat_map(|said| said.entries()) {
+            if !said.is_mapping() {
+                continue;
+            }
+            let Some(item) = at(draft, &key.text()) else { continue };
+            for (name, value) in said.entries() {
+                if let Ok((value, _)) = attribute(value, self.file.limits()) {
+                    item.attributes.push((name.text().into_owned(), value));
+                }
+            }
+        }
+    }
+}
+
+/// The item at a JSON Pointer.
+fn at<'d>(draft: &'d mut Draft, path: &str) -> Option<&'d mut Draft> {
+    let mut here = draft;
+    for step in path.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        here = match &mut here.kind {
+            DraftKind::Dict(items) => items.iter_mut().find(|(known, _)| *known == name).map(|(_, item)| item)?,
+            DraftKind::List(items) => items.get_mut(name.parse::<usize>().ok()?)?,
+            DraftKind::Data(_) | DraftKind::Param(_) => return None,
+        };
+    }
+    Some(here)
+}
+
+/// A whole number of a mapping that was a parameter is one again.
+fn restore_param(draft: &mut Draft, path: &str) {
+    let Some((parent, name)) = path.rsplit_once('/') else { return };
+    let name = name.replace("~1", "/").replace("~0", "~");
+    let Some(dict) = at(draft, parent) else { return };
+    let DraftKind::Dict(items) = &mut dict.kind else { return };
+    let found = dict.attributes.iter().position(|(known, _)| *known == name);
+    let Some(found) = found else { return };
+    if let Some((_, Attribute::Value(Word::Integer(value)))) = dict.attributes.get(found)
+        && *value >= -1
+    {
+        let after = items.iter().take_while(|(_, item)| matches!(item.kind, DraftKind::Param(_))).count();
+        items.insert(after, (name, Draft::param(*value)));
+        dict.attributes.remove(found);
+    }
+}
+
+/// What an attribute can hold of a value, and whether that is its YAML text.
+fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
+    let word = |node: Node<'_>| match (node.tag(), node.scalar()) {
+        (None, Scalar::Int(value)) => Some(Word::Integer(value)),
+        (None, Scalar::Float(value)) if value.is_finite() => Some(Word::Float(value)),
+        (None, Scalar::Str(text)) if !text.contains(['\n', '\r', '\0']) => Some(Word::Text(text.into_owned())),
+        _ => None,
+    };
+    if node.is_scalar() {
+        if node.tag().is_none() && node.is_null() {
+            return Ok((Attribute::Flag, false));
+        }
+        if let Some(word) = word(node) {
+            return Ok((Attribute::Value(word), false));
+        }
+    } else if node.is_sequence() && node.tag().is_none() && !node.is_empty() && node.items().all(Node::is_scalar) {
+        let words: Option<Vec<Word>> = node.items().map(word).collect();
+        let words = words.unwrap_or_default();
+        let kind = words.first().map(std::mem::discriminant);
+        if !words.is_empty() && words.iter().all(|word| Some(std::mem::discriminant(word)) == kind) {
+            return Ok((Attribute::List(words), false));
+        }
+    }
+    Ok((Attribute::Value(Word::Text(flow_text(node, limits)?)), true))
+}
+
+/// A value as YAML on one line.
+fn flow_text(node: Node<'_>, limits: &Limits) -> Result<String> {
+    let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
+    let text = print_value(&flow(node.to_value(limits)?, 0), 0, &options).trim().to_owned();
+    if !is_one_value(&text) {
+        return Err(node.error("this value does not fit into an attribute, on one line"));
+    }
+    Ok(text)
+}
+
+/// The value on one line; as deep as [`Node::to_value`] goes.
+fn flow(value: Value, depth: usize) -> Value {
+    let mut value = value.flow();
+    if depth < DEPTH {
+        match &mut value.data {
+            Data::Seq(items) => items.iter_mut().for_each(|item| *item = flow(std::mem::replace(item, Value::null()), depth + 1)),
+            Data::Map(pairs) => {
+                for (_, item) in pairs.iter_mut() {
+                    *item = flow(std::mem::replace(item, Value::null()), depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    value
+}

@@ -1,0 +1,180 @@
+//! Families of files: one layout, and a catalog of the parameters of each file.
+//!
+//! Section 8 of our specification: from the parameters alone follows where every item of every file
+//! lies, so that no file of the family has to be opened.
+
+use super::datatype::datatype_of;
+use super::read::DudleyFile;
+use super::write::base_of;
+use crate::array::{Array, Datatype};
+use crate::error::{Error, Result};
+use crate::layout::{Dialect, ItemId, Kind, Layout, Located, Options, Supply};
+use crate::limits::Limits;
+
+/// The files of a family and the stored parameters of each.
+///
+/// Read from a stream with the items `files` (text, one name a file) and `records`: the summary struct of
+/// the template for each file, or one vector of all stored parameters in the order of the text; where
+/// several streams share a file, `offset` says where each begins.
+#[derive(Debug)]
+pub struct Catalog {
+    files: Vec<String>,
+    records: Array,
+    offsets: Option<Vec<i64>>,
+}
+
+/// Where an item lies in one file of a family.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Place<'c> {
+    /// The file, as the catalog names it.
+    pub file: &'c str,
+    /// The byte of the file at which the item starts; None where it has no data, or is not there.
+    pub offset: Option<u64>,
+    /// The array as the layout describes it; None where this file has no such item.
+    pub found: Option<Located>,
+}
+
+impl Catalog {
+    /// Reads a catalog.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where `files` or `records` are missing or do not go together,
+    /// and as reading them.
+    pub fn read(file: &DudleyFile) -> Result<Self> {
+        let items = file.items()?;
+        let records = items.array_at("/records")?;
+        let files = items.array_at("/files")?;
+        if !files.datatype().is_text() || files.shape().len() > 1 {
+            return Err(Error::usage(format!("/files of a catalog is a list of names, not {}", files.datatype())));
+        }
+        let files = super::text::presented(&files)?.load_texts()?;
+        let offsets = match items.located("/offset")? {
+            Some(_) => Some(items.array_at("/offset")?.load_as::<i64>()?),
+            None => None,
+        };
+        let rows = records.shape().first().copied().unwrap_or(1);
+        if rows != files.len() as u64 || offsets.as_ref().is_some_and(|offsets| offsets.len() != files.len()) {
+            return Err(Error::usage(format!("the catalog has {} files and {rows} records", files.len())));
+        }
+        Ok(Self { files, records, offsets })
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Tells for each file where an item lies, without opening the file; the layout is evaluated once for
+    /// each. `options` say whether the files are native and what their byte order is.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the layout is no template (E408) or the records lack one
+    /// of its parameters (E409), [`Kind::Malformed`](crate::Kind::Malformed) for impossible values, and
+    /// what `take` says.
+    pub fn locate(
+        &self,
+        template: &Layout,
+        item: &str,
+        options: &Options,
+        take: &mut dyn FnMut(Place<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if template.dialect() == Dialect::D2025 && !template.is_template() {
+            return Err(Error::usage("E408: the layout is no template").hint(
+                "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length behind it",
+            ));
+        }
+        let table = self.table(template, &options.limits)?;
+        let base = if options.native { base_of(template.dialect()) } else { 0 };
+        let mut evaluation = None;
+        for (row, file) in self.files.iter().enumerate() {
+            let supply = |request: &crate::layout::ParamRequest| {
+                let value = table.value(row, request.item, request.ordinal);
+                Ok(value.map_or(Supply::Missing, Supply::Value))
+            };
+            let found = match evaluation.as_mut() {
+                None => evaluation.insert(template.evaluate(options, supply).map_err(|e| Error::from(e).context(file.clone()))?),
+                Some(found) => {
+                    let found: &mut crate::layout::Evaluation<'_> = found;
+                    found.again(supply).map_err(|e| Error::from(e).context(file.clone()))?;
+                    found
+                }
+            };
+            if let Some(width) = table.width {
+                let used = found.values().count();
+                if used != width {
+                    let message = format!("E409: the records have {width} values, the layout has {used} stored parameters");
+                    return Err(Error::usage(message).context(file.clone()));
+                }
+            }
+            let found = found.locate(item)?;
+            let start = self.offsets.as_ref().and_then(|offsets| offsets.get(row)).copied().unwrap_or(0);
+            let start = u64::try_from(start).map_err(|_| Error::malformed(format!("offset {start} of {file} is negative")))?;
+            let address = found.as_ref().and_then(|found| found.address);
+            let offset = address.map(|address| address.checked_add(base).and_then(|at| at.checked_add(start)));
+            let offset = offset.map(|at| at.ok_or_else(|| Error::malformed("E406: an address is too large"))).transpose()?;
+            take(Place { file, offset, found })?;
+        }
+        Ok(())
+    }
+
+    fn table(&self, template: &Layout, limits: &Limits) -> Result<Table> {
+        let rows = self.files.len();
+        let needed = (0..template.item_count()).filter_map(|at| template.item_at(at));
+        let needed = needed
+            .filter(|id| template.kind(*id) == Kind::Param && template.param_of(*id).is_some_and(|param| param.fixed.is_none()));
+        let needed: Vec<ItemId> = needed.collect();
+        if self.records.datatype().is_integer() {
+            let width = crate::bytes::to_usize(self.records.len().checked_div(rows as u64).unwrap_or(0))?;
+            return Ok(Table { columns: Vec::new(), all: self.records.load_as::<i64>()?, width: Some(width) });
+        }
+        let Datatype::Struct(_) = self.records.datatype() else {
+            return Err(Error::usage(format!("/records of a catalog are structs or integers, not {}", self.records.datatype())));
+        };
+        limits.charge_memory((rows as u64).saturating_mul(8).saturating_mul(needed.len() as u64), "the records of a catalog")?;
+        let mut columns = Vec::new();
+        for id in needed {
+            let name = template.name(id).unwrap_or("");
+            let column = self.records.field(name).and_then(|column| column.load_as::<i64>());
+            let column = column.map_err(|e| Error::usage(format!("E409: the records lack parameter {name}: {}", e.message())))?;
+            columns.push((id, column));
+        }
+        Ok(Table { columns, all: Vec::new(), width: None })
+    }
+}
+
+/// The parameters of all files.
+struct Table {
+    columns: Vec<(ItemId, Vec<i64>)>,
+    all: Vec<i64>,
+    width: Option<usize>,
+}
+
+impl Table {
+    fn value(&self, row: usize, item: ItemId, ordinal: u64) -> Option<i64> {
+        if let Some(width) = self.width {
+            let at = usize::try_from(ordinal).ok().filter(|at| *at < width)?;
+            return self.all.get(row.checked_mul(width)?.checked_add(at)?).copied();
+        }
+        let at = self.columns.binary_search_by_key(&item, |(id, _)| *id).ok()?;
+        self.columns.get(at)?.1.get(row).copied()
+    }
+}
+
+impl Place<'_> {
+    /// Datatype and shape as arrays have them; None where the file has no such item.
+    ///
+    /// # Errors
+    /// As [`datatype_of`].
+    pub fn described(&self) -> Result<Option<(Datatype, crate::array::Byteorder, Vec<u64>)>> {
+        let Some(found) = &self.found else { return Ok(None) };
+        let mut shape = found.shape.clone();
+        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
+        Ok(Some((datatype, order, shape)))
+    }
+}
