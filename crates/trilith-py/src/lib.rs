@@ -17,7 +17,16 @@ mod source;
 mod value;
 mod write;
 
+use std::ffi::OsString;
+
 use pyo3::prelude::*;
+
+/// Runs the command `trilith` with these words, its own name first, and returns its exit status.
+#[pyfunction]
+#[pyo3(name = "_command")]
+fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
+    py.detach(|| trilith_cli::run(words))
+}
 
 /// The native half of `trilith`; import `trilith` instead.
 #[pymodule]
@@ -32,5 +41,6 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<array::Array>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
     Ok(())
 }

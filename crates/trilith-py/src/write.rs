@@ -3,10 +3,11 @@
 use std::io::Cursor;
 use std::path::PathBuf;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
 use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
+use trilith::codec;
 use trilith::tree::{Data, Value};
 
 use crate::errors::{About, Raise};
@@ -89,10 +90,22 @@ fn form(version: &str) -> PyResult<&'static Target> {
 fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
     let mut options = match codec {
         None | Some("none") => ArrayOptions::default(),
-        Some(name) => ArrayOptions::codec(name).or_raise(About::Argument)?,
+        Some(name) => known(name)?,
     };
     options.level = level;
     Ok(options)
+}
+
+/// The options for a codec that there is: an argument is checked although no array may need it.
+fn known(name: &str) -> PyResult<ArrayOptions> {
+    let options = ArrayOptions::codec(name).or_raise(About::Argument)?;
+    match options.codec.and_then(codec::opt_codec) {
+        Some(_) => Ok(options),
+        None => {
+            let names: Vec<String> = codec::CODECS.iter().map(|codec| codec.id.to_string()).collect();
+            Err(PyValueError::new_err(format!("unknown codec {name:?}; known: none, {}", names.join(", "))))
+        }
+    }
 }
 
 /// Arrays of at most so many elements go into the tree.

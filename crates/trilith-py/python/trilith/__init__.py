@@ -38,6 +38,7 @@ _abc.Sequence.register(Sequence)
 def dumps(tree, **options):
     """The bytes of a file, as `write` writes it with the same options.
 
+    >>> import trilith
     >>> trilith.dumps({"a": 1}).startswith(b"#ASDF 1.0.0")
     True
     """
