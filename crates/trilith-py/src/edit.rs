@@ -2,13 +2,14 @@
 
 use std::io::BufWriter;
 use std::path::Path;
+use std::sync::Arc;
 
-use pyo3::exceptions::{PyKeyError, PyNotImplementedError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
-use trilith::asdf::{self, AsdfFile, Builder, TARGETS, Target};
+use trilith::asdf::{self, ArrayOptions, AsdfFile, Builder, TARGETS, Target};
 use trilith::bytes::Replace;
 use trilith::convert::{ConvertOptions, rewrite};
-use trilith::tree::{Tree, TreePath};
+use trilith::tree::{Edit, TreePath};
 use trilith::{Error, Result};
 
 use crate::errors::{About, Raise};
@@ -17,8 +18,7 @@ use crate::value::Collector;
 
 /// Sets a value.
 pub fn set(py: Python<'_>, file: &File, path: &str, value: &Bound<'_, PyAny>, inline: bool) -> PyResult<()> {
-    let opened = file.opened()?;
-    let target = target(&opened);
+    let target = target(&*file.opened()?);
     let mut collector = Collector::new(target, if inline { u64::MAX } else { 0 });
     let value = collector.value(value)?;
     if collector.has_blocks() {
@@ -28,23 +28,13 @@ pub fn set(py: Python<'_>, file: &File, path: &str, value: &Bound<'_, PyAny>, in
     }
     let items = collector.ready()?;
     let path = TreePath::parse(path).or_raise(About::Key)?;
-    change(py, file, &opened, |tree| {
-        let value = items.place(&mut Builder::new(target), &Default::default(), value)?;
-        let mut edit = tree.edit();
-        edit.set(&path, &value)?;
-        edit.finish(opened.limits())
-    })
+    change(py, file, |edit| edit.set(&path, &items.place(&mut Builder::new(target), &ArrayOptions::default(), value)?))
 }
 
 /// Removes a key or an item.
 pub fn delete(py: Python<'_>, file: &File, path: &str) -> PyResult<()> {
-    let opened = file.opened()?;
     let path = TreePath::parse(path).or_raise(About::Key)?;
-    change(py, file, &opened, |tree| {
-        let mut edit = tree.edit();
-        edit.delete(&path)?;
-        edit.finish(opened.limits())
-    })
+    change(py, file, |edit| edit.delete(&path))
 }
 
 /// The form of the values that this file takes.
@@ -53,33 +43,34 @@ fn target(file: &AsdfFile) -> &'static Target {
     TARGETS.iter().find(|target| standard.is_some() && target.standard == standard).unwrap_or(Target::newest())
 }
 
-fn change(py: Python<'_>, file: &File, opened: &AsdfFile, make: impl FnOnce(&Tree) -> Result<Tree> + Send) -> PyResult<()> {
+/// Edits the tree that the next update writes.
+fn change(py: Python<'_>, file: &File, make: impl FnOnce(&mut Edit<'_>) -> Result<()> + Send) -> PyResult<()> {
+    file.opened()?;
     if file.path.is_none() {
         return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
     }
-    let before = file.state().edited.take();
-    let made = py.detach(|| make(before.as_ref().unwrap_or(opened.tree())));
-    match made {
-        Ok(tree) => file.state().edited = Some(tree),
-        Err(error) => {
-            file.state().edited = before;
-            return match error.kind() {
-                trilith::Kind::Usage => Err(PyKeyError::new_err(error.to_string())),
-                _ => Err(error).or_raise(About::Key),
-            };
-        }
-    }
-    Ok(())
+    let done = py.detach(|| {
+        let _turn = file.turn();
+        // Another thread may have written the file in the meantime.
+        let (opened, before) = file.current()?;
+        let mut edit = before.as_deref().unwrap_or(opened.tree()).edit();
+        make(&mut edit)?;
+        let tree = edit.finish(opened.limits())?;
+        file.state().edited = Some(Arc::new(tree));
+        Ok(())
+    });
+    done.or_raise(About::Key)
 }
 
 /// Writes the changes and opens the file anew.
 pub fn update(py: Python<'_>, file: &File, in_place: bool) -> PyResult<()> {
-    let opened = file.opened()?;
+    file.opened()?;
     let Some(path) = file.path.as_deref() else {
         return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
     };
-    let Some(tree) = file.state().edited.clone() else { return Ok(()) };
     let done = py.detach(|| {
+        let _turn = file.turn();
+        let (opened, Some(tree)) = file.current()? else { return Ok(()) };
         save(&opened, path, tree.text(), in_place)?;
         file.reopen(path)
     });

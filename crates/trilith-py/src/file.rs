@@ -39,7 +39,7 @@ pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>, memmap: bool) -> PyResult
         }
     };
     let file = Arc::new(file.or_raise(About::Argument)?);
-    Ok(File { path, options, state: Mutex::new(State { file: Some(file), edited: None }) })
+    Ok(File { path, options, state: Mutex::new(State { file: Some(file), edited: None }), turn: Mutex::new(()) })
 }
 
 fn open_path(path: &Path, options: OpenOptions) -> trilith::Result<AsdfFile> {
@@ -64,13 +64,15 @@ pub struct File {
     pub path: Option<PathBuf>,
     options: OpenOptions,
     state: Mutex<State>,
+    /// Changes wait for each other, without the interpreter.
+    turn: Mutex<()>,
 }
 
 /// What changes while a file is open.
 pub struct State {
     file: Option<Arc<AsdfFile>>,
     /// The tree with the changes that were not written yet.
-    pub edited: Option<Tree>,
+    pub edited: Option<Arc<Tree>>,
 }
 
 impl File {
@@ -82,6 +84,18 @@ impl File {
     /// Held for moments only: nothing is read under it.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The open file, and its tree with the changes that were not written yet.
+    pub fn current(&self) -> trilith::Result<(Arc<AsdfFile>, Option<Arc<Tree>>)> {
+        let state = self.state();
+        let file = state.file.clone().ok_or_else(|| trilith::Error::usage("this file is closed"))?;
+        Ok((file, state.edited.clone()))
+    }
+
+    /// Waits until no other thread changes the file. The interpreter must not be held.
+    pub fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the file again after it was written.

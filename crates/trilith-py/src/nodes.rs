@@ -70,15 +70,27 @@ impl Place {
         Ok(Some(at))
     }
 
-    fn key_error(&self, key: &str) -> PyErr {
-        let node = self.node();
+    /// What is missing, and what there is instead where the path ends.
+    fn key_error(&self, py: Python<'_>, path: &str) -> PyErr {
+        let (mut at, mut key) = (self.clone(), path.to_owned());
+        for step in TreePath::parse(path).iter().flat_map(TreePath::keys) {
+            key.clone_from(step);
+            match at.child(py, step) {
+                Ok(Some(child)) => at = child,
+                _ => break,
+            }
+        }
+        let node = at.node();
         let hint = if node.is_mapping() {
             let keys: Vec<_> = node.entries().take(12).map(|(key, _)| key.text().into_owned()).collect();
             format!("there are: {}", keys.join(", "))
-        } else {
+        } else if node.is_sequence() {
             format!("it is a list of {} items", node.len())
+        } else {
+            "it is a scalar".to_owned()
         };
-        PyKeyError::new_err(format!("there is no {key:?} here; {hint}"))
+        let place = if path == key { "here".to_owned() } else { format!("on the way {path:?}") };
+        PyKeyError::new_err(format!("there is no {key:?} {place}; {hint}"))
     }
 
     /// Whether this is an integer written as words.
@@ -190,11 +202,17 @@ impl Mapping {
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match self.lookup(py, key)? {
             Some(place) => place.into_python(py),
-            None => Err(self.0.key_error(&key.str()?.to_string())),
+            None => Err(self.0.key_error(py, &key.str()?.to_string())),
         }
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        // What a reference leads to does not matter for whether it stands here.
+        if let Ok(text) = key.cast::<PyString>()
+            && self.0.node().child(text.to_str()?).is_some()
+        {
+            return Ok(true);
+        }
         Ok(self.lookup(py, key)?.is_some())
     }
 
@@ -303,7 +321,7 @@ impl Sequence {
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(path) = index.cast::<PyString>() {
             let path = path.to_str()?;
-            let place = self.0.find(py, path)?.ok_or_else(|| self.0.key_error(path))?;
+            let place = self.0.find(py, path)?.ok_or_else(|| self.0.key_error(py, path))?;
             return place.into_python(py);
         }
         let node = self.0.node();

@@ -196,6 +196,14 @@ impl<'py> Collector<'py> {
         if let Some(number) = self.seen.get(&id) {
             return Ok(place(*number));
         }
+        // Others add what numpy does not know (a unit, say), which would be lost without a word.
+        let class = given.get_type();
+        if !class.module()?.to_str()?.starts_with("numpy") {
+            return Err(PyTypeError::new_err(format!(
+                "{} is more than a numpy array: write what it is made of, such as numpy.asarray(x) and its unit",
+                class.fully_qualified_name()?
+            )));
+        }
         let kind: String = given.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?.extract()?;
         if kind == "M" {
             let text = helper(py, "times")?.call1((given,))?;

@@ -81,8 +81,10 @@ def test_mappings_behave_like_dictionaries():
     assert f["b"] == {"y": 1, "x": [1, {"k": "v"}]} and f["b"] == f["b"] and f["b"] != {}
     assert f["b"].to_dict() == {"y": 1, "x": [1, {"k": "v"}]}
     assert dict(**f["b"]) == f["b"]
-    with pytest.raises(KeyError, match="there are: y, x"):
+    with pytest.raises(KeyError, match="no .*z.* here; there are: y, x"):
         f["b"]["z"]
+    with pytest.raises(KeyError, match="no .*q.* on the way .*b/q/r.*; there are: y, x"):
+        f["b/q/r"]
 
 
 def test_sequences_behave_like_lists():
@@ -155,6 +157,7 @@ def test_references_into_other_files_stay_in_the_folder(tmp_path):
     assert f["near"][...].tolist() == [0, 1, 2]
     with pytest.raises(trilith.LimitError):
         f["out"]
+    assert "out" in f
 
 
 def test_arrays_say_what_they_are(cube):

@@ -10,6 +10,7 @@ import math
 import pathlib
 import subprocess
 import sys
+import threading
 
 import asdf
 import numpy as np
@@ -75,8 +76,11 @@ def test_what_python_has_of_its_own():
             "moment": np.datetime64("2026-11-21T05:57:14"),
             "day": np.datetime64("2026-11-21"),
             "never": np.datetime64("NaT"),
+            "buffer": bytearray(b"hi"),
+            "range": range(3),
         }
     )
+    assert f["buffer"] == b"hi" and f["range"] == [0, 1, 2]
     assert f["path"] == "/a/b" and f["tuple"] == [1, 2] and f["f4"] == float(np.float32(0.1)) and f["i2"] == -3
     assert f["bool"] is True and f["str"] == "µ" and f["c8"] == 1 + 2j and f["ordered"] == {"b": 1, "a": 2}
     assert f["chain"] == {"x": 1} and f["fraction"] == 0.25 and f["colour"] == "red" and f["never"] is None
@@ -89,6 +93,21 @@ def test_what_python_has_of_its_own():
 def test_what_has_no_place_in_a_tree_is_refused(wrong):
     with pytest.raises(TypeError):
         trilith.dumps({"a": wrong})
+
+
+def test_what_would_lose_something_is_refused():
+    class Quantity(np.ndarray):
+        unit = "m"
+
+    with pytest.raises(TypeError, match="Quantity is more than a numpy array"):
+        trilith.dumps({"a": np.arange(3).view(Quantity)})
+
+    class Series:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3)
+
+    with pytest.raises(TypeError, match="numpy.asarray"):
+        trilith.dumps({"a": Series()})
 
 
 def test_trees_that_cannot_be():
@@ -282,6 +301,24 @@ def test_edits_that_cannot_be(tmp_path):
     assert f["a/b"] == 2, "a refused change takes none of the others with it"
     with pytest.raises(ValueError, match="path"):
         trilith.open(path.read_bytes()).set("/a", 1)
+
+
+def test_threads_that_change_one_file(tmp_path):
+    path = tmp_path / "a.asdf"
+    trilith.write(path, {f"k{i}": 0 for i in range(8)})
+    f = trilith.open(path)
+
+    def change(i):
+        f.set(f"/k{i}", i + 1)
+        f.update(in_place=bool(i % 2))
+
+    threads = [threading.Thread(target=change, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    f.update()
+    assert [f[f"k{i}"] for i in range(8)] == list(range(1, 9)) == [trilith.open(path)[f"k{i}"] for i in range(8)]
 
 
 def test_the_command(tmp_path):

@@ -134,6 +134,8 @@ def plain(value):
         item = value.item()
         if not isinstance(item, numpy.generic) and not isinstance(value, numpy.timedelta64):
             return "value", item
+    elif isinstance(value, bytearray | memoryview):
+        return "value", bytes(value)
     elif isinstance(value, os.PathLike):
         return "value", os.fspath(value)
     elif isinstance(value, numbers.Integral):
@@ -144,6 +146,5 @@ def plain(value):
         return "value", dict(value)
     elif isinstance(value, abc.Sequence):
         return "value", list(value)
-    elif hasattr(value, "__array__"):
-        return "value", numpy.asarray(value)
-    raise TypeError(f"{type(value).__qualname__} cannot be written into a tree")
+    hint = "; numpy.asarray(x) makes an array of it" if hasattr(value, "__array__") else ""
+    raise TypeError(f"{type(value).__qualname__} cannot be written into a tree{hint}")
