@@ -26,9 +26,13 @@ pub fn interop() -> Result<Done, String> {
 /// The Python of an environment with the peers of `tests/interop/requirements.txt`, made where it is
 /// missing or was made from other requirements. The error says why there is none.
 pub fn environment() -> Result<PathBuf, String> {
-    let list = root().join("tests/interop/requirements.txt");
-    let wanted = std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let folder = target().join("interop-venv");
+    environment_for("interop-venv", &root().join("tests/interop/requirements.txt"))
+}
+
+/// As [`environment`], for another list of requirements, in a folder of its own below `target/`.
+pub fn environment_for(name: &str, list: &Path) -> Result<PathBuf, String> {
+    let wanted = std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let folder = target().join(name);
     let python = folder.join("bin/python");
     let stamp = folder.join("made-from.txt");
     if python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) {
@@ -37,7 +41,7 @@ pub fn environment() -> Result<PathBuf, String> {
     let base = base_python()?;
     run(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))
         .map_err(|e| format!("{e} (is python3-venv installed?)"))?;
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&list))?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(list))?;
     write(&stamp, &wanted)?;
     Ok(python)
 }

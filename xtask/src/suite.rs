@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::shell::{cargo, root, run, shared};
-use crate::{fuzz, interop};
+use crate::{fuzz, interop, python};
 
 /// How a part ended, other than by failing.
 pub enum Done {
@@ -24,6 +24,7 @@ const PARTS: &[(&str, Part)] = &[
     ("documentation", documentation),
     ("features", features),
     ("interop", interop::interop),
+    ("python", python::python),
     ("fuzz", fuzz::smoke),
 ];
 

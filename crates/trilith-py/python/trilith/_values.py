@@ -1,0 +1,150 @@
+"""What Python's own modules know better than Rust does: dates, base 64, numbers of other libraries."""
+
+import binascii
+import datetime
+import numbers
+import os
+import re
+from collections import abc
+
+import numpy
+
+
+class TaggedString(str):
+    """A scalar with a tag of its own, such as ``!unit/unit-1.0.0 m``: its text, and the whole tag.
+
+    >>> import trilith
+    >>> unit = trilith.TaggedString("m", "tag:stsci.edu:asdf/unit/unit-1.0.0")
+    >>> f = trilith.open(trilith.dumps({"unit": unit}))
+    >>> f["unit"], f["unit"].tag
+    ('m', 'tag:stsci.edu:asdf/unit/unit-1.0.0')
+    """
+
+    __slots__ = ("tag",)
+    tag: str
+
+    def __new__(cls, text: str, tag: str) -> "TaggedString":
+        self = super().__new__(cls, text)
+        self.tag = tag
+        return self
+
+    def __reduce__(self):
+        return TaggedString, (str(self), self.tag)
+
+
+# YAML 1.1, https://yaml.org/type/timestamp.html
+_TIMESTAMP = re.compile(
+    r"(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.(\d*))?(?:[ \t]*(?:(Z)|([-+])(\d\d?)(?::?(\d\d))?))?)?",
+    re.ASCII,
+)
+
+
+def timestamp(text):
+    """A date or a time as YAML 1.1 writes it; the text itself where there is no such day or moment."""
+    found = _TIMESTAMP.fullmatch(text)
+    if found is None:
+        return text
+    year, month, day, hour, minute, second, fraction, utc, sign, zone, minutes = found.groups()
+    try:
+        if hour is None:
+            return datetime.date(int(year), int(month), int(day))
+        offset = None
+        if utc:
+            offset = datetime.timezone.utc
+        elif sign:
+            behind = datetime.timedelta(hours=int(zone), minutes=int(minutes or 0))
+            offset = datetime.timezone(-behind if sign == "-" else behind)
+        micro = int(((fraction or "") + "000000")[:6])
+        return datetime.datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), micro, offset)
+    except ValueError:
+        return text
+
+
+def binary(text):
+    """The bytes of base 64."""
+    try:
+        return binascii.a2b_base64(text)
+    except binascii.Error as error:
+        raise ValueError(f"!!binary that is no base 64: {error}") from None
+
+
+def base64(data):
+    """Bytes as base 64."""
+    return binascii.b2a_base64(data, newline=False).decode("ascii")
+
+
+def words(number):
+    """Sign and 32-bit words, the least significant first, of an integer."""
+    size = (abs(number).bit_length() + 31) // 32
+    data = abs(number).to_bytes(size * 4, "little")
+    return ("-" if number < 0 else "+"), numpy.frombuffer(data, "<u4")
+
+
+def times(array):
+    """The moments of a datetime64 array as ASCII text in the format "iso"."""
+    if numpy.isnat(array).any():
+        raise ValueError("NaT cannot be written: the time schema has no word for no time")
+    text = numpy.datetime_as_string(array.astype("M8[us]") if numpy.datetime_data(array.dtype)[0] in "YMWDhms" else array)
+    return numpy.char.replace(text, "T", " ").astype("S")
+
+
+def mask(array):
+    """The mask of a masked array, one truth value an element, or None where nothing can be masked."""
+    found = numpy.ma.getmask(array)
+    if found is numpy.ma.nomask:
+        return None
+    if found.dtype.names is None:
+        return found
+    if found.size == 0:
+        return numpy.zeros(found.shape, bool)
+    every = numpy.concatenate([field.reshape(found.shape + (-1,)) for field in _fields(found)], axis=-1)
+    some = every.any(axis=-1)
+    if (every.all(axis=-1) != some).any():
+        raise TypeError("a mask that differs between the fields of an element cannot be written")
+    return some
+
+
+def _fields(array):
+    for name in array.dtype.names:
+        field = array[name]
+        if field.dtype.names is None:
+            yield field
+        else:
+            yield from _fields(field)
+
+
+def flat(array):
+    """The bytes of an array in C order, without a copy where they lie so."""
+    plain = numpy.asarray(array, order="C")
+    if type(plain) is not numpy.ndarray:
+        plain = plain.view(numpy.ndarray)
+    return plain.reshape(-1).view("u1")
+
+
+def plain(value):
+    """What a value of another library is written as: ("timestamp", text) or ("value", plainer value)."""
+    if isinstance(value, datetime.datetime | datetime.date):
+        return "timestamp", value.isoformat()
+    if isinstance(value, numpy.datetime64):
+        if numpy.isnat(value):
+            return "value", None
+        text = str(value.astype("M8[s]") if numpy.datetime_data(value.dtype)[0] in "hm" else value)
+        return ("timestamp" if _TIMESTAMP.fullmatch(text) else "value"), text
+    if isinstance(value, numpy.generic):
+        item = value.item()
+        if not isinstance(item, numpy.generic) and not isinstance(value, numpy.timedelta64):
+            return "value", item
+    elif isinstance(value, bytearray | memoryview):
+        return "value", bytes(value)
+    elif isinstance(value, os.PathLike):
+        return "value", os.fspath(value)
+    elif isinstance(value, numbers.Integral):
+        return "value", int(value)
+    elif isinstance(value, numbers.Real):
+        return "value", float(value)
+    elif isinstance(value, abc.Mapping):
+        return "value", dict(value)
+    elif isinstance(value, abc.Sequence):
+        return "value", list(value)
+    hint = "; numpy.asarray(x) makes an array of it" if hasattr(value, "__array__") else ""
+    raise TypeError(f"{type(value).__qualname__} cannot be written into a tree{hint}")

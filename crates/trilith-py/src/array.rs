@@ -1,0 +1,341 @@
+//! `trilith.Array`: an array that is read when and where it is asked for, and numpy's from then on.
+
+use std::ffi::c_int;
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyList, PySlice, PyString, PyTuple};
+use trilith::array::{Array as Described, Byteorder, Index, Mask};
+
+use crate::buffer::{self, Lent};
+use crate::dtype::{alignment, is_native, keywords, numpy, to_numpy};
+use crate::errors::{About, Raise};
+use crate::show;
+
+/// An array of a file, read when and where it is asked for.
+///
+/// Slicing reads only what it must and gives numpy arrays of their own (masked ones where the array
+/// has a mask). `numpy.asarray(a)` gives the elements where they lie in the file, read-only, where that
+/// is possible, and a copy otherwise; either stays valid after the file is closed.
+///
+/// >>> import numpy, trilith
+/// >>> with trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)})) as f:
+/// ...     a = f["a"]
+/// >>> a.shape, a.ndim, a.nbytes
+/// ((3, 4), 2, 96)
+/// >>> a[1, ::2]
+/// array([4, 6])
+#[pyclass(frozen, module = "trilith")]
+pub struct Array {
+    pub array: Described,
+    tag: Option<String>,
+}
+
+impl Array {
+    /// An array, and the tag of the node that describes it.
+    pub fn new(array: Described, tag: Option<String>) -> Self {
+        Self { array, tag }
+    }
+}
+
+/// A copy of the elements: a fresh array in C order and this machine's byte order.
+pub fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = to_numpy(py, array.datatype())?;
+    array.limits().charge_memory(array.nbytes(), "an array").or_raise(About::Argument)?;
+    let shape = PyTuple::new(py, array.shape())?;
+    let made = numpy(py)?.call_method1(intern!(py, "empty"), (shape, dtype))?;
+    fill(array, &made)?;
+    Ok(made)
+}
+
+/// Reads the elements into an array in C order whose dtype is that of [`to_numpy`].
+fn fill(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = into.py();
+    if array.nbytes() == 0 {
+        return Ok(());
+    }
+    let flat = into.call_method1(intern!(py, "reshape"), (-1,))?.call_method1(intern!(py, "view"), (intern!(py, "u1"),))?;
+    let mut bytes = flat.cast_into::<PyArray1<u8>>()?.try_readwrite()?;
+    let bytes = bytes.as_slice_mut()?;
+    py.detach(|| array.read_bytes_into(bytes, Byteorder::NATIVE)).or_raise(About::Argument)
+}
+
+/// The elements where they lie, read-only; nothing where they are compressed, of the other byte order,
+/// or not in memory. `aligned` asks for addresses that any program can use.
+pub fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if array.nbytes() == 0 || !is_native(array.datatype(), array.byteorder()) {
+        return Ok(None);
+    }
+    let extent = array.extent();
+    let Some(lent) = py.detach(|| Lent::new(array.source(), extent.start, extent.end - extent.start)) else { return Ok(None) };
+    let first = array.offset() - extent.start;
+    if aligned {
+        let unit = alignment(array.datatype());
+        let address = lent.address().map_or(1, |address| (address as u64).wrapping_add(first));
+        let fits = |n: u64| n.is_multiple_of(unit);
+        if !fits(address) || !array.strides().iter().all(|stride| fits(stride.unsigned_abs())) {
+            return Ok(None);
+        }
+    }
+    let arguments = [
+        ("shape", PyTuple::new(py, array.shape())?.into_any()),
+        ("dtype", to_numpy(py, array.datatype())?),
+        ("buffer", Bound::new(py, lent)?.into_any()),
+        ("offset", first.into_pyobject(py)?.into_any()),
+        ("strides", PyTuple::new(py, array.strides())?.into_any()),
+    ];
+    numpy(py)?.getattr(intern!(py, "ndarray"))?.call((), Some(&keywords(py, &arguments)?)).map(Some)
+}
+
+/// The elements with their mask, where there is one.
+pub fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+    let data = load(py, array)?;
+    let mask = py.detach(|| array.mask_array()).or_raise(About::Argument)?;
+    let mut arguments = vec![("copy", PyBool::new(py, false).to_owned().into_any())];
+    if let Some(mask) = mask {
+        arguments.push(("mask", load(py, &mask)?));
+    }
+    let module = numpy(py)?.getattr(intern!(py, "ma"))?;
+    module.getattr(intern!(py, "MaskedArray"))?.call((data,), Some(&keywords(py, &arguments)?))
+}
+
+/// What reading an array gives: a numpy array, masked where it has a mask.
+fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+    if array.mask().is_some() { masked(py, array) } else { load(py, array) }
+}
+
+/// What an index asks for.
+enum Wanted {
+    /// One field, by its name.
+    Field(String),
+    /// Parts of axes; whether an axis may be left (`...`), so that the result stays an array.
+    Part(Vec<Index>, bool),
+    /// Anything else that numpy knows: the array is read first.
+    Fancy,
+}
+
+fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
+    if let Ok(name) = index.cast::<PyString>() {
+        return Ok(Wanted::Field(name.to_string()));
+    }
+    let items = match index.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter().collect(),
+        Err(_) => vec![index.clone()],
+    };
+    let mut parts = Vec::with_capacity(items.len());
+    for item in items {
+        if item.is_instance_of::<PyEllipsis>() {
+            parts.push(Index::Ellipsis);
+        } else if let Ok(slice) = item.cast::<PySlice>() {
+            let bound = |name: &str| slice.getattr(name)?.extract::<Option<i64>>();
+            let step = bound("step")?.unwrap_or(1);
+            if step == 0 {
+                return Err(PyValueError::new_err("slice step cannot be zero"));
+            }
+            parts.push(Index::Range { start: bound("start")?, stop: bound("stop")?, step });
+        } else if item.is_instance_of::<PyBool>() || item.is_instance_of::<PyList>() || item.is_none() {
+            return Ok(Wanted::Fancy);
+        } else if let Ok(at) = item.extract::<i64>() {
+            // A numpy array of one element counts as a number too, but means something else.
+            if item.getattr_opt(intern!(item.py(), "ndim"))?.is_some_and(|ndim| ndim.extract::<usize>().is_ok_and(|n| n > 0)) {
+                return Ok(Wanted::Fancy);
+            }
+            parts.push(Index::At(at));
+        } else {
+            return Ok(Wanted::Fancy);
+        }
+    }
+    let open = parts.contains(&Index::Ellipsis);
+    Ok(Wanted::Part(parts, open))
+}
+
+#[pymethods]
+impl Array {
+    /// Lengths of the axes.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.array.shape())
+    }
+
+    /// The numpy dtype of the elements as they are read: in the byte order of this machine.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_numpy(py, self.array.datatype())
+    }
+
+    /// How many axes there are.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.array.shape().len()
+    }
+
+    /// How many elements there are.
+    #[getter]
+    fn size(&self) -> u64 {
+        self.array.len()
+    }
+
+    /// Bytes of all elements when they are read.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.array.nbytes()
+    }
+
+    /// The byte order in the file: "little" or "big".
+    #[getter]
+    fn byteorder(&self) -> &'static str {
+        self.array.byteorder().name()
+    }
+
+    /// The tag of the node that describes the array, or None.
+    #[getter]
+    fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
+    }
+
+    /// What marks elements as missing: an `Array` of bool, a number to which they are equal, or None.
+    #[getter]
+    fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match self.array.mask() {
+            None => py.None().into_bound(py),
+            Some(Mask::Nan) => f64::NAN.into_pyobject(py)?.into_any(),
+            Some(Mask::Integer(n)) => n.into_pyobject(py)?.into_any(),
+            Some(Mask::Float(x)) => x.into_pyobject(py)?.into_any(),
+            Some(Mask::Complex(re, im)) => PyComplex::from_doubles(py, *re, *im).into_any(),
+            Some(Mask::Array(mask)) => {
+                let mask = py.detach(|| self.array.mask_array()).or_raise(About::Argument)?.unwrap_or_else(|| (**mask).clone());
+                Bound::new(py, Array::new(mask, None))?.into_any()
+            }
+        })
+    }
+
+    /// The elements, without their mask: a new array, or into `out` (any array of this shape to whose
+    /// dtype they can be cast).
+    #[pyo3(signature = (out=None))]
+    fn read<'py>(&self, py: Python<'py>, out: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let Some(out) = out else { return load(py, &self.array) };
+        let shape: Vec<u64> = out.getattr(intern!(py, "shape"))?.extract()?;
+        if shape != self.array.shape() {
+            return Err(PyValueError::new_err(format!("out has shape {shape:?}, the array {:?}", self.array.shape())));
+        }
+        let dtype = to_numpy(py, self.array.datatype())?;
+        let flags = out.getattr(intern!(py, "flags"))?;
+        let direct = flags.getattr(intern!(py, "c_contiguous"))?.is_truthy()?
+            && flags.getattr(intern!(py, "writeable"))?.is_truthy()?
+            && out.getattr(intern!(py, "dtype"))?.eq(&dtype)?;
+        if direct {
+            fill(&self.array, &out)?;
+        } else {
+            numpy(py)?.call_method1(intern!(py, "copyto"), (&out, load(py, &self.array)?))?;
+        }
+        Ok(out)
+    }
+
+    /// The elements as a `numpy.ma.MaskedArray`.
+    fn masked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        masked(py, &self.array)
+    }
+
+    /// A part of the array as an array that is still to be read: numbers, slices, `...`, or a field's name.
+    fn part(&self, index: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let array = match wanted(index)? {
+            Wanted::Field(name) => self.array.field(&name).or_raise(About::Key)?,
+            Wanted::Part(parts, _) => self.array.slice(&parts).or_raise(About::Index)?,
+            Wanted::Fancy => return Err(PyTypeError::new_err("a part is named by numbers, slices, ... or a field's name")),
+        };
+        Ok(Self::new(array, None))
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match wanted(index)? {
+            Wanted::Field(name) => read(py, &self.array.field(&name).or_raise(About::Key)?),
+            Wanted::Part(parts, open) => {
+                let part = self.array.slice(&parts).or_raise(About::Index)?;
+                let made = read(py, &part)?;
+                if part.shape().is_empty() && !open { made.get_item(PyTuple::empty(py)) } else { Ok(made) }
+            }
+            Wanted::Fancy => read(py, &self.array)?.get_item(index),
+        }
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let Some(rows) = self.array.shape().first() else {
+            return Err(PyTypeError::new_err("len() of an array without axes"));
+        };
+        usize::try_from(*rows).map_err(|_| PyValueError::new_err("the first axis is longer than memory"))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(read(py, &self.array)?.try_iter()?.into_any())
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let impossible = || PyValueError::new_err("the elements of this array cannot be had without a copy");
+        let lent = if copy == Some(true) { None } else { lend(py, &self.array, false)? };
+        let made = match lent {
+            Some(lent) => lent,
+            None if copy == Some(false) => return Err(impossible()),
+            None => load(py, &self.array)?,
+        };
+        let Some(dtype) = dtype else { return Ok(made) };
+        let dtype = numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?;
+        if dtype.eq(made.getattr(intern!(py, "dtype"))?)? {
+            return Ok(made);
+        }
+        if copy == Some(false) {
+            return Err(impossible());
+        }
+        made.call_method1(intern!(py, "astype"), (dtype,))
+    }
+
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let lent = lend(py, &self.array, true)?
+            .ok_or_else(|| PyAttributeError::new_err("the elements of this array do not lie in memory as numpy has them"))?;
+        lent.getattr(intern!(py, "__array_interface__"))
+    }
+
+    #[pyo3(signature = (**options))]
+    fn __dlpack__<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        let name = intern!(py, "__dlpack__");
+        if let Some(lent) = lend(py, &self.array, true)? {
+            // Consumers that know no read-only memory get a copy.
+            match lent.call_method(name, (), options) {
+                Err(error) if error.is_instance_of::<PyBufferError>(py) => {}
+                done => return done,
+            }
+        }
+        load(py, &self.array)?.call_method(name, (), options)
+    }
+
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        // kDLCPU
+        (1, 0)
+    }
+
+    #[allow(unsafe_code, reason = "a slot of the buffer protocol, forwarded to numpy's")]
+    unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let py = slf.py();
+        let lent = lend(py, &slf.get().array, true)?
+            .ok_or_else(|| PyBufferError::new_err("the elements of this array do not lie in memory; read() copies them"))?;
+        // SAFETY: `view` and `flags` are those of the protocol.
+        unsafe { buffer::forward(&lent, view, flags) }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<trilith.Array {}>", show::array(&self.array))
+    }
+
+    fn _repr_html_(&self) -> String {
+        show::array_html(&self.array, self.tag.as_deref())
+    }
+}

@@ -1,0 +1,55 @@
+//! The one module with `unsafe`: bytes of a source lent to Python's buffer protocol.
+#![allow(unsafe_code, reason = "the buffer protocol hands out raw pointers")]
+
+use std::ffi::c_int;
+
+use pyo3::exceptions::PyBufferError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use trilith::bytes::SourceRef;
+
+/// Bytes that a source holds in memory, kept alive as long as anybody uses them; read-only.
+#[pyclass(frozen, module = "trilith", name = "_Lent")]
+pub struct Lent {
+    source: SourceRef,
+    offset: u64,
+    len: u64,
+}
+
+impl Lent {
+    /// These bytes of the source, where it has them in memory.
+    pub fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
+        source.view(offset, len)?;
+        Some(Self { source: source.clone(), offset, len })
+    }
+
+    /// The address of the first byte, for the alignment.
+    pub fn address(&self) -> Option<usize> {
+        Some(self.source.view(self.offset, self.len)?.as_ptr() as usize)
+    }
+}
+
+#[pymethods]
+impl Lent {
+    unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let lent = slf.get();
+        let bytes = lent.source.view(lent.offset, lent.len);
+        let bytes = bytes.ok_or_else(|| PyBufferError::new_err("the file was changed or cannot be mapped any more"))?;
+        let len = ffi::Py_ssize_t::try_from(bytes.len()).map_err(|_| PyBufferError::new_err("more than 2^63 bytes"))?;
+        // SAFETY: `view` is the consumer's, as the protocol says. The slice borrows the source, which
+        // this object owns and never replaces (it is frozen), and the buffer holds this object. It is
+        // exported read-only, so that nobody writes through the pointer.
+        let done = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), bytes.as_ptr().cast_mut().cast(), len, 1, flags) };
+        if done == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
+    }
+}
+
+/// Answers a request for a buffer of one object with the buffer of another.
+///
+/// # Safety
+/// `view` is what the buffer protocol handed to `__getbuffer__`.
+pub unsafe fn forward(to: &Bound<'_, PyAny>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+    // SAFETY: both are what the protocol says; the exporter noted in the view is `to`, which it keeps alive.
+    let done = unsafe { ffi::PyObject_GetBuffer(to.as_ptr(), view, flags) };
+    if done == 0 { Ok(()) } else { Err(PyErr::fetch(to.py())) }
+}

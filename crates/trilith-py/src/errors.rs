@@ -1,0 +1,59 @@
+//! The library's errors as Python exceptions.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use trilith::{Error, Kind};
+
+create_exception!(trilith, FormatError, PyValueError, "The file breaks the rules of its format.");
+create_exception!(trilith, LimitError, PyValueError, "A limit against hostile files forbids it; raise it with TRILITH_LIMITS.");
+
+/// What a usage error is about, which decides what Python calls it.
+#[derive(Debug, Clone, Copy)]
+pub enum About {
+    /// A key or a path.
+    Key,
+    /// An index.
+    Index,
+    /// An argument's value.
+    Argument,
+}
+
+/// An error of the library as the exception that Python expects.
+pub fn raise(error: &Error, about: About) -> PyErr {
+    let message = error.to_string();
+    match error.kind() {
+        Kind::Io => os_error(error, message),
+        Kind::Malformed => FormatError::new_err(message),
+        Kind::Unsupported => PyNotImplementedError::new_err(message),
+        Kind::Limit => LimitError::new_err(message),
+        _ => match about {
+            About::Key => PyKeyError::new_err(message),
+            About::Index => PyIndexError::new_err(message),
+            About::Argument => PyValueError::new_err(message),
+        },
+    }
+}
+
+/// `OSError(errno, message)` makes itself a `FileNotFoundError` and the like.
+fn os_error(error: &Error, message: String) -> PyErr {
+    let code = std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .and_then(std::io::Error::raw_os_error);
+    match code {
+        Some(code) => PyOSError::new_err((code, message)),
+        None => PyOSError::new_err(message),
+    }
+}
+
+/// Turns the errors of a result into exceptions.
+pub trait Raise<T> {
+    /// The value, or the exception for an error about this.
+    fn or_raise(self, about: About) -> PyResult<T>;
+}
+
+impl<T> Raise<T> for trilith::Result<T> {
+    fn or_raise(self, about: About) -> PyResult<T> {
+        self.map_err(|error| raise(&error, about))
+    }
+}

@@ -1,0 +1,324 @@
+//! `trilith.open` and the open file.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use trilith::asdf::AsdfFile;
+use trilith::bytes::{self, Nowhere, OpenOptions};
+use trilith::tree::Tree;
+use trilith::{Limits, digest, file, verify};
+
+use crate::errors::{About, Raise};
+use crate::nodes::{Mapping, Place};
+use crate::show;
+use crate::source::{Origin, origin};
+
+/// Opens a file of the ASDF family, any generation: a path, the bytes of a file, or a binary file object.
+///
+/// Only the tree is read; arrays are read when they are asked for. With `memmap`, arrays of a local file
+/// that are stored as they are can be had without a copy; another program that shortens the file while such
+/// an array is in use ends this one, as with every memory map.
+///
+/// >>> import trilith
+/// >>> with trilith.open(trilith.dumps({"exposure": 139.8})) as f:
+/// ...     f["exposure"]
+/// 139.8
+#[pyfunction]
+#[pyo3(signature = (source, *, memmap=true))]
+pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>, memmap: bool) -> PyResult<File> {
+    let mut options = OpenOptions::default();
+    options.map = memmap;
+    let (file, path) = match origin(source)? {
+        Origin::Path(path) => (py.detach(|| open_path(&path, options)), Some(path)),
+        Origin::Other(source) => {
+            let opened = py.detach(|| file::open_asdf_source(source, Arc::new(Nowhere), &Limits::from_env()?));
+            (opened, None)
+        }
+    };
+    let file = Arc::new(file.or_raise(About::Argument)?);
+    Ok(File { path, options, state: Mutex::new(State { file: Some(file), edited: None }), turn: Mutex::new(()) })
+}
+
+fn open_path(path: &Path, options: OpenOptions) -> trilith::Result<AsdfFile> {
+    let limits = Limits::from_env()?;
+    let source = bytes::open(path, options)?;
+    file::open_asdf_source(source, file::resolver_for(path, options, &limits), &limits)
+}
+
+/// An open file. It behaves like a dictionary of what is at the top of its tree.
+///
+/// >>> import trilith
+/// >>> f = trilith.open(trilith.dumps({"a": {"b": [1, 2]}}))
+/// >>> f["a/b/1"], f["a"]["b"][0]
+/// (2, 1)
+/// >>> f.close()
+/// >>> f["a"]
+/// Traceback (most recent call last):
+/// ...
+/// ValueError: this file is closed
+#[pyclass(frozen, mapping, module = "trilith")]
+pub struct File {
+    pub path: Option<PathBuf>,
+    options: OpenOptions,
+    state: Mutex<State>,
+    /// Changes wait for each other, without the interpreter.
+    turn: Mutex<()>,
+}
+
+/// What changes while a file is open.
+pub struct State {
+    file: Option<Arc<AsdfFile>>,
+    /// The tree with the changes that were not written yet.
+    pub edited: Option<Arc<Tree>>,
+}
+
+impl File {
+    /// The open file.
+    pub fn opened(&self) -> PyResult<Arc<AsdfFile>> {
+        self.state().file.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
+    }
+
+    /// Held for moments only: nothing is read under it.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The open file, and its tree with the changes that were not written yet.
+    pub fn current(&self) -> trilith::Result<(Arc<AsdfFile>, Option<Arc<Tree>>)> {
+        let state = self.state();
+        let file = state.file.clone().ok_or_else(|| trilith::Error::usage("this file is closed"))?;
+        Ok((file, state.edited.clone()))
+    }
+
+    /// Waits until no other thread changes the file. The interpreter must not be held.
+    pub fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the file again after it was written.
+    pub fn reopen(&self, path: &Path) -> trilith::Result<()> {
+        let file = Arc::new(open_path(path, self.options)?);
+        *self.state() = State { file: Some(file), edited: None };
+        Ok(())
+    }
+
+    fn root(&self) -> PyResult<Mapping> {
+        Ok(Mapping(Place::root(&self.opened()?)))
+    }
+}
+
+#[pymethods]
+impl File {
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, _args: &Bound<'_, PyAny>) {
+        self.close();
+    }
+
+    /// Closes the file and drops changes that were not written. Arrays that were taken out of it, and
+    /// everything made of them, stay valid.
+    fn close(&self) {
+        let old = std::mem::replace(&mut *self.state(), State { file: None, edited: None });
+        drop(old);
+    }
+
+    /// Whether the file was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.state().file.is_none()
+    }
+
+    /// The path of the file, or what it was read from.
+    #[getter]
+    fn name(&self) -> PyResult<String> {
+        Ok(self.opened()?.sections().source().name().to_owned())
+    }
+
+    /// The generation of the file, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", ...
+    #[getter]
+    fn generation(&self) -> PyResult<&'static str> {
+        Ok(self.opened()?.sections().generation_name())
+    }
+
+    /// The version of the ASDF standard that the file states, or None.
+    #[getter]
+    fn standard(&self) -> PyResult<Option<String>> {
+        Ok(self.opened()?.sections().header().standard().map(str::to_owned))
+    }
+
+    /// What is odd about the file but does not stop anybody from reading it.
+    #[getter]
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let file = self.opened()?;
+        Ok(py.detach(|| file.warnings()))
+    }
+
+    /// The top of the tree: a `Mapping`, or whatever else stands there.
+    #[getter]
+    fn tree<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Place::root(&self.opened()?).into_python(py)
+    }
+
+    /// The YAML text of the tree, byte for byte.
+    #[getter]
+    fn text(&self) -> PyResult<String> {
+        Ok(self.opened()?.tree().text().to_owned())
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.tree(py)?.get_item(key)
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.tree(py)?.contains(key)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.opened()?.tree().root().len())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.tree(py)?.try_iter()?.into_any())
+    }
+
+    /// A view of the keys at the top.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.root()?)?.call_method0("keys")
+    }
+
+    /// A view of the values at the top.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.root()?)?.call_method0("values")
+    }
+
+    /// A view of the pairs of key and value at the top.
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.root()?)?.call_method0("items")
+    }
+
+    /// The value of a key or path, or `default`.
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.root()?)?.call_method1("get", (key, default))
+    }
+
+    /// A dictionary of the whole tree, in which arrays are still to be read.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.root()?)?.call_method0("to_dict")
+    }
+
+    /// What the file is made of: its generation, where tree and blocks lie, codecs and sizes in bytes.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let file = self.opened()?;
+        let sections = file.sections();
+        let blocks = py.detach(|| sections.blocks()).or_raise(About::Argument)?;
+        let dict = PyDict::new(py);
+        dict.set_item("file", sections.source().name())?;
+        dict.set_item("generation", py.detach(|| sections.generation_name()))?;
+        dict.set_item("header", &sections.header().line)?;
+        dict.set_item("standard", sections.header().standard())?;
+        dict.set_item("size", file.size())?;
+        let tree = PyDict::new(py);
+        if let Some(extent) = sections.tree() {
+            tree.set_item("offset", extent.start)?;
+            tree.set_item("length", extent.end - extent.start)?;
+            tree.set_item("padding", sections.padding())?;
+        }
+        dict.set_item("tree", tree)?;
+        let list = PyList::empty(py);
+        for block in blocks {
+            let entry = PyDict::new(py);
+            entry.set_item("index", block.index)?;
+            entry.set_item("offset", block.offset)?;
+            entry.set_item("data_offset", block.data_offset)?;
+            let codec = String::from_utf8_lossy(&block.compression).trim_end_matches('\0').to_owned();
+            entry.set_item("codec", Some(codec).filter(|codec| !codec.is_empty()))?;
+            entry.set_item("encoding", py.detach(|| file.encoding_names(block)))?;
+            entry.set_item("stored", block.stored_len())?;
+            entry.set_item("decoded", block.decoded_len())?;
+            entry.set_item("streamed", block.is_streamed())?;
+            entry.set_item("checksum", block.checksum.as_deref().map(hex))?;
+            list.append(entry)?;
+        }
+        dict.set_item("blocks", list)?;
+        Ok(dict)
+    }
+
+    /// The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order
+    /// or generation. The digest of a mask stands under the path of the mask.
+    fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let file = self.opened()?;
+        let dict = PyDict::new(py);
+        for entry in py.detach(|| digest::of_file(&file)).or_raise(About::Argument)? {
+            let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(About::Argument)?;
+            dict.set_item(&entry.path, hex(&sums.sha256))?;
+            if let Some(mask) = sums.mask_sha256 {
+                dict.set_item(format!("{}/mask", entry.path), hex(&mask))?;
+            }
+        }
+        Ok(dict)
+    }
+
+    /// Checks structure and checksums; with `deep` every block is decoded as well. What is wrong, one
+    /// line each: an empty list where nothing is.
+    #[pyo3(signature = (*, deep=false))]
+    fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
+        let file = self.opened()?;
+        let report = py.detach(|| verify::verify(&file, deep, &|_| {})).or_raise(About::Argument)?;
+        let blocks = report.blocks.iter().filter_map(|block| block.problem.as_ref()).map(ToString::to_string);
+        let arrays = report.arrays.iter().map(|(path, error)| format!("{path}: {error}"));
+        Ok(blocks.chain(arrays).collect())
+    }
+
+    /// Sets the value at a path, or adds a key, for the next `update()`; comments, key order and everything
+    /// else of the tree stay. Arrays can be set with `inline` only: into the tree.
+    #[pyo3(signature = (path, value, *, inline=false))]
+    fn set(&self, py: Python<'_>, path: &str, value: &Bound<'_, PyAny>, inline: bool) -> PyResult<()> {
+        crate::edit::set(py, self, path, value, inline)
+    }
+
+    /// Removes what is at a path, with the comment on its line, for the next `update()`.
+    fn delete(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        crate::edit::delete(py, self, path)
+    }
+
+    /// Writes the changes: in place under a rollback journal where the tree fits into its space, otherwise
+    /// into a new file that takes the place of this one. No array is decoded.
+    #[pyo3(signature = (*, in_place=true))]
+    fn update(&self, py: Python<'_>, in_place: bool) -> PyResult<()> {
+        crate::edit::update(py, self, in_place)
+    }
+
+    fn __repr__(&self) -> String {
+        match self.opened() {
+            Ok(file) => {
+                let tree = show::tree(file.tree().root(), "tree");
+                format!("<trilith.File {}>\n{}", show::file(&file), tree.split_once('\n').map_or("", |(_, rest)| rest))
+            }
+            Err(_) => "<trilith.File, closed>".to_owned(),
+        }
+    }
+
+    fn _repr_html_(&self) -> String {
+        match self.opened() {
+            Ok(file) => show::tree_html(file.tree().root(), &format!("trilith.File {}", show::file(&file))),
+            Err(_) => "<div class=\"trilith\"><b>trilith.File</b>, closed</div>".to_owned(),
+        }
+    }
+}
+
+/// Lower-case hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

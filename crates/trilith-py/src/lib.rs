@@ -1,0 +1,46 @@
+//! The Rust half of the Python package `trilith`: its public items, in Python's words.
+//!
+//! No format is known here. What the library says is passed on; what is decided here is only how it
+//! feels: mappings like dictionaries, arrays like numpy's. The interpreter lock is released wherever
+//! the library may read, decode or parse.
+
+mod array;
+mod buffer;
+mod dtype;
+mod edit;
+mod errors;
+mod file;
+mod nodes;
+mod scalar;
+mod show;
+mod source;
+mod value;
+mod write;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs the command `trilith` with these words, its own name first, and returns its exit status.
+#[pyfunction]
+#[pyo3(name = "_command")]
+fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
+    py.detach(|| trilith_cli::run(words))
+}
+
+/// The native half of `trilith`; import `trilith` instead.
+#[pymodule]
+fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FormatError", py.get_type::<errors::FormatError>())?;
+    module.add("LimitError", py.get_type::<errors::LimitError>())?;
+    module.add_class::<file::File>()?;
+    module.add_class::<nodes::Mapping>()?;
+    module.add_class::<nodes::Sequence>()?;
+    module.add_class::<array::Array>()?;
+    module.add_function(wrap_pyfunction!(file::open, module)?)?;
+    module.add_function(wrap_pyfunction!(write::write, module)?)?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,395 @@
+//! The tree: mappings that behave like dictionaries, sequences like lists.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString, PyType};
+use trilith::asdf::walk::{self, Found};
+use trilith::asdf::{AsdfFile, expand, ndarray};
+use trilith::tree::{Node, NodeKind, TreePath};
+
+use crate::array::Array;
+use crate::errors::{About, LimitError, Raise};
+use crate::{scalar, show};
+
+/// A node of an open file.
+#[derive(Clone)]
+pub struct Place {
+    pub file: Arc<AsdfFile>,
+    found: Found,
+}
+
+impl Place {
+    /// The root of a file's tree.
+    pub fn root(file: &Arc<AsdfFile>) -> Self {
+        Self { file: file.clone(), found: Found::root(file) }
+    }
+
+    /// The node itself.
+    pub fn node(&self) -> Node<'_> {
+        self.found.node(&self.file)
+    }
+
+    /// Another node of the same tree.
+    fn at(&self, node: Node<'_>) -> Self {
+        Self { file: self.file.clone(), found: self.found.with(node) }
+    }
+
+    /// The node itself, or what it refers to.
+    fn followed(self, py: Python<'_>) -> PyResult<Self> {
+        if self.node().is_scalar() {
+            return Ok(self);
+        }
+        let found = py.detach(|| walk::follow(&self.file, &self.found)).or_raise(About::Key)?;
+        Ok(Self { file: self.file, found })
+    }
+
+    /// The child under a key, references followed.
+    fn child(&self, py: Python<'_>, key: &str) -> PyResult<Option<Self>> {
+        self.node().child(key).map(|node| self.at(node).followed(py)).transpose()
+    }
+
+    /// The node that a path leads to from here: a key with `/` in it counts before a path.
+    fn find(&self, py: Python<'_>, path: &str) -> PyResult<Option<Self>> {
+        if let Some(child) = self.child(py, path)? {
+            return Ok(Some(child));
+        }
+        if !path.contains('/') {
+            return Ok(None);
+        }
+        let mut at = self.clone();
+        for key in TreePath::parse(path).or_raise(About::Key)?.keys() {
+            match at.child(py, key)? {
+                Some(child) => at = child,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(at))
+    }
+
+    /// What is missing, and what there is instead where the path ends.
+    fn key_error(&self, py: Python<'_>, path: &str) -> PyErr {
+        let (mut at, mut key) = (self.clone(), path.to_owned());
+        for step in TreePath::parse(path).iter().flat_map(TreePath::keys) {
+            key.clone_from(step);
+            match at.child(py, step) {
+                Ok(Some(child)) => at = child,
+                _ => break,
+            }
+        }
+        let node = at.node();
+        let hint = if node.is_mapping() {
+            let keys: Vec<_> = node.entries().take(12).map(|(key, _)| key.text().into_owned()).collect();
+            format!("there are: {}", keys.join(", "))
+        } else if node.is_sequence() {
+            format!("it is a list of {} items", node.len())
+        } else {
+            "it is a scalar".to_owned()
+        };
+        let place = if path == key { "here".to_owned() } else { format!("on the way {path:?}") };
+        PyKeyError::new_err(format!("there is no {key:?} {place}; {hint}"))
+    }
+
+    /// Whether this is an integer written as words.
+    fn is_integer(&self) -> bool {
+        let node = self.node();
+        node.is_mapping() && node.tag().is_some_and(|tag| tag.starts_with("tag:stsci.edu:asdf/core/integer-"))
+    }
+
+    /// What the node is in Python: an array, a scalar's value, a mapping or a sequence.
+    pub fn into_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let node = self.node();
+        if ndarray::is_ndarray(node) {
+            let array = py.detach(|| self.found.file(&self.file).array(node)).or_raise(About::Key)?;
+            return Ok(Bound::new(py, Array::new(array, node.tag().map(str::to_owned)))?.into_any());
+        }
+        if self.is_integer() {
+            let digits = py.detach(|| expand::integer(self.found.file(&self.file), node)).or_raise(About::Key)?;
+            return scalar::integer(py, &digits);
+        }
+        match node.kind() {
+            NodeKind::Scalar => scalar::to_python(py, node),
+            NodeKind::Mapping => Ok(Bound::new(py, Mapping(self))?.into_any()),
+            NodeKind::Sequence => Ok(Bound::new(py, Sequence(self))?.into_any()),
+        }
+    }
+
+    /// The pairs of a mapping as YAML 1.1 reads them, or the items of a sequence.
+    fn children(&self) -> Vec<(Option<Node<'_>>, Node<'_>)> {
+        let node = self.node();
+        if node.is_sequence() {
+            return node.items().map(|item| (None, item)).collect();
+        }
+        node.merged_entries().into_iter().map(|(key, value)| (Some(key), value)).collect()
+    }
+
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.children().into_iter().map(|(_, node)| self.at(node).followed(py)?.into_python(py)).collect()
+    }
+}
+
+/// A key in Python; one that is no scalar is its text.
+fn key<'py>(py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
+    if node.is_scalar() { scalar::to_python(py, node) } else { Ok(PyString::new(py, node.raw()).into_any()) }
+}
+
+/// Copies what lies below a place into dictionaries and lists; what stands twice is one object.
+struct Copier {
+    done: HashMap<(usize, usize), Py<PyAny>>,
+    depth: u64,
+}
+
+impl Copier {
+    fn copy<'py>(&mut self, py: Python<'py>, place: Place) -> PyResult<Bound<'py, PyAny>> {
+        let node = place.node();
+        if node.is_scalar() || ndarray::is_ndarray(node) || place.is_integer() {
+            return place.into_python(py);
+        }
+        let id = (std::ptr::from_ref(place.found.file(&place.file)) as usize, node.id().index());
+        if let Some(done) = self.done.get(&id) {
+            return Ok(done.bind(py).clone());
+        }
+        // References can nest deeper than the text does.
+        self.depth += 1;
+        if self.depth > place.file.limits().depth {
+            return Err(LimitError::new_err("references nest too deep to be copied into dictionaries and lists"));
+        }
+        let made = if node.is_sequence() {
+            let list = PyList::empty(py);
+            self.done.insert(id, list.clone().into_any().unbind());
+            for (_, item) in place.children() {
+                list.append(self.copy(py, place.at(item).followed(py)?)?)?;
+            }
+            list.into_any()
+        } else {
+            let dict = PyDict::new(py);
+            self.done.insert(id, dict.clone().into_any().unbind());
+            for (name, value) in place.children() {
+                let name = name.map_or_else(|| Ok(py.None().into_bound(py)), |name| key(py, name))?;
+                dict.set_item(name, self.copy(py, place.at(value).followed(py)?)?)?;
+            }
+            dict.into_any()
+        };
+        self.depth -= 1;
+        Ok(made)
+    }
+}
+
+/// A mapping of the tree, which behaves like a dictionary that cannot be changed.
+///
+/// A path such as `"roman/meta"` leads on from here; keys are in the order of the file.
+///
+/// >>> import trilith
+/// >>> f = trilith.open(trilith.dumps({"roman": {"meta": {"exposure": 139.8}}}))
+/// >>> f["roman"]["meta"]["exposure"], f["roman/meta/exposure"]
+/// (139.8, 139.8)
+/// >>> "meta" in f["roman"], len(f["roman"]), f["roman"].get("nothing", 0)
+/// (True, 1, 0)
+#[pyclass(frozen, mapping, module = "trilith")]
+pub struct Mapping(pub Place);
+
+#[pymethods]
+impl Mapping {
+    /// The whole tag of the node, or None.
+    #[getter]
+    fn tag(&self) -> Option<String> {
+        self.0.node().tag().map(str::to_owned)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.lookup(py, key)? {
+            Some(place) => place.into_python(py),
+            None => Err(self.0.key_error(py, &key.str()?.to_string())),
+        }
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        // What a reference leads to does not matter for whether it stands here.
+        if let Ok(text) = key.cast::<PyString>()
+            && self.0.node().child(text.to_str()?).is_some()
+        {
+            return Ok(true);
+        }
+        Ok(self.lookup(py, key)?.is_some())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.children().len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let keys: Vec<_> =
+            self.0.children().into_iter().filter_map(|(name, _)| name).map(|name| key(py, name)).collect::<PyResult<_>>()?;
+        Ok(PyList::new(py, keys)?.try_iter()?.into_any())
+    }
+
+    /// A view of the keys.
+    fn keys<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.py(), "KeysView")?.call1((slf,))
+    }
+
+    /// A view of the values.
+    fn values<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.py(), "ValuesView")?.call1((slf,))
+    }
+
+    /// A view of the pairs of key and value.
+    fn items<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.py(), "ItemsView")?.call1((slf,))
+    }
+
+    /// The value of a key or path, or `default`.
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.lookup(py, key)? {
+            Some(place) => place.into_python(py),
+            None => Ok(default.unwrap_or_else(|| py.None().into_bound(py))),
+        }
+    }
+
+    /// A dictionary of it and all below it, in which arrays are still to be read.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Copier { done: HashMap::new(), depth: 0 }.copy(py, self.0.clone())
+    }
+
+    fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let other = match other.cast::<Mapping>() {
+            Ok(other) => other.get().to_dict(py)?,
+            Err(_) if other.is_instance_of::<PyDict>() => other.clone(),
+            Err(_) => return Ok(py.NotImplemented().into_bound(py)),
+        };
+        Ok(self.to_dict(py)?.eq(other)?.into_pyobject(py)?.to_owned().into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        show::tree(self.0.node(), "trilith.Mapping")
+    }
+
+    fn _repr_html_(&self) -> String {
+        show::tree_html(self.0.node(), "trilith.Mapping")
+    }
+}
+
+impl Mapping {
+    fn lookup(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
+        if let Ok(text) = key.cast::<PyString>() {
+            return self.0.find(py, text.to_str()?);
+        }
+        for (name, value) in self.0.children() {
+            if let Some(name) = name.filter(|name| name.is_scalar())
+                && scalar::to_python(py, name)?.eq(key)?
+            {
+                return self.0.at(value).followed(py).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A class of `collections.abc`.
+fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+    Ok(py.import(intern!(py, "collections.abc"))?.getattr(name)?.cast_into()?)
+}
+
+/// A sequence of the tree, which behaves like a list that cannot be changed.
+///
+/// >>> import trilith
+/// >>> f = trilith.open(trilith.dumps({"filters": ["F062", "F087", {"name": "F106"}]}))
+/// >>> f["filters"][0], f["filters"][-1]["name"], len(f["filters"])
+/// ('F062', 'F106', 3)
+/// >>> f["filters"][:2]
+/// ['F062', 'F087']
+#[pyclass(frozen, sequence, module = "trilith")]
+pub struct Sequence(pub Place);
+
+#[pymethods]
+impl Sequence {
+    /// The whole tag of the node, or None.
+    #[getter]
+    fn tag(&self) -> Option<String> {
+        self.0.node().tag().map(str::to_owned)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(path) = index.cast::<PyString>() {
+            let path = path.to_str()?;
+            let place = self.0.find(py, path)?.ok_or_else(|| self.0.key_error(py, path))?;
+            return place.into_python(py);
+        }
+        let node = self.0.node();
+        let len = node.len();
+        if let Ok(slice) = index.cast::<PySlice>() {
+            let range = slice.indices(isize::try_from(len).unwrap_or(isize::MAX))?;
+            let items: Vec<Node<'_>> = node.items().collect();
+            let list = PyList::empty(py);
+            let mut at = range.start;
+            for _ in 0..range.slicelength {
+                if let Some(item) = usize::try_from(at).ok().and_then(|at| items.get(at)) {
+                    list.append(self.0.at(*item).followed(py)?.into_python(py)?)?;
+                }
+                at += range.step;
+            }
+            return Ok(list.into_any());
+        }
+        let Ok(at) = index.extract::<i64>() else {
+            let kind = index.get_type().qualname()?;
+            return Err(PyTypeError::new_err(format!("list indices must be integers, slices or paths, not {kind}")));
+        };
+        let place = if at < 0 { at.checked_add_unsigned(len as u64) } else { Some(at) };
+        let item = place.and_then(|at| usize::try_from(at).ok()).and_then(|at| node.index(at));
+        let item = item.ok_or_else(|| PyIndexError::new_err(format!("index {at} is outside a list of {len} items")))?;
+        self.0.at(item).followed(py)?.into_python(py)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.node().len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyList::new(py, self.0.values(py)?)?.try_iter()?.into_any())
+    }
+
+    fn __contains__(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        PyList::new(py, self.0.values(py)?)?.contains(value)
+    }
+
+    /// The first index of a value.
+    fn index(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+        PyList::new(py, self.0.values(py)?)?.index(value)
+    }
+
+    /// How often a value occurs.
+    fn count<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyInt>> {
+        Ok(PyList::new(py, self.0.values(py)?)?.call_method1(intern!(py, "count"), (value,))?.cast_into()?)
+    }
+
+    /// A list of the items and all below them, in which arrays are still to be read.
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Copier { done: HashMap::new(), depth: 0 }.copy(py, self.0.clone())
+    }
+
+    fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let other = match other.cast::<Sequence>() {
+            Ok(other) => other.get().to_list(py)?,
+            Err(_) if other.is_instance_of::<PyList>() => other.clone(),
+            Err(_) => return Ok(py.NotImplemented().into_bound(py)),
+        };
+        Ok(self.to_list(py)?.eq(other)?.into_pyobject(py)?.to_owned().into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        show::tree(self.0.node(), "trilith.Sequence")
+    }
+
+    fn _repr_html_(&self) -> String {
+        show::tree_html(self.0.node(), "trilith.Sequence")
+    }
+}

@@ -1,0 +1,218 @@
+//! What files, nodes and arrays look like, as text and as HTML. Only the tree is read, never data, and
+//! no reference is followed.
+
+use trilith::array::{Array, Datatype, element_count};
+use trilith::asdf::ndarray::{self, Dim, Ndarray};
+use trilith::tree::Node;
+use trilith::{Limits, asdf::AsdfFile};
+
+/// Lines of a text, and levels below the top.
+const LINES: usize = 40;
+const LEVELS: usize = 6;
+/// Rows of HTML.
+const ROWS: usize = 400;
+/// Characters of one value.
+const WIDTH: usize = 60;
+
+/// `float32 (2, 3), 24 B`
+pub fn array(array: &Array) -> String {
+    format!("{}{}, {}", datatype(array.datatype()), shape(array.shape().iter().map(u64::to_string)), size(array.nbytes()))
+}
+
+/// The same as HTML.
+pub fn array_html(array: &Array, tag: Option<&str>) -> String {
+    let mask = if array.mask().is_some() { ", masked" } else { "" };
+    let tag = tag.map(|tag| format!(" <small>{}</small>", escaped(tag))).unwrap_or_default();
+    format!("<div class=\"trilith\"><b>trilith.Array</b> {}{mask}{tag}</div>", escaped(&self::array(array)))
+}
+
+/// One line about a file.
+pub fn file(file: &AsdfFile) -> String {
+    let sections = file.sections();
+    let standard = sections.header().standard().map(|standard| format!(", standard {standard}")).unwrap_or_default();
+    clean(&format!("{:?}: {}{standard}, {}", sections.source().name(), sections.generation_name(), size(file.size())))
+}
+
+/// A node and what is below it, indented.
+pub fn tree(node: Node<'_>, title: &str) -> String {
+    let mut rows = Rows { rows: Vec::new(), most: LINES, cut: false };
+    rows.below(node, 1);
+    let mut text = format!("<{title} of {}>", node.len());
+    for row in &rows.rows {
+        text.push('\n');
+        text.push_str(&"  ".repeat(row.level));
+        text.push_str(&row.key);
+        if !row.value.is_empty() {
+            text.push_str(": ");
+            text.push_str(&row.value);
+        }
+    }
+    if rows.cut {
+        text.push_str("\n  …");
+    }
+    text
+}
+
+/// A node and what is below it as HTML that folds.
+pub fn tree_html(node: Node<'_>, title: &str) -> String {
+    let mut rows = Rows { rows: Vec::new(), most: ROWS, cut: false };
+    rows.below(node, 1);
+    let mut html = format!("<div class=\"trilith\"><b>{}</b> of {}<ul>", escaped(title), node.len());
+    let mut level = 1;
+    for (i, row) in rows.rows.iter().enumerate() {
+        while level > row.level {
+            html.push_str("</ul></details></li>");
+            level -= 1;
+        }
+        let (key, value) = (escaped(&row.key), escaped(&row.value));
+        if rows.rows.get(i + 1).is_some_and(|next| next.level > row.level) {
+            let open = if row.level < 2 { " open" } else { "" };
+            html.push_str(&format!("<li><details{open}><summary><b>{key}</b> {value}</summary><ul>"));
+            level += 1;
+        } else {
+            html.push_str(&format!("<li><b>{key}</b>: {value}</li>"));
+        }
+    }
+    while level > 1 {
+        html.push_str("</ul></details></li>");
+        level -= 1;
+    }
+    if rows.cut {
+        html.push_str("<li>…</li>");
+    }
+    html + "</ul></div>"
+}
+
+struct Row {
+    level: usize,
+    key: String,
+    value: String,
+}
+
+struct Rows {
+    rows: Vec<Row>,
+    most: usize,
+    cut: bool,
+}
+
+impl Rows {
+    /// Adds the children of a node, at most [`LEVELS`] deep: the recursion is bounded.
+    fn below(&mut self, node: Node<'_>, level: usize) {
+        let items = node.items().enumerate().map(|(i, item)| (i.to_string(), item));
+        let pairs =
+            node.entries().map(|(key, value)| (short(&if key.is_scalar() { key.text() } else { key.raw().into() }), value));
+        // A node has either.
+        for (key, child) in pairs.chain(items) {
+            if self.rows.len() >= self.most {
+                self.cut = true;
+                return;
+            }
+            let leaf = leaf(child);
+            let value =
+                leaf.clone().unwrap_or_else(|| if level >= LEVELS { format!("{} items", child.len()) } else { String::new() });
+            self.rows.push(Row { level, key, value });
+            if leaf.is_none() && level < LEVELS && !child.is_alias() {
+                self.below(child, level + 1);
+            }
+        }
+    }
+}
+
+/// What stands for a node that is not entered.
+fn leaf(node: Node<'_>) -> Option<String> {
+    if ndarray::is_ndarray(node) {
+        return Some(described(node));
+    }
+    if node.is_scalar() {
+        return Some(short(&node.text()));
+    }
+    if let Some(target) = node.reference_text() {
+        return Some(format!("-> {}", short(&target)));
+    }
+    if node.is_alias() {
+        return Some(format!("*{}", short(node.anchor().unwrap_or(""))));
+    }
+    if node.is_empty() {
+        return Some(if node.is_sequence() { "[]".to_owned() } else { "{}".to_owned() });
+    }
+    None
+}
+
+/// What an ndarray node says of its array.
+fn described(node: Node<'_>) -> String {
+    let Ok(array) = Ndarray::read(node, &Limits::default()) else { return "a broken ndarray".to_owned() };
+    let mut text = array.datatype.as_ref().map_or_else(|| "array".to_owned(), datatype);
+    if let Some(dims) = &array.shape {
+        let fixed: Option<Vec<u64>> = dims.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect();
+        text.push_str(&shape(dims.iter().map(|dim| match dim {
+            Dim::Fixed(n) => n.to_string(),
+            Dim::Open => "*".to_owned(),
+        })));
+        let count = fixed.and_then(|shape| element_count(&shape).ok());
+        if let (Some(count), Some(datatype)) = (count, &array.datatype) {
+            text.push_str(&format!(", {}", size(count.saturating_mul(datatype.item_size()))));
+        }
+    }
+    if array.mask.is_some() {
+        text.push_str(", masked");
+    }
+    text
+}
+
+fn datatype(datatype: &Datatype) -> String {
+    match datatype {
+        Datatype::Struct(fields) => {
+            let names: Vec<String> = fields.fields().iter().enumerate().take(6).map(|(i, field)| field.name_or(i)).collect();
+            let more = if fields.fields().len() > names.len() { ", …" } else { "" };
+            clean(&format!("{{{}{more}}}", names.join(", ")))
+        }
+        Datatype::Ascii(n) | Datatype::Ucs4(n) | Datatype::Utf8(n) | Datatype::Ucs2(n) => format!("{}[{n}]", datatype.name()),
+        plain => plain.name().to_owned(),
+    }
+}
+
+fn shape(lengths: impl Iterator<Item = String>) -> String {
+    let lengths: Vec<String> = lengths.collect();
+    let comma = if lengths.len() == 1 { "," } else { "" };
+    format!(" ({}{comma})", lengths.join(", "))
+}
+
+/// Bytes for people, in powers of 1000.
+fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["B", "kB", "MB", "GB", "TB"] {
+        if value < 999.5 {
+            return if unit == "B" { format!("{bytes} B") } else { format!("{value:.3} {unit}") };
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.3} PB")
+}
+
+/// One line of at most [`WIDTH`] characters.
+fn short(text: &str) -> String {
+    let cut: String = text.chars().take(WIDTH).collect();
+    let more = if cut.len() < text.len() { "…" } else { "" };
+    clean(&cut) + more
+}
+
+/// Control characters of a file are shown, not obeyed.
+fn clean(text: &str) -> String {
+    let shown = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if shown(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
+
+fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => html.push(c),
+        }
+    }
+    html
+}

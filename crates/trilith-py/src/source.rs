@@ -1,0 +1,125 @@
+//! What `trilith.open` takes: a path, bytes, or a file object.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use trilith::bytes::{Source, SourceRef};
+use trilith::{Error, Result};
+
+/// Where a file comes from.
+pub enum Origin {
+    /// A file of this machine.
+    Path(PathBuf),
+    /// Anything else, and what to call it.
+    Other(SourceRef),
+}
+
+/// Tells what was handed to `open`.
+pub fn origin(given: &Bound<'_, PyAny>) -> PyResult<Origin> {
+    if let Ok(bytes) = given.cast::<PyBytes>() {
+        return Ok(Origin::Other(Arc::new(Held { bytes: bytes.clone().into() })));
+    }
+    if given.is_instance_of::<PyByteArray>() || given.is_instance_of::<PyMemoryView>() {
+        let copy = given.py().get_type::<PyBytes>().call1((given,))?.cast_into::<PyBytes>()?;
+        return Ok(Origin::Other(Arc::new(Held { bytes: copy.into() })));
+    }
+    if given.is_instance_of::<PyString>() || given.hasattr("__fspath__")? {
+        return Ok(Origin::Path(given.extract()?));
+    }
+    if given.hasattr("read")? && given.hasattr("seek")? {
+        return Ok(Origin::Other(Arc::new(FileObject::new(given)?)));
+    }
+    Err(PyTypeError::new_err(format!(
+        "expected a path, bytes, or a binary file object that can seek, found {}",
+        given.get_type().qualname()?
+    )))
+}
+
+/// The memory of a `bytes` object, which is kept alive.
+struct Held {
+    bytes: PyBackedBytes,
+}
+
+impl Source for Held {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let part = self.view(offset, into.len() as u64);
+        into.copy_from_slice(part.ok_or_else(|| short(offset, into.len(), self.len()))?);
+        Ok(())
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        self.bytes.get(start..start.checked_add(usize::try_from(len).ok()?)?)
+    }
+
+    fn name(&self) -> &str {
+        "bytes"
+    }
+}
+
+#[cold]
+fn short(offset: u64, len: usize, size: u64) -> Error {
+    Error::malformed(format!("the file ends at byte {size}, but {len} bytes are expected from byte {offset} on")).at_byte(offset)
+}
+
+/// A Python file object. It is read where it is asked; whoever opened it closes it.
+struct FileObject {
+    /// The lock is taken without holding the interpreter, and covers seeking and reading.
+    object: Mutex<Py<PyAny>>,
+    len: u64,
+    name: String,
+}
+
+impl FileObject {
+    fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let len = object.call_method1("seek", (0, 2))?.extract()?;
+        let name = object.getattr("name").ok().and_then(|name| name.extract::<String>().ok());
+        Ok(Self { object: Mutex::new(object.clone().unbind()), len, name: name.unwrap_or_else(|| "file object".to_owned()) })
+    }
+
+    fn fill(object: &Py<PyAny>, offset: u64, into: &mut [u8]) -> PyResult<()> {
+        Python::attach(|py| {
+            let object = object.bind(py);
+            object.call_method1("seek", (offset,))?;
+            let mut done = 0;
+            while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+                let read = object.call_method1("read", (rest.len(),))?;
+                let read = read.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("the file object does not read bytes"))?;
+                let bytes = read.as_bytes();
+                if bytes.is_empty() || bytes.len() > rest.len() {
+                    return Err(pyo3::exceptions::PyEOFError::new_err("the file object ended early"));
+                }
+                rest[..bytes.len()].copy_from_slice(bytes);
+                done += bytes.len();
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Source for FileObject {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len) {
+            return Err(short(offset, into.len(), self.len));
+        }
+        let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::fill(&object, offset, into)
+            .map_err(|error| Error::new(trilith::Kind::Io, error.to_string()).context(format!("reading {}", self.name)))
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}

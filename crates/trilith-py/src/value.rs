@@ -1,0 +1,347 @@
+//! Python values as values of the tree, and the arrays among them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyDictMethods, PyFloat, PyInt, PyList, PyString, PyTuple};
+use trilith::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
+use trilith::asdf::{ArrayOptions, Builder, Target};
+use trilith::tree::{Data, Value};
+use trilith::{Error, Result};
+
+use crate::array::Array as PyArray;
+use crate::dtype::{from_numpy, numpy};
+use crate::nodes::{Mapping, Sequence};
+use crate::scalar::{helper, tagged_string};
+
+/// How deep dictionaries and lists may nest.
+const DEPTH: usize = 256;
+
+/// The tag of what stands for an array until the file is put together; no tag of a file begins like this.
+const PLACE: &str = "\0array";
+
+/// The bytes of a numpy array in C order; none where it has no bytes.
+type Held<'py> = Option<PyReadonlyArray1<'py, u8>>;
+
+/// An array among the values.
+enum Item<'py> {
+    Numpy { bytes: Held<'py>, datatype: Datatype, order: Byteorder, shape: Vec<u64>, mask: Option<Held<'py>>, inline: bool },
+    Ours { array: Array, inline: bool },
+}
+
+/// Turns Python values into values of the tree and collects the arrays among them.
+pub struct Collector<'py> {
+    target: &'static Target,
+    inline: u64,
+    items: Vec<Item<'py>>,
+    /// Arrays by identity: what stands twice is stored once.
+    seen: HashMap<usize, usize>,
+    kept: Vec<Bound<'py, PyAny>>,
+    /// The collections that are being gone through.
+    open: Vec<usize>,
+}
+
+impl<'py> Collector<'py> {
+    /// Values for a file of this form; arrays of at most `inline` elements go into the tree, none where it is 0.
+    pub fn new(target: &'static Target, inline: u64) -> Self {
+        Self { target, inline, items: Vec::new(), seen: HashMap::new(), kept: Vec::new(), open: Vec::new() }
+    }
+
+    /// Whether an array needs a block.
+    pub fn has_blocks(&self) -> bool {
+        self.items.iter().any(|item| !matches!(item, Item::Numpy { inline: true, .. } | Item::Ours { inline: true, .. }))
+    }
+
+    /// Whether an array of so many elements goes into the tree: none does where nothing was asked for.
+    fn is_inline(&self, size: u64) -> bool {
+        self.inline > 0 && size <= self.inline
+    }
+
+    fn tag(&self, name: &str) -> String {
+        format!("{}{name}", self.target.tree.prefix)
+    }
+
+    /// A value of the tree.
+    pub fn value(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let py = given.py();
+        if given.is_none() {
+            return Ok(Value::null());
+        }
+        if let Ok(value) = given.cast::<PyBool>() {
+            return Ok(value.is_true().into());
+        }
+        if given.is_instance_of::<PyInt>() {
+            return self.integer(given);
+        }
+        if given.is_instance_of::<PyFloat>() {
+            return Ok(given.extract::<f64>()?.into());
+        }
+        if let Ok(text) = given.cast::<PyString>() {
+            let value = Value::from(text.to_str()?);
+            if given.is_instance(tagged_string(py)?)? {
+                return Ok(value.tagged(given.getattr(intern!(py, "tag"))?.extract::<String>()?));
+            }
+            return Ok(value);
+        }
+        if given.is_instance_of::<PyBytes>() {
+            let text: String = helper(py, "base64")?.call1((given,))?.extract()?;
+            return Ok(Value::from(text).tagged("tag:yaml.org,2002:binary"));
+        }
+        if let Ok(value) = given.cast::<PyComplex>() {
+            let text = complex_text(value.real(), value.imag(), Precision::Double, FloatText::Shortest);
+            return Ok(Value::from(text).tagged(self.tag("core/complex-1.0.0")));
+        }
+        if let Ok(dict) = given.cast::<PyDict>() {
+            return self.inside(given, |this| this.mapping(dict));
+        }
+        if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+            return self.inside(given, |this| this.sequence(given));
+        }
+        if let Ok(mapping) = given.cast::<Mapping>() {
+            let tag = mapping.get().0.node().tag().map(str::to_owned);
+            let dict = given.call_method0("items")?;
+            return Ok(Value { tag, ..self.inside(given, |this| this.pairs(&dict))? });
+        }
+        if let Ok(sequence) = given.cast::<Sequence>() {
+            let tag = sequence.get().0.node().tag().map(str::to_owned);
+            return Ok(Value { tag, ..self.inside(given, |this| this.sequence(given))? });
+        }
+        if let Ok(array) = given.cast::<PyArray>() {
+            let array = array.get().array.clone();
+            let inline = self.is_inline(array.len());
+            return Ok(self.add(given, Item::Ours { array, inline }));
+        }
+        let module = numpy(py)?;
+        if given.is_instance(&module.getattr(intern!(py, "ndarray"))?)? {
+            return self.array(given);
+        }
+        self.other(given)
+    }
+
+    /// What Python's own modules know better: dates, paths, numbers and collections of other libraries.
+    fn other(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let plain = helper(given.py(), "plain")?.call1((given,))?;
+        let (kind, value): (String, Bound<'py, PyAny>) = plain.extract()?;
+        match kind.as_str() {
+            "timestamp" => Ok(Value::plain(value.extract::<String>()?)),
+            _ => self.value(&value),
+        }
+    }
+
+    /// Goes into a collection, which must not contain itself.
+    fn inside(&mut self, given: &Bound<'py, PyAny>, go: impl FnOnce(&mut Self) -> PyResult<Value>) -> PyResult<Value> {
+        let id = given.as_ptr() as usize;
+        if self.open.contains(&id) {
+            return Err(PyValueError::new_err("a tree that contains itself cannot be written"));
+        }
+        if self.open.len() >= DEPTH {
+            return Err(PyValueError::new_err(format!("the tree nests more than {DEPTH} deep")));
+        }
+        self.open.push(id);
+        let value = go(self);
+        self.open.pop();
+        value
+    }
+
+    fn mapping(&mut self, dict: &Bound<'py, PyDict>) -> PyResult<Value> {
+        self.pairs(&dict.items().into_any())
+    }
+
+    fn pairs(&mut self, items: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let mut pairs = Vec::new();
+        for pair in items.try_iter()? {
+            let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
+            let key = self.key(&key)?;
+            pairs.push((key, self.value(&value)?));
+        }
+        Ok(Data::Map(pairs).into())
+    }
+
+    fn key(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let simple =
+            key.is_none() || key.is_instance_of::<PyString>() || key.is_instance_of::<PyInt>() || key.is_instance_of::<PyFloat>();
+        if !simple {
+            return Err(PyTypeError::new_err(format!("a key is text or a number, not {}", key.get_type().qualname()?)));
+        }
+        self.value(key)
+    }
+
+    fn sequence(&mut self, items: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let items: Vec<Value> = items.try_iter()?.map(|item| self.value(&item?)).collect::<PyResult<_>>()?;
+        Ok(items.into())
+    }
+
+    /// An integer; one of more than 64 bits as core/integer, where the standard has that.
+    fn integer(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+        if let Ok(value) = given.extract::<i64>() {
+            return Ok(value.into());
+        }
+        let (sign, words): (String, Bound<'py, PyAny>) = helper(given.py(), "words")?.call1((given,))?.extract()?;
+        let tag = self
+            .target
+            .tag_for("tag:stsci.edu:asdf/core/integer-0")
+            .ok_or_else(|| PyValueError::new_err(format!("{} has no integers of more than 64 bits", self.target.name)))?;
+        let words = self.numpy_item(&words, None, true)?;
+        let words = self.add(given, words);
+        Ok(Value::map([("words", words), ("sign", sign.into())]).tagged(tag))
+    }
+
+    fn array(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let py = given.py();
+        let id = given.as_ptr() as usize;
+        if let Some(number) = self.seen.get(&id) {
+            return Ok(place(*number));
+        }
+        // Others add what numpy does not know (a unit, say), which would be lost without a word.
+        let class = given.get_type();
+        if !class.module()?.to_str()?.starts_with("numpy") {
+            return Err(PyTypeError::new_err(format!(
+                "{} is more than a numpy array: write what it is made of, such as numpy.asarray(x) and its unit",
+                class.fully_qualified_name()?
+            )));
+        }
+        let kind: String = given.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?.extract()?;
+        if kind == "M" {
+            let text = helper(py, "times")?.call1((given,))?;
+            let value = self.array(&text)?;
+            self.kept.push(text);
+            let node = Value::map([("value", value), ("format", "iso".into()), ("scale", "utc".into())]);
+            return Ok(node.tagged(self.tag("time/time-1.1.0")));
+        }
+        let ma = numpy(py)?.getattr(intern!(py, "ma"))?;
+        let (data, mask) = if given.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
+            (ma.call_method1(intern!(py, "getdata"), (given,))?, helper(py, "mask")?.call1((given,))?)
+        } else {
+            (given.clone(), py.None().into_bound(py))
+        };
+        let inline = self.is_inline(given.getattr(intern!(py, "size"))?.extract()?);
+        let item = self.numpy_item(&data, Some(&mask).filter(|mask| !mask.is_none()), inline)?;
+        Ok(self.add(given, item))
+    }
+
+    fn numpy_item(&self, data: &Bound<'py, PyAny>, mask: Option<&Bound<'py, PyAny>>, inline: bool) -> PyResult<Item<'py>> {
+        let py = data.py();
+        let (datatype, order) = from_numpy(&data.getattr(intern!(py, "dtype"))?)?;
+        let shape = data.getattr(intern!(py, "shape"))?.extract()?;
+        let mask = mask.map(held).transpose()?;
+        Ok(Item::Numpy { bytes: held(data)?, datatype, order, shape, mask, inline })
+    }
+
+    fn add(&mut self, given: &Bound<'py, PyAny>, item: Item<'py>) -> Value {
+        self.seen.insert(given.as_ptr() as usize, self.items.len());
+        // Kept, so that no other object gets the same address.
+        self.kept.push(given.clone());
+        self.items.push(item);
+        place(self.items.len() - 1)
+    }
+
+    /// The arrays as they are needed without the interpreter.
+    pub fn ready(&self) -> PyResult<Ready<'_>> {
+        let mut arrays = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            arrays.push(match item {
+                Item::Ours { array, inline } => Stored::Ours { array, inline: *inline },
+                Item::Numpy { bytes: held, datatype, order, shape, mask, inline } => Stored::Bytes {
+                    bytes: slice(held)?,
+                    datatype,
+                    order: *order,
+                    shape,
+                    mask: mask.as_ref().map(slice).transpose()?,
+                    inline: *inline,
+                },
+            });
+        }
+        Ok(Ready(arrays))
+    }
+}
+
+/// The bytes of an array in C order.
+fn held<'py>(array: &Bound<'py, PyAny>) -> PyResult<Held<'py>> {
+    let py = array.py();
+    if array.getattr(intern!(py, "nbytes"))?.extract::<u64>()? == 0 {
+        return Ok(None);
+    }
+    let bytes = helper(py, "flat")?.call1((array,))?;
+    Ok(Some(bytes.cast_into::<PyArray1<u8>>()?.try_readonly()?))
+}
+
+fn slice<'a>(held: &'a Held<'_>) -> PyResult<&'a [u8]> {
+    match held {
+        Some(array) => Ok(array.as_slice()?),
+        None => Ok(&[]),
+    }
+}
+
+fn place(number: usize) -> Value {
+    Value::from(number as u64).tagged(PLACE)
+}
+
+/// One array, without Python.
+enum Stored<'a> {
+    Bytes { bytes: &'a [u8], datatype: &'a Datatype, order: Byteorder, shape: &'a [u64], mask: Option<&'a [u8]>, inline: bool },
+    Ours { array: &'a Array, inline: bool },
+}
+
+/// The arrays of a tree, without Python.
+pub struct Ready<'a>(Vec<Stored<'a>>);
+
+impl<'a> Ready<'a> {
+    /// Adds the arrays to a file, and puts their nodes where they stand in the tree.
+    pub fn place(&self, builder: &mut Builder<'a>, options: &ArrayOptions, mut value: Value) -> Result<Value> {
+        let nodes = self.0.iter().map(|stored| add(stored, builder, options)).collect::<Result<Vec<Value>>>()?;
+        fill(&mut value, &nodes)?;
+        Ok(value)
+    }
+}
+
+fn add<'a>(stored: &Stored<'a>, builder: &mut Builder<'a>, options: &ArrayOptions) -> Result<Value> {
+    let inlined = |inline: bool| if inline { ArrayOptions::inline() } else { options.clone() };
+    match *stored {
+        Stored::Ours { array, inline } => builder.array(array, &inlined(inline)),
+        Stored::Bytes { bytes, datatype, order, shape, mask, inline } => {
+            let is_packed = match datatype {
+                Datatype::Struct(_) => *datatype == datatype.packed(order),
+                _ => true,
+            };
+            if !inline && is_packed {
+                let mut node = builder.pieces(datatype, order, shape, options, pieces(bytes))?;
+                if let Some(mask) = mask {
+                    node.set("mask", builder.pieces(&Datatype::Bool8, order, shape, options, pieces(mask))?);
+                }
+                return Ok(node);
+            }
+            let mut array = Array::from_bytes(bytes.to_vec(), datatype.clone(), order, shape.to_vec())?;
+            if let Some(mask) = mask {
+                let mask = Array::from_bytes(mask.to_vec(), Datatype::Bool8, order, shape.to_vec())?;
+                array = array.with_mask(Mask::Array(Arc::new(mask)))?;
+            }
+            builder.array(&array, &inlined(inline))
+        }
+    }
+}
+
+/// What takes the pieces of an array.
+type Take<'t> = dyn FnMut(&[u8]) -> Result<()> + 't;
+
+/// Hands over bytes piece by piece.
+fn pieces<'a>(bytes: &'a [u8]) -> impl FnOnce(&mut Take<'_>) -> Result<()> + 'a {
+    move |take| bytes.chunks(4 << 20).try_for_each(take)
+}
+
+/// Puts the nodes of arrays in their places; values nest no deeper than [`DEPTH`].
+fn fill(value: &mut Value, nodes: &[Value]) -> Result<()> {
+    if value.tag.as_deref() == Some(PLACE) {
+        let node = value.as_i64().and_then(|number| nodes.get(usize::try_from(number).ok()?));
+        *value = node.cloned().ok_or_else(|| Error::usage("a tag that begins with NUL"))?;
+        return Ok(());
+    }
+    match &mut value.data {
+        Data::Seq(items) => items.iter_mut().try_for_each(|item| fill(item, nodes)),
+        Data::Map(pairs) => pairs.iter_mut().try_for_each(|(_, item)| fill(item, nodes)),
+        _ => Ok(()),
+    }
+}

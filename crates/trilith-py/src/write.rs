@@ -1,0 +1,120 @@
+//! `trilith.write`: a new file from dictionaries, lists, scalars and numpy arrays.
+
+use std::io::Cursor;
+use std::path::PathBuf;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes};
+use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
+use trilith::codec;
+use trilith::tree::{Data, Value};
+
+use crate::errors::{About, Raise};
+use crate::file::File;
+use crate::value::{Collector, Ready};
+
+/// Writes a file: a path, which is replaced only when all is written, or a binary file object.
+///
+/// `tree` is a dictionary of dictionaries, lists, scalars and arrays. `codec` is "zlib", "bzp2", "lz4",
+/// "zstd", "blsc" or "lz4f" with a `level` of its own, or None to store arrays as they are, which can be
+/// had without a copy later. `version` is that of the ASDF standard, "1.0" to "1.6". `inline` puts arrays of at
+/// most so many elements into the tree (True: all).
+///
+/// >>> import io, numpy, trilith
+/// >>> out = io.BytesIO()
+/// >>> trilith.write(out, {"data": numpy.zeros((2, 3), "f4"), "unit": "m"}, codec="lz4")
+/// >>> trilith.open(out)["data"].shape
+/// (2, 3)
+#[pyfunction]
+#[pyo3(signature = (target, tree, *, codec=None, level=None, version="1.6", checksums=true, inline=None))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords")]
+pub fn write<'py>(
+    py: Python<'py>,
+    target: &Bound<'py, PyAny>,
+    tree: &Bound<'py, PyAny>,
+    codec: Option<&str>,
+    level: Option<i32>,
+    version: &str,
+    checksums: bool,
+    inline: Option<&Bound<'py, PyAny>>,
+) -> PyResult<()> {
+    let form = form(version)?;
+    let options = array_options(codec, level)?;
+    let mut collector = Collector::new(form, threshold(inline)?);
+    let value = match tree.cast::<File>() {
+        Ok(file) => collector.value(&file.getattr("tree")?)?,
+        Err(_) => collector.value(tree)?,
+    };
+    if !matches!(value.data, Data::Map(_)) {
+        return Err(PyTypeError::new_err("the top of a tree is a dictionary"));
+    }
+    let ready = collector.ready()?;
+    let mut layout = WriteOptions::default();
+    layout.checksums = checksums;
+    if target.hasattr("write")? {
+        let bytes = py.detach(|| to_bytes(form, layout, &ready, &options, value)).or_raise(About::Argument)?;
+        target.call_method1("write", (PyBytes::new(py, &bytes),))?;
+        return Ok(());
+    }
+    let path: PathBuf = target.extract()?;
+    let done = py.detach(|| {
+        let mut builder = Builder::new(form).with_options(layout);
+        let value = ready.place(&mut builder, &options, value)?;
+        builder.write(&path, value)
+    });
+    done.or_raise(About::Argument)
+}
+
+fn to_bytes(
+    form: &'static Target,
+    layout: WriteOptions,
+    ready: &Ready<'_>,
+    options: &ArrayOptions,
+    value: Value,
+) -> trilith::Result<Vec<u8>> {
+    let mut builder = Builder::new(form).with_options(layout);
+    let value = ready.place(&mut builder, options, value)?;
+    let mut out = Cursor::new(Vec::new());
+    builder.write_to(&mut out, value)?;
+    Ok(out.into_inner())
+}
+
+/// The form of a version: `1.6`, `1.6.0` or `asdf-1.6`.
+fn form(version: &str) -> PyResult<&'static Target> {
+    let short = version.strip_suffix(".0").filter(|short| short.contains('.')).unwrap_or(version);
+    let name = if short.starts_with(|c: char| c.is_ascii_digit()) { format!("asdf-{short}") } else { short.to_owned() };
+    Target::named(&name).or_raise(About::Argument)
+}
+
+fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
+    let mut options = match codec {
+        None | Some("none") => ArrayOptions::default(),
+        Some(name) => known(name)?,
+    };
+    options.level = level;
+    Ok(options)
+}
+
+/// The options for a codec that there is: an argument is checked although no array may need it.
+fn known(name: &str) -> PyResult<ArrayOptions> {
+    let options = ArrayOptions::codec(name).or_raise(About::Argument)?;
+    match options.codec.and_then(codec::opt_codec) {
+        Some(_) => Ok(options),
+        None => {
+            let names: Vec<String> = codec::CODECS.iter().map(|codec| codec.id.to_string()).collect();
+            Err(PyValueError::new_err(format!("unknown codec {name:?}; known: none, {}", names.join(", "))))
+        }
+    }
+}
+
+/// Arrays of at most so many elements go into the tree.
+fn threshold(inline: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    match inline {
+        None => Ok(0),
+        Some(given) => match given.cast::<PyBool>() {
+            Ok(all) => Ok(if all.is_true() { u64::MAX } else { 0 }),
+            Err(_) => given.extract(),
+        },
+    }
+}
