@@ -25,9 +25,19 @@ pub struct Digest {
 impl Digest {
     /// Prints the digests.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
-        let entries = digest::of_file(&file)?;
         let mut out = Out::new();
+        let opened = options.open_asdf(&self.file).and_then(|file| Ok((digest::of_file(&file)?, file)));
+        let (entries, file) = match opened {
+            Ok(found) => found,
+            Err(error) => {
+                // A file whose tree cannot be read has no arrays, and an error at its root.
+                if options.json && error.kind() == trilith::Kind::Malformed {
+                    out.json(&json!({"file": self.file, "arrays": {}, "errors": {"": clean(&error.to_string())}}))?;
+                    out.finish()?;
+                }
+                return Err(error);
+            }
+        };
         let mut failed = false;
         let (mut arrays, mut errors) = (Map::new(), Map::new());
         for entry in entries {
