@@ -4,6 +4,8 @@
 //! without padding, truth values as one byte 0 or 1, text padded with NUL. They do not depend on
 //! compression, byte order, strides or generation.
 
+use std::collections::HashMap;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::array::Array;
@@ -16,7 +18,7 @@ use crate::layout::{EntryKind, ResolvedType};
 const PIECE: usize = 8 << 20;
 
 /// The digest of one array.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digest {
     /// SHA-256 of the canonical bytes, masked elements as stored.
     pub sha256: [u8; 32],
@@ -69,10 +71,17 @@ pub struct Entry {
 /// # Errors
 /// [`Kind::Limit`](crate::Kind::Limit) where the tree has too many nodes.
 pub fn of_file(file: &AsdfFile) -> Result<Vec<Entry>> {
+    // An array that many places refer to is read once.
+    let mut known: HashMap<_, (Array, Digest)> = HashMap::new();
     let digest = |listed: walk::Listed| {
         let digest = listed.found.and_then(|found| {
+            let place = (std::ptr::from_ref(found.file(file)), found.node(file).id());
+            if let Some((array, digest)) = known.get(&place) {
+                return Ok((array.clone(), *digest));
+            }
             let array = found.file(file).array(found.node(file))?;
             let digest = Digest::of(&array)?;
+            known.insert(place, (array.clone(), digest));
             Ok((array, digest))
         });
         Entry { path: listed.path, digest }

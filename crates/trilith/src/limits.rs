@@ -52,6 +52,8 @@ limits! {
     scalar: 64 << 20,
     /// Nodes that a walk which expands aliases and references may visit.
     nodes: 10_000_000,
+    /// Nodes that aliases and references may add to a tree that is written out.
+    expansion: 1_000_000,
     /// Entries that a listing may have (items of a layout, files of a family).
     items: 1_000_000,
     /// Bytes that may be allocated at once for what a file declares.

@@ -17,7 +17,7 @@ use crate::output::{Out, note};
 #[derive(Debug, Args)]
 pub struct Describe {
     /// The file and the path of the node
-    #[arg(value_name = "FILE#/PATH")]
+    #[arg(value_name = "FILE#/PATH", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]
     sources: Sources,

@@ -26,12 +26,25 @@ pub struct Digest {
 impl Digest {
     /// Prints the digests.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_any(&self.file)?;
-        let entries = match &file {
-            AnyFile::Asdf(file) => digest::of_file(file)?,
-            AnyFile::Dudley(file) => digest::of_stream(file)?,
-        };
         let mut out = Out::new();
+        let opened = options.open_any(&self.file).and_then(|file| {
+            let entries = match &file {
+                AnyFile::Asdf(file) => digest::of_file(file)?,
+                AnyFile::Dudley(file) => digest::of_stream(file)?,
+            };
+            Ok((entries, file))
+        });
+        let (entries, file) = match opened {
+            Ok(found) => found,
+            Err(error) => {
+                // A file whose tree cannot be read has no arrays, and an error at its root.
+                if options.json && error.kind() == trilith::Kind::Malformed {
+                    out.json(&json!({"file": self.file, "arrays": {}, "errors": {"": clean(&error.to_string())}}))?;
+                    out.finish()?;
+                }
+                return Err(error);
+            }
+        };
         let mut failed = false;
         let (mut arrays, mut errors) = (Map::new(), Map::new());
         for entry in entries {

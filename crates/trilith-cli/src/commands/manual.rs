@@ -18,8 +18,11 @@ pub struct Completions {
 impl Completions {
     /// Prints them.
     pub fn run(&self) -> Result<Outcome> {
+        // The generator cannot report that its output is closed: it writes to memory.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut crate::Cli::command(), "trilith", &mut script);
         let mut out = Out::new();
-        clap_complete::generate(self.shell, &mut crate::Cli::command(), "trilith", &mut out);
+        out.raw(&String::from_utf8_lossy(&script))?;
         out.finish()?;
         Ok(Outcome::Yes)
     }

@@ -1,10 +1,11 @@
 //! `trilith to-yaml FILE`: the tree as YAML text, arrays written out where that is asked for.
 
 use clap::Args;
+use trilith::array::Array;
 use trilith::asdf::ExpandOptions;
 use trilith::asdf::{AsdfFile, Part, expand, ndarray, outline, walk};
 use trilith::tree::{PrintOptions, Value, print_document};
-use trilith::{Error, Result};
+use trilith::{Error, Limits, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -56,6 +57,7 @@ impl ToYaml {
         let mut open: Vec<(Value, Option<Value>)> = Vec::new();
         let mut root = None;
         let key_name = datatype_key(file);
+        let mut elements = Elements::new(file);
         expand(file, &walk::Found::root(file), how, &mut |part| {
             let value = match part {
                 Part::Sequence(node) => {
@@ -78,7 +80,10 @@ impl ToYaml {
                 },
                 Part::Scalar(node) => node.to_value(file.limits())?,
                 Part::Cycle(path) => Value::map([("$ref", format!("#{path}"))]),
-                Part::Array(node, array) => with_tag(outline::node(&array, key_name, &complex_tag(file))?, node.tag()),
+                Part::Array(node, array) => {
+                    elements.add(&array)?;
+                    with_tag(outline::node(&array, key_name, &complex_tag(file))?, node.tag())
+                }
                 Part::Integer(node, _) => integer(file, node)?,
             };
             match open.last_mut() {
@@ -99,11 +104,13 @@ impl ToYaml {
 fn inlined(file: &AsdfFile) -> Result<String> {
     let tree = file.tree();
     let mut edit = tree.edit();
+    let mut elements = Elements::new(file);
     let mut walk = tree.root().walk(file.limits());
     while let Some(visit) = walk.step()? {
         let node = visit.node;
         if ndarray::is_ndarray(node) && !node.is_alias() {
             let array = file.array(node).map_err(|e| e.context(walk.path().to_string()))?;
+            elements.add(&array)?;
             let value = outline::node(&array, datatype_key(file), &complex_tag(file))?;
             if node.is_sequence() {
                 // A list of items in block style cannot become a mapping where it stands.
@@ -115,6 +122,25 @@ fn inlined(file: &AsdfFile) -> Result<String> {
         }
     }
     edit.text()
+}
+
+/// How many more elements the text may hold, whichever arrays they are of: it is built in memory.
+struct Elements {
+    left: u64,
+    most: u64,
+}
+
+impl Elements {
+    fn new(file: &AsdfFile) -> Self {
+        let most = file.limits().nodes;
+        Self { left: most, most }
+    }
+
+    fn add(&mut self, array: &Array) -> Result<()> {
+        let left = self.left.checked_sub(array.len());
+        self.left = left.ok_or_else(|| Limits::exceeded("nodes", self.most, "the arrays together have elements to write"))?;
+        Ok(())
+    }
 }
 
 fn with_tag(value: Value, tag: Option<&str>) -> Value {

@@ -143,8 +143,16 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         }
     };
     // A block mark is no UTF-8; zeros are unused space.
-    if first >= 0x80 || first == 0 {
+    if first == 0 {
         return Ok(None);
+    }
+    if first >= 0x80 {
+        let bytes = read_vec(source, start, (size - start).min(8), limits)?;
+        return match super::block::magic_len(&bytes) {
+            Some(_) => Ok(None),
+            None => Err(Error::malformed(format!("neither a tree nor a block follows the header: found byte {first:#04x}"))
+                .at_byte(start)),
+        };
     }
     let mut chunk_len = 64 << 10;
     let mut text = Vec::new();

@@ -319,7 +319,10 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
         return match Datatype::from_name(&name) {
             Some(found) => Ok(Some(found)),
             None => {
-                let hint = nearest(&name).map(|near| format!("did you mean {near}?"));
+                let hint = match &*name {
+                    "ascii" | "ucs4" => Some(format!("a text type has a length: [{name}, 8]")),
+                    name => nearest(name).map(|near| format!("did you mean {near}?")),
+                };
                 let error = node.error(format!("unknown datatype {name:?}"));
                 Err(match hint {
                     Some(hint) => error.hint(hint),

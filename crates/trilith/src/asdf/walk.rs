@@ -12,8 +12,9 @@ use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, TreePath};
 
-/// References that may lead on from one to the next.
-const LONGEST_CHAIN: usize = 32;
+/// How many references following one may lead through in all, and how deep paths through references may nest.
+const LONGEST_CHAIN: usize = 128;
+const DEEPEST_PATH: usize = 32;
 
 /// A node, in this file or one that it refers to.
 #[derive(Debug, Clone)]
@@ -77,11 +78,11 @@ fn reference(node: Node<'_>) -> Option<String> {
 /// [`Kind::Malformed`](crate::Kind::Malformed) for a target that does not exist or a circle of
 /// references, [`Kind::Limit`](crate::Kind::Limit) where the target is refused.
 pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
-    follow_bounded(this, from, LONGEST_CHAIN)
+    follow_bounded(this, from, DEEPEST_PATH, &mut { LONGEST_CHAIN })
 }
 
 /// The node that a JSON Pointer leads to from `start`, through references on the way.
-fn descend(this: &AsdfFile, start: Found, pointer: &str, chain: usize) -> Result<Found> {
+fn descend(this: &AsdfFile, start: Found, pointer: &str, depth: usize, steps: &mut usize) -> Result<Found> {
     let path = TreePath::parse(pointer)?;
     let mut at = start;
     // `FILE#/` is the key "" by the letter, but who writes it means the root.
@@ -90,7 +91,7 @@ fn descend(this: &AsdfFile, start: Found, pointer: &str, chain: usize) -> Result
     }
     for key in path.keys() {
         if reference(at.node(this)).is_some() {
-            at = follow_bounded(this, &at, chain)?;
+            at = follow_bounded(this, &at, depth, steps)?;
         }
         let child = at.node(this).child(key).map(|node| node.id());
         let node = child.ok_or_else(|| missing(at.node(this), key, pointer))?;
@@ -99,11 +100,14 @@ fn descend(this: &AsdfFile, start: Found, pointer: &str, chain: usize) -> Result
     Ok(at)
 }
 
-/// As [`follow`]; the steps left bound how often one reference may lead through another, and with it the recursion.
-fn follow_bounded(this: &AsdfFile, from: &Found, chain: usize) -> Result<Found> {
+/// As [`follow`]; `depth` bounds the recursion, and `steps` the references that are left to be led through.
+fn follow_bounded(this: &AsdfFile, from: &Found, depth: usize, steps: &mut usize) -> Result<Found> {
     let mut at = from.clone();
-    for left in (0..chain).rev() {
+    loop {
         let Some(uri) = reference(at.node(this)) else { return Ok(at) };
+        let circle = || Error::malformed(format!("the references lead in a circle, or through more than {LONGEST_CHAIN} others"));
+        *steps = steps.checked_sub(1).ok_or_else(circle)?;
+        let depth = depth.checked_sub(1).ok_or_else(circle)?;
         let (file, pointer) = uri.split_once('#').unwrap_or((&uri, ""));
         let doing = || format!("$ref {uri:?}");
         let pointer = percent_decode(pointer).ok_or_else(|| Error::malformed("this is no URI")).doing(doing)?;
@@ -112,9 +116,10 @@ fn follow_bounded(this: &AsdfFile, from: &Found, chain: usize) -> Result<Found> 
             name => Some(at.file(this).external(name).doing(doing)?),
         };
         let start = Found { node: other.as_deref().unwrap_or(this).tree().root().id(), other };
-        at = descend(this, start, &pointer, left.min(chain / 2)).doing(doing)?;
+        let found = descend(this, start, &pointer, depth, steps);
+        // Those that it leads through would repeat the same, over and over.
+        at = if depth + 1 == DEEPEST_PATH { found.doing(doing)? } else { found? };
     }
-    Err(Error::malformed("the references lead in a circle"))
 }
 
 #[cold]
@@ -134,7 +139,8 @@ fn missing(node: Node<'_>, key: &str, pointer: &str) -> Error {
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, and as [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
-    let found = descend(file, Found::root(file), pointer, LONGEST_CHAIN)?;
+    let mut steps = LONGEST_CHAIN;
+    let found = descend(file, Found::root(file), pointer, DEEPEST_PATH, &mut steps)?;
     follow(file, &found)
 }
 
