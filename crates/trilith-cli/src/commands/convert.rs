@@ -68,7 +68,7 @@ impl Convert {
             AnyFile::Dudley(_) if to_stream => {
                 return Err(Error::unsupported("rewriting a Dudley stream as another is not done yet"));
             }
-            AnyFile::Dudley(file) => return self.from_stream(&file, options),
+            AnyFile::Dudley(file) => return self.read_stream(&file, options),
             AnyFile::Asdf(file) => file,
         };
         if to_stream {
@@ -115,7 +115,7 @@ impl Convert {
     }
 
     /// A Dudley stream as a file of the ASDF family.
-    fn from_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
+    fn read_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
         let target = match (self.to.as_deref(), extension(&self.output)) {
             (Some(name), _) => asdf::Target::named(name)?,
             (None, Some("finf")) => asdf::Target::named("finf-0.1")?,

@@ -60,6 +60,7 @@ commands![
     append::Append,
     history::History,
     schema::Schema,
+    layout::Layout,
     tour::Tour,
 ];
 

@@ -1,6 +1,5 @@
 //! `trilith layout describe X.asdf`: a layout for the bytes of an ASDF file.
 
-use std::io::Write;
 
 use clap::Args;
 use trilith::convert::describe_layout;
