@@ -148,9 +148,17 @@ impl Convert {
             self.refuse(&losses, options)?;
             return Ok(Outcome::No);
         }
-        let size = out.commit()?;
-        let done = Converted { losses, ..Converted::default() };
-        self.tell(&done, size, options)?;
+        let written = out.commit()?;
+        for loss in &losses {
+            note(&format!("trilith: {}: lost: {loss}", self.input));
+        }
+        if options.json && self.output != "-" {
+            let mut out = Out::new();
+            out.json(&json!({ "file": self.output, "size": written, "written": true, "losses": listed(&losses) }))?;
+            out.finish()?;
+        } else if !options.quiet && self.output != "-" {
+            note(&format!("{}: {}", self.output, size(written)));
+        }
         Ok(Outcome::Yes)
     }
 

@@ -407,3 +407,36 @@ fn a_catalog_tells_where_items_lie_in_files_that_are_not_there() {
     let plain = Layout::read(b"N : i4  x = u1[N]").unwrap();
     assert!(catalog.locate(&plain, "/x", &options, &mut |_| Ok(())).unwrap_err().to_string().contains("E408"));
 }
+
+#[test]
+fn flipped_bytes_never_panic() {
+    let text = "{ N : i2  time = f8 }\nw {M : i1  \"\" = S1[M]}\ng/ s = {a = u1  b = c8[N]}[N] ..\nl = [f4[N-], / x = w ,]*2\nt = U2[N, 3]\n";
+    let mut bytes = native(ByteOrder::Little, &[2, 0, 0, 0, 0, 0, 0, 0].repeat(16), text);
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut limits = Limits::default();
+    (limits.items, limits.memory, limits.nodes) = (200, 1 << 20, 10_000);
+    for round in 0..4000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = (state >> 33) as usize % bytes.len();
+        let old = std::mem::replace(&mut bytes[at], (state >> 24) as u8);
+        if let Ok(file) = DudleyFile::open(Arc::new(Slice::new(bytes.clone(), "x.bd")), None, &limits)
+            && let Ok(items) = file.items()
+        {
+            for entry in items.entries().map_while(Result::ok) {
+                if let Ok(array) = items.array(&entry).and_then(|array| presented(&array)) {
+                    let _ = array.write_json(&mut Vec::new(), crate::array::FloatText::Shortest);
+                }
+                let _ = items.array_at(&entry.path);
+            }
+            let _ = items.outline();
+            let _ = items.array_at("/g/s.b");
+        }
+        // Damage adds up for a while.
+        if round % 4 != 0 {
+            bytes[at] = old;
+        }
+        if round % 64 == 0 {
+            bytes = native(ByteOrder::Little, &[2, 0, 0, 0, 0, 0, 0, 0].repeat(16), text);
+        }
+    }
+}
