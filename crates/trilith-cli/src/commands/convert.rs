@@ -127,7 +127,7 @@ impl Convert {
         }
         let mut out = Target::create(&self.output)?;
         let losses = stream_to_asdf(file, target, &how, out.writer())?;
-        self.finish(out, losses, options)
+        self.finish(out, &losses, options)
     }
 
     /// A file of the ASDF family as a native Dudley file.
@@ -139,22 +139,22 @@ impl Convert {
             _ => ByteOrder::Little,
         };
         draft.write(order, &options.limits()?, &mut out.writer())?;
-        self.finish(out, losses, options)
+        self.finish(out, &losses, options)
     }
 
     /// Puts the file into place, unless something is lost that may not be.
-    fn finish(&self, out: Target, losses: Vec<Loss>, options: &Options) -> Result<Outcome> {
+    fn finish(&self, out: Target, losses: &[Loss], options: &Options) -> Result<Outcome> {
         if !losses.is_empty() && !self.allow_loss {
-            self.refuse(&losses, options)?;
+            self.refuse(losses, options)?;
             return Ok(Outcome::No);
         }
         let written = out.commit()?;
-        for loss in &losses {
+        for loss in losses {
             note(&format!("trilith: {}: lost: {loss}", self.input));
         }
         if options.json && self.output != "-" {
             let mut out = Out::new();
-            out.json(&json!({ "file": self.output, "size": written, "written": true, "losses": listed(&losses) }))?;
+            out.json(&json!({ "file": self.output, "size": written, "written": true, "losses": listed(losses) }))?;
             out.finish()?;
         } else if !options.quiet && self.output != "-" {
             note(&format!("{}: {}", self.output, size(written)));

@@ -1,5 +1,7 @@
 //! Streams assembled by hand from the document.
 
+#![allow(clippy::disallowed_methods, reason = "tests make files")]
+
 use std::io::Write as _;
 use std::sync::Arc;
 
