@@ -9,7 +9,7 @@ use trilith::bytes::{self, OpenOptions, Resolve, SourceRef};
 use trilith::dudley::StreamOptions;
 use trilith::file::AnyFile;
 use trilith::layout::{ByteOrder, Layout};
-use trilith::{Limits, Result, file};
+use trilith::{Error, Limits, Result, file};
 
 /// Options of every command, where they mean something.
 #[derive(Debug, Args)]
@@ -131,6 +131,10 @@ impl Options {
 
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
     pub fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
+        if self.under.is_some() {
+            return Err(Error::unsupported("this command does not read files under a Dudley layout yet")
+                .hint("info, tree, blocks, get, digest and convert do"));
+        }
         let limits = self.limits()?;
         let mut options = OpenOptions::default();
         // A file that another process truncates under a map would kill the command, and the commands

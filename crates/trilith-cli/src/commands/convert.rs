@@ -72,7 +72,7 @@ impl Convert {
             AnyFile::Dudley(_) if to_stream => {
                 return Err(Error::unsupported("rewriting a Dudley stream as another is not done yet"));
             }
-            AnyFile::Dudley(file) => return self.stream_in(&file, options),
+            AnyFile::Dudley(file) => return self.read_stream(&file, options),
             AnyFile::Asdf(file) => file,
         };
         if to_stream {
@@ -162,7 +162,7 @@ impl Convert {
     }
 
     /// A Dudley stream as a file of the ASDF family.
-    fn stream_in(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
+    fn read_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
         let target = match (self.to.as_deref(), extension(&self.output)) {
             (Some(name), _) => asdf::Target::named(name)?,
             (None, Some("finf")) => asdf::Target::named("finf-0.1")?,
@@ -174,7 +174,7 @@ impl Convert {
         }
         let mut out = Target::create(&self.output)?;
         let losses = stream_to_asdf(file, target, &how, out.writer())?;
-        self.finish(out, losses, options)
+        self.finish(out, &losses, options)
     }
 
     /// A file of the ASDF family as a native Dudley file.
@@ -186,18 +186,26 @@ impl Convert {
             _ => ByteOrder::Little,
         };
         draft.write(order, &options.limits()?, &mut out.writer())?;
-        self.finish(out, losses, options)
+        self.finish(out, &losses, options)
     }
 
     /// Puts the file into place, unless something is lost that may not be.
-    fn finish(&self, out: Target, losses: Vec<Loss>, options: &Options) -> Result<Outcome> {
+    fn finish(&self, out: Target, losses: &[Loss], options: &Options) -> Result<Outcome> {
         if !losses.is_empty() && !self.allow_loss {
-            self.refuse(&losses, options)?;
+            self.refuse(losses, options)?;
             return Ok(Outcome::No);
         }
-        let size = out.commit()?;
-        let done = Converted { losses, ..Converted::default() };
-        self.tell(&done, size, options)?;
+        let written = out.commit()?;
+        for loss in losses {
+            note(&format!("trilith: {}: lost: {loss}", self.input));
+        }
+        if options.json && self.output != "-" {
+            let mut out = Out::new();
+            out.json(&json!({ "file": self.output, "size": written, "written": true, "losses": listed(losses) }))?;
+            out.finish()?;
+        } else if !options.quiet && self.output != "-" {
+            note(&format!("{}: {}", self.output, size(written)));
+        }
         Ok(Outcome::Yes)
     }
 

@@ -65,7 +65,7 @@ impl Get {
         let item = Item::parse(&self.item);
         let file = match options.open_any(&item.file)? {
             AnyFile::Asdf(file) => file,
-            AnyFile::Dudley(file) => return self.stream_item(&file, item.path(), options),
+            AnyFile::Dudley(file) => return self.read_stream(&file, item.path(), options),
         };
         let found = match walk::find(&file, item.path()) {
             Ok(found) => found,
@@ -83,7 +83,7 @@ impl Get {
     }
 
     /// An item of a Dudley stream.
-    fn stream_item(&self, file: &DudleyFile, path: &str, options: &Options) -> Result<Outcome> {
+    fn read_stream(&self, file: &DudleyFile, path: &str, options: &Options) -> Result<Outcome> {
         let items = file.items()?;
         if items.located(path)?.is_some_and(|found| found.typed != ResolvedType::Dynamic) {
             let array = items.array_at(path)?;
