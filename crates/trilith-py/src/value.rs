@@ -210,7 +210,7 @@ impl<'py> Collector<'py> {
             let value = self.array(&text)?;
             self.kept.push(text);
             let node = Value::map([("value", value), ("format", "iso".into()), ("scale", "utc".into())]);
-            return Ok(node.tagged(self.tag("time/time-1.1.0")));
+            return Ok(node.tagged(self.tag(time_tag(self.target))));
         }
         let ma = numpy(py)?.getattr(intern!(py, "ma"))?;
         let (data, mask) = if given.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
@@ -256,6 +256,15 @@ impl<'py> Collector<'py> {
             });
         }
         Ok(Ready(arrays))
+    }
+}
+
+/// The tag of a time: the oldest that the manifests of the standard name, which every reader knows.
+fn time_tag(target: &Target) -> &'static str {
+    match target.standard {
+        Some(standard) if standard >= "1.6.0" => "time/time-1.2.0",
+        Some(standard) if standard >= "1.1.0" => "time/time-1.1.0",
+        _ => "time/time-1.0.0",
     }
 }
 
