@@ -84,18 +84,34 @@ pub struct Builder<'a> {
     options: WriteOptions,
     blocks: Vec<(Stored<'a>, ArrayOptions)>,
     streamed: bool,
+    inline_up_to: u64,
 }
 
 impl<'a> Builder<'a> {
     /// A file of this generation, without arrays yet.
     pub fn new(target: &'static Target) -> Self {
-        Self { target, options: WriteOptions::default(), blocks: Vec::new(), streamed: false }
+        Self { target, options: WriteOptions::default(), blocks: Vec::new(), streamed: false, inline_up_to: 0 }
     }
 
     /// Lays the file out otherwise than by default.
     #[must_use]
     pub fn with_options(mut self, options: WriteOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Writes arrays of at most so many elements into the tree instead of a block (default: none).
+    ///
+    /// ```
+    /// use trilith::{Array, ArrayOptions, Builder, Target};
+    /// let mut builder = Builder::new(Target::newest()).inline_up_to(4);
+    /// let node = builder.array(&Array::from_slice(&[1i32, 2, 3], &[3])?, &ArrayOptions::default())?;
+    /// assert!(node.get("data").is_some() && node.get("source").is_none());
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    #[must_use]
+    pub fn inline_up_to(mut self, elements: u64) -> Self {
+        self.inline_up_to = elements;
         self
     }
 
@@ -106,7 +122,7 @@ impl<'a> Builder<'a> {
     pub fn array(&mut self, array: &Array, options: &ArrayOptions) -> Result<Value> {
         let order = options.byteorder.unwrap_or(array.byteorder());
         self.allow(array.datatype())?;
-        if options.inline {
+        if options.inline || (array.len() <= self.inline_up_to && !options.streamed && !array.is_empty()) {
             return self.inline(array);
         }
         let source = self.block_number(options)?;
