@@ -7,6 +7,7 @@ use trilith::convert::{CodecChoice, ConvertOptions, Converted, Loss, Plan, conve
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
+use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note, size};
 use crate::progress::Progress;
@@ -61,6 +62,7 @@ impl Convert {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.input)?;
+        let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
         let to = self.target(&file)?;
         let mut how = ConvertOptions::default();
         if let Some(name) = &self.codec {
