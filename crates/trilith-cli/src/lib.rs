@@ -7,6 +7,7 @@
 mod commands;
 mod item;
 mod json;
+mod moved;
 mod options;
 mod output;
 mod progress;

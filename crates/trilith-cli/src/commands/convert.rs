@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::asdf::{self, ArrayOptions, AsdfFile, chain, ndarray};
+use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::DudleyFile;
 use trilith::file::{AnyFile, FileKind};
@@ -11,6 +11,7 @@ use trilith::layout::ByteOrder;
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
+use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note, size};
 use crate::progress::Progress;
@@ -78,8 +79,8 @@ impl Convert {
         if to_stream {
             return self.to_stream(&file, options);
         }
+        let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
         let to = self.target(&file)?;
-        self.warn_about_others(&file, options)?;
         let mut how = ConvertOptions::default();
         if let Some(name) = &self.codec {
             how.codec = CodecChoice::named(name)?;
@@ -228,33 +229,6 @@ impl Convert {
             (Some("asdf"), "finf") => Ok(Some(asdf::Target::newest())),
             _ => Ok(None),
         }
-    }
-
-    /// Other files that IN refers to are not found from another folder.
-    fn warn_about_others(&self, file: &AsdfFile, options: &Options) -> Result<()> {
-        let folder = |name: &str| std::path::Path::new(name).parent().map(std::path::Path::to_owned);
-        if self.input == "-" || self.output == "-" || folder(&self.input) == folder(&self.output) {
-            return Ok(());
-        }
-        let limits = options.limits()?;
-        let mut others = std::collections::BTreeSet::new();
-        for (_, node) in file.tree().references(&limits)? {
-            others.extend(node.reference().ok().flatten().map(|reference| reference.uri).filter(|uri| !uri.is_empty()));
-        }
-        let mut walk = file.tree().root().walk(&limits).as_written();
-        while let Some(visit) = walk.step()? {
-            if ndarray::is_ndarray(visit.node)
-                && let Ok(ndarray::Ndarray { origin: ndarray::Origin::External(uri), .. }) =
-                    ndarray::Ndarray::read(visit.node, &limits)
-            {
-                others.insert(uri);
-            }
-        }
-        if let Some(first) = others.first() {
-            let count = others.len();
-            options.warn(&format!("it refers to {count} other files ({first} first) by their place beside it: they must be moved too"));
-        }
-        Ok(())
     }
 
     /// Lists what would be lost, on stderr or as JSON.

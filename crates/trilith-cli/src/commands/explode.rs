@@ -9,6 +9,7 @@ use trilith::{Error, Result, assemble};
 
 use crate::Outcome;
 use crate::item::Item;
+use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note};
 use crate::target::Target;
@@ -29,11 +30,13 @@ impl Explode {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
-        let only = one_array(&file, &item)?;
         let given = Path::new(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
             .map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
+        let file = moved::self_contained(file, &item.file, &folder.join("-"), options)?;
+        let only = one_array(&file, &item)?;
+        let given = if item.file == "-" { Path::new("stdin") } else { given };
         let stem = given.file_stem().map_or("stdin".to_owned(), |stem| stem.to_string_lossy().into_owned());
         let extension = given.extension().map_or("asdf".to_owned(), |e| e.to_string_lossy().into_owned());
         let base = format!("{stem}_exploded");

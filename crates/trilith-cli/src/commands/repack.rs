@@ -6,6 +6,7 @@ use trilith::convert::CodecChoice;
 use trilith::{Error, Result, assemble};
 
 use crate::Outcome;
+use crate::moved;
 use crate::options::Options;
 use crate::output::{note, size};
 use crate::target::Target;
@@ -33,6 +34,7 @@ impl Repack {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.input)?;
+        let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
         let codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
             None | Some(CodecChoice::Keep) => None,
             Some(CodecChoice::Plain) => Some(None),

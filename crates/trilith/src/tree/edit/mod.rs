@@ -70,9 +70,15 @@ impl<'t> Edit<'t> {
         self.changes.push(Change { span, column: 0, text: text.into() });
     }
 
-    /// Replaces a scalar node's content by a value; the fast way to patch many nodes of one tree.
+    /// Replaces a node's content by a value on one line; the fast way to patch many nodes of one tree.
     pub fn replace_node(&mut self, node: Node<'t>, value: &Value) {
-        let text = print_flow(value, &self.options);
+        let mut text = print_flow(value, &self.options);
+        let start = node.span().start as usize;
+        let before = self.tree.text().get(place::line_start(self.tree.text(), start)..start);
+        if before.is_some_and(|before| before.trim().is_empty()) {
+            // The dashes of a list may stand right below its key; anything else stands further in.
+            text.insert(0, ' ');
+        }
         self.replace(node.span(), text);
     }
 
