@@ -180,7 +180,7 @@ impl File {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        Ok(self.opened()?.tree().root().len())
+        Ok(self.root()?.__len__())
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

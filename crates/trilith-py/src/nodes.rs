@@ -216,7 +216,7 @@ impl Mapping {
         Ok(self.lookup(py, key)?.is_some())
     }
 
-    fn __len__(&self) -> usize {
+    pub fn __len__(&self) -> usize {
         self.0.children().len()
     }
 

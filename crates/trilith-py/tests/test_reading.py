@@ -282,6 +282,22 @@ def test_copies_where_they_are_asked_for_or_needed(cube):
     np.testing.assert_array_equal(np.from_dlpack(packed), arrays["f4"])
 
 
+def test_blocks_that_are_not_aligned_are_lent_to_numpy_only(tmp_path):
+    """numpy knows what to do with any address; who takes a bare pointer may not."""
+    path = tmp_path / "a.asdf"
+    for padding in range(8):
+        asdf.AsdfFile({"pad": "x" * padding, "a": np.arange(5.0)}).write_to(path)
+        array = trilith.open(path)["a"]
+        view = np.asarray(array)
+        assert view.tolist() == [0, 1, 2, 3, 4] and not view.flags.writeable
+        if view.flags.aligned:
+            assert memoryview(array).tolist() == [0, 1, 2, 3, 4]
+        else:
+            with pytest.raises(BufferError):
+                memoryview(array)
+        assert np.from_dlpack(array).tolist() == [0, 1, 2, 3, 4]
+
+
 def test_slices_are_the_callers_own(cube):
     row = trilith.open(cube[0])["f4"][0]
     row[:] = 0

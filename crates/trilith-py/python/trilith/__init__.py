@@ -12,6 +12,7 @@ Trees behave like dictionaries and lists, arrays like numpy's:
 """
 
 from collections import abc as _abc
+from typing import Any as _Any
 
 from ._trilith import Array, File, FormatError, LimitError, Mapping, Sequence, __version__, open, write
 from ._values import TaggedString
@@ -35,7 +36,15 @@ _abc.Mapping.register(File)
 _abc.Sequence.register(Sequence)
 
 
-def dumps(tree, **options):
+def dumps(
+    tree: "_abc.Mapping[_Any, _Any] | Mapping | File",
+    *,
+    codec: str | None = None,
+    level: int | None = None,
+    version: str = "1.6",
+    checksums: bool = True,
+    inline: bool | int | None = None,
+) -> bytes:
     """The bytes of a file, as `write` writes it with the same options.
 
     >>> import trilith
@@ -45,5 +54,5 @@ def dumps(tree, **options):
     import io
 
     out = io.BytesIO()
-    write(out, tree, **options)
+    write(out, tree, codec=codec, level=level, version=version, checksums=checksums, inline=inline)
     return out.getvalue()
