@@ -82,6 +82,8 @@ pub struct FileWriter<W: Write + Seek> {
     offsets: Vec<u64>,
     /// Where spare space may still be added: behind the tree, or behind the last block.
     spare: Spare,
+    /// The spaces behind the tree: where they begin and how many there are.
+    blank: (u64, u64),
     has_tree: bool,
     streamed: bool,
 }
@@ -99,7 +101,8 @@ enum Spare {
 impl<W: Write + Seek> FileWriter<W> {
     /// A writer at the start of `out`.
     pub fn new(out: W, generation: &'static Generation, options: WriteOptions) -> Self {
-        Self { out, at: 0, generation, options, offsets: Vec::new(), spare: Spare::Header, has_tree: false, streamed: false }
+        let (offsets, spare) = (Vec::new(), Spare::Header);
+        Self { out, at: 0, generation, options, offsets, spare, blank: (0, 0), has_tree: false, streamed: false }
     }
 
     /// Writes header line, comments and tree (the whole YAML document, `%YAML` to `...`).
@@ -284,6 +287,15 @@ impl<W: Write + Seek> FileWriter<W> {
         if self.options.index && self.generation.index && !self.streamed && !self.offsets.is_empty() {
             let text = index::print(&self.offsets);
             self.put(text.as_bytes())?;
+        } else if !self.offsets.is_empty() && self.generation.index {
+            // Without an index Python asdf 3 and 4 look for the first block right behind the tree, and
+            // step over zeros but not over spaces.
+            let (from, count) = self.blank;
+            let zeros = [0; 4096];
+            for at in (from..from + count).step_by(zeros.len()) {
+                let n = (from + count - at).min(zeros.len() as u64);
+                self.patch(at, &zeros[..n as usize])?;
+            }
         }
         self.out.flush().map_err(failed)
     }
@@ -300,6 +312,7 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 
     fn spaces(&mut self, count: u64) -> Result<()> {
+        self.blank = if self.blank.1 == 0 { (self.at, count) } else { (self.blank.0, self.blank.1 + count) };
         self.fill(b' ', count)
     }
 
