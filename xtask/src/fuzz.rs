@@ -82,7 +82,7 @@ fn cargo_fuzz() -> Result<PathBuf, String> {
     let tools = target().join("tools");
     let program = tools.join("bin/cargo-fuzz");
     if !program.exists() {
-        let mut install = cargo(["install", "--locked", "--quiet", "cargo-fuzz", "--version", "0.13", "--root"]);
+        let mut install = cargo(["install", "--locked", "--quiet", "cargo-fuzz", "--version", "^0.13", "--root"]);
         run(install.arg(&tools)).map_err(|e| format!("cargo-fuzz could not be installed: {e}"))?;
     }
     Ok(program)
