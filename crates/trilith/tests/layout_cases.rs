@@ -1,4 +1,3 @@
-#![allow(clippy::panic, clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 //! Every layout in `tests/cases/layout` says in its own comments what it must come to.
 //!
 //! A line `# RUN: --params 4,3 --order little --native --dialect 2025` at the top gives the options of
@@ -6,6 +5,7 @@
 //! error or warning (`E306 3:14`), or for each entry (`path kind address datatype shape nbytes =value`,
 //! `-` for null), then `total N next N`. `BLESS=1` rewrites them.
 
+#![allow(clippy::panic, clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 #![allow(clippy::unwrap_used, reason = "a case that cannot be read is a failed test")]
 
 use std::fmt::Write as _;
