@@ -12,6 +12,8 @@ const MAX_LINES: usize = 600;
 const LONGER: &[(&str, &str)] = &[
     ("crates/trilith/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other"),
     ("crates/trilith/src/layout/model.rs", "the object model of one document: its kinds refer to each other"),
+    ("crates/trilith/src/layout/print.rs", "two dialects of one printer: a production stands beside its twin"),
+    ("crates/trilith/tests/generations.rs", "the matrix of all pairs and the bytes built by hand that it is checked with"),
     ("crates/trilith/src/layout/machine.rs", "one loop that places items; its steps read best side by side"),
 ];
 
