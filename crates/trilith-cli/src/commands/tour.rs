@@ -1,5 +1,6 @@
 //! `trilith tour`: the main job on an example that it makes itself.
 
+mod forms;
 mod sky;
 
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::time::Instant;
 use clap::Args;
 use trilith::array::Index;
 use trilith::asdf::{ArrayOptions, Builder, Target};
-use trilith::convert::{CodecChoice, ConvertOptions, convert};
+use trilith::convert::ConvertOptions;
 use trilith::tree::{TreePath, Value};
 use trilith::{Error, Result, bytes, digest, file, verify};
 
@@ -39,7 +40,7 @@ impl Tour {
         slice(&mut guide, &path, &sky)?;
         check(&mut guide, &path)?;
         edit(&mut guide, &path)?;
-        other_forms(&mut guide, &path, &self.folder)?;
+        forms::write_all(&mut guide, &path, &self.folder, options)?;
         guide.line("")?;
         guide.line("Now try it on a file of yours:")?;
         guide.line("  trilith info FILE          trilith tree FILE          trilith get FILE#/path --slice 0:10,5")?;
@@ -191,23 +192,4 @@ fn edit(guide: &mut Guide, path: &Path) -> Result<()> {
         return Err(Error::malformed("the edit changed more or less than it should"));
     }
     guide.done("filter is now F184; the digests of all arrays are as before")
-}
-
-fn other_forms(guide: &mut Guide, path: &Path, folder: &Path) -> Result<()> {
-    guide.step("The same observation, stored otherwise")?;
-    let opened = file::open_asdf(path)?;
-    for (name, codec) in [("plain", "none"), ("zlib", "zlib"), ("auto", "auto")] {
-        let target = folder.join(format!("observation-{name}.asdf"));
-        let mut options = ConvertOptions::default();
-        options.codec = CodecChoice::named(codec)?;
-        options.level = if codec == "zlib" { Some(1) } else { None };
-        let started = Instant::now();
-        let mut replace = bytes::Replace::create(&target)?;
-        convert(&opened, std::io::BufWriter::new(&mut replace), &options, &mut |_| {})?;
-        replace.commit()?;
-        let written = file::open_asdf(&target)?.size();
-        let ms = started.elapsed().as_secs_f64() * 1e3;
-        guide.line(&format!("   --codec {codec:<5} {:<40} {:>8}  ({ms:.0} ms)", target.display().to_string(), size(written)))?;
-    }
-    guide.line("   Plain blocks are aligned to 64 bytes and can be viewed in place by any reader.")
 }

@@ -1,0 +1,72 @@
+//! The tour's observation in every other form: other codecs, older generations, FITS, Dudley.
+
+use std::path::Path;
+use std::time::Instant;
+
+use trilith::array::Array;
+use trilith::asdf::{self, AsdfFile};
+use trilith::convert::{self, CodecChoice, ConvertOptions, Loss};
+use trilith::digest::Digest;
+use trilith::layout::ByteOrder;
+use trilith::{Error, Result, file};
+
+use super::Guide;
+use crate::options::Options;
+use crate::output::size;
+use crate::target::{Target, WriteSeek};
+
+/// Writes them all. What a form cannot hold is said below it; `trilith convert` refuses that without `--allow-loss`.
+pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Options) -> Result<()> {
+    guide.step("The same observation, stored otherwise")?;
+    let opened = file::open_asdf(path)?;
+    for (name, codec) in [("plain", "none"), ("zlib", "zlib"), ("auto", "auto")] {
+        let mut how = ConvertOptions::default();
+        how.codec = CodecChoice::named(codec)?;
+        how.level = if codec == "zlib" { Some(1) } else { None };
+        form(guide, &folder.join(format!("observation-{name}.asdf")), &format!("--codec {codec}"), |out| {
+            convert::convert(&opened, out, &how, &mut |_| {}).map(|done| done.losses)
+        })?;
+    }
+    guide.line("   Plain blocks are aligned to 64 bytes and can be viewed in place by any reader.")?;
+    for (name, extension) in [("asdf-1.0", "asdf"), ("asdf-0.1", "asdf"), ("asdf-0.1-dev", "asdf"), ("finf-0.1", "finf")] {
+        let target = asdf::Target::named(name)?;
+        let mut how = ConvertOptions::default();
+        how.allow_loss = true;
+        how.write.align = if target.standard.is_some() { 64 } else { 1 };
+        form(guide, &folder.join(format!("observation-{name}.{extension}")), &format!("--to {name}"), |out| {
+            convert::convert_to(&opened, target, out, &how, &mut |_| {}).map(|done| done.losses)
+        })?;
+    }
+    let fits = folder.join("observation.fits");
+    form(guide, &fits, "as FITS", |mut out| convert::to_fits(&opened, &mut out).map(|()| Vec::new()))?;
+    form(guide, &folder.join("observation.bd"), "as Dudley", |mut out| {
+        let (draft, losses) = convert::asdf_to_draft(&opened)?;
+        draft.write(ByteOrder::Little, &options.limits()?, &mut out)?;
+        Ok(losses)
+    })?;
+    same_catalogue(guide, &opened, folder)
+}
+
+/// One line: how, where to, how large, how long; below it what was lost.
+fn form(guide: &mut Guide, path: &Path, how: &str, write: impl FnOnce(&mut dyn WriteSeek) -> Result<Vec<Loss>>) -> Result<()> {
+    let started = Instant::now();
+    let path = path.to_string_lossy();
+    let mut target = Target::create(&path)?;
+    let losses = write(target.writer())?;
+    let written = target.commit()?;
+    let ms = started.elapsed().as_secs_f64() * 1e3;
+    guide.line(&format!("   {how:<18} {path:<46} {:>8}  ({ms:.0} ms)", size(written)))?;
+    losses.iter().try_for_each(|loss| guide.line(&format!("     lost: {loss}")))
+}
+
+/// The catalogue has one digest in all generations of ASDF: what `trilith digest` compares.
+fn same_catalogue(guide: &mut Guide, opened: &AsdfFile, folder: &Path) -> Result<()> {
+    let catalogue = |file: &AsdfFile| -> Result<Array> { file.array_at("/observation/catalogue") };
+    let wanted = Digest::of(&catalogue(opened)?)?;
+    for name in ["observation-asdf-1.0.asdf", "observation-asdf-0.1.asdf", "observation-finf-0.1.finf"] {
+        if Digest::of(&catalogue(&file::open_asdf(folder.join(name))?)?)? != wanted {
+            return Err(Error::malformed(format!("{name}: the catalogue differs from that of the observation")));
+        }
+    }
+    guide.line("   The catalogue in 2014's FINF has the digest of that in ASDF 1.6: the data are the same.")
+}
