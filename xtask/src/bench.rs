@@ -1,16 +1,17 @@
-//! `cargo xtask bench`: the same work by Python asdf and by Trilith, in turns, on files made for it.
+//! `cargo xtask bench`: the same work by the peers and by Trilith, in turns, on files made for it.
 //!
-//! The measuring itself is `bench/measure.py`: Python's `os.wait4` tells the CPU time and the peak
-//! memory of each process, for which the standard library here has no words.
+//! The measuring itself is `bench/harness.py`, with one file of works beside it for each group:
+//! Python's `os.wait4` tells the CPU time and the peak memory of each process, for which the standard
+//! library here has no words.
 
 use std::process::Command;
 
-use crate::interop::environment;
+use crate::interop::environment_for;
 use crate::shell::{cargo, program, root, target};
 
 /// Builds the command as it is released and hands the arguments on.
 pub fn bench(arguments: &[String]) -> Result<(), String> {
-    let python = environment()?;
+    let python = environment_for("bench-venv", &root().join("xtask/bench/requirements.txt"))?;
     // What it prints may be a document for another program: what cargo says goes elsewhere.
     let built = cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]).status();
     if !built.is_ok_and(|status| status.success()) {
@@ -19,8 +20,8 @@ pub fn bench(arguments: &[String]) -> Result<(), String> {
     let folder = target().join("bench");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut measure = Command::new(python);
-    measure.current_dir(root()).arg("xtask/bench/measure.py").args(arguments);
+    measure.current_dir(root()).args(["-B", "xtask/bench/harness.py"]).args(arguments);
     measure.arg("--program").arg(program("release")).arg("--folder").arg(folder);
-    let status = measure.status().map_err(|error| format!("measure.py: {error}"))?;
+    let status = measure.status().map_err(|error| format!("harness.py: {error}"))?;
     if status.success() { Ok(()) } else { Err("some work could not be measured".to_owned()) }
 }

@@ -22,7 +22,11 @@ const TASKS: &[(&str, Task, &str)] = &[
     ("test", suite::test, "everything: format, lints, tests, documentation, features, interop, Python, fuzz targets [PART…]"),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
-    ("bench", bench::bench, "compare with Python asdf on files made for it: [--json] [--small] [--runs N] [WORK…]"),
+    (
+        "bench",
+        bench::bench,
+        "compare with the peers on files made for it: [--json] [--small] [--runs N] [--callgrind] [GROUP…|WORK…]",
+    ),
     ("help", help, "this list"),
 ];
 
