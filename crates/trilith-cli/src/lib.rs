@@ -5,6 +5,7 @@
 //! nothing found, refused), 2 could not tell.
 
 mod commands;
+mod family;
 mod item;
 mod json;
 mod moved;

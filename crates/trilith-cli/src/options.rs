@@ -103,11 +103,16 @@ impl Options {
         let resolve = self.resolver(path, &limits);
         let mut how = StreamOptions::default();
         how.layout = self.under.as_deref().map(|path| self.read_layout(path, &limits)).transpose()?;
-        how.order = self.stream_order.map(|order| match order {
+        how.order = self.order();
+        file::open_any(self.open(path)?, resolve, how, &limits)
+    }
+
+    /// The byte order that `--byteorder` gives.
+    pub fn order(&self) -> Option<ByteOrder> {
+        self.stream_order.map(|order| match order {
             Order::Little => ByteOrder::Little,
             Order::Big => ByteOrder::Big,
-        });
-        file::open_any(self.open(path)?, resolve, how, &limits)
+        })
     }
 
     /// Reads a layout; what is wrong with it stands in the message with its place.
@@ -120,7 +125,8 @@ impl Options {
         Layout::read(&text).map_err(|error| error.context(path.to_owned()))
     }
 
-    fn resolver(&self, path: &str, limits: &Limits) -> Arc<dyn Resolve> {
+    /// What opens the files that a file refers to.
+    pub fn resolver(&self, path: &str, limits: &Limits) -> Arc<dyn Resolve> {
         if path == "-" {
             return Arc::new(bytes::Nowhere);
         }

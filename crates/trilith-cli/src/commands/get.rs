@@ -13,6 +13,7 @@ use trilith::layout::ResolvedType;
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
+use crate::family::{self, Family};
 use crate::item::Item;
 use crate::options::Options;
 use crate::output::{Out, note, size};
@@ -24,9 +25,19 @@ use crate::target::Target;
 /// lz4 block.
 #[derive(Debug, Args)]
 pub struct Get {
-    /// The file and the path of an item in it
+    /// The file and the path of an item in it; with --catalog only the path
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
+    /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout
+    /// is the layout of these files)
+    #[arg(long, value_name = "C.bd", requires = "under")]
+    catalog: Option<String>,
+    /// With --catalog: only these of its files, counted from 0
+    #[arg(long, value_name = "FIRST:END", requires = "catalog")]
+    files: Option<String>,
+    /// With --catalog: its files have no signature
+    #[arg(long, requires = "catalog")]
+    raw: bool,
     /// What to take of each axis, as numpy writes it: 0:10,5,::2
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     slice: Option<String>,
@@ -62,6 +73,9 @@ enum Format {
 impl Get {
     /// Prints or saves the item.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
+        if let Some(catalog) = &self.catalog {
+            return self.read_family(catalog, options);
+        }
         let item = Item::parse(&self.item);
         let file = match options.open_any(&item.file)? {
             AnyFile::Asdf(file) => file,
@@ -94,6 +108,16 @@ impl Get {
             return Err(Error::usage("this is no array, so that there is nothing to slice"));
         }
         crate::stream::tree(&items, path, options, &crate::stream::TreeOptions { json: true, ..Default::default() })
+    }
+
+    /// An item of all files of a family.
+    fn read_family(&self, path: &str, options: &Options) -> Result<Outcome> {
+        let layout = options.read_layout(options.under.as_deref().unwrap_or(""), &options.limits()?)?;
+        let Family { catalog, how } = Family::open(path, self.raw, options)?;
+        let rows = family::rows(self.files.as_deref(), catalog.len())?;
+        let item = self.item.trim_start_matches('#');
+        let array = catalog.array_at(&layout, item, rows, &how, options.resolver(path, &how.limits))?;
+        self.array(array, options)
     }
 
     fn array(&self, mut array: Array, options: &Options) -> Result<Outcome> {

@@ -3,12 +3,15 @@
 //! Section 8 of our specification: from the parameters alone follows where every item of every file
 //! lies, so that no file of the family has to be opened.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use super::datatype::datatype_of;
 use super::read::DudleyFile;
 use super::write::base_of;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Dialect, ItemId, Kind, Layout, Located, Options, Supply};
+use crate::layout::{Dialect, Entry, ItemId, Kind, Layout, Located, Options, Supply};
 use crate::limits::Limits;
 
 /// The files of a family and the stored parameters of each.
@@ -18,7 +21,7 @@ use crate::limits::Limits;
 /// several streams share a file, `offset` says where each begins.
 #[derive(Debug)]
 pub struct Catalog {
-    files: Vec<String>,
+    files: Arc<Vec<String>>,
     records: Array,
     offsets: Option<Vec<i64>>,
 }
@@ -33,6 +36,8 @@ pub struct Place<'c> {
     pub offset: Option<u64>,
     /// The array as the layout describes it; None where this file has no such item.
     pub found: Option<Located>,
+    /// The whole item, where it is stored compressed (2026).
+    pub(super) compressed: Option<Entry>,
 }
 
 impl Catalog {
@@ -57,12 +62,21 @@ impl Catalog {
         if rows != files.len() as u64 || offsets.as_ref().is_some_and(|offsets| offsets.len() != files.len()) {
             return Err(Error::usage(format!("the catalog has {} files and {rows} records", files.len())));
         }
-        Ok(Self { files, records, offsets })
+        Ok(Self { files: Arc::new(files), records, offsets })
     }
 
     /// How many files there are.
     pub fn len(&self) -> usize {
         self.files.len()
+    }
+
+    /// The files, as the catalog names them.
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    pub(super) fn shared_files(&self) -> Arc<Vec<String>> {
+        Arc::clone(&self.files)
     }
 
     /// Whether there are none.
@@ -84,6 +98,24 @@ impl Catalog {
         options: &Options,
         take: &mut dyn FnMut(Place<'_>) -> Result<()>,
     ) -> Result<()> {
+        self.locate_rows(template, item, 0..self.files.len(), options, take)
+    }
+
+    /// As [`Catalog::locate`], for some of the files.
+    ///
+    /// # Errors
+    /// As [`Catalog::locate`], and [`Kind::Usage`](crate::Kind::Usage) for rows that are not there.
+    pub fn locate_rows(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: Range<usize>,
+        options: &Options,
+        take: &mut dyn FnMut(Place<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(files) = self.files.get(rows.clone()) else {
+            return Err(Error::usage(format!("the catalog has {} files, not {}..{}", self.files.len(), rows.start, rows.end)));
+        };
         if template.dialect() == Dialect::D2025 && !template.is_template() {
             return Err(Error::usage("E408: the layout is no template").hint(
                 "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length behind it",
@@ -92,7 +124,7 @@ impl Catalog {
         let table = self.table(template, &options.limits)?;
         let base = if options.native { base_of(template.dialect()) } else { 0 };
         let mut evaluation = None;
-        for (row, file) in self.files.iter().enumerate() {
+        for (row, file) in rows.zip(files) {
             let supply = |request: &crate::layout::ParamRequest| {
                 let value = table.value(row, request.item, request.ordinal);
                 Ok(value.map_or(Supply::Missing, Supply::Value))
@@ -112,13 +144,18 @@ impl Catalog {
                     return Err(Error::usage(message).context(file.clone()));
                 }
             }
-            let found = found.locate(item)?;
+            let values = found;
+            let found = values.locate(item)?;
+            let compressed = match &found {
+                Some(found) if is_compressed(template, found.item) => values.find(&found.path)?,
+                _ => None,
+            };
             let start = self.offsets.as_ref().and_then(|offsets| offsets.get(row)).copied().unwrap_or(0);
             let start = u64::try_from(start).map_err(|_| Error::malformed(format!("offset {start} of {file} is negative")))?;
             let address = found.as_ref().and_then(|found| found.address);
             let offset = address.map(|address| address.checked_add(base).and_then(|at| at.checked_add(start)));
             let offset = offset.map(|at| at.ok_or_else(|| Error::malformed("E406: an address is too large"))).transpose()?;
-            take(Place { file, offset, found })?;
+            take(Place { file, offset, found, compressed })?;
         }
         Ok(())
     }
@@ -146,6 +183,11 @@ impl Catalog {
         }
         Ok(Table { columns, all: Vec::new(), width: None })
     }
+}
+
+/// Whether an item is stored compressed.
+fn is_compressed(layout: &Layout, item: ItemId) -> bool {
+    layout.opt_filter(item).is_some_and(|filter| filter.compresses)
 }
 
 /// The parameters of all files.

@@ -10,6 +10,7 @@ mod append;
 mod datatype;
 mod draft;
 mod family;
+mod gather;
 mod inflate;
 mod outline;
 mod path;

@@ -398,7 +398,7 @@ impl<'f> Items<'f> {
 }
 
 /// The bytes of an array before it was compressed.
-fn element_bytes(entry: &Entry) -> Result<u64> {
+pub(super) fn element_bytes(entry: &Entry) -> Result<u64> {
     let item = match &entry.typed {
         ResolvedType::Dynamic => None,
         typed => typed.size(),

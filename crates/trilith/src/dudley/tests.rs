@@ -409,3 +409,88 @@ fn a_catalog_tells_where_items_lie_in_files_that_are_not_there() {
     let plain = Layout::read(b"N : i4  x = u1[N]").unwrap();
     assert!(catalog.locate(&plain, "/x", &options, &mut |_| Ok(())).unwrap_err().to_string().contains("E408"));
 }
+
+/// Files by name.
+struct Files(std::collections::HashMap<String, Vec<u8>>, std::sync::Mutex<Vec<String>>);
+
+impl crate::bytes::Resolve for Files {
+    fn resolve(&self, uri: &str) -> Result<(crate::bytes::SourceRef, Arc<dyn crate::bytes::Resolve>)> {
+        self.1.lock().unwrap().push(uri.to_owned());
+        let bytes = self.0.get(uri).ok_or_else(|| crate::Error::usage(format!("no file {uri}")))?;
+        Ok((Arc::new(Slice::new(bytes.clone(), uri)), Arc::new(crate::bytes::Nowhere)))
+    }
+}
+
+/// A family of so many files, file k with `nx(k)` cells that hold 10k, 10k + 1, …; catalog, template, files.
+fn family(count: usize, nx: impl Fn(usize) -> i64, text: &str, order: ByteOrder) -> (Catalog, Layout, Arc<Files>) {
+    use crate::array::Array;
+    let template = Layout::read(text.as_bytes()).unwrap();
+    let mut files = std::collections::HashMap::new();
+    let (mut names, mut records) = (Vec::new(), Vec::new());
+    for k in 0..count {
+        let mut supply = |entry: &crate::layout::Entry| {
+            let mut shape = entry.shape.clone();
+            let (datatype, kept) = datatype_of(&entry.typed, &mut shape)?;
+            let len = shape.iter().product::<u64>() * datatype.item_size() / 8;
+            let words: Vec<u8> = (0..len)
+                .flat_map(|n| match order {
+                    ByteOrder::Little => (k as f64 * 10.0 + n as f64).to_le_bytes(),
+                    ByteOrder::Big => (k as f64 * 10.0 + n as f64).to_be_bytes(),
+                })
+                .collect();
+            Array::from_bytes(words, datatype, kept, shape)
+        };
+        let mut new = NewStream::new(&template, vec![nx(k)]);
+        (new.order, new.embed) = (order, false);
+        let mut out = std::io::Cursor::new(Vec::new());
+        new.write(&mut supply, &mut out).unwrap();
+        names.push(format!("run{k:04}.bd"));
+        files.insert(format!("run{k:04}.bd"), out.into_inner());
+        records.push(nx(k));
+    }
+    let records = Array::from_slice(&records, &[count as u64, 1]).unwrap();
+    let names = Array::from_texts(&names, &[count as u64]).unwrap();
+    let mut out = std::io::Cursor::new(Vec::new());
+    let draft = Draft::dict([("files", Draft::data(names)), ("records", Draft::data(records))]);
+    draft.write(ByteOrder::Little, &Limits::default(), &mut out).unwrap();
+    let catalog = Catalog::read(&open(out.into_inner()).unwrap()).unwrap();
+    (catalog, template, Arc::new(Files(files, std::sync::Mutex::new(Vec::new()))))
+}
+
+#[test]
+fn an_item_of_a_whole_family_is_one_array_with_a_leading_axis() {
+    let text = "{ N : i8 }  rho = f8[N]  cells = {a = f8  b = f8}[N]";
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let (catalog, template, files) = family(50, |_| 3, text, order);
+        let options = crate::layout::Options { native: true, order: Some(order), limits: Limits::default() };
+        let rho = catalog.array_at(&template, "/rho", 0..50, &options, files.clone()).unwrap();
+        assert_eq!(rho.shape(), [50, 3]);
+        assert!(files.1.lock().unwrap().is_empty(), "nothing is opened before elements are read");
+        let one = rho.slice(&crate::array::Index::parse_list("7").unwrap()).unwrap();
+        assert_eq!(one.load::<f64>().unwrap(), [70.0, 71.0, 72.0]);
+        assert_eq!(*files.1.lock().unwrap(), ["run0007.bd"]);
+        let all = rho.load::<f64>().unwrap();
+        assert_eq!(all[146..], [482.0, 490.0, 491.0, 492.0]);
+        // A member of structs, and only some of the files.
+        let b = catalog.array_at(&template, "/cells.b", 10..12, &options, files.clone()).unwrap();
+        assert_eq!(b.load::<f64>().unwrap(), [101.0, 103.0, 105.0, 111.0, 113.0, 115.0]);
+        // The files are of the other order than was said.
+        let other = if order == ByteOrder::Little { ByteOrder::Big } else { ByteOrder::Little };
+        let options = crate::layout::Options { order: Some(other), ..options };
+        let wrong = catalog.array_at(&template, "/rho", 0..2, &options, files).unwrap();
+        assert!(wrong.load::<f64>().unwrap_err().to_string().contains("order"));
+    }
+}
+
+#[test]
+fn a_family_whose_files_differ_is_read_where_they_are_alike() {
+    let (catalog, template, files) = family(6, |k| if k < 4 { 2 } else { 0 }, "{ N : i8 }  rho = f8[N]", ByteOrder::Little);
+    let options = crate::layout::Options { native: true, order: Some(ByteOrder::Little), limits: Limits::default() };
+    let at = |item: &str, rows| catalog.array_at(&template, item, rows, &options, files.clone());
+    assert_eq!(at("/rho", 0..4).unwrap().load::<f64>().unwrap().len(), 8);
+    assert_eq!(at("/rho", 4..6).unwrap().shape(), [2, 0]);
+    assert!(at("/rho", 4..6).unwrap().load::<f64>().unwrap().is_empty());
+    assert!(at("/rho", 3..5).unwrap_err().to_string().contains("run0004.bd"));
+    assert!(at("/none", 0..2).unwrap_err().to_string().contains("no item /none"));
+    assert!(at("/rho", 5..7).is_err() && at("/rho", 2..2).is_err());
+}

@@ -2,15 +2,13 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::dudley::Catalog;
-use trilith::file::AnyFile;
-use trilith::layout::{ByteOrder, Options as Evaluate};
-use trilith::{Error, Result};
+use trilith::Result;
 
 use super::Input;
 use crate::Outcome;
+use crate::family::Family;
 use crate::json::{datatype, datatype_text};
-use crate::options::{Options, Order};
+use crate::options::Options;
 use crate::output::{Out, Table};
 
 /// Find an item in every file of a family from a catalog of parameters, without opening the files
@@ -36,17 +34,7 @@ impl Locate {
     /// Prints a line for each file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        let AnyFile::Dudley(stream) = options.open_any(&self.catalog)? else {
-            return Err(Error::usage(format!("{} is no Dudley stream", self.catalog)));
-        };
-        let catalog = Catalog::read(&stream)?;
-        let given = options.stream_order.map(|order| match order {
-            Order::Little => ByteOrder::Little,
-            Order::Big => ByteOrder::Big,
-        });
-        // Who wrote the catalog most likely wrote the files.
-        let order = given.or(stream.signature().map(|signature| signature.order));
-        let how = Evaluate { native: !self.raw, order, limits: options.limits()? };
+        let Family { catalog, how } = Family::open(&self.catalog, self.raw, options)?;
         let mut list = Vec::new();
         let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
         let mut missing = 0;

@@ -1,0 +1,232 @@
+//! One item of a whole family of files, read as one array.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::datatype::datatype_of;
+use super::family::{Catalog, Place};
+use super::inflate::inflated;
+use super::read::element_bytes;
+use super::signature::Signature;
+use crate::array::{Array, Datatype};
+use crate::bytes::{Resolve, Source, SourceRef, Window};
+use crate::error::{Error, Result};
+use crate::layout::{ByteOrder, Filter, Layout, Located, Options};
+use crate::limits::Limits;
+
+impl Catalog {
+    /// One item of the files `rows` of a family as one array: its first axis counts the files, the others
+    /// are those of the item. Nothing is opened until elements are read, and then only the files that
+    /// hold them; `resolve` opens a file by the name that the catalog has for it.
+    ///
+    /// ```
+    /// # use std::{io::Cursor, sync::Arc};
+    /// use trilith::array::Array;
+    /// use trilith::dudley::{Catalog, Draft, DudleyFile};
+    /// use trilith::layout::{ByteOrder, Layout, Options};
+    /// use trilith::{Limits, bytes::{Nowhere, Slice}};
+    /// // A catalog of two files that have 3 and 3 cells.
+    /// let catalog = Draft::dict([
+    ///     ("files", Draft::data(Array::from_texts(&["a.bd", "b.bd"], &[2])?)),
+    ///     ("records", Draft::data(Array::from_slice(&[3i64, 3], &[2, 1])?)),
+    /// ]);
+    /// let mut out = Cursor::new(Vec::new());
+    /// catalog.write(ByteOrder::Little, &Limits::default(), &mut out)?;
+    /// let stream = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "c.bd")), None, &Limits::default())?;
+    /// let template = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
+    /// let options = Options { native: true, order: Some(ByteOrder::Little), ..Options::default() };
+    /// let rho = Catalog::read(&stream)?.array_at(&template, "/rho", 0..2, &options, Arc::new(Nowhere))?;
+    /// assert_eq!(rho.shape(), [2, 3]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Catalog::locate`]; [`Kind::Usage`](crate::Kind::Usage) where the item is not in every one of
+    /// these files or has not the same shape in all. Reading fails where a file cannot be opened, is too
+    /// short, or is not in the byte order that `options` say.
+    pub fn array_at(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: Range<usize>,
+        options: &Options,
+        resolve: Arc<dyn Resolve>,
+    ) -> Result<Array> {
+        let mut first: Option<(String, Located)> = None;
+        let mut pieces = Vec::new();
+        let mut whole = 0;
+        options.limits.charge_memory((rows.len() as u64).saturating_mul(48), "the places of an item in a family")?;
+        self.locate_rows(template, item, rows.clone(), options, &mut |place| {
+            let Place { file, offset, found, compressed } = place;
+            let Some(found) = found else { return Err(Error::usage(format!("{file} has no item {item}")).at_path(item)) };
+            let inside = match (&compressed, found.address) {
+                (Some(entry), Some(address)) => address.saturating_sub(entry.address.unwrap_or(address)),
+                _ => 0,
+            };
+            if let Some(entry) = &compressed {
+                whole = element_bytes(entry)?;
+            }
+            pieces.push(Piece {
+                offset: offset.map(|at| at.saturating_sub(inside)),
+                inside,
+                stored: compressed.and_then(|entry| entry.nbytes),
+            });
+            match &first {
+                Some((name, known)) => same_form(item, (name, known), (file, &found)),
+                None => {
+                    first = Some((file.to_owned(), found));
+                    Ok(())
+                }
+            }
+        })?;
+        let Some((_, found)) = first else { return Err(Error::usage("no files are chosen")) };
+        let mut shape = found.shape.clone();
+        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
+        let strides = found.strides.get(..shape.len()).unwrap_or(&[]);
+        let too_large = || Error::malformed(format!("E406: {item} of {} files is too large", rows.len()));
+        let span = extent(&datatype, &shape, strides).ok_or_else(too_large)?;
+        let mut all_strides = Vec::new();
+        for stride in std::iter::once(&span).chain(strides) {
+            all_strides.push(i64::try_from(*stride).map_err(|_| too_large())?);
+        }
+        let joined = Joined {
+            name: format!("{item} of {} files", rows.len()),
+            len: span.checked_mul(rows.len() as u64).ok_or_else(too_large)?,
+            files: self.shared_files(),
+            first: rows.start,
+            pieces,
+            span,
+            filter: template.opt_filter(found.item).filter(|filter| filter.compresses).cloned(),
+            whole,
+            native: options.native,
+            order: if template.order().is_none() { options.order } else { None },
+            limits: options.limits.clone(),
+            resolve,
+            open: Mutex::new(None),
+        };
+        shape.insert(0, rows.len() as u64);
+        let array = Array::strided(Arc::new(joined), 0, datatype, order, shape, all_strides)?;
+        Ok(array.with_limits(Arc::new(options.limits.clone())))
+    }
+}
+
+/// Refuses files in which the item is not of the same form.
+fn same_form(item: &str, (name, known): (&str, &Located), (file, found): (&str, &Located)) -> Result<()> {
+    if known.shape != found.shape {
+        let message = format!("{item} has the shape {:?} in {name} and {:?} in {file}", known.shape, found.shape);
+        return Err(Error::usage(message).hint("choose files in which it has one shape"));
+    }
+    if known.typed != found.typed || known.strides != found.strides {
+        return Err(Error::usage(format!("{item} is not stored alike in {name} and {file}")).hint("choose files that are alike"));
+    }
+    Ok(())
+}
+
+/// How many bytes it is from the first element to behind the last.
+fn extent(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Option<u64> {
+    let mut span = datatype.item_size();
+    for (dim, stride) in shape.iter().zip(strides) {
+        match dim.checked_sub(1) {
+            None => return Some(0),
+            Some(more) => span = span.checked_add(more.checked_mul(*stride)?)?,
+        }
+    }
+    Some(span)
+}
+
+/// Where the item lies in one file.
+struct Piece {
+    /// Byte of the file at which it is stored; None where it has no data.
+    offset: Option<u64>,
+    /// Of a compressed item: where the wanted member begins in it, and how many bytes are stored.
+    inside: u64,
+    stored: Option<u64>,
+}
+
+/// The bytes of the item in all files, one file behind the other; files are opened as they are read.
+struct Joined {
+    name: String,
+    len: u64,
+    files: Arc<Vec<String>>,
+    first: usize,
+    pieces: Vec<Piece>,
+    span: u64,
+    filter: Option<Filter>,
+    /// Bytes of the item before it was compressed.
+    whole: u64,
+    native: bool,
+    /// The order that every signature must have, where the layout leaves it to them.
+    order: Option<ByteOrder>,
+    limits: Limits,
+    resolve: Arc<dyn Resolve>,
+    /// The file read last: its number, and the bytes that hold the item from this offset on.
+    open: Mutex<Option<(usize, Opened)>>,
+}
+
+type Opened = (SourceRef, u64);
+
+impl Joined {
+    /// The bytes that hold the item in a file.
+    fn piece(&self, at: usize) -> Result<Opened> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((number, (source, start))) = &*open
+            && *number == at
+        {
+            return Ok((Arc::clone(source), *start));
+        }
+        let file = self.files.get(self.first.saturating_add(at)).map_or("", String::as_str);
+        let opened = self.opened(at, file).map_err(|e| e.context(file.to_owned()))?;
+        *open = Some((at, (Arc::clone(&opened.0), opened.1)));
+        Ok(opened)
+    }
+
+    fn opened(&self, at: usize, file: &str) -> Result<Opened> {
+        let Some(Piece { offset: Some(offset), inside, stored }) = self.pieces.get(at) else {
+            return Err(Error::malformed("it holds no data of the item"));
+        };
+        let (source, _) = self.resolve.resolve(&file.replace('%', "%25"))?;
+        if self.native {
+            let found = Signature::read(&*source)?;
+            let found = found.ok_or_else(|| Error::malformed("E404: it has no Dudley signature").at_byte(0))?;
+            if let Some(order) = self.order.filter(|order| *order != found.order) {
+                let message = format!("it is in {:?} order, the family was said to be in {order:?} order", found.order);
+                return Err(Error::usage(message).hint("read the files of each byte order by themselves"));
+            }
+        }
+        let Some(filter) = &self.filter else { return Ok((source, *offset)) };
+        let stored = stored.ok_or_else(|| Error::usage("the stored length of the compressed item is not known"))?;
+        let window = Window::new(source, *offset, stored)?;
+        Ok((inflated(filter, Arc::new(window), self.whole, &self.limits)?, *inside))
+    }
+}
+
+impl Source for Joined {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let (mut offset, mut rest) = (offset, into);
+        while !rest.is_empty() {
+            let number = offset.checked_div(self.span).unwrap_or(0);
+            let from = offset - number * self.span;
+            let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());
+            let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} lies behind the last file")))?;
+            let count = usize::try_from(self.span - from).unwrap_or(usize::MAX).min(rest.len());
+            let (now, later) = rest.split_at_mut(count);
+            let (source, start) = self.piece(at)?;
+            source.read_at(start.saturating_add(from), now)?;
+            offset = offset.saturating_add(count as u64);
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn stored(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
+        Err(Error::unsupported("the bytes lie in many files").hint("`layout locate` tells where in each"))
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
