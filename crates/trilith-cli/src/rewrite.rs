@@ -2,10 +2,14 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::asdf::AsdfFile;
-use trilith::convert::{ConvertOptions, rewrite};
-use trilith::{Error, Result, asdf};
+use trilith::array::Array;
+use trilith::asdf::{ArrayOptions, AsdfFile, WriteOptions};
+use trilith::change::{Change, Saved};
+use trilith::codec::CodecId;
+use trilith::convert::{CodecChoice, ConvertOptions, rewrite};
+use trilith::{Error, Result, TreePath, asdf};
 
+use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
 use crate::output::{Out, note};
@@ -29,34 +33,110 @@ impl Save {
         if name == "-" && self.output.is_none() {
             return Err(Error::usage("standard input cannot be changed").hint("write the result to a file with -o OUT"));
         }
-        let mut how = "rewritten";
         if self.in_place && asdf::update::tree_in_place(file, name, text)? {
-            how = "changed in place";
-        } else {
-            if self.in_place && !options.quiet {
-                note("the new tree does not fit into its space: the whole file is written");
-            }
-            let total = file.sections().blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
-            let progress = Progress::bytes("writing", total, options);
-            let mut convert = ConvertOptions::default();
-            // Room to grow, so that the next change fits.
-            convert.write.tree_padding =
-                if self.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
-            let mut target = Target::create(self.output.as_deref().unwrap_or(name))?;
-            rewrite(file, text, target.writer(), &convert, &mut |bytes| progress.at(bytes))?;
-            target.commit()?;
+            return self.tell(name, true, options);
         }
+        self.note_rewriting(options);
+        let total = file.sections().blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
+        let progress = Progress::bytes("writing", total, options);
+        let mut convert = ConvertOptions::default();
+        convert.write.tree_padding = self.padding(file, text);
+        let mut target = Target::create(self.output.as_deref().unwrap_or(name))?;
+        rewrite(file, text, target.writer(), &convert, &mut |bytes| progress.at(bytes))?;
+        target.commit()?;
+        self.tell(name, false, options)
+    }
+
+    /// Saves a change of the file that was opened from `name`, blocks and all.
+    pub fn save_change(&self, change: &Change<'_>, name: &str, options: &Options) -> Result<()> {
+        if !change.moves_blocks()? && !change.has_new_files() {
+            self.save(change.file(), name, change.tree().text(), options)?;
+            return if self.output.is_none() { change.remove_beside().map(drop) } else { Ok(()) };
+        }
+        if name == "-" && self.output.is_none() {
+            return Err(Error::usage("standard input cannot be changed").hint("write the result to a file with -o OUT"));
+        }
+        if self.output.is_some() && change.has_new_files() {
+            return Err(Error::usage("the new array gets a file of its own, beside the file that is changed")
+                .hint("leave out -o, or implode the file first"));
+        }
+        if self.in_place && change.in_place(name)? == Saved::InPlace {
+            return self.tell(name, true, options);
+        }
+        self.note_rewriting(options);
+        let mut write = WriteOptions::default();
+        write.tree_padding = self.padding(change.file(), change.tree().text());
+        let mut target = Target::create(self.output.as_deref().unwrap_or(name))?;
+        change.write(target.writer(), &write)?;
+        change.write_beside()?;
+        target.commit()?;
+        if self.output.is_none() {
+            change.remove_beside()?;
+        }
+        self.tell(name, false, options)
+    }
+
+    /// Room to grow behind the tree, so that the next change fits.
+    fn padding(&self, file: &AsdfFile, text: &str) -> u64 {
+        if self.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) }
+    }
+
+    fn note_rewriting(&self, options: &Options) {
+        if self.in_place && !options.quiet {
+            note("the new tree does not fit into its space: the whole file is written");
+        }
+    }
+
+    fn tell(&self, name: &str, in_place: bool, options: &Options) -> Result<()> {
         let written = self.output.as_deref().unwrap_or(name);
         if options.json && written != "-" {
             let mut out = Out::new();
-            out.json(&json!({"file": written, "changed": true, "in_place": how == "changed in place"}))?;
+            out.json(&json!({"file": written, "changed": true, "in_place": in_place}))?;
             return out.finish();
         }
         if options.verbose > 0 {
-            note(&format!("{written}: {how}"));
+            note(&format!("{written}: {}", if in_place { "changed in place" } else { "rewritten" }));
         }
         Ok(())
     }
+}
+
+/// An array that is put into a file instead of a value.
+#[derive(Debug, Args)]
+pub struct FromArray {
+    /// Put an array there instead of a value: a .npy file, or FILE#/path
+    #[arg(long, value_name = "X.npy")]
+    from: Option<String>,
+    /// Codec of its block: none, zlib, bzp2, lz4, lz4f, zstd, blsc (default: that of the array it replaces)
+    #[arg(long, value_name = "CODEC", requires = "from")]
+    codec: Option<String>,
+}
+
+impl FromArray {
+    /// The array and how to store it at a path; None where none was asked for.
+    pub fn array(&self, file: &AsdfFile, path: &TreePath, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
+        let Some(from) = &self.from else { return Ok(None) };
+        let item = Item::parse(from);
+        let array = match &item.path {
+            Some(path) => options.open_any(&item.file)?.array_at(path)?,
+            None => Array::from_npy(options.open(from)?, &options.limits()?)?,
+        };
+        let mut how = ArrayOptions::default();
+        how.codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
+            Some(CodecChoice::Set(id)) => Some(id),
+            Some(CodecChoice::Plain) => None,
+            Some(CodecChoice::Auto) => return Err(Error::usage("name the codec of the block")),
+            Some(CodecChoice::Keep) | None => codec_at(file, path),
+        };
+        Ok(Some((array, how)))
+    }
+}
+
+/// The codec of the block of the array at a path.
+fn codec_at(file: &AsdfFile, path: &TreePath) -> Option<CodecId> {
+    let node = file.tree().find(path).filter(|node| asdf::ndarray::is_ndarray(*node))?;
+    let block = file.sections().block(node.get("source")?.as_i64()?).ok()?;
+    Some(CodecId(block.compression)).filter(|id| id.0 != [0; 4])
 }
 
 /// Opens the file of an item and makes an edit; a path that leads nowhere is a No, not a failure.
@@ -64,24 +144,36 @@ pub fn edit(
     argument: &str,
     options: &Options,
     save: &Save,
-    change: impl FnOnce(&mut trilith::tree::Edit<'_>, &trilith::tree::TreePath, &AsdfFile) -> Result<()>,
-) -> Result<crate::Outcome> {
+    make: impl FnOnce(&mut trilith::tree::Edit<'_>, &TreePath, &AsdfFile) -> Result<()>,
+) -> Result<Outcome> {
+    change(argument, options, save, |change, path| {
+        let file = change.file();
+        change.edit(|edit, _| make(edit, path, file))
+    })
+}
+
+/// Opens the file of an item and changes it, arrays and all; a path that leads nowhere is a No, not a failure.
+pub fn change(
+    argument: &str,
+    options: &Options,
+    save: &Save,
+    make: impl FnOnce(&mut Change<'_>, &TreePath) -> Result<()>,
+) -> Result<Outcome> {
     let item = Item::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::usage("name what to change: FILE#/path"))?;
     let file = options.open_asdf(&item.file)?;
     if file.sections().tree().is_none() {
         return Err(Error::usage("this file has no tree"));
     }
-    let path = trilith::tree::TreePath::parse(path)?;
-    let mut edit = file.tree().edit();
-    let text = match change(&mut edit, &path, &file).and_then(|()| edit.finish(file.limits())) {
-        Ok(tree) => tree.into_text(),
-        Err(error) if error.kind() == trilith::Kind::Usage => {
-            note(&format!("trilith: {error}"));
-            return Ok(crate::Outcome::No);
+    let path = TreePath::parse(path)?;
+    let mut change = Change::new(&file);
+    if let Err(error) = make(&mut change, &path) {
+        if error.kind() != trilith::Kind::Usage {
+            return Err(error);
         }
-        Err(error) => return Err(error),
-    };
-    save.save(&file, &item.file, &text, options)?;
-    Ok(crate::Outcome::Yes)
+        note(&format!("trilith: {error}"));
+        return Ok(Outcome::No);
+    }
+    save.save_change(&change, &item.file, options)?;
+    Ok(Outcome::Yes)
 }

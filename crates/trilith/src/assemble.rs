@@ -10,7 +10,8 @@ use std::sync::Arc;
 use crate::asdf::{AsdfFile, Block, BlockOptions, ExpandOptions, FileWriter, Part, WriteOptions, expand, ndarray, walk};
 use crate::codec::CodecId;
 use crate::error::{Context, Error, Result};
-use crate::tree::{Node, NodeId, TreePath, Value};
+use crate::limits::Limits;
+use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 
 /// Where an ndarray finds its elements after a file was put together anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,16 @@ pub enum NewSource {
 /// # Errors
 /// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
 pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
+    sourced_in(file.tree(), file.limits())
+}
+
+/// As [`sourced`], of a tree.
+///
+/// # Errors
+/// As [`sourced`].
+pub fn sourced_in<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
     let mut found = Vec::new();
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    let mut walk = tree.root().walk(limits).as_written();
     while let Some(visit) = walk.step()? {
         let node = visit.node;
         if !visit.node.is_alias()
@@ -45,8 +54,16 @@ pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) where two changes touch the same bytes.
 pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
-    let mut edit = file.tree().edit();
-    for (node, source) in sourced(file)? {
+    tree_with_sources(file.tree(), file.limits(), sources)
+}
+
+/// As [`with_sources`], of a tree.
+///
+/// # Errors
+/// As [`with_sources`].
+pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
+    let mut edit = tree.edit();
+    for (node, source) in sourced_in(tree, limits)? {
         match sources.get(&node.id()) {
             Some(NewSource::Block(number)) => edit.replace_node(source, &Value::from(*number as u64)),
             Some(NewSource::External(uri)) => edit.replace_node(source, &Value::from(uri.as_str())),
@@ -280,27 +297,54 @@ impl Build<'_> {
     }
 }
 
+/// The order of blocks in a file that is put together anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// As they are.
+    #[default]
+    Blocks,
+    /// That of the arrays in the tree, an array's mask behind it: who reads the tree from top to bottom reads
+    /// the file from front to back.
+    Tree,
+    /// The smallest first, so that small arrays lie together near the tree and cost few requests.
+    Size,
+}
+
 /// The blocks that an ndarray of the file refers to, and the tree with their new numbers.
 ///
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
 pub fn without_unused(file: &AsdfFile) -> Result<(String, Vec<usize>)> {
+    reordered(file, Order::Blocks)
+}
+
+/// As [`without_unused`], with the blocks in another order; a streamed one stays the last.
+///
+/// # Errors
+/// As [`without_unused`].
+pub fn reordered(file: &AsdfFile, order: Order) -> Result<(String, Vec<usize>)> {
     let mut of_node = Vec::new();
     for (node, source) in sourced(file)? {
         if let Some(number) = source.as_i64() {
-            of_node.push((node.id(), file.sections().block(number)?.index));
+            of_node.push((node.id(), number, file.sections().block(number)?));
         }
     }
-    let used: std::collections::BTreeSet<usize> = of_node.iter().map(|(_, block)| *block).collect();
-    let kept: Vec<usize> = used.into_iter().collect();
-    let streamed_last = kept.last().is_some_and(|last| file.sections().block(*last as i64).is_ok_and(Block::is_streamed));
+    let mut kept: Vec<&Block> = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    kept.extend(of_node.iter().map(|(.., block)| *block).filter(|block| known.insert(block.index)));
+    match order {
+        Order::Blocks => kept.sort_by_key(|block| block.index),
+        Order::Tree => {}
+        Order::Size => kept.sort_by_key(|block| (block.used, block.index)),
+    }
+    kept.sort_by_key(|block| block.is_streamed());
+    let places: BTreeMap<usize, usize> = kept.iter().enumerate().map(|(place, block)| (block.index, place)).collect();
     let mut sources = BTreeMap::new();
-    for (id, block) in of_node {
-        let position = kept.binary_search(&block).unwrap_or(0);
+    for (id, number, block) in of_node {
         // A streamed block keeps its -1.
-        if !(streamed_last && position + 1 == kept.len()) {
-            sources.insert(id, NewSource::Block(position));
+        if let Some(place) = places.get(&block.index).filter(|_| number >= 0 || !block.is_streamed()) {
+            sources.insert(id, NewSource::Block(*place));
         }
     }
-    Ok((with_sources(file, &sources)?, kept))
+    Ok((with_sources(file, &sources)?, kept.into_iter().map(|block| block.index).collect()))
 }

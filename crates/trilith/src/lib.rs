@@ -37,7 +37,8 @@
 //!
 //! [`Builder`] takes arrays and gives back the nodes that describe them, to be put anywhere in a tree
 //! of [`Value`]s. A file that was read is changed by edits of its tree ([`tree::Edit`]) and written
-//! anew by [`convert`], which keeps every comment, tag and key order.
+//! anew by [`convert`], which keeps every comment, tag and key order, or changed where it stands, arrays
+//! and all, by [`change`].
 //!
 //! # Where things are
 //!
@@ -50,7 +51,7 @@
 //! | [`layout`] | the Dudley layout language |
 //! | [`codec`] | lz4, zlib, bzip2, zstd, blosc, and the encoding chains of ASDF 0.1.0 |
 //! | [`fits`] | FITS headers and data, ASDF inside FITS |
-//! | [`convert`], [`assemble`], [`digest`], [`verify`], [`diff`] | work on open files |
+//! | [`convert`], [`change`], [`assemble`], [`digest`], [`verify`], [`diff`] | work on open files |
 //! | [`bytes`], [`yaml`] | what the others stand on |
 //!
 //! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
@@ -79,6 +80,7 @@ pub mod fits;
 pub mod file;
 
 pub mod assemble;
+pub mod change;
 pub mod convert;
 pub mod diff;
 pub mod digest;

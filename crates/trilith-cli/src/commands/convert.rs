@@ -45,6 +45,9 @@ pub struct Convert {
     /// Write the block mark as the documents before 2015 spelt it (0x89) instead of as all code did (0xd3)
     #[arg(long)]
     as_documented: bool,
+    /// Write a FITS file that is BASE.fits with IN as the ASDF file in it: arrays that equal an HDU are stored there only
+    #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec"])]
+    embed: Option<String>,
     /// Write the file although OUT cannot hold everything; what is lost is reported
     #[arg(long)]
     allow_loss: bool,
@@ -122,6 +125,12 @@ impl Convert {
 
     /// From FITS or to it; None where neither side is.
     fn fits(&self, options: &Options) -> Result<Option<Outcome>> {
+        if let Some(base) = &self.embed {
+            let base = FitsFile::open(options.open(base)?, &options.limits()?)?;
+            let mut target = Target::create(&self.output)?;
+            convert::embed(&options.open_asdf(&self.input)?, &base, &mut target.writer())?;
+            return self.put(target, options).map(Some);
+        }
         let extension = |name: &str| std::path::Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("fits"));
         let to_fits = extension(&self.output);
         let mut start = [0; 9];
@@ -137,7 +146,9 @@ impl Convert {
             if !to_fits && options.open_asdf(&self.input)?.container().is_some_and(|container| container.hdu > 0) {
                 return Ok(None);
             }
-            return Err(Error::usage("FITS files are converted to and from ASDF 1.6 only").hint("convert the ASDF file once more"));
+            return Err(
+                Error::usage("FITS files are converted to and from ASDF 1.6 only").hint("convert the ASDF file once more")
+            );
         }
         let mut how = ConvertOptions::default();
         if let Some(name) = &self.codec {
@@ -155,11 +166,16 @@ impl Convert {
             _ if file.container().is_some_and(|container| container.hdu > 0) => convert::take_out(&file, target.writer(), &how)?,
             _ => convert::from_fits(&FitsFile::open(options.open(&self.input)?, &options.limits()?)?, target.writer(), &how)?,
         }
+        self.put(target, options).map(Some)
+    }
+
+    /// Puts a file into place and says how large it is.
+    fn put(&self, target: Target, options: &Options) -> Result<Outcome> {
         let written = target.commit()?;
         if !options.quiet && self.output != "-" {
             note(&format!("{}: {}", self.output, size(written)));
         }
-        Ok(Some(Outcome::Yes))
+        Ok(Outcome::Yes)
     }
 
     /// A Dudley stream as a file of the ASDF family.

@@ -5,9 +5,11 @@ use trilith::Result;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{Save, edit};
+use crate::rewrite::{Save, change};
 
-/// Remove a key or an item from the tree; blocks stay (repack drops those that nothing refers to)
+/// Remove a key or an item from the tree, and the blocks of its arrays that nothing else refers to
+///
+/// With --in-place such a block becomes an empty one, whose space a later array may take; repack drops it.
 #[derive(Debug, Args)]
 pub struct Delete {
     /// The file and the path of what to remove
@@ -20,6 +22,6 @@ pub struct Delete {
 impl Delete {
     /// Changes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        edit(&self.item, options, &self.save, |edit, path, _| edit.delete(path))
+        change(&self.item, options, &self.save, |change, path| change.delete(path))
     }
 }

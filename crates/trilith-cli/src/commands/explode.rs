@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
+use trilith::bytes::percent_encode;
 use trilith::{Error, Result, assemble};
 
 use crate::Outcome;
@@ -41,7 +42,7 @@ impl Explode {
         let extension = given.extension().map_or("asdf".to_owned(), |e| e.to_string_lossy().into_owned());
         let base = format!("{stem}_exploded");
         let name = |position: usize| format!("{base}{position:04}.{extension}");
-        let plan = assemble::explode(&file, only, |position| percent(&name(position)))?;
+        let plan = assemble::explode(&file, only, |position| percent_encode(&name(position)))?;
         let mut written = Vec::new();
         // The blocks come first: the tree never names a file that is not there yet.
         for (position, (index, _)) in plan.leaving.iter().enumerate() {
@@ -85,17 +86,4 @@ pub fn one_array(file: &AsdfFile, item: &Item) -> Result<Option<trilith::tree::N
             Ok(Some(found.node(file).id()))
         }
     }
-}
-
-/// A file name as a relative URI.
-fn percent(name: &str) -> String {
-    let mut uri = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=@".contains(&byte) {
-            uri.push(byte as char);
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
 }

@@ -1,7 +1,8 @@
-//! `trilith repack IN OUT`: without gaps and unused blocks, aligned, with fresh checksums.
+//! `trilith repack IN OUT`: without gaps and unused blocks, aligned, in the order asked for, with fresh checksums.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::assemble::Order;
 use trilith::convert::CodecChoice;
 use trilith::{Error, Result, assemble};
 
@@ -28,6 +29,21 @@ pub struct Repack {
     /// Bytes that the data of uncompressed blocks are aligned to
     #[arg(long, value_name = "BYTES", default_value_t = 64)]
     align: u64,
+    /// The order of the blocks
+    #[arg(long, value_name = "ORDER", value_enum, default_value_t)]
+    order: OrderOf,
+}
+
+/// The order of the blocks.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum OrderOf {
+    /// As they are
+    #[default]
+    Blocks,
+    /// That of the arrays in the tree
+    Tree,
+    /// The smallest first
+    Size,
 }
 
 impl Repack {
@@ -43,7 +59,12 @@ impl Repack {
                 return Err(Error::usage("repack does not choose codecs").hint("convert --codec auto does"));
             }
         };
-        let (tree, kept) = assemble::without_unused(&file)?;
+        let order = match self.order {
+            OrderOf::Blocks => Order::Blocks,
+            OrderOf::Tree => Order::Tree,
+            OrderOf::Size => Order::Size,
+        };
+        let (tree, kept) = assemble::reordered(&file, order)?;
         let all = file.sections().blocks()?;
         let blocks: Vec<(&AsdfFile, &Block)> =
             kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();

@@ -1,24 +1,30 @@
-//! `trilith set FILE#/p VALUE`: one value of the tree changed, every other byte of it kept.
+//! `trilith set FILE#/p VALUE`: one value of the tree changed, every other byte of it kept; or an array with its block.
 
 use clap::Args;
-use trilith::Result;
+use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{Save, edit};
+use crate::rewrite::{FromArray, Save, change};
 
-/// Set a value in the tree; comments, key order and everything else stay as they are
+/// Set a value in the tree, or an array; comments, key order and everything else stay as they are
+///
+/// With --from an array is stored in a block of its own (in an exploded file, in a file of its own) and the
+/// block of the array that stood there goes, unless another refers to it. With --in-place the blocks that
+/// stay are not copied: the new one takes the place of the old where it fits, else it is appended.
 #[derive(Debug, Args)]
 pub struct Set {
     /// The file and the path of what to set; a missing key is added
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     /// The value, as YAML: 3, 1.5, text, '[1, 2]', '{a: 1}'
-    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
-    value: String,
+    #[arg(value_name = "VALUE", allow_hyphen_values = true, required_unless_present = "from", conflicts_with = "from")]
+    value: Option<String>,
     /// The whole tag of the value
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
+    #[command(flatten)]
+    array: FromArray,
     #[command(flatten)]
     save: Save,
 }
@@ -26,8 +32,13 @@ pub struct Set {
 impl Set {
     /// Changes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        edit(&self.item, options, &self.save, |edit, path, file| {
-            edit.set_yaml(path, &self.value, self.tag.as_deref(), file.limits())
+        change(&self.item, options, &self.save, |change, path| {
+            let file = change.file();
+            match (self.array.array(file, path, options)?, &self.value) {
+                (Some((array, how)), _) => change.set_array(path, &array, &how),
+                (None, Some(value)) => change.edit(|edit, _| edit.set_yaml(path, value, self.tag.as_deref(), file.limits())),
+                (None, None) => Err(Error::usage("neither a value nor --from")),
+            }
         })
     }
 }

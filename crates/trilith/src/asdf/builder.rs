@@ -6,7 +6,7 @@
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use super::generation::Target;
+use super::generation::{Generation, Target};
 use super::outline;
 use super::write::{BlockOptions, BlockWriter, FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
@@ -284,6 +284,20 @@ impl<'a> Builder<'a> {
         let mut file = Replace::create(path)?;
         self.write_to(std::io::BufWriter::with_capacity(1 << 20, &mut file), tree)?;
         file.commit()
+    }
+
+    /// Writes the blocks alone, as a file without a tree that has this header line and this row's block
+    /// headers: a file of an exploded form, or blocks to be taken into another file.
+    ///
+    /// # Errors
+    /// As [`Builder::write`]; [`Kind::Usage`](crate::Kind::Usage) where the row has no field for a codec.
+    pub fn write_blocks<W: Write + Seek>(self, row: &'static Generation, header: &str, out: W) -> Result<()> {
+        let mut writer = FileWriter::new(out, row, self.options);
+        writer.header(header, &[], None)?;
+        for (data, options) in self.blocks {
+            write_block(&mut writer, data, &options)?;
+        }
+        writer.finish()
     }
 
     /// Writes the file into `out`, which is at its start.

@@ -110,6 +110,11 @@ impl Sections {
         self.tree
     }
 
+    /// Where the block index begins, right or wrong; None where there is none.
+    pub fn index_offset(&self) -> Option<u64> {
+        self.index.as_ref().map(|index| index.offset)
+    }
+
     /// Unused bytes between the tree and the first block.
     pub fn padding(&self) -> u64 {
         match (self.tree, self.first_block) {

@@ -1,14 +1,29 @@
-//! Replacing the tree in place: every block stays where it is.
+//! Changing a file in place: its tree, and single blocks; every other block stays where it is.
 //!
-//! The layout of the family makes room for it: unused space may follow the tree (ASDF 1.x, "Tree").
-//! The bytes between the start of the tree and the first block are overwritten under a rollback
-//! journal, so that a crash leaves the old tree or the new one.
+//! The layout of the family makes room for it: unused space may follow the tree, and a block may have
+//! more space than it uses (ASDF 1.x, "Tree" and "Block content"). What is overwritten is saved in a
+//! rollback journal first, so that a crash leaves the old file or the new one.
+//!
+//! A block that is given up keeps its place and number and is marked as empty; a later block that fits
+//! takes it over. Other new blocks are appended, and the block index is written anew behind them.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
+use super::block::Block;
+use super::generation::Generation;
+use super::index;
 use super::read::AsdfFile;
-use crate::bytes::Journal;
+use super::write::fill_fields;
+use crate::bytes::{Journal, to_usize};
 use crate::error::{Error, Result};
+
+/// Bytes that an update saves before it overwrites them; where more would be, the new block is appended.
+const SAVED_AT_MOST: u64 = 64 << 20;
+
+/// Data of appended uncompressed blocks begin at a multiple of this.
+const ALIGN: u64 = 64;
 
 /// Room for a tree in a file: the bytes from its start to the first block; None where it has no tree or no block.
 pub fn room(file: &AsdfFile) -> Option<u64> {
@@ -19,7 +34,7 @@ pub fn room(file: &AsdfFile) -> Option<u64> {
 }
 
 /// Overwrites the tree of the file at `path`, which `file` was opened from, if the new text fits;
-/// whether it did. The rest of the room is filled with spaces.
+/// whether it did. The rest of the room is filled with zeros (spaces before ASDF 1.0).
 ///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io); the file is then as it was, at once or after the next opening.
@@ -28,21 +43,285 @@ pub fn tree_in_place(file: &AsdfFile, path: impl AsRef<Path>, text: &str) -> Res
     if file.container().is_some() {
         return Err(Error::usage("the tree of a file inside another cannot be replaced in place"));
     }
-    let (Some(room), Some(tree)) = (room(file), file.sections().tree()) else { return Ok(false) };
-    let mut bytes = text.as_bytes().to_vec();
-    if !bytes.ends_with(b"\n") {
-        bytes.push(b'\n');
-    }
-    if bytes.len() as u64 > room {
+    if room(file).is_none() {
         return Ok(false);
     }
-    bytes.resize(crate::bytes::to_usize(room)?, b' ');
-    let mut update = Journal::begin(path, &[tree.start..tree.start + room])?;
-    if update.old_len() != file.sections().source().len() {
-        update.roll_back()?;
-        return Err(Error::new(crate::Kind::Io, "the file was changed while it was open"));
+    Placement::default().apply(file, path, text)
+}
+
+/// Where the new blocks of a file go, and what becomes of those given up.
+#[derive(Debug, Default)]
+pub struct Placement<'b> {
+    /// The number that each new block gets, in their order.
+    pub numbers: Vec<usize>,
+    /// New blocks in the place of old ones: number of the old one, the new one, whether the old data must be saved.
+    taken: Vec<(usize, &'b NewBlock<'b>, bool)>,
+    /// Blocks that become empty.
+    emptied: Vec<usize>,
+    appended: Vec<&'b NewBlock<'b>>,
+}
+
+/// A block of another file of the same generation that is taken over as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub struct NewBlock<'b> {
+    /// The file that holds it.
+    pub file: &'b AsdfFile,
+    /// Its header there.
+    pub block: &'b Block,
+}
+
+impl<'b> Placement<'b> {
+    /// Finds places for `added` blocks where those in `freed` are given up; None where the file cannot be
+    /// changed in place: its blocks do not follow one another, or a streamed one is in the way.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for a file inside another, and what reading the block headers says.
+    pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [NewBlock<'b>]) -> Result<Option<Self>> {
+        if file.container().is_some() {
+            return Err(Error::usage("a file inside another cannot be changed in place"));
+        }
+        let blocks = file.sections().blocks()?;
+        let row = file.sections().generation();
+        let is_streamed = |number: &usize| blocks.get(*number).is_none_or(|block| block.is_streamed());
+        let is_foreign = |new: &NewBlock<'_>| Some(new.block.generation) != row || new.block.is_streamed();
+        if freed.iter().any(is_streamed) || added.iter().any(is_foreign) {
+            return Ok(None);
+        }
+        let moves = !freed.is_empty() || !added.is_empty();
+        if moves && !is_chain(file, &blocks) {
+            return Ok(None);
+        }
+        // Empty blocks hold nothing that would have to be saved.
+        let used = used_blocks(file)?;
+        let is_idle = |block: &&&Block| block.used == 0 && !block.is_streamed() && !used.contains(&block.index);
+        let mut free: Vec<(u64, usize, bool)> =
+            blocks.iter().filter(is_idle).map(|block| (block.allocated, block.index, false)).collect();
+        free.extend(freed.iter().filter_map(|n| blocks.get(*n)).map(|block| (block.allocated, block.index, true)));
+        free.sort_unstable();
+        let mut placement = Self::default();
+        for new in added {
+            let size = new.block.used;
+            let fits = |(space, _, saved): &(u64, usize, bool)| *space >= size && (!saved || size <= SAVED_AT_MOST);
+            match free.iter().position(fits) {
+                Some(at) => {
+                    let (_, number, saved) = free.remove(at);
+                    placement.numbers.push(number);
+                    placement.taken.push((number, new, saved));
+                }
+                None => {
+                    placement.numbers.push(blocks.len() + placement.appended.len());
+                    placement.appended.push(new);
+                }
+            }
+        }
+        placement.emptied = free.into_iter().filter(|(_, _, is_freed)| *is_freed).map(|(_, number, _)| number).collect();
+        let streamed = blocks.last().is_some_and(|block| block.is_streamed());
+        Ok(Some(placement).filter(|placement| placement.appended.is_empty() || !streamed))
     }
-    update.write_at(tree.start, &bytes)?;
-    update.commit()?;
-    Ok(true)
+
+    /// Changes the file at `path`, which `file` was opened from, if the text of the tree fits; whether it did.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io); the file is then as it was, at once or after the next opening.
+    pub fn apply(&self, file: &AsdfFile, path: impl AsRef<Path>, text: &str) -> Result<bool> {
+        let Some(steps) = self.steps(file, text)? else { return Ok(false) };
+        let mut update = Journal::begin(path, &steps.saved)?;
+        if update.old_len() != file.sections().source().len() {
+            update.roll_back()?;
+            return Err(Error::new(crate::Kind::Io, "the file was changed while it was open"));
+        }
+        for region in steps.scratch {
+            update.scratch(region);
+        }
+        let done = steps.writes.iter().try_for_each(|(at, piece)| match piece {
+            Piece::Bytes(bytes) => update.write_at(*at, bytes),
+            Piece::Block(new) => copy(&mut update, *at, new),
+        });
+        match done {
+            Ok(()) => update.commit().map(|()| true),
+            Err(error) => {
+                update.roll_back()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Everything that is written, in the order of writing; None where the tree does not fit.
+    fn steps(&self, file: &AsdfFile, text: &str) -> Result<Option<Steps<'b>>> {
+        let sections = file.sections();
+        let Some(tree) = sections.tree() else { return Ok(None) };
+        let touches_none = self.taken.is_empty() && self.emptied.is_empty() && self.appended.is_empty();
+        let (blocks, old_len) = (if touches_none { Vec::new() } else { sections.blocks()? }, sections.source().len());
+        let mut bytes = text.as_bytes().to_vec();
+        if !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        let (old_room, has_row) = (room(file), sections.generation().is_some_and(|row| row.index));
+        // A file without blocks gets room for its tree to grow.
+        let grown = bytes.len() as u64 + bytes.len() as u64 / 4 + 1024;
+        let room = old_room.unwrap_or(if self.appended.is_empty() { bytes.len() as u64 } else { grown });
+        if bytes.len() as u64 > room || (old_room.is_none() && tree.start + room < old_len) {
+            return Ok(None);
+        }
+        let has_index = sections.index_offset().is_some() || (old_room.is_none() && has_row);
+        // As a new file is written: see `FileWriter::finish`.
+        bytes.resize(to_usize(room)?, if has_row { 0 } else { b' ' });
+        let mut steps = Steps::default();
+        steps.save(tree.start..(tree.start + room).min(old_len));
+        steps.writes.push((tree.start, Piece::Bytes(bytes)));
+        for (number, new, saved) in &self.taken {
+            let Some(old) = blocks.get(*number) else { return Ok(None) };
+            let data = old.data_offset..old.data_offset + new.block.used;
+            if *saved {
+                steps.save(data);
+            } else {
+                steps.scratch.push(data);
+            }
+            steps.header(old, fields_of(old, old.allocated, Some(new.block)));
+            steps.writes.push((old.data_offset, Piece::Block(**new)));
+        }
+        for old in self.emptied.iter().filter_map(|number| blocks.get(*number)) {
+            steps.header(old, fields_of(old, old.allocated, None));
+        }
+        if !self.appended.is_empty() {
+            let end = blocks.last().and_then(|block| block.end()).unwrap_or(tree.start + room);
+            steps.save(end.min(old_len)..old_len);
+            self.append(&mut steps, &blocks, end, has_index);
+        }
+        Ok(Some(steps))
+    }
+
+    /// The new blocks behind the last one, and the index behind them.
+    fn append(&self, steps: &mut Steps<'b>, blocks: &[&Block], end: u64, has_index: bool) {
+        let mut offsets: Vec<u64> = blocks.iter().map(|block| block.offset).collect();
+        let mut at = end;
+        for (i, new) in self.appended.iter().enumerate() {
+            let row = new.block.generation;
+            let head = row.magic.len() as u64 + 2 + u64::from(row.fields.size);
+            let padding = if new.block.is_plain() { (at + head).next_multiple_of(ALIGN) - (at + head) } else { 0 };
+            // The block before it is given the space in between.
+            match (i.checked_sub(1).and_then(|before| self.appended.get(before)), blocks.last()) {
+                _ if padding == 0 => {}
+                (Some(before), _) => {
+                    steps.pad(at - before.block.used - u64::from(row.fields.size), row, before.block.used + padding);
+                }
+                (None, Some(last)) => {
+                    steps.pad(fields_at(last), last.generation, last.allocated + padding);
+                    let field = fields_at(last) + u64::from(last.generation.fields.allocated.at);
+                    steps.save(field..field + 8);
+                }
+                (None, None) => {}
+            }
+            if padding > 0 {
+                steps.writes.push((at, Piece::Bytes(vec![0; padding as usize])));
+            }
+            at += padding;
+            offsets.push(at);
+            let mut header = row.magic.to_vec();
+            header.extend_from_slice(&row.fields.size.to_be_bytes());
+            header.extend(new_fields(row.fields.size, new.block, new.block.used));
+            steps.writes.push((at, Piece::Bytes(header)));
+            steps.writes.push((at + head, Piece::Block(**new)));
+            at += head + new.block.used;
+        }
+        if has_index {
+            steps.writes.push((at, Piece::Bytes(index::print(&offsets).into_bytes())));
+        }
+    }
+}
+
+/// What an update writes and saves.
+#[derive(Default)]
+struct Steps<'b> {
+    saved: Vec<Range<u64>>,
+    scratch: Vec<Range<u64>>,
+    writes: Vec<(u64, Piece<'b>)>,
+}
+
+enum Piece<'b> {
+    Bytes(Vec<u8>),
+    Block(NewBlock<'b>),
+}
+
+impl Steps<'_> {
+    fn save(&mut self, region: Range<u64>) {
+        if !region.is_empty() {
+            self.saved.push(region);
+        }
+    }
+
+    /// Writes the fields of an old block anew.
+    fn header(&mut self, old: &Block, fields: Vec<u8>) {
+        let at = fields_at(old);
+        self.save(at..at + fields.len() as u64);
+        self.writes.push((at, Piece::Bytes(fields)));
+    }
+
+    /// Gives a block whose fields begin at a byte another allocated size.
+    fn pad(&mut self, fields: u64, row: &Generation, allocated: u64) {
+        self.writes.push((fields + u64::from(row.fields.allocated.at), Piece::Bytes(allocated.to_be_bytes().to_vec())));
+    }
+}
+
+/// First byte behind `header_size`.
+fn fields_at(block: &Block) -> u64 {
+    block.data_offset - u64::from(block.header_size)
+}
+
+/// The fields of an old block that holds a new one, or nothing.
+fn fields_of(old: &Block, allocated: u64, new: Option<&Block>) -> Vec<u8> {
+    match new {
+        Some(new) => new_fields(old.generation.fields.size, new, allocated),
+        None => fill_fields(&old.generation.fields, old.generation.fields.size, Default::default(), (allocated, 0, 0), None),
+    }
+}
+
+fn new_fields(size: u16, new: &Block, allocated: u64) -> Vec<u8> {
+    let kind = (new.flags, new.compression, new.codes);
+    fill_fields(&new.generation.fields, size, kind, (allocated, new.used, new.data_size), new.checksum.as_deref())
+}
+
+fn copy(update: &mut Journal, at: u64, new: &NewBlock<'_>) -> Result<()> {
+    let stored = new.block.stored(new.file.sections().source())?;
+    let mut piece = Vec::new();
+    let mut done = 0;
+    while done < stored.len() {
+        let n = (stored.len() - done).min(4 << 20);
+        piece.resize(to_usize(n)?, 0);
+        stored.read_at(done, &mut piece)?;
+        update.write_at(at + done, &piece)?;
+        done += n;
+    }
+    Ok(())
+}
+
+/// Whether every block begins where the one before it ends, and only an index or zeros follow the last.
+fn is_chain(file: &AsdfFile, blocks: &[&Block]) -> bool {
+    let sections = file.sections();
+    let report = sections.index_report();
+    let follows = blocks.windows(2).all(|pair| matches!(pair, [a, b] if a.end() == Some(b.offset)));
+    let end = blocks.last().map(|block| block.end());
+    let closed = match (end, sections.index_offset()) {
+        (None, _) => true,
+        (Some(end), Some(index)) => end == Some(index),
+        (Some(end), None) => end == Some(sections.source().len()),
+    };
+    report.valid != Some(false) && follows && closed
+}
+
+/// The blocks that ndarrays of the file's own tree refer to.
+fn used_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
+    let mut used = BTreeSet::new();
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if !node.is_alias()
+            && super::ndarray::is_ndarray(node)
+            && let Some(number) = node.get("source").and_then(|source| source.as_i64())
+            && let Ok(block) = file.sections().block(number)
+        {
+            used.insert(block.index);
+        }
+    }
+    Ok(used)
 }

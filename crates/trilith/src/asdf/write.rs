@@ -14,6 +14,9 @@ use crate::bytes::Source;
 use crate::codec::{self, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
 
+/// Longest comment that is written to align a block.
+const LONGEST_FILLER: u64 = 32 << 10;
+
 /// How a file is laid out.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -94,7 +97,7 @@ enum Spare {
     Tree,
     /// The last block, of which this is the place of its `allocated` field and its value.
     Block { field: u64, allocated: u64 },
-    /// Only the header of the next block can be enlarged.
+    /// Only a comment may follow the header line.
     Header,
 }
 
@@ -111,7 +114,10 @@ impl<W: Write + Seek> FileWriter<W> {
     /// [`Kind::Io`](crate::Kind::Io).
     pub fn header(&mut self, line: &str, comments: &[String], tree: Option<&str>) -> Result<()> {
         let mut head = String::with_capacity(line.len() + 2);
-        for text in std::iter::once(line).chain(comments.iter().map(String::as_str)) {
+        // Blank comments were filling, see `align`.
+        let comments =
+            comments.iter().map(String::as_str).filter(|text| tree.is_some() || !text.trim_matches(['#', ' ']).is_empty());
+        for text in std::iter::once(line).chain(comments) {
             head.push_str(text);
             head.push('\n');
         }
@@ -228,7 +234,8 @@ impl<W: Write + Seek> FileWriter<W> {
             return Err(Error::usage(format!("{} has no streamed blocks", self.generation.name)));
         }
         let plain = compression == [0; 4] && flags & ENCODED == 0;
-        let header_size = self.align(if plain { self.options.align } else { 1 })?;
+        self.align(if plain { self.options.align } else { 1 })?;
+        let header_size = fields.size;
         let magic = if self.options.as_documented { self.generation.magic_documented } else { self.generation.magic };
         let offset = self.at;
         let mut header = magic.to_vec();
@@ -254,15 +261,15 @@ impl<W: Write + Seek> FileWriter<W> {
         })
     }
 
-    /// Makes the data of the next block begin at a multiple of `align`, by spare space where there
-    /// can be some and by a larger header otherwise; returns the size of the header.
-    fn align(&mut self, align: u64) -> Result<u16> {
+    /// Makes the data of the next block begin at a multiple of `align`, by spare space where there can
+    /// be some and by a blank comment otherwise.
+    fn align(&mut self, align: u64) -> Result<()> {
         let least = self.generation.fields.size;
         let before = self.generation.magic.len() as u64 + 2 + u64::from(least);
         let align = align.max(1);
         let missing = (align - (self.at + before) % align) % align;
         if missing == 0 {
-            return Ok(least);
+            return Ok(());
         }
         match self.spare {
             Spare::Tree => self.spaces(missing)?,
@@ -270,13 +277,22 @@ impl<W: Write + Seek> FileWriter<W> {
                 self.zeros(missing)?;
                 self.patch(field, &(allocated + missing).to_be_bytes())?;
             }
-            // A file without a tree begins its first block right behind the header.
-            Spare::Header => {
-                return u16::try_from(u64::from(least) + missing)
-                    .map_err(|_| Error::usage(format!("blocks cannot be aligned to {align} bytes in a file without a tree")));
+            // A file without a tree begins its first block right behind the header line and comments, which
+            // exist since 2015-08. Readers up to asdf 2 take no notice of an enlarged block header.
+            Spare::Header if self.generation.major > 0 => {
+                if missing >= LONGEST_FILLER {
+                    let what = "blocks cannot be aligned to so many bytes in a file without a tree";
+                    return Err(Error::usage(format!("{what}: {align}")));
+                }
+                let mut filler = vec![b' '; crate::bytes::to_usize(if missing == 1 { align + 1 } else { missing })?];
+                if let [first, .., last] = filler.as_mut_slice() {
+                    (*first, *last) = (b'#', b'\n');
+                }
+                self.put(&filler)?;
             }
+            Spare::Header => {}
         }
-        Ok(least)
+        Ok(())
     }
 
     /// Writes the block index and makes sure that everything is out.
@@ -287,9 +303,10 @@ impl<W: Write + Seek> FileWriter<W> {
         if self.options.index && self.generation.index && !self.streamed && !self.offsets.is_empty() {
             let text = index::print(&self.offsets);
             self.put(text.as_bytes())?;
-        } else if !self.offsets.is_empty() && self.generation.index {
-            // Without an index Python asdf 3 and 4 look for the first block right behind the tree, and
-            // step over zeros but not over spaces.
+        }
+        if !self.offsets.is_empty() && self.generation.index {
+            // The standard recommends spaces behind the tree. But Python asdf 3 and 4 look for the first block
+            // right there if there is no index, or with lazy_load=False, and step over zeros only.
             let (from, count) = self.blank;
             let zeros = [0; 4096];
             for at in (from..from + count).step_by(zeros.len()) {
@@ -415,7 +432,14 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
         let checksum = self.md5.take().map(Md5Thread::finish);
         let fields = self.file.generation.fields;
         let sizes = (size(self.used), size(self.data_size));
-        let header = fill_fields(&fields, self.header_size, self.flags, (self.compression, self.codes), sizes, checksum);
+        let kind = (self.flags, self.compression, self.codes);
+        let header = fill_fields(
+            &fields,
+            self.header_size,
+            kind,
+            (sizes.0, sizes.0, sizes.1),
+            checksum.as_ref().map(<[u8; 16]>::as_slice),
+        );
         self.file.patch(self.fields_at, &header)?;
         let field = self.fields_at + u64::from(fields.allocated.at);
         self.file.spare = Spare::Block { field, allocated: self.used };
@@ -423,14 +447,13 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     }
 }
 
-/// The bytes behind `header_size`.
-fn fill_fields(
+/// The bytes behind `header_size`: flags, codec and codes; sizes allocated, used and decoded; the checksum.
+pub(super) fn fill_fields(
     fields: &BlockFields,
     header_size: u16,
-    flags: u32,
-    (compression, codes): ([u8; 4], [u8; 16]),
-    (used, data_size): (u64, u64),
-    checksum: Option<[u8; 16]>,
+    (flags, compression, codes): (u32, [u8; 4], [u8; 16]),
+    (allocated, used, data_size): (u64, u64, u64),
+    checksum: Option<&[u8]>,
 ) -> Vec<u8> {
     let mut bytes = vec![0; usize::from(header_size)];
     let mut set = |slot: Option<Slot>, value: &[u8]| {
@@ -442,12 +465,12 @@ fn fill_fields(
     set(fields.version, &[0, 1, 0]);
     set(fields.flags, &flags.to_be_bytes());
     set(fields.compression, &compression);
-    set(Some(fields.allocated), &used.to_be_bytes());
+    set(Some(fields.allocated), &allocated.to_be_bytes());
     set(Some(fields.used), &used.to_be_bytes());
     set(fields.encoding, &codes);
     set(fields.data_size, &data_size.to_be_bytes());
-    if let Some(checksum) = checksum {
-        set(Some(fields.checksum), &checksum);
+    if let Some(checksum) = checksum.filter(|checksum| checksum.len() == usize::from(fields.checksum.len)) {
+        set(Some(fields.checksum), checksum);
     }
     bytes
 }

@@ -93,13 +93,20 @@ impl Journal {
         self.old_len
     }
 
-    /// Overwrites bytes inside a saved region, or appends behind the old end.
+    /// Lets bytes be overwritten that meant nothing before, such as unused space: they need not be saved.
+    pub fn scratch(&mut self, region: Range<u64>) {
+        self.allowed.push(region);
+    }
+
+    /// Overwrites bytes inside a saved (or [scratch](Journal::scratch)) region, or appends behind the old end.
     ///
     /// # Errors
     /// [`Kind::Usage`] for bytes that were not saved, [`Kind::Io`].
     pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         let end = at.saturating_add(bytes.len() as u64);
-        let saved = at >= self.old_len || self.allowed.iter().any(|r| r.start <= at && end <= r.end);
+        // What runs over the old end is saved up to there.
+        let last = end.min(self.old_len);
+        let saved = at >= self.old_len || self.allowed.iter().any(|r| r.start <= at && last <= r.end);
         if !saved {
             return Err(Error::usage("an update wrote where nothing was saved").at_byte(at));
         }

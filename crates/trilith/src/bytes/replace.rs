@@ -105,6 +105,19 @@ impl Seek for Replace {
     }
 }
 
+/// Removes a file; that it is not there is as good.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub fn remove(path: impl AsRef<Path>) -> Result<()> {
+    match std::fs::remove_file(path.as_ref()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(format!("removing {}", path.as_ref().display()), error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Removes temporary files of `target` that a killed process left; those being written are locked and stay.
 pub fn remove_stale(target: &Path) {
     let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };

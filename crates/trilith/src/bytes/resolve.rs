@@ -105,6 +105,23 @@ fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == open.len())
 }
 
+/// A file name as a relative URI: what means something in one is written `%XX`.
+///
+/// ```
+/// assert_eq!(trilith::bytes::percent_encode("a b.asdf"), "a%20b.asdf");
+/// ```
+pub fn percent_encode(name: &str) -> String {
+    let mut uri = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=@".contains(&byte) {
+            uri.push(byte as char);
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}
+
 /// Replaces `%41` by `A`; None for a broken escape or text that is not UTF-8 afterwards.
 pub fn percent_decode(uri: &str) -> Option<String> {
     if !uri.contains('%') {

@@ -16,7 +16,7 @@ use crate::asdf::ndarray::is_ndarray;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
 use crate::bytes::{Slice, SourceRef};
 use crate::error::{Error, Result};
-use crate::fits::{self, FitsFile, Part};
+use crate::fits::{self, FitsFile, Hdu, Part};
 use crate::tree::{Node, NodeId, Value};
 
 /// Tag of a `fits` list whose cards keep to the lengths of the standard's schema.
@@ -75,6 +75,68 @@ pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<()> {
     }
     parts.push(Part::asdf(embedded(file, &sources)?)?);
     fits::write(out, &parts)
+}
+
+/// Writes a FITS file with `file` as the ASDF file in it: every HDU of `fits` is copied byte for byte, an
+/// ASDF file that it held is left out, and the new one comes last. Arrays that equal the image or table of
+/// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) for an array of another FITS file that no HDU holds, and as [`from_fits`].
+pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()> {
+    let hdus: Vec<(String, Array)> = fits
+        .hdus()
+        .iter()
+        .filter(|hdu| !hdu.is_asdf() && !hdu.data().is_empty())
+        .filter_map(|hdu| Some((source_of(fits, hdu), fits.array(hdu).ok()?)))
+        .collect();
+    let mut sources = BTreeMap::new();
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if node.is_alias() || !is_ndarray(node) {
+            continue;
+        }
+        let Some(source) = node.get("source") else { continue };
+        let is_foreign = source.text().starts_with("fits:");
+        let Ok(array) = file.array(node).map(Array::without_mask) else { continue };
+        let mut found = None;
+        for (name, hdu) in &hdus {
+            if equal(&array, hdu)? {
+                found = Some(name);
+                break;
+            }
+        }
+        match found {
+            Some(name) => drop(sources.insert(node.id(), name.clone())),
+            None if is_foreign => {
+                return Err(node.error(format!("the array {} is in no HDU of {}", source.text(), fits.source().name())));
+            }
+            None => {}
+        }
+    }
+    fits::write_asdf(out, fits, Some(embedded(file, &sources)?))
+}
+
+/// How a source names an HDU: by name and version where these lead back to it, else by its number.
+fn source_of(fits: &FitsFile, hdu: &Hdu) -> String {
+    let spec = format!("{},{}", hdu.name(), hdu.version());
+    let leads_back = !hdu.name().is_empty() && fits.find(&spec).is_ok_and(|found| found.number() == hdu.number());
+    if leads_back { format!("fits:{spec}") } else { format!("fits:{}", hdu.number()) }
+}
+
+/// Whether two arrays have the same datatype, shape and elements, bit by bit.
+fn equal(a: &Array, b: &Array) -> Result<bool> {
+    if a.shape() != b.shape() || a.is_empty() || !a.datatype().means(b.datatype()) {
+        return Ok(false);
+    }
+    const PIECE: u64 = 4 << 20;
+    for (a, b) in a.row_blocks(PIECE).zip(b.row_blocks(PIECE)) {
+        if a.read_bytes(Byteorder::Big)? != b.read_bytes(Byteorder::Big)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The arrays that an HDU holds without losing anything, `/data` first; a name stands for one of them only.

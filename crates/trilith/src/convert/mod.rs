@@ -24,7 +24,7 @@ use std::io::{Seek, Write};
 
 pub use describe::describe_layout;
 pub use families::{asdf_to_draft, stream_to_asdf};
-pub use fits::{from_fits, take_out, to_fits};
+pub use fits::{embed, from_fits, take_out, to_fits};
 pub use loss::Loss;
 pub use plan::{Plan, convert_to};
 

@@ -64,12 +64,7 @@ impl Plan<'_> {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
     pub fn write<W: Write + Seek>(self, out: W, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
-        let mut layout = self.options.write.clone();
-        if self.tree.is_none() && self.target.standard.is_none() {
-            // Aligning would enlarge the block header, which no reader of those days expects.
-            layout.align = 1;
-        }
-        let mut writer = FileWriter::new(out, self.target.generation(), layout);
+        let mut writer = FileWriter::new(out, self.target.generation(), self.options.write.clone());
         writer.header(self.target.header, &self.comments, self.tree.as_deref())?;
         let mut done = Converted::default();
         for (number, planned) in self.blocks.iter().enumerate() {

@@ -1,0 +1,255 @@
+//! Arrays added, replaced and removed in files of every generation: in place and as new files.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may stop where things are not as expected, and looks at files as others do"
+)]
+
+use std::path::{Path, PathBuf};
+
+use trilith::array::{Array, Mask};
+use trilith::asdf::{ArrayOptions, BlockOptions, Builder, FileWriter, GENERATIONS, TARGETS, Target, WriteOptions};
+use trilith::bytes::Slice;
+use trilith::change::{Change, Saved};
+use trilith::{AsdfFile, Kind, TreePath, Value, open_asdf, verify};
+
+fn path(text: &str) -> TreePath {
+    TreePath::parse(text).unwrap()
+}
+
+fn numbers(from: i32, count: i32) -> Array {
+    Array::from_slice(&(from..from + count).collect::<Vec<_>>(), &[count as u64]).unwrap()
+}
+
+fn load(file: &AsdfFile, path: &str) -> Vec<i32> {
+    file.array_at(path).unwrap_or_else(|e| panic!("{e}\n{}", file.tree().text())).load::<i32>().unwrap()
+}
+
+/// `a`, `b`, `view` of `a`, `c` of 100 numbers each, with room behind the tree.
+fn sample(folder: &Path, target: &'static Target) -> PathBuf {
+    let mut layout = WriteOptions::default();
+    layout.tree_padding = 4096;
+    let mut builder = Builder::new(target).with_options(layout);
+    let mut tree = Value::map::<&str, Value>([]);
+    for (i, name) in ["a", "b", "c"].into_iter().enumerate() {
+        let node = builder.array(&numbers(i as i32 * 1000, 100), &ArrayOptions::default()).unwrap();
+        if name == "a" {
+            tree.set("view", builder.view(&node, 4, &[3], None).unwrap());
+        }
+        tree.set(name, node);
+    }
+    let path = folder.join(format!("{}.asdf", target.name));
+    builder.write(&path, tree).unwrap();
+    path
+}
+
+/// Opens a file anew, and says that nothing is wrong with its structure.
+fn opened(path: &Path) -> AsdfFile {
+    let file = open_asdf(path).unwrap();
+    let verified = verify::verify(&file, true, &|_| ()).unwrap();
+    assert!(verified.is_right(), "{verified:?}");
+    assert_eq!(file.warnings(), Vec::<String>::new());
+    file
+}
+
+/// Makes a change in place, which must succeed, and opens the file anew.
+fn in_place(path: &Path, make: impl FnOnce(&mut Change<'_>)) -> AsdfFile {
+    let file = open_asdf(path).unwrap();
+    let mut change = Change::new(&file);
+    make(&mut change);
+    assert_eq!(change.in_place(path).unwrap(), Saved::InPlace);
+    drop(change);
+    drop(file);
+    let folder = path.parent().unwrap();
+    assert!(!std::fs::read_dir(folder).unwrap().any(|e| e.unwrap().file_name().to_string_lossy().contains("journal")));
+    opened(path)
+}
+
+#[test]
+fn arrays_are_replaced_added_and_removed_in_place_in_every_form() {
+    for target in TARGETS {
+        let folder = tempfile::tempdir().unwrap();
+        let path_of = sample(folder.path(), target);
+        let size = |file: &AsdfFile| file.sections().source().len();
+        let before = size(&open_asdf(&path_of).unwrap());
+        // As large: it takes the place of the old one.
+        let file = in_place(&path_of, |c| c.set_array(&path("/b"), &numbers(-100, 100), &ArrayOptions::default()).unwrap());
+        assert_eq!((load(&file, "/b")[0], load(&file, "/c")[99], size(&file)), (-100, 2099, before), "{}", target.name);
+        assert_eq!(file.tree().at("/b").unwrap().tag(), file.tree().at("/a").unwrap().tag());
+        // Larger: appended; the old place is empty.
+        let file = in_place(&path_of, |c| c.set_array(&path("/b"), &numbers(7, 200), &ArrayOptions::default()).unwrap());
+        assert_eq!((load(&file, "/b")[199], load(&file, "/a")[5], load(&file, "/view")[0]), (206, 5, 1), "{}", target.name);
+        let blocks = file.sections().blocks().unwrap();
+        assert_eq!((blocks.len(), blocks[1].used, blocks[1].allocated >= 400), (4, 0, true));
+        assert_eq!(file.sections().index_report().present, target.generation().index, "{}", target.name);
+        let grown = size(&file);
+        // Another that fits goes there.
+        let file = in_place(&path_of, |c| c.insert_array(&path("/d"), &numbers(50, 60), &ArrayOptions::default()).unwrap());
+        assert_eq!((load(&file, "/d")[59], size(&file), file.sections().blocks().unwrap()[1].used), (109, grown, 240));
+        assert_eq!(file.tree().at("/d/source").unwrap().as_i64(), Some(1));
+        // `a` is shared with a view: its block stays when it goes.
+        let file = in_place(&path_of, |c| c.delete(&path("/a")).unwrap());
+        assert_eq!((load(&file, "/view"), file.sections().blocks().unwrap()[0].used), (vec![1, 2, 3], 400));
+        let file = in_place(&path_of, |c| {
+            c.delete(&path("/view")).unwrap();
+            c.edit(|edit, _| edit.set(&path("/note"), &"x".into())).unwrap();
+            c.set_array(
+                &path("/m"),
+                &numbers(0, 3)
+                    .with_mask(Mask::Array(std::sync::Arc::new(Array::from_slice(&[true, false, false], &[3]).unwrap())))
+                    .unwrap(),
+                &ArrayOptions::default(),
+            )
+            .unwrap();
+        });
+        assert_eq!(file.tree().at("/note").unwrap().text(), "x");
+        let masked = file.array_at("/m").unwrap();
+        assert_eq!(masked.mask_array().unwrap().unwrap().load::<bool>().unwrap(), [true, false, false], "{}", target.name);
+        assert_eq!((load(&file, "/c")[0], load(&file, "/b")[0], load(&file, "/d")[0]), (2000, 7, 50));
+        // As a new file the empty blocks are gone.
+        let mut change = Change::new(&file);
+        change.delete(&path("/c")).unwrap();
+        let mut out = std::io::Cursor::new(Vec::new());
+        change.write(&mut out, &WriteOptions::default()).unwrap();
+        let file = trilith::open_asdf_bytes(out.into_inner()).unwrap();
+        assert_eq!((load(&file, "/b")[0], load(&file, "/d")[0], load(&file, "/m")[2]), (7, 50, 2));
+        assert!(file.sections().blocks().unwrap().iter().all(|block| block.used > 0));
+        assert_eq!(file.sections().blocks().unwrap().len(), 4);
+    }
+}
+
+/// Rows that no target writes: the header of the day, whatever the tree.
+#[test]
+fn blocks_of_every_row_are_replaced_in_place() {
+    for row in GENERATIONS {
+        let folder = tempfile::tempdir().unwrap();
+        let path_of = folder.path().join("x.asdf");
+        let micro = if row.major == 0 { "0.1.0" } else { "1.0.0" };
+        let mut out = trilith::bytes::Replace::create(&path_of).unwrap();
+        let mut layout = WriteOptions::default();
+        (layout.tree_padding, layout.align) = (500, 1);
+        let mut writer = FileWriter::new(&mut out, row, layout);
+        let key = row.tree.datatype_key;
+        let node = |n: u8| format!("{n}: !{} {{source: {n}, {key}: int32, byteorder: little, shape: [2]}}\n", row.tree.ndarray);
+        let text = format!("%YAML 1.1\n%TAG ! {}\n--- !{}\n{}{}...\n", row.tree.prefix, row.tree.root, node(0), node(1));
+        writer.header(&format!("{} {micro}", row.token), &[], Some(&text)).unwrap();
+        for n in 0..2u8 {
+            writer.block(&Slice::new(vec![n, 0, 0, 0, n + 1, 0, 0, 0], "x"), &BlockOptions::default()).unwrap();
+        }
+        writer.finish().unwrap();
+        out.commit().unwrap();
+        let file = in_place(&path_of, |c| {
+            c.set_array(&path("/0"), &numbers(9, 2), &ArrayOptions::default()).unwrap();
+            c.set_array(&path("/1"), &numbers(5, 20), &ArrayOptions::default()).unwrap();
+        });
+        assert_eq!(file.sections().generation_name(), row.name);
+        assert_eq!((load(&file, "/0"), load(&file, "/1")[19]), (vec![9, 10], 24), "{}", row.name);
+        assert!(
+            file.sections().blocks().unwrap().iter().all(|block| block.generation == row && block.header_size == row.fields.size)
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_done_in_place_says_so_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    // No room for the tree.
+    let path_of = folder.path().join("tight.asdf");
+    let mut builder = Builder::new(Target::newest());
+    let node = builder.array(&numbers(0, 4), &ArrayOptions::streamed()).unwrap();
+    builder.write(&path_of, Value::map([("rows", node)])).unwrap();
+    let bytes = std::fs::read(&path_of).unwrap();
+    let file = open_asdf(&path_of).unwrap();
+    let mut change = Change::new(&file);
+    change.insert_array(&path("/new"), &numbers(1, 5), &ArrayOptions::default()).unwrap();
+    assert_eq!(change.in_place(&path_of).unwrap(), Saved::No);
+    assert_eq!(std::fs::read(&path_of).unwrap(), bytes);
+    // As a new file, a streamed block stays the last.
+    let mut out = std::io::Cursor::new(Vec::new());
+    change.write(&mut out, &WriteOptions::default()).unwrap();
+    let made = trilith::open_asdf_bytes(out.into_inner()).unwrap();
+    assert_eq!((load(&made, "/rows"), load(&made, "/new")), (vec![0, 1, 2, 3], vec![1, 2, 3, 4, 5]));
+    assert!(made.sections().block(-1).unwrap().is_streamed());
+    let refused = change.set_array(&path("/s"), &numbers(0, 1), &ArrayOptions::streamed()).unwrap_err();
+    assert_eq!(refused.kind(), Kind::Usage);
+}
+
+#[test]
+fn a_file_of_a_tree_alone_gets_its_first_blocks_in_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path_of = folder.path().join("tree.asdf");
+    std::fs::write(
+        &path_of,
+        "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nx: 1\n...\n",
+    )
+    .unwrap();
+    let file = in_place(&path_of, |c| {
+        c.set_array(&path("/a"), &numbers(3, 4), &ArrayOptions::default()).unwrap();
+        c.set_array(&path("/b"), &numbers(4, 4), &ArrayOptions::codec("zlib").unwrap()).unwrap();
+    });
+    assert_eq!((load(&file, "/a"), load(&file, "/b")), (vec![3, 4, 5, 6], vec![4, 5, 6, 7]));
+    assert_eq!(file.sections().index_report().valid, Some(true));
+    assert_eq!(file.sections().blocks().unwrap()[0].data_offset % 64, 0);
+}
+
+/// A block that no ndarray names may be named by something else (asdf-zarr's map of chunks): numbers stay.
+#[test]
+fn blocks_that_nothing_known_refers_to_keep_their_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path_of = sample(folder.path(), Target::newest());
+    let file = open_asdf(&path_of).unwrap();
+    let mut edit = file.tree().edit();
+    edit.set(&path("/b"), &Value::map([("chunk", 1)]).tagged("tag:example.org:map")).unwrap();
+    assert!(trilith::asdf::update::tree_in_place(&file, &path_of, &edit.text().unwrap()).unwrap());
+    let file = opened(&path_of);
+    let mut change = Change::new(&file);
+    change.delete(&path("/c")).unwrap();
+    let mut out = std::io::Cursor::new(Vec::new());
+    change.write(&mut out, &WriteOptions::default()).unwrap();
+    let made = trilith::open_asdf_bytes(out.into_inner()).unwrap();
+    assert_eq!(made.sections().blocks().unwrap().len(), 3);
+    assert_eq!(load(&made, "/a")[1], 1);
+}
+
+#[test]
+fn in_an_exploded_file_new_arrays_get_files_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let main = folder.path().join("x.asdf");
+    let mut builder = Builder::new(Target::newest());
+    let mut layout = WriteOptions::default();
+    layout.align = 1;
+    builder.array(&numbers(0, 4), &ArrayOptions::default()).unwrap();
+    let mut out = trilith::bytes::Replace::create(folder.path().join("x0000.asdf")).unwrap();
+    builder.with_options(layout).write_blocks(Target::newest().generation(), "#ASDF 1.0.0", &mut out).unwrap();
+    out.commit().unwrap();
+    let text = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+        a: !core/ndarray-1.1.0 {source: x0000.asdf, datatype: int32, byteorder: little, shape: [4]}\n...\n";
+    std::fs::write(&main, text).unwrap();
+    let save = |make: &dyn Fn(&mut Change<'_>)| {
+        let file = open_asdf(&main).unwrap();
+        let mut change = Change::new(&file);
+        make(&mut change);
+        if change.in_place(&main).unwrap() == Saved::No {
+            let mut out = trilith::bytes::Replace::create(&main).unwrap();
+            change.write(&mut out, &WriteOptions::default()).unwrap();
+            change.write_beside().unwrap();
+            out.commit().unwrap();
+            change.remove_beside().unwrap();
+        }
+        open_asdf(&main).unwrap()
+    };
+    let file = save(&|c| c.insert_array(&path("/b"), &numbers(10, 3), &ArrayOptions::default()).unwrap());
+    assert_eq!((load(&file, "/a"), load(&file, "/b")), (vec![0, 1, 2, 3], vec![10, 11, 12]));
+    assert_eq!(file.tree().at("/b/source").unwrap().text(), "x0001.asdf");
+    assert!(file.sections().blocks().unwrap().is_empty());
+    // Replaced: the new file is there before the tree names it, the old one goes.
+    let file = save(&|c| c.set_array(&path("/a"), &numbers(20, 9), &ArrayOptions::default()).unwrap());
+    assert_eq!((load(&file, "/a").len(), load(&file, "/b")[0]), (9, 10));
+    assert!(!folder.path().join("x0000.asdf").exists() && folder.path().join("x0002.asdf").exists());
+    let file = save(&|c| c.delete(&path("/b")).unwrap());
+    assert_eq!(load(&file, "/a")[0], 20);
+    assert!(!folder.path().join("x0001.asdf").exists());
+}
