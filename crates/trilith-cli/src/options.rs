@@ -138,8 +138,8 @@ impl Options {
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
     pub fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
         if self.under.is_some() {
-            return Err(Error::unsupported("this command does not read files under a Dudley layout yet")
-                .hint("info, tree, blocks, get, digest and convert do"));
+            return Err(Error::unsupported("this command does not read files under a Dudley layout")
+                .hint("info, tree, blocks, get, digest, verify, validate, search, diff and convert do"));
         }
         let limits = self.limits()?;
         let mut options = OpenOptions::default();

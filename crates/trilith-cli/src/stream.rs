@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trilith::array::{Byteorder, FloatText};
 use trilith::dudley::{self, DudleyFile, Items, LayoutOrigin, OutlineId, Thing};
-use trilith::layout::{ByteOrder, Entry, EntryKind};
+use trilith::layout::{ByteOrder, Entry, EntryKind, ParseOptions, quoted_name};
 use trilith::{Kind, Result};
 
 use crate::Outcome;
@@ -138,6 +138,115 @@ pub fn tree(items: &Items<'_>, path: &str, options: &Options, how: &TreeOptions)
     shown?;
     out.finish()?;
     Ok(Outcome::Yes)
+}
+
+/// What `validate` says of a stream.
+pub struct Verdict {
+    /// Whether nothing is wrong.
+    pub valid: bool,
+    /// As `--json` shows it.
+    pub json: Value,
+    /// For people.
+    pub text: String,
+}
+
+/// `validate`: the layout without error, the values of its parameters possible.
+pub fn validate(name: &str, file: &DudleyFile, strict: bool) -> Result<Verdict> {
+    let layout = file.layout();
+    let how = ParseOptions { dialect: Some(layout.dialect()), limits: file.limits().clone() };
+    let parsed = trilith::layout::parse(layout.text().get(..layout.text_end()).unwrap_or("").as_bytes(), &how)?;
+    let mut problems = Vec::new();
+    let (mut errors, mut warnings, mut text) = (0, 0, String::new());
+    for found in &parsed.diagnostics {
+        let is_error = strict || !found.code.is_warning();
+        *(if is_error { &mut errors } else { &mut warnings }) += 1;
+        problems.push(json!({
+            "severity": if is_error { "error" } else { "warning" },
+            "where": {"path": null, "line": found.line, "column": found.column, "byte": null, "block": null},
+            "message": clean(&format!("{}: {}", found.code, found.message)), "schema": null,
+            "hint": (!found.hint.is_empty()).then_some(&found.hint),
+        }));
+        text.push_str(&found.render(&parsed.text, name));
+    }
+    let addresses = file.items().and_then(|items| items.entries().try_for_each(|entry| entry.map(drop)));
+    match addresses {
+        Err(error) if matches!(error.kind(), Kind::Malformed | Kind::Usage) => {
+            errors += 1;
+            problems.push(crate::commands::error_json(&error));
+            text.push_str(&format!("error: {error}\n"));
+        }
+        done => done?,
+    }
+    let said =
+        if errors == 0 { "valid".to_owned() } else { format!("invalid, {errors} error{}", if errors == 1 { "" } else { "s" }) };
+    let more =
+        if warnings == 0 { String::new() } else { format!(", {warnings} warning{}", if warnings == 1 { "" } else { "s" }) };
+    text.push_str(&format!("{name}: {said}{more}\n"));
+    let json = json!({
+        "file": name, "valid": errors == 0, "problems": problems, "errors": errors, "warnings": warnings, "notes": 0,
+    });
+    Ok(Verdict { valid: errors == 0, json, text })
+}
+
+/// An item as `search` sees it: where, its name, what it says.
+pub struct Seen {
+    /// Its item path.
+    pub path: String,
+    /// The name of an item of a dict.
+    pub name: Option<String>,
+    /// The value of a parameter.
+    pub value: Option<i64>,
+    /// Datatype and shape of an array.
+    pub array: Option<(String, Vec<u64>)>,
+    /// What it is, in a few words.
+    pub said: String,
+}
+
+/// Shows every item of a stream, the root left out, in the order of the text.
+pub fn visit(items: &Items<'_>, take: &mut dyn FnMut(Seen) -> Result<()>) -> Result<()> {
+    let outline = items.outline()?;
+    let mut todo = vec![(OutlineId::ROOT, String::new(), None::<String>)];
+    while let Some((id, path, name)) = todo.pop() {
+        let thing = outline.thing(id);
+        let children = outline.children(id);
+        let numbered = children.into_iter().enumerate().map(|(n, (name, child))| {
+            let path = match name {
+                Some(name) => format!("{path}/{}", quoted_name(name)),
+                None => format!("{path}[{n}]"),
+            };
+            (child, path, name.map(str::to_owned))
+        });
+        let numbered: Vec<_> = numbered.collect();
+        let count = numbered.len();
+        todo.extend(numbered.into_iter().rev());
+        if id == OutlineId::ROOT {
+            continue;
+        }
+        let mut seen = Seen { path, name, value: None, array: None, said: format!("({count} items)") };
+        match thing {
+            Thing::Data(entry) => {
+                let mut shape = entry.shape.clone();
+                seen.path.clone_from(&entry.path);
+                match dudley::datatype_of(&entry.typed, &mut shape) {
+                    Ok((kind, _)) => {
+                        seen.said = format!("{} {shape:?}", datatype_text(&kind));
+                        seen.array = Some((datatype_text(&kind), shape));
+                    }
+                    Err(error) => seen.said = format!("(unreadable: {error})"),
+                }
+            }
+            Thing::Param(value, entry) => {
+                if let Some(entry) = entry {
+                    seen.path.clone_from(&entry.path);
+                }
+                (seen.value, seen.said) = (Some(value), value.to_string());
+            }
+            Thing::Null => "null".clone_into(&mut seen.said),
+            Thing::Dict | Thing::List => {}
+        }
+        take(seen)?;
+    }
+    Ok(())
 }
 
 /// An open collection: what is left of it, its closing bracket, whether it has a member already.

@@ -3,6 +3,8 @@
 //! How something is stored (compression, byte order, strides, block order, spelling of a number) is
 //! no difference; what it says is.
 
+mod streams;
+
 use crate::array::{Array, Datatype};
 use crate::asdf::{AsdfFile, Found, ndarray, walk};
 use crate::error::{Error, Result};
@@ -91,12 +93,14 @@ pub struct Difference {
     pub elements: Option<ElementsDiffer>,
 }
 
+pub use streams::diff_streams;
+
 /// Every difference between two files, in the order of the first.
 ///
 /// # Errors
 /// What reading the arrays says, [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
 pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Difference>> {
-    let mut compare = Compare { a, b, options, found: Vec::new(), budget: a.limits().nodes };
+    let mut compare = Compare { a, b, out: Differences { options, found: Vec::new() }, budget: a.limits().nodes };
     let mut todo = vec![(TreePath::root(), Found::root(a), Found::root(b), 0usize)];
     // What is being compared already, so that cycles end.
     let mut inside: Vec<(Found, Found)> = Vec::new();
@@ -105,7 +109,7 @@ pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Dif
             .budget
             .checked_sub(1)
             .ok_or_else(|| Limits::exceeded("nodes", a.limits().nodes, "the trees have more nodes to compare"))?;
-        if options.ignore.iter().any(|pattern| is_under(&path, pattern)) {
+        if compare.out.is_ignored(&path) {
             continue;
         }
         inside.truncate(depth);
@@ -118,7 +122,7 @@ pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Dif
         children.reverse();
         todo.extend(children.into_iter().map(|(path, l, r)| (path, l, r, depth + 1)));
     }
-    Ok(compare.found)
+    Ok(compare.out.found)
 }
 
 fn is_under(path: &TreePath, pattern: &TreePath) -> bool {
@@ -129,14 +133,13 @@ fn is_under(path: &TreePath, pattern: &TreePath) -> bool {
 struct Compare<'a> {
     a: &'a AsdfFile,
     b: &'a AsdfFile,
-    options: &'a DiffOptions,
-    found: Vec<Difference>,
+    out: Differences<'a>,
     budget: u64,
 }
 
 impl Compare<'_> {
     fn say(&mut self, path: &TreePath, kind: DifferenceKind, a: Option<String>, b: Option<String>) {
-        self.found.push(Difference { path: path.to_string(), kind, a, b, elements: None });
+        self.out.say(path.to_string(), kind, a, b);
     }
 
     /// Compares two nodes but for their children, which are handed back in pairs.
@@ -146,7 +149,7 @@ impl Compare<'_> {
         if arrays == (true, true) {
             let a = left.file(self.a).array(l).map_err(|e| e.context(format!("{path} of the first file")))?;
             let b = right.file(self.b).array(r).map_err(|e| e.context(format!("{path} of the second file")))?;
-            self.arrays(path, &a, &b)?;
+            self.out.arrays(&path.to_string(), &a, &b)?;
             return Ok(Vec::new());
         }
         if arrays.0 != arrays.1 || l.kind() != r.kind() {
@@ -157,7 +160,7 @@ impl Compare<'_> {
             self.say(path, DifferenceKind::Tag, l.tag().map(str::to_owned), r.tag().map(str::to_owned));
         }
         if l.is_scalar() {
-            if !self.same_scalar(&l.scalar(), &r.scalar()) {
+            if !self.out.same_scalar(&l.scalar(), &r.scalar()) {
                 self.say(path, DifferenceKind::Value, Some(l.text().into_owned()), Some(r.text().into_owned()));
             }
             return Ok(Vec::new());
@@ -181,7 +184,7 @@ impl Compare<'_> {
         let in_right: std::collections::HashMap<&str, &Found> = r.iter().map(|(key, found, _)| (key.as_str(), found)).collect();
         let in_left: std::collections::HashSet<&str> = l.iter().map(|(key, ..)| key.as_str()).collect();
         let mut both = Vec::new();
-        let ignored = |path: &TreePath| self.options.ignore.iter().any(|pattern| is_under(path, pattern));
+        let ignored = |path: &TreePath| self.out.is_ignored(path);
         let mut only = Vec::new();
         for (key, found, what) in &l {
             let path = path.join(key.as_str());
@@ -202,6 +205,22 @@ impl Compare<'_> {
         }
         both
     }
+}
+
+/// What has been found to differ, and what counts as the same.
+struct Differences<'a> {
+    options: &'a DiffOptions,
+    found: Vec<Difference>,
+}
+
+impl Differences<'_> {
+    fn say(&mut self, path: String, kind: DifferenceKind, a: Option<String>, b: Option<String>) {
+        self.found.push(Difference { path, kind, a, b, elements: None });
+    }
+
+    fn is_ignored(&self, path: &TreePath) -> bool {
+        self.options.ignore.iter().any(|pattern| is_under(path, pattern))
+    }
 
     fn same_scalar(&self, a: &Scalar<'_>, b: &Scalar<'_>) -> bool {
         match (a, b) {
@@ -220,13 +239,13 @@ impl Compare<'_> {
         a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= self.options.atol + self.options.rtol * a.abs().max(b.abs())
     }
 
-    fn arrays(&mut self, path: &TreePath, a: &Array, b: &Array) -> Result<()> {
+    fn arrays(&mut self, path: &str, a: &Array, b: &Array) -> Result<()> {
         if a.shape() != b.shape() {
-            self.say(path, DifferenceKind::Shape, Some(format!("{:?}", a.shape())), Some(format!("{:?}", b.shape())));
+            self.say(path.to_owned(), DifferenceKind::Shape, Some(format!("{:?}", a.shape())), Some(format!("{:?}", b.shape())));
             return Ok(());
         }
         if !a.datatype().means(b.datatype()) {
-            self.say(path, DifferenceKind::Datatype, Some(a.datatype().to_string()), Some(b.datatype().to_string()));
+            self.say(path.to_owned(), DifferenceKind::Datatype, Some(a.datatype().to_string()), Some(b.datatype().to_string()));
             return Ok(());
         }
         let mask = (a.mask_bytes()?, b.mask_bytes()?);
@@ -236,12 +255,12 @@ impl Compare<'_> {
                 None => "no mask".to_owned(),
                 Some(bytes) => format!("{} masked", bytes.iter().filter(|b| **b != 0).count()),
             };
-            self.say(path, DifferenceKind::Mask, Some(text(&mask.0)), Some(text(&mask.1)));
+            self.say(path.to_owned(), DifferenceKind::Mask, Some(text(&mask.0)), Some(text(&mask.1)));
         }
         let elements = self.elements(a, b, mask.0.as_deref())?;
         if elements.different > 0 {
             let kind = DifferenceKind::Elements;
-            self.found.push(Difference { path: path.to_string(), kind, a: None, b: None, elements: Some(elements) });
+            self.found.push(Difference { path: path.to_owned(), kind, a: None, b: None, elements: Some(elements) });
         }
         Ok(())
     }

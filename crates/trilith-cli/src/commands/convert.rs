@@ -4,10 +4,10 @@ use clap::Args;
 use serde_json::json;
 use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
-use trilith::dudley::DudleyFile;
+use trilith::dudley::{DudleyFile, Rewrite};
 use trilith::file::{AnyFile, FileKind};
 use trilith::fits::FitsFile;
-use trilith::layout::ByteOrder;
+use trilith::layout::{ByteOrder, Dialect};
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
@@ -31,7 +31,7 @@ pub struct Convert {
     /// The file to write, or - for standard output
     #[arg(value_name = "OUT")]
     output: String,
-    /// Generation to write: finf-0.1, asdf-0.1-dev, asdf-0.1, asdf-1.0 to asdf-1.6 (default: that of IN,
+    /// Generation to write: finf-0.1, asdf-0.1-dev, asdf-0.1, asdf-1.0 to asdf-1.6, dudley-2025, dudley-2026 (default: that of IN,
     /// or the newest of the family that the extension of OUT names)
     #[arg(long, value_name = "GENERATION")]
     to: Option<String>,
@@ -71,11 +71,10 @@ impl Convert {
         if let Some(outcome) = self.fits(options)? {
             return Ok(outcome);
         }
-        let to_stream = self.to.as_deref() == Some("dudley") || (self.to.is_none() && extension(&self.output) == Some("bd"));
+        let named = self.to.as_deref().is_some_and(|to| to.starts_with("dudley"));
+        let to_stream = named || (self.to.is_none() && extension(&self.output) == Some("bd"));
         let file = match options.open_any(&self.input)? {
-            AnyFile::Dudley(_) if to_stream => {
-                return Err(Error::unsupported("rewriting a Dudley stream as another is not done yet"));
-            }
+            AnyFile::Dudley(file) if to_stream => return self.rewrite_stream(&file, options),
             AnyFile::Dudley(file) => return self.read_stream(&file, options),
             AnyFile::Asdf(file) => file,
         };
@@ -198,12 +197,33 @@ impl Convert {
     fn to_stream(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
         let (draft, losses) = asdf_to_draft(file)?;
         let mut out = Target::create(&self.output)?;
-        let order = match options.stream_order {
-            Some(crate::options::Order::Big) => ByteOrder::Big,
-            _ => ByteOrder::Little,
-        };
-        draft.write(order, &options.limits()?, &mut out.writer())?;
+        let order = options.order().unwrap_or(ByteOrder::Little);
+        let dialect = self.dialect()?.unwrap_or(Dialect::D2025);
+        draft.write_as(dialect, order, &options.limits()?, &mut out.writer())?;
         self.finish(out, &losses, options)
+    }
+
+    /// A Dudley stream written anew: compact, in the byte order and the dialect given.
+    fn rewrite_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
+        let mut how = Rewrite::default();
+        (how.dialect, how.order) = (self.dialect()?, options.order());
+        let mut out = Target::create(&self.output)?;
+        let losses = file.rewrite(&how, &mut out.writer())?;
+        let losses: Vec<Loss> = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
+        self.finish(out, &losses, options)
+    }
+
+    /// The dialect that --to names.
+    fn dialect(&self) -> Result<Option<Dialect>> {
+        match self.to.as_deref().map(|to| to.strip_prefix("dudley").unwrap_or(to)) {
+            None | Some("") => Ok(None),
+            Some(rest) => match rest.strip_prefix('-').and_then(Dialect::named) {
+                Some(dialect) => Ok(Some(dialect)),
+                None => {
+                    Err(Error::usage(format!("there is no dialect dudley{rest}")).hint("dudley-2025 and dudley-2026 there are"))
+                }
+            },
+        }
     }
 
     /// Puts the file into place, unless something is lost that may not be.

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::Result;
 use trilith::diff::{self, DiffOptions, Difference};
+use trilith::file::AnyFile;
+use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -11,7 +12,8 @@ use crate::output::{Out, clean};
 
 /// Compare two files: exit status 0 where they say the same, 1 where not
 ///
-/// How something is stored (compression, byte order, strides, generation) is no difference.
+/// How something is stored (compression, byte order, strides, generation) is no difference. Two Dudley
+/// streams are compared by their items; a layout given by --layout is that of both.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The first file, or - for standard input
@@ -34,11 +36,17 @@ pub struct Diff {
 impl Diff {
     /// Prints the differences.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let (a, b) = (options.open_asdf(&self.a)?, options.open_asdf(&self.b)?);
         let mut how = DiffOptions::default();
         (how.rtol, how.atol) = (self.rtol, self.atol);
         how.ignore = self.ignore.iter().map(|path| diff::ignored(path)).collect::<Result<_>>()?;
-        let found = diff::diff(&a, &b, &how)?;
+        let found = match (options.open_any(&self.a)?, options.open_any(&self.b)?) {
+            (AnyFile::Asdf(a), AnyFile::Asdf(b)) => diff::diff(&a, &b, &how)?,
+            (AnyFile::Dudley(a), AnyFile::Dudley(b)) => diff::diff_streams(&a, &b, &how)?,
+            _ => {
+                return Err(Error::unsupported("a Dudley stream and a file of the ASDF family are not compared")
+                    .hint("convert one of them first; `digest` lists what the arrays of both hold"));
+            }
+        };
         let mut out = Out::new();
         if options.json {
             let list: Vec<_> = found.iter().map(difference_json).collect();

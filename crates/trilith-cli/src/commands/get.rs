@@ -10,7 +10,7 @@ use trilith::asdf::{AsdfFile, ExpandOptions, ndarray, walk};
 use trilith::dudley::{self, DudleyFile};
 use trilith::file::AnyFile;
 use trilith::layout::ResolvedType;
-use trilith::{Error, Kind, Result};
+use trilith::{Error, Kind, Location, Result};
 
 use crate::Outcome;
 use crate::family::{self, Family};
@@ -116,8 +116,14 @@ impl Get {
         let Family { catalog, how } = Family::open(path, self.raw, options)?;
         let rows = family::rows(self.files.as_deref(), catalog.len())?;
         let item = self.item.trim_start_matches('#');
-        let array = catalog.array_at(&layout, item, rows, &how, options.resolver(path, &how.limits))?;
-        self.array(array, options)
+        match catalog.array_at(&layout, item, rows, &how, options.resolver(path, &how.limits)) {
+            Ok(array) => self.array(array, options),
+            Err(error) if error.kind() == Kind::Usage && matches!(error.location(), Location::Path(_)) => {
+                note(&format!("trilith: {error}"));
+                Ok(Outcome::No)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn array(&self, mut array: Array, options: &Options) -> Result<Outcome> {

@@ -34,6 +34,8 @@ macro_rules! commands {
 
 mod manual;
 
+pub use validate::error_json;
+
 commands![
     info::Info,
     tree::Tree,

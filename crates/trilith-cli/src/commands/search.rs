@@ -4,6 +4,7 @@ use clap::Args;
 use regex::Regex;
 use serde_json::json;
 use trilith::asdf::{AsdfFile, ndarray};
+use trilith::file::AnyFile;
 use trilith::tree::Node;
 use trilith::{Error, Result};
 
@@ -11,10 +12,12 @@ use crate::Outcome;
 use crate::json::datatype_text;
 use crate::options::Options;
 use crate::output::{Out, clean, note};
+use crate::stream::{self, Seen};
 
 /// Find nodes in many files; exit status 1 where there is none
 ///
-/// All conditions given must hold for a node.
+/// All conditions given must hold for a node. Of a Dudley stream the items are searched: names, values of
+/// parameters, datatypes and shapes.
 #[derive(Debug, Args)]
 pub struct Search {
     /// The files, or - for standard input
@@ -59,8 +62,23 @@ impl Search {
         let mut matches = Vec::new();
         let (mut any, mut failed) = (false, false);
         for name in &self.files {
-            let file = match options.open_asdf(name) {
-                Ok(file) => file,
+            let file = match options.open_any(name) {
+                Ok(AnyFile::Asdf(file)) => file,
+                Ok(AnyFile::Dudley(file)) => {
+                    let items = file.items()?;
+                    stream::visit(&items, &mut |seen| {
+                        if !conditions.hold_item(&seen) {
+                            return Ok(());
+                        }
+                        any = true;
+                        if options.json {
+                            matches.push(json!({"file": name, "path": seen.path, "value": seen.said}));
+                            return Ok(());
+                        }
+                        out.line(&format!("{name}#{}: {}", clean(&seen.path), clean(&seen.said)))
+                    })?;
+                    continue;
+                }
                 // One unreadable file of many does not hide what the others hold.
                 Err(error) if self.files.len() > 1 => {
                     note(&format!("trilith: {name}: {error}"));
@@ -123,8 +141,27 @@ impl Conditions {
     fn hold(&self, file: &AsdfFile, key: Option<Node<'_>>, node: Node<'_>) -> bool {
         let key_fits = self.key.as_ref().is_none_or(|re| key.is_some_and(|key| re.is_match(&key.text())));
         let tag_fits = || self.tag.as_ref().is_none_or(|re| node.tag().is_some_and(|tag| re.is_match(tag)));
-        let value_fits = || self.value.as_ref().is_none_or(|test| node.is_scalar() && test.holds(node));
+        let value_fits = || self.value.as_ref().is_none_or(|test| node.is_scalar() && test.holds(&node.text(), node.as_f64()));
         key_fits && tag_fits() && value_fits() && self.array_fits(file, node)
+    }
+
+    /// An item of a Dudley stream; it has no tag, and the value of a parameter only.
+    fn hold_item(&self, item: &Seen) -> bool {
+        let key_fits = self.key.as_ref().is_none_or(|re| item.name.as_ref().is_some_and(|name| re.is_match(name)));
+        let value_fits = self
+            .value
+            .as_ref()
+            .is_none_or(|test| item.value.is_some_and(|value| test.holds(&value.to_string(), Some(value as f64))));
+        let array_fits = (self.datatype.is_none() && self.shape.is_none())
+            || item.array.as_ref().is_some_and(|(datatype, shape)| self.form_fits(datatype, shape));
+        key_fits && value_fits && array_fits && self.tag.is_none()
+    }
+
+    fn form_fits(&self, datatype: &str, shape: &[u64]) -> bool {
+        self.datatype.as_ref().is_none_or(|wanted| datatype == wanted)
+            && self.shape.as_ref().is_none_or(|wanted| {
+                wanted.len() == shape.len() && wanted.iter().zip(shape).all(|(w, n)| w.is_none_or(|w| w == *n))
+            })
     }
 
     fn array_fits(&self, file: &AsdfFile, node: Node<'_>) -> bool {
@@ -135,22 +172,19 @@ impl Conditions {
             return false;
         }
         let Ok(array) = file.array(node) else { return false };
-        self.datatype.as_ref().is_none_or(|wanted| datatype_text(array.datatype()) == *wanted)
-            && self.shape.as_ref().is_none_or(|wanted| {
-                wanted.len() == array.shape().len() && wanted.iter().zip(array.shape()).all(|(w, n)| w.is_none_or(|w| w == *n))
-            })
+        self.form_fits(&datatype_text(array.datatype()), array.shape())
     }
 }
 
 impl ValueTest {
-    fn holds(&self, node: Node<'_>) -> bool {
+    fn holds(&self, said: &str, number: Option<f64>) -> bool {
         match self {
-            ValueTest::Matches(re) => re.is_match(&node.text()),
+            ValueTest::Matches(re) => re.is_match(said),
             ValueTest::Compares(op, text) => {
-                let order = match (node.as_f64(), text.parse::<f64>().ok()) {
+                let order = match (number, text.parse::<f64>().ok()) {
                     (Some(a), Some(b)) => a.partial_cmp(&b),
                     // Dates and words compare as text, but a word is neither more nor less than a number.
-                    (None, None) => Some(node.text().as_ref().cmp(text.as_str())),
+                    (None, None) => Some(said.cmp(text.as_str())),
                     _ => None,
                 };
                 match (*op, order) {

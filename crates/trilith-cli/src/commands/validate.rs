@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::AsdfFile;
 use trilith::core::unit;
+use trilith::file::AnyFile;
 use trilith::schema::{Problem, Report, Severity, Validator};
 use trilith::{Error, Kind, Location, Result};
 
@@ -13,10 +14,12 @@ use super::schema::{Sources, text_of};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
+use crate::stream;
 
 /// Check the trees of files against the schemas of their tags
 ///
-/// The verdict is that of Python asdf. Exit status 1 where a file is invalid or malformed. At most ten
+/// Of a Dudley stream: its layout, as `layout check` does, and that all addresses can be found. The
+/// verdict on others is that of Python asdf. Exit status 1 where a file is invalid or malformed. At most ten
 /// problems of a file are shown (all with --verbose); warnings are of what Python asdf would not write.
 #[derive(Debug, Args)]
 pub struct Validate {
@@ -54,7 +57,23 @@ impl Validate {
         let mut outcome = Outcome::Yes;
         let mut list = Vec::new();
         for name in &self.files {
-            let (report, file) = match self.check(name, &mut validator, options) {
+            let checked = match options.open_any(name) {
+                Ok(AnyFile::Dudley(file)) => {
+                    let found = stream::validate(name, &file, self.strict)?;
+                    if !found.valid {
+                        outcome = Outcome::No;
+                    }
+                    if options.json {
+                        list.push(found.json);
+                    } else {
+                        out.line(found.text.trim_end())?;
+                    }
+                    continue;
+                }
+                Ok(AnyFile::Asdf(file)) => self.check(file, &mut validator),
+                Err(error) => Err(error),
+            };
+            let (report, file) = match checked {
                 Ok(found) => found,
                 // One malformed file of several does not hide the others.
                 Err(error) if error.kind() == Kind::Malformed => {
@@ -89,8 +108,7 @@ impl Validate {
         Ok(outcome)
     }
 
-    fn check(&self, name: &str, validator: &mut Validator, options: &Options) -> Result<(Report, AsdfFile)> {
-        let file = options.open_asdf(name)?;
+    fn check(&self, file: AsdfFile, validator: &mut Validator) -> Result<(Report, AsdfFile)> {
         let mut report = validator.validate(file.tree(), standard_of(&file).as_deref())?;
         report.add_warnings(file.tree().warnings());
         for finding in unit::check(file.tree(), file.limits())? {

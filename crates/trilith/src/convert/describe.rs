@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::ndarray::Origin;
 use crate::asdf::{AsdfFile, Ndarray, walk};
+use crate::dudley::primitive_of;
 use crate::error::{Error, Result};
+use crate::layout::quoted_name;
 
 /// A layout (dialect 2025) whose items lie at the very bytes of the uncompressed blocks of a file of the
 /// ASDF family, of any generation. Arrays in compressed or encoded blocks, and those that are not
@@ -101,10 +103,7 @@ fn item_path(pointer: &str) -> Result<String> {
             if name.contains('\0') {
                 return Err(Error::usage("a name holds NUL, which no layout can").at_path(pointer));
             }
-            let mut chars = name.chars();
-            let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-            let is_symbol = chars.next().is_some_and(is_letter) && chars.all(|c| is_letter(c) || c.is_ascii_digit());
-            Ok(if is_symbol { name } else { format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")) })
+            Ok(quoted_name(&name))
         })
         .collect();
     let path = steps?.join("/");
@@ -119,8 +118,15 @@ fn spell(array: &Array, out: &mut String) -> Result<()> {
 /// As deep as structs nest; members lie at their offsets.
 fn spell_type(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut String) -> Result<()> {
     let mut dims = shape.to_vec();
-    let name = match datatype {
-        Datatype::Struct(fields) => {
+    match (primitive_of(datatype)?, datatype) {
+        (Some((name, length)), _) => {
+            if !name.ends_with('1') {
+                out.push(if order == Byteorder::Big { '>' } else { '<' });
+            }
+            out.push_str(name);
+            dims.extend(length.map(u64::from));
+        }
+        (None, Datatype::Struct(fields)) => {
             out.push('{');
             let mut end = 0;
             for (n, field) in fields.fields().iter().enumerate() {
@@ -135,43 +141,12 @@ fn spell_type(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut St
                 let _ = write!(out, "  \"\\\\pad\" = u1[{}] @{end}", fields.item_size() - end);
             }
             out.push('}');
-            ""
         }
-        Datatype::Ascii(n) => text_type("S1", *n, &mut dims),
-        Datatype::Utf8(n) => text_type("U1", *n, &mut dims),
-        Datatype::Ucs2(n) => text_type("U2", *n, &mut dims),
-        Datatype::Ucs4(n) => text_type("U4", *n, &mut dims),
-        Datatype::Int8 => "i1",
-        Datatype::Int16 => "i2",
-        Datatype::Int32 => "i4",
-        Datatype::Int64 => "i8",
-        Datatype::Uint8 => "u1",
-        Datatype::Uint16 => "u2",
-        Datatype::Uint32 => "u4",
-        Datatype::Uint64 => "u8",
-        Datatype::Float16 => "f2",
-        Datatype::Float32 => "f4",
-        Datatype::Float64 => "f8",
-        Datatype::Complex32 => "c4",
-        Datatype::Complex64 => "c8",
-        Datatype::Complex128 => "c16",
-        Datatype::Bool8 => "b1",
-        Datatype::Float128 | Datatype::Complex256 => {
-            return Err(Error::unsupported(format!("Dudley has no datatype {datatype}")));
-        }
-    };
-    if !name.is_empty() && !name.ends_with('1') {
-        out.push(if order == Byteorder::Big { '>' } else { '<' });
+        (None, _) => {}
     }
-    out.push_str(name);
     if !dims.is_empty() {
         let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
         let _ = write!(out, "[{}]", dims.join(", "));
     }
     Ok(())
-}
-
-fn text_type(name: &'static str, length: u32, dims: &mut Vec<u64>) -> &'static str {
-    dims.push(u64::from(length));
-    name
 }

@@ -12,7 +12,7 @@ use crate::array::{Array, Datatype};
 use crate::asdf::{ArrayOptions, AsdfFile, Builder, Target, ndarray};
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ItemId, Scalar as Word};
+use crate::layout::{Attribute, Dialect, ItemId, Primitive, PrimitiveKind, Scalar as Word};
 use crate::limits::Limits;
 use crate::tree::{Data, Node, PrintOptions, Scalar, Tree, Value, print_value};
 
@@ -46,6 +46,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
         docs: Vec::new(),
         attributes: Vec::new(),
         params: Vec::new(),
+        stored: Vec::new(),
         losses: Vec::new(),
     };
     let mut root = walk.value(OutlineId::ROOT, "", 0)?;
@@ -54,11 +55,11 @@ pub fn stream_to_asdf<W: Write + Seek>(
     if let Some(order) = file.byteorder() {
         about.set("byteorder", crate::dudley::array_order(order).name());
     }
-    let lists = [("parameters", std::mem::take(&mut walk.params)), ("", Vec::new())];
-    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-        about.set(name, Value::seq(list));
+    if !walk.params.is_empty() {
+        about.set("parameters", Value::seq(std::mem::take(&mut walk.params)));
     }
-    for (name, pairs) in [("docs", std::mem::take(&mut walk.docs)), ("attributes", std::mem::take(&mut walk.attributes))] {
+    let maps = [("stored", &mut walk.stored), ("docs", &mut walk.docs), ("attributes", &mut walk.attributes)];
+    for (name, pairs) in maps.map(|(name, pairs)| (name, std::mem::take(pairs))) {
         if !pairs.is_empty() {
             about.set(name, Value::map(pairs));
         }
@@ -80,7 +81,9 @@ struct ToTree<'a, 'f> {
     how: &'a ArrayOptions,
     docs: Vec<(String, Value)>,
     attributes: Vec<(String, Value)>,
+    /// Fixed parameters, and the stored ones with their types.
     params: Vec<String>,
+    stored: Vec<(String, Value)>,
     losses: Vec<Loss>,
 }
 
@@ -130,8 +133,11 @@ impl ToTree<'_, '_> {
                 }
                 Value::seq(items)
             }
-            Thing::Param(value, _) => {
-                self.params.push(path.to_owned());
+            Thing::Param(value, entry) => {
+                match entry.and_then(|entry| entry.typed.primitive()) {
+                    Some(stored) => self.stored.push((path.to_owned(), Value::from(stored.name().to_owned()))),
+                    None => self.params.push(path.to_owned()),
+                }
                 Value::from(value)
             }
             Thing::Null => Value::null(),
@@ -339,7 +345,12 @@ impl ToDraft<'_> {
     /// Puts documentation, attributes and parameters back where [`stream_to_asdf`] found them.
     fn give_back(&mut self, draft: &mut Draft, about: Node<'_>) {
         for path in about.get("parameters").filter(|list| list.is_sequence()).iter().flat_map(|list| list.items()) {
-            restore_param(draft, &path.text());
+            restore_param(draft, &path.text(), None);
+        }
+        for (path, kind) in about.get("stored").filter(|map| map.is_mapping()).iter().flat_map(|map| map.entries()) {
+            let kind = Primitive::named(&kind.text(), Dialect::D2025);
+            let kind = kind.filter(|kind| kind.kind() == PrimitiveKind::Signed);
+            restore_param(draft, &path.text(), kind);
         }
         for (key, lines) in about.get("docs").filter(|docs| docs.is_mapping()).iter().flat_map(|docs| docs.entries()) {
             if let Some(item) = at(draft, &key.text()) {
@@ -368,14 +379,14 @@ fn at<'d>(draft: &'d mut Draft, path: &str) -> Option<&'d mut Draft> {
         here = match &mut here.kind {
             DraftKind::Dict(items) => items.iter_mut().find(|(known, _)| *known == name).map(|(_, item)| item)?,
             DraftKind::List(items) => items.get_mut(name.parse::<usize>().ok()?)?,
-            DraftKind::Data(_) | DraftKind::Param(_) => return None,
+            DraftKind::Data(_) | DraftKind::Param(_) | DraftKind::Stored(..) => return None,
         };
     }
     Some(here)
 }
 
-/// A whole number of a mapping that was a parameter is one again.
-fn restore_param(draft: &mut Draft, path: &str) {
+/// A whole number of a mapping that was a parameter is one again, stored if it has a type that holds it.
+fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) {
     let Some((parent, name)) = path.rsplit_once('/') else { return };
     let name = name.replace("~1", "/").replace("~0", "~");
     let Some(dict) = at(draft, parent) else { return };
@@ -385,8 +396,11 @@ fn restore_param(draft: &mut Draft, path: &str) {
     if let Some((_, Attribute::Value(Word::Integer(value)))) = dict.attributes.get(found)
         && *value >= -1
     {
-        let after = items.iter().take_while(|(_, item)| matches!(item.kind, DraftKind::Param(_))).count();
-        items.insert(after, (name, Draft::param(*value)));
+        let is_param = |item: &Draft| matches!(item.kind, DraftKind::Param(_) | DraftKind::Stored(..));
+        let after = items.iter().take_while(|(_, item)| is_param(item)).count();
+        let fits = |kind: &Primitive| *value <= i64::MAX >> (64 - 8 * kind.size().clamp(1, 8));
+        let item = stored.filter(fits).map_or_else(|| Draft::param(*value), |kind| Draft::stored(*value, kind));
+        items.insert(after, (name, item));
         dict.attributes.remove(found);
     }
 }

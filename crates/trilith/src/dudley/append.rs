@@ -150,7 +150,7 @@ pub fn append_draft(path: &Path, items: &super::Draft, limits: &Limits) -> Resul
     let text = text.strip_prefix("#: dialect=2025\n").unwrap_or(&text).to_owned();
     let mut arrays = std::collections::VecDeque::from(arrays);
     let mut supply = in_order(&mut arrays);
-    append(path, &text, &[], &mut supply, limits)
+    append(path, &text, &items.params(), &mut supply, limits)
 }
 
 /// The byte order that this machine writes.

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{Seek, Write};
 
+use super::datatype::primitive_of;
 use super::write::NewStream;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ByteOrder, Layout, ParseOptions, parse};
+use crate::layout::{Attribute, ByteOrder, Dialect, Layout, ParseOptions, Primitive, parse, quoted_name};
 use crate::limits::Limits;
 
 /// What an item is.
@@ -21,6 +22,8 @@ pub enum DraftKind {
     Data(Array),
     /// A fixed parameter.
     Param(i64),
+    /// A parameter that is stored in the stream, with its type: `i1`, `i2`, `i4` or `i8`.
+    Stored(i64, Primitive),
 }
 
 /// An item of a stream that is to be written, with its documentation and attributes.
@@ -72,6 +75,27 @@ impl Draft {
         Self::new(DraftKind::Param(value))
     }
 
+    /// A parameter that is stored in the stream as `datatype`, one of `i1`, `i2`, `i4` and `i8`.
+    pub fn stored(value: i64, datatype: Primitive) -> Self {
+        Self::new(DraftKind::Stored(value, datatype))
+    }
+
+    /// The values of the stored parameters in the order of the text.
+    pub fn params(&self) -> Vec<i64> {
+        let mut values = Vec::new();
+        // Deeper drafts than can be written are not walked to their end.
+        let mut todo = vec![(self, 0)];
+        while let Some((draft, depth)) = todo.pop() {
+            match &draft.kind {
+                DraftKind::Stored(value, _) => values.push(*value),
+                DraftKind::Dict(items) if depth <= DEPTH => todo.extend(items.iter().rev().map(|(_, item)| (item, depth + 1))),
+                DraftKind::List(items) if depth <= DEPTH => todo.extend(items.iter().rev().map(|item| (item, depth + 1))),
+                _ => {}
+            }
+        }
+        values
+    }
+
     /// The layout of this dict in the dialect of 2025, and its arrays in the order of the text.
     ///
     /// # Errors
@@ -90,9 +114,20 @@ impl Draft {
     /// # Errors
     /// As [`Draft::layout`], and [`Kind::Io`](crate::Kind::Io).
     pub fn write<W: Write + Seek>(&self, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
+        self.write_as(Dialect::D2025, order, limits, out)
+    }
+
+    /// As [`Draft::write`], with the layout and the addresses of a dialect.
+    ///
+    /// # Errors
+    /// As [`Draft::write`].
+    pub fn write_as<W: Write + Seek>(&self, dialect: Dialect, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
         let (text, arrays) = self.layout()?;
-        let layout = own_layout(&text, limits)?;
-        let mut new = NewStream::new(&layout, Vec::new());
+        let mut layout = own_layout(&text, limits)?;
+        if dialect == Dialect::D2026 {
+            layout = own_layout(&layout.translate(dialect).text, limits)?;
+        }
+        let mut new = NewStream::new(&layout, self.params());
         (new.order, new.limits) = (order, limits.clone());
         let mut arrays = VecDeque::from(arrays);
         let mut supply = in_order(&mut arrays);
@@ -168,6 +203,10 @@ impl Printer {
                     self.notes(item, &format!("{pad}  "))?;
                 }
                 DraftKind::Param(value) => return Err(Error::usage(format!("{value} is no value for a parameter"))),
+                DraftKind::Stored(_, datatype) => {
+                    let _ = writeln!(self.out, "{pad}{name} : {datatype}");
+                    self.notes(item, &format!("{pad}  "))?;
+                }
             }
         }
         Ok(())
@@ -195,7 +234,7 @@ impl Printer {
                     self.out.push('\n');
                     self.notes(item, &format!("{pad}  "))?;
                 }
-                DraftKind::Param(_) => return Err(Error::usage("a list cannot hold parameters")),
+                DraftKind::Param(_) | DraftKind::Stored(..) => return Err(Error::usage("a list cannot hold parameters")),
             }
             let _ = writeln!(self.out, "{pad},");
         }
@@ -232,47 +271,21 @@ impl Printer {
 
 /// A name as a layout spells it.
 pub(super) fn quoted(name: &str) -> Result<String> {
-    let mut chars = name.chars();
-    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-    if chars.next().is_some_and(is_letter) && chars.all(|c| is_letter(c) || c.is_ascii_digit()) {
-        return Ok(name.to_owned());
-    }
     if name.contains('\0') {
         return Err(Error::usage(format!("{name:?} holds NUL, which no name can")));
     }
-    Ok(format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")))
+    Ok(quoted_name(name))
 }
 
 /// A datatype and a shape in the dialect of 2025, without byte order; as deep as structs nest.
 pub(super) fn spell(datatype: &Datatype, shape: &[u64], out: &mut String) -> Result<()> {
     let mut dims = shape.to_vec();
-    let name = match datatype {
-        Datatype::Int8 => "i1",
-        Datatype::Int16 => "i2",
-        Datatype::Int32 => "i4",
-        Datatype::Int64 => "i8",
-        Datatype::Uint8 => "u1",
-        Datatype::Uint16 => "u2",
-        Datatype::Uint32 => "u4",
-        Datatype::Uint64 => "u8",
-        Datatype::Float16 => "f2",
-        Datatype::Float32 => "f4",
-        Datatype::Float64 => "f8",
-        Datatype::Complex32 => "c4",
-        Datatype::Complex64 => "c8",
-        Datatype::Complex128 => "c16",
-        Datatype::Bool8 => "b1",
-        Datatype::Ascii(_) => "S1",
-        Datatype::Utf8(_) => "U1",
-        Datatype::Ucs2(_) => "U2",
-        Datatype::Ucs4(_) => "U4",
-        Datatype::Float128 | Datatype::Complex256 => {
-            return Err(Error::unsupported(format!("Dudley has no datatype {datatype}")));
+    match (primitive_of(datatype)?, datatype) {
+        (Some((name, length)), _) => {
+            out.push_str(name);
+            dims.extend(length.map(u64::from));
         }
-        Datatype::Struct(_) => "",
-    };
-    match datatype {
-        Datatype::Struct(fields) => {
+        (None, Datatype::Struct(fields)) => {
             out.push('{');
             for (n, field) in fields.fields().iter().enumerate() {
                 let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted(&field.name_or(n))?);
@@ -280,10 +293,8 @@ pub(super) fn spell(datatype: &Datatype, shape: &[u64], out: &mut String) -> Res
             }
             out.push('}');
         }
-        Datatype::Ascii(n) | Datatype::Utf8(n) | Datatype::Ucs2(n) | Datatype::Ucs4(n) => dims.push(u64::from(*n)),
-        _ => {}
+        (None, _) => {}
     }
-    out.push_str(name);
     if !dims.is_empty() {
         let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
         let _ = write!(out, "[{}]", dims.join(", "));

@@ -11,8 +11,9 @@ use super::read::DudleyFile;
 use super::write::base_of;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Dialect, Entry, ItemId, Kind, Layout, Located, Options, Supply};
+use crate::layout::{Code, Dialect, Entry, ItemId, Kind, Layout, Located, Options, Supply};
 use crate::limits::Limits;
+use crate::span::Span;
 
 /// The files of a family and the stored parameters of each.
 ///
@@ -88,9 +89,9 @@ impl Catalog {
     /// each. `options` say whether the files are native and what their byte order is.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the layout is no template (E408) or the records lack one
-    /// of its parameters (E409), [`Kind::Malformed`](crate::Kind::Malformed) for impossible values, and
-    /// what `take` says.
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the layout is no template (E408), the records lack
+    /// one of its parameters (E409) or a value is impossible, each with its place in the layout, and what
+    /// `take` says.
     pub fn locate(
         &self,
         template: &Layout,
@@ -116,10 +117,8 @@ impl Catalog {
         let Some(files) = self.files.get(rows.clone()) else {
             return Err(Error::usage(format!("the catalog has {} files, not {}..{}", self.files.len(), rows.start, rows.end)));
         };
-        if template.dialect() == Dialect::D2025 && !template.is_template() {
-            return Err(Error::usage("E408: the layout is no template").hint(
-                "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length behind it",
-            ));
+        if template.dialect() == Dialect::D2025 {
+            template.require_template()?;
         }
         let table = self.table(template, &options.limits)?;
         let base = if options.native { base_of(template.dialect()) } else { 0 };
@@ -140,8 +139,8 @@ impl Catalog {
             if let Some(width) = table.width {
                 let used = found.values().count();
                 if used != width {
-                    let message = format!("E409: the records have {width} values, the layout has {used} stored parameters");
-                    return Err(Error::usage(message).context(file.clone()));
+                    let message = format!("the records have {width} values, the layout has {used} stored parameters");
+                    return Err(Error::from(template.fault(Code::E409, Span::default(), message)).context(file.clone()));
                 }
             }
             let values = found;
@@ -178,7 +177,10 @@ impl Catalog {
         for id in needed {
             let name = template.name(id).unwrap_or("");
             let column = self.records.field(name).and_then(|column| column.load_as::<i64>());
-            let column = column.map_err(|e| Error::usage(format!("E409: the records lack parameter {name}: {}", e.message())))?;
+            let column = column.map_err(|e| {
+                let message = format!("the records lack parameter {name}: {}", e.message());
+                template.fault(Code::E409, template.span(id), message)
+            })?;
             columns.push((id, column));
         }
         Ok(Table { columns, all: Vec::new(), width: None })

@@ -12,9 +12,11 @@ mod draft;
 mod family;
 mod gather;
 mod inflate;
+mod npz;
 mod outline;
 mod path;
 mod read;
+mod rewrite;
 mod signature;
 mod store;
 #[cfg(test)]
@@ -23,12 +25,14 @@ mod text;
 mod write;
 
 pub use append::{append, append_draft, append_records, native_order};
+pub(crate) use datatype::primitive_of;
 pub use datatype::{array_order, datatype_of, layout_order};
 pub use draft::{Draft, DraftKind};
 pub use family::{Catalog, Place};
 pub use outline::{Children, Outline, OutlineId, Thing};
 pub use path::Step;
 pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
+pub use rewrite::Rewrite;
 pub use signature::Signature;
 pub use text::{presented, s1_bytes, s1_text};
 pub use write::{NewStream, Supplier};

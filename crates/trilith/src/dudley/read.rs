@@ -141,6 +141,11 @@ impl DudleyFile {
         self.warnings.iter().map(|warning| warning.to_string()).collect()
     }
 
+    /// What was found wrong or odd about the layout, with its place in its text.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
     /// Reads the stored parameters and with them finds all addresses.
     ///
     /// # Errors

@@ -416,6 +416,18 @@ pub(crate) fn is_symbol(name: &str) -> bool {
     name.bytes().all(is_word) && name.bytes().next().is_some_and(|b| !b.is_ascii_digit())
 }
 
+/// A name as a layout or an item path spells it: in double quotes unless it is a symbol.
+///
+/// ```
+/// use trilith::layout::quoted_name;
+/// assert_eq!((quoted_name("te").as_str(), quoted_name("a b").as_str()), ("te", "\"a b\""));
+/// ```
+pub fn quoted_name(name: &str) -> String {
+    let mut out = String::new();
+    push_name(&mut out, name);
+    out
+}
+
 /// Appends a name as it would be written: with double quotes unless it is a symbol.
 pub(crate) fn push_name(out: &mut String, name: &str) {
     if is_symbol(name) {

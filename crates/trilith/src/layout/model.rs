@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 pub use super::primitive::{ByteOrder, Dialect, Primitive, PrimitiveKind};
 
+use super::diagnostic::{Code, Diagnostic};
 use super::names::{Mixer, Names, Scope, Symbol};
 use crate::span::Span;
 
@@ -409,7 +410,8 @@ pub struct Layout {
     pub(crate) found_types: Scope<TypeId>,
     pub(crate) found_params: Scope<ParamId>,
     pub(crate) summary: Option<TypeId>,
-    pub(crate) is_template: bool,
+    /// What keeps it from being a template, in the text.
+    pub(crate) no_template: Option<Span>,
     pub(crate) instances: HashMap<(TypeId, Box<[u32]>), TypeId, Mixer>,
     /// What evaluation needs, made once.
     pub(crate) plan: super::plan::Plan,
@@ -441,7 +443,7 @@ impl Layout {
             found_types: Scope::default(),
             found_params: Scope::default(),
             summary: None,
-            is_template: false,
+            no_template: Some(Span::default()),
             instances: HashMap::default(),
             plan: super::plan::Plan::default(),
         };
@@ -540,7 +542,17 @@ impl Layout {
     /// Whether one layout describes many files (2025): a summary block and no explicit address,
     /// stored parameter or struct of indeterminate length outside of it.
     pub fn is_template(&self) -> bool {
-        self.is_template
+        self.no_template.is_none()
+    }
+
+    /// E408, where a template is needed and this layout is none: at what keeps it from being one.
+    pub(crate) fn require_template(&self) -> crate::error::Result<()> {
+        let Some(span) = self.no_template else { return Ok(()) };
+        let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
+        let diagnostic = Diagnostic::new(Code::E408, span, format!("the layout is no template{why}"));
+        let hint =
+            "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length behind it";
+        Err(diagnostic.hint(hint).locate(&self.text).into())
     }
 
     /// The item with this number, if there are so many.

@@ -71,8 +71,12 @@ pub(super) struct Printer<'l> {
     pub hoisted: bool,
     /// Names of the types written so far (to 2025).
     pub type_names: HashSet<Symbol>,
-    /// Copies of list elements have no address.
-    drop_at: usize,
+    /// Items are written without their addresses: copies of list elements, or all of them.
+    pub drop_at: usize,
+    /// Byte orders are left to the stream.
+    pub drop_order: bool,
+    /// Compressed arrays are written plain where the dialect has no other.
+    pub decompress: bool,
 }
 
 impl<'l> Printer<'l> {
@@ -95,6 +99,8 @@ impl<'l> Printer<'l> {
             hoisted: false,
             type_names: HashSet::new(),
             drop_at: 0,
+            drop_order: false,
+            decompress: false,
         }
     }
 
@@ -115,7 +121,7 @@ impl<'l> Printer<'l> {
 
     /// The whole text.
     pub fn layout_text(&mut self) {
-        if let (Some(order), Dialect::D2025) = (self.layout.order, self.to) {
+        if let (Some(order), Dialect::D2025, false) = (self.layout.order, self.to, self.drop_order) {
             self.out.push(order.sign());
             self.out.push('\n');
         }
@@ -435,7 +441,9 @@ impl<'l> Printer<'l> {
             }
             return self.notes(item, true);
         }
-        if let (Some(filter), Dialect::D2025) = (layout.filter(data.filter).filter(|filter| filter.compresses), self.to) {
+        if let (Some(filter), Dialect::D2025, false) =
+            (layout.filter(data.filter).filter(|filter| filter.compresses), self.to, self.decompress)
+        {
             self.compressed_to_2025(item, data, filter, is_element);
             return self.notes(item, true);
         }
@@ -448,7 +456,7 @@ impl<'l> Printer<'l> {
             if let Some(index) = index {
                 self.out.push_str(&index.to_string());
             }
-            match data.placement {
+            match self.dropped(data.placement) {
                 Placement::Next => self.out.push_str("%0"),
                 placement => self.placement(placement, item, false),
             }
@@ -467,14 +475,19 @@ impl<'l> Printer<'l> {
         if let Some(filter) = self.layout.filter(data.filter) {
             self.filter_text(&filter.clone(), item);
         }
-        let mut placement = self.placed_as(data.placement, data.what.ty);
-        if self.drop_at > 0 && matches!(placement, Placement::At(_)) {
-            placement = self.placed_as(Placement::Next, data.what.ty);
-        }
+        let placement = self.placed_as(self.dropped(data.placement), data.what.ty);
         self.placement(placement, item, true);
     }
 
+    /// The placement of an item, or none where addresses are dropped.
+    fn dropped(&self, placement: Placement) -> Placement {
+        if self.drop_at > 0 && matches!(placement, Placement::At(_)) { Placement::Next } else { placement }
+    }
+
     fn filter_text(&mut self, filter: &Filter, item: ItemId) {
+        if self.to == Dialect::D2025 && filter.compresses {
+            return;
+        }
         if self.to == Dialect::D2025 {
             return self.lose(item, false, format!("2025 has no filters: `<- {}` is left out, the numbers stay", filter.name));
         }
@@ -522,7 +535,9 @@ impl<'l> Printer<'l> {
             Some(value) => self.out.push_str(&value.to_string()),
             None => {
                 self.param_type_text(item, param.ty, param.primitive);
-                let placement = self.placed_as(param.placement, param.ty);
+                // Parameters of a struct have offsets, not addresses.
+                let placement = if self.structs.is_empty() { self.dropped(param.placement) } else { param.placement };
+                let placement = self.placed_as(placement, param.ty);
                 self.placement(placement, item, true);
             }
         }
@@ -665,12 +680,18 @@ impl<'l> Printer<'l> {
             let name = self.item_name(layout.ty(declared).item);
             return self.out.push_str(&name);
         }
-        // Notes of members need lines of their own.
-        let lines = of.members.of(&layout.members).iter().any(|member| self.has_notes(member.item)) && !named;
+        // Notes of members need lines of their own; those of a type written out at each use stand at the first.
+        let about = layout.ty(declared).item;
+        let is_new = |item: ItemId| self.has_notes(item) && !(named && self.noted.contains(&item));
+        let lines = of.members.of(&layout.members).iter().any(|member| is_new(member.item)) || (named && is_new(about));
         self.out.push('{');
         if lines {
-            self.out.push('\n');
             self.indent += 1;
+            if named {
+                self.notes(about, true);
+            } else {
+                self.out.push('\n');
+            }
         }
         self.members(ty, lines);
         if lines {
@@ -693,6 +714,13 @@ impl<'l> Printer<'l> {
             3 => "|",
             _ => "",
         };
+        if self.drop_order {
+            // The built-in, where the layout has another type of that name.
+            prefix = if !prefix.is_empty() && self.is_redefined(primitive) { "|" } else { "" };
+            self.out.push_str(prefix);
+            let name = self.primitive_name(primitive, item);
+            return self.out.push_str(name);
+        }
         // The order character of 2025 becomes a prefix everywhere.
         if let (Dialect::D2026, Some(order), "" | "|") = (self.to, layout.order, prefix)
             && primitive.size() > 1
@@ -702,6 +730,13 @@ impl<'l> Printer<'l> {
         self.out.push_str(prefix);
         let name = self.primitive_name(primitive, item);
         self.out.push_str(name);
+    }
+
+    fn is_redefined(&self, primitive: Primitive) -> bool {
+        let symbol = self.layout.names.find(primitive.name());
+        symbol.is_some_and(|symbol| {
+            self.layout.items.iter().any(|item| item.name == symbol && matches!(item.kind, ItemKind::Type(_)))
+        })
     }
 
     fn primitive_name(&mut self, primitive: Primitive, item: ItemId) -> &'static str {

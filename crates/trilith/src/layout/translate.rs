@@ -35,16 +35,36 @@ impl Layout {
     /// assert!(new.is_faithful());
     /// ```
     pub fn translate(&self, to: Dialect) -> Translation {
-        let mut printer = Printer::new(self, to);
-        printer.layout_text();
-        let mut text = std::mem::take(&mut printer.out);
-        if to == self.dialect && !text.starts_with("#: dialect=") {
-            let line = format!("#: dialect={to}\n");
-            let at = if self.order.is_some() { 2 } else { 0 };
-            text.insert_str(at, &line);
-        }
-        Translation { text, losses: printer.losses }
+        translated(self, Printer::new(self, to))
     }
+
+    /// The layout in a dialect as a file written anew has it: no item has an address of its own, each
+    /// comes behind the one before. With `order_free` no number has a byte order of its own either: all
+    /// are in that of the file. Compressed arrays stay so only in 2026.
+    ///
+    /// ```
+    /// use trilith::layout::{Dialect, Layout};
+    /// let layout = Layout::read(b"> N : i4 @64  x = <f8[N] @100  s = {a = u1 @3}").unwrap();
+    /// let new = layout.compacted(Dialect::D2025, true);
+    /// assert_eq!(new.text, "#: dialect=2025\nN : i4\nx = f8[N]\ns = {a = u1 @3}\n");
+    /// ```
+    pub fn compacted(&self, to: Dialect, order_free: bool) -> Translation {
+        let mut printer = Printer::new(self, to);
+        (printer.drop_at, printer.drop_order, printer.decompress) = (1, order_free, true);
+        translated(self, printer)
+    }
+}
+
+fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
+    printer.layout_text();
+    let to = printer.to;
+    let mut text = std::mem::take(&mut printer.out);
+    let at = if to == Dialect::D2025 && layout.order.is_some() && !printer.drop_order { 2 } else { 0 };
+    if to == layout.dialect && !text.get(at..).unwrap_or("").starts_with("#: dialect=") {
+        let line = format!("#: dialect={to}\n");
+        text.insert_str(at, &line);
+    }
+    Translation { text, losses: printer.losses }
 }
 
 /// The losses as lines for people.
@@ -226,7 +246,7 @@ impl Printer<'_> {
             let size = primitive.size();
             self.lose(item, false, format!("parameters of 2025 are signed: `u{size}` became `i{size}`, which ends at half"));
             let TypeKind::Primitive(_, order) = self.base_kind(ty) else { return };
-            if let (Some(order), true) = (order, size > 1) {
+            if let (Some(order), true) = (order, size > 1 && !self.drop_order) {
                 self.out.push(order.sign());
             }
             return self.out.push_str(&format!("i{size}"));

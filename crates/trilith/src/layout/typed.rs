@@ -51,6 +51,14 @@ pub struct ResolvedMember {
 }
 
 impl ResolvedType {
+    /// Kind and size, where it is a primitive.
+    pub fn primitive(&self) -> Option<Primitive> {
+        match self {
+            ResolvedType::Primitive { primitive, .. } => Some(*primitive),
+            _ => None,
+        }
+    }
+
     /// The size of one element in bytes, which is also the stride of an array; `None` if it varies.
     pub fn size(&self) -> Option<u64> {
         match self {

@@ -1,6 +1,5 @@
 //! `trilith layout describe X.asdf`: a layout for the bytes of an ASDF file.
 
-
 use clap::Args;
 use trilith::convert::describe_layout;
 use trilith::{Error, Result};

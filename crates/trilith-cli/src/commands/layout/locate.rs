@@ -38,7 +38,7 @@ impl Locate {
         let mut list = Vec::new();
         let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
         let mut missing = 0;
-        catalog.locate(&layout, &self.item, &how, &mut |place| {
+        let located = catalog.locate(&layout, &self.item, &how, &mut |place| {
             let Some((kind, order, shape)) = place.described()? else {
                 missing += 1;
                 if options.json {
@@ -60,7 +60,10 @@ impl Locate {
                 table.row(vec![place.file.to_owned(), at, datatype_text(&kind), format!("{shape:?}"), order.name().to_owned()]);
             }
             Ok(())
-        })?;
+        });
+        if let Err(error) = located {
+            return super::failed(error, options);
+        }
         let mut out = Out::new();
         if options.json {
             out.json(&json!({"layout": self.input.file, "item": self.item, "files": list}))?;

@@ -3,6 +3,7 @@
 mod check;
 mod describe;
 mod locate;
+mod new;
 mod print;
 mod resolve;
 mod translate;
@@ -11,7 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::read_vec;
 use trilith::layout::{self, Diagnostic, Dialect, ParseOptions, Parsed};
-use trilith::{Limits, Result};
+use trilith::{Error, Limits, Location, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -32,6 +33,7 @@ enum LayoutCommand {
     Translate(translate::Translate),
     Describe(describe::Describe),
     Locate(locate::Locate),
+    New(new::New),
 }
 
 impl Layout {
@@ -44,6 +46,7 @@ impl Layout {
             LayoutCommand::Translate(command) => command.run(options),
             LayoutCommand::Describe(command) => command.run(options),
             LayoutCommand::Locate(command) => command.run(options),
+            LayoutCommand::New(command) => command.run(options),
         }
     }
 }
@@ -123,6 +126,26 @@ impl Input {
             }
         }
     }
+}
+
+/// An error with a code of the language, such as E404, is an answer; any other is handed on.
+pub fn failed(error: Error, options: &Options) -> Result<Outcome> {
+    let is_code = |code: &str| code.len() == 4 && code.starts_with('E') && code[1..].bytes().all(|b| b.is_ascii_digit());
+    let Some((code, message)) = error.message().split_once(": ").filter(|(code, _)| is_code(code)) else { return Err(error) };
+    if !options.json {
+        crate::output::note(&format!("trilith: {error}"));
+        return Ok(Outcome::No);
+    }
+    // What is wrong with a stream has no place in the text of the layout.
+    let (line, column) = match error.location() {
+        Location::Text { line, column } => (Some(*line), Some(*column)),
+        _ => (None, None),
+    };
+    let hint = error.opt_hint().unwrap_or("");
+    let mut out = Out::new();
+    out.json(&json!({"errors": [{"code": code, "line": line, "column": column, "message": clean(message), "hint": hint}]}))?;
+    out.finish()?;
+    Ok(Outcome::No)
 }
 
 /// Diagnostics as a list of objects.

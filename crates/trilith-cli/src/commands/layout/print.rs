@@ -1,6 +1,5 @@
 //! `trilith layout print FILE.dud`: the layout in canonical form.
 
-
 use clap::Args;
 use serde_json::json;
 use trilith::{Error, Result};

@@ -3,10 +3,11 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::SourceRef;
+use trilith::dudley::Signature;
 use trilith::layout::{ByteOrder, Dialect, Entry, Evaluation, Fault, Layout, Options as Evaluate, ParamRequest, Supply};
 use trilith::{Error, Limits, Result};
 
-use super::{Input, list};
+use super::{Input, failed, list};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, Table};
@@ -51,7 +52,10 @@ impl Resolve {
         let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
         let mut how = Evaluate { native: self.native, limits: options.limits()?, ..Evaluate::default() };
         let stream = match &self.data {
-            Some(data) => Some(stream(options, data, &layout, &mut how)?),
+            Some(data) => match stream(options, data, &layout, &mut how) {
+                Ok(stream) => Some(stream),
+                Err(error) => return failed(error, options),
+            },
             None => None,
         };
         // The signature of a native file knows better than the caller.
@@ -95,17 +99,8 @@ impl Resolve {
 /// Opens the stream; its signature says whether it is native and in which byte order.
 fn stream(options: &Options, path: &str, layout: &Layout, how: &mut Evaluate) -> Result<Stream> {
     let source = options.open(path)?;
-    let mut head = [0u8; 8];
-    if source.len() >= 8 {
-        source.read_at(0, &mut head)?;
-    }
-    let order = match &head {
-        b"\x8d<BD\r\n\x1a\n" => Some(ByteOrder::Little),
-        b"\x8d>BD\r\n\x1a\n" => Some(ByteOrder::Big),
-        _ => None,
-    };
-    how.native |= order.is_some();
-    how.order = order;
+    how.order = Signature::read(&*source)?.map(|signature| signature.order);
+    how.native |= how.order.is_some();
     let base = if how.native && layout.dialect() == Dialect::D2026 { 16 } else { 0 };
     Ok(Stream { source, base })
 }
@@ -136,7 +131,9 @@ fn entries(found: &Evaluation<'_>, limits: &Limits) -> std::result::Result<Vec<E
     let mut entries = Vec::new();
     for entry in found.entries() {
         if entries.len() as u64 >= limits.items {
-            return Err(Limits::exceeded("items", limits.items, format_args!("the layout has over {} items", limits.items)).into());
+            return Err(
+                Limits::exceeded("items", limits.items, format_args!("the layout has over {} items", limits.items)).into()
+            );
         }
         entries.push(entry?);
     }

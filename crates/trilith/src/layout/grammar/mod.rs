@@ -513,8 +513,11 @@ impl<'t> Parser<'t> {
         self.sink.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code.is_warning()));
         locate(&mut self.sink, self.text);
         if self.sink.iter().all(|diagnostic| diagnostic.code.is_harmless()) {
-            layout.is_template =
-                layout.summary.is_some() && !self.sink.iter().any(|d| matches!(d.code, Code::W1 | Code::W2 | Code::W3));
+            let broken = self.sink.iter().find(|d| matches!(d.code, Code::W1 | Code::W2 | Code::W3));
+            layout.no_template = match (layout.summary, broken) {
+                (Some(_), broken) => broken.map(|diagnostic| diagnostic.span),
+                (None, _) => Some(Span::default()),
+            };
             layout.plan = super::plan::Plan::of(&layout);
         }
         Ok(Outcome { layout, diagnostics: self.sink })

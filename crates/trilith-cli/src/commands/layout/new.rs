@@ -1,0 +1,160 @@
+//! `trilith layout new IN`: a layout for data that have none yet.
+
+use std::path::Path;
+
+use clap::Args;
+use serde_json::json;
+use trilith::array::Array;
+use trilith::bytes::read_vec;
+use trilith::dudley::{Draft, native_order};
+use trilith::layout::{CModel, Dialect, Kind, Layout, ParseOptions, layout_of_c, parse};
+use trilith::{Error, Limits, Result};
+
+use super::DialectName;
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, note, size};
+use crate::target::Target;
+
+/// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for structs of C
+///
+/// Names of an archive with / in them, and folders in a folder, become dicts. Any other file is read as C:
+/// its structs become named types, what it declares outside of them items, comments documentation.
+#[derive(Debug, Args)]
+pub struct New {
+    /// A .npz or .npy file, a folder, or a C source (- is one on standard input)
+    #[arg(value_name = "IN")]
+    input: String,
+    /// Where to write the layout (default: standard output)
+    #[arg(short, long, value_name = "OUT.dud")]
+    output: Option<String>,
+    /// The dialect to write
+    #[arg(long, value_name = "DIALECT", default_value = "2025")]
+    dialect: DialectName,
+    /// Write the arrays too, into this native file with the layout at its end
+    #[arg(long, value_name = "OUT.bd")]
+    data: Option<String>,
+    /// C: the size of a long in bytes, 8 on UNIX and 4 on Windows
+    #[arg(long, value_name = "BYTES", default_value = "8", value_parser = clap::value_parser!(u8).range(4..=8))]
+    long: u8,
+}
+
+impl New {
+    /// Writes the layout.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let limits = options.limits()?;
+        let dialect = Dialect::from(self.dialect);
+        let draft = self.draft(options, &limits)?;
+        let old = match &draft {
+            Some(draft) => draft.layout()?.0,
+            None => self.read_c(options, &limits)?,
+        };
+        let layout = read(&old, &limits)?;
+        let (text, layout) = if dialect == layout.dialect() {
+            (old, layout)
+        } else {
+            let text = layout.translate(dialect).text;
+            let layout = read(&text, &limits)?;
+            (text, layout)
+        };
+        if let Some(path) = &self.data {
+            let draft = draft.ok_or_else(|| Error::usage("C source holds no data to write"))?;
+            let mut target = Target::create(path)?;
+            draft.write_as(dialect, options.order().unwrap_or(native_order()), &limits, &mut target.writer())?;
+            let written = target.commit()?;
+            if !options.quiet && path != "-" {
+                note(&format!("{path}: {}", size(written)));
+            }
+        }
+        if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
+            let mut target = Target::create(path)?;
+            target.writer().write_all(text.as_bytes()).map_err(|e| Error::io("writing", e))?;
+            let written = target.commit()?;
+            if !options.quiet {
+                note(&format!("{path}: {}", size(written)));
+            }
+        }
+        let mut out = Out::new();
+        if options.json {
+            let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at));
+            let paths: Vec<String> = items
+                .filter(|id| layout.kind(*id) == Kind::Data)
+                .filter(|id| layout.parent(*id).is_some_and(|parent| layout.kind(parent) != Kind::Type))
+                .map(|id| layout.path(id))
+                .collect();
+            out.json(&json!({"file": self.output, "dialect": dialect.name(), "items": paths, "layout": text}))?;
+        } else if self.output.as_deref().is_none_or(|path| path == "-") && self.data.as_deref() != Some("-") {
+            out.raw(&text)?;
+        }
+        out.finish()?;
+        Ok(Outcome::Yes)
+    }
+
+    /// The arrays, unless the input is C.
+    fn draft(&self, options: &Options, limits: &Limits) -> Result<Option<Draft>> {
+        let path = Path::new(&self.input);
+        if self.input != "-" && path.is_dir() {
+            let mut draft = Draft::dict::<&str>([]);
+            collect(path, "", options, limits, &mut draft)?;
+            return Ok(Some(draft));
+        }
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npz") => Draft::from_npz(&options.open(&self.input)?, limits).map(Some),
+            Some("npy") => {
+                let name = path.file_stem().map_or_else(|| "data".to_owned(), |stem| stem.to_string_lossy().into_owned());
+                let mut draft = Draft::dict::<&str>([]);
+                draft.place(&name, Array::from_npy(options.open(&self.input)?, limits)?)?;
+                Ok(Some(draft))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn read_c(&self, options: &Options, limits: &Limits) -> Result<String> {
+        let source = options.open(&self.input)?;
+        let bytes = read_vec(&*source, 0, source.len(), limits)?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| Error::usage(format!("{} is neither an archive nor text", self.input)))?;
+        let mut model = CModel::default();
+        model.long = self.long;
+        layout_of_c(&text, model).map_err(|e| e.context(self.input.clone()))
+    }
+}
+
+/// A layout that was made here.
+fn read(text: &str, limits: &Limits) -> Result<Layout> {
+    let mut options = ParseOptions::default();
+    options.limits = limits.clone();
+    let parsed = parse(text.as_bytes(), &options)?;
+    let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.code.is_harmless());
+    parsed.layout.ok_or_else(|| {
+        let why = first.map_or_else(String::new, |diagnostic| format!(": {}", diagnostic.message));
+        Error::usage(format!("no layout can be made of this{why}"))
+    })
+}
+
+/// Most folders that stand in each other.
+const DEPTH: usize = 64;
+
+/// The `.npy` files of a folder and those below it, in the order of their names.
+fn collect(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draft: &mut Draft) -> Result<()> {
+    if prefix.matches('/').count() > DEPTH {
+        return Err(Error::limit(format!("folders nest more than {DEPTH} deep")));
+    }
+    let failed = |e| Error::io(format!("reading {}", folder.display()), e);
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    paths.sort();
+    for path in paths {
+        let name = |part: Option<&std::ffi::OsStr>| format!("{prefix}{}", part.unwrap_or_default().to_string_lossy());
+        if path.is_dir() {
+            collect(&path, &format!("{}/", name(path.file_name())), options, limits, draft)?;
+        } else if path.extension().is_some_and(|extension| extension == "npy") {
+            let array = Array::from_npy(options.open(&path.to_string_lossy())?, limits);
+            draft.place(&name(path.file_stem()), array.map_err(|e| e.context(path.display().to_string()))?)?;
+        }
+    }
+    Ok(())
+}

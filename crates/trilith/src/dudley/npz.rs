@@ -1,0 +1,255 @@
+//! numpy's `.npz` archives as drafts: a zip file of `.npy` files.
+//!
+//! The format of zip is that of PKWARE's APPNOTE 6.3: the end of the central directory is looked for
+//! from the back, its entries say where each member lies. Members are stored or deflated; nothing else
+//! is written by numpy.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use super::draft::{Draft, DraftKind};
+use crate::array::Array;
+use crate::bytes::{Slice, SourceRef, Window, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// A file inside an archive.
+struct Entry {
+    name: String,
+    method: u16,
+    stored: u64,
+    size: u64,
+    header: u64,
+}
+
+const END: &[u8] = b"PK\x05\x06";
+const END64: &[u8] = b"PK\x06\x06";
+const LOCATOR64: &[u8] = b"PK\x06\x07";
+const CENTRAL: &[u8] = b"PK\x01\x02";
+const LOCAL: &[u8] = b"PK\x03\x04";
+
+impl Draft {
+    /// The arrays of a `.npz` archive, by name; names with `/` become dicts. Stored members are read
+    /// when they are asked for, deflated ones at once.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) for what is no archive, [`Kind::Unsupported`](crate::Kind::Unsupported)
+    /// for members that are compressed otherwise, encrypted, or no arrays of numbers and text.
+    pub fn from_npz(source: &SourceRef, limits: &Limits) -> Result<Self> {
+        let mut draft = Draft::dict::<&str>([]);
+        for entry in entries(source, limits)? {
+            let Some(name) = entry.name.strip_suffix(".npy") else { continue };
+            let array = member(source, &entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
+            draft.place(name, array.map_err(|e| e.context(entry.name.clone()))?)?;
+        }
+        Ok(draft)
+    }
+
+    /// Puts an array under a name in which `/` leads into dicts.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the name is taken, or leads through an array.
+    pub fn place(&mut self, name: &str, array: Array) -> Result<()> {
+        let taken = || Error::usage(format!("{name} is there already, or leads through an array"));
+        let mut here = self;
+        let mut steps = name.split('/').filter(|step| !step.is_empty() && *step != ".").peekable();
+        while let Some(step) = steps.next() {
+            let DraftKind::Dict(items) = &mut here.kind else { return Err(taken()) };
+            let at = items.iter().position(|(known, _)| known == step);
+            if steps.peek().is_none() {
+                if at.is_some() {
+                    return Err(taken());
+                }
+                items.push((step.to_owned(), Draft::data(array)));
+                return Ok(());
+            }
+            let at = at.unwrap_or_else(|| {
+                items.push((step.to_owned(), Draft::dict::<&str>([])));
+                items.len() - 1
+            });
+            here = items.get_mut(at).map(|(_, item)| item).ok_or_else(taken)?;
+        }
+        Err(Error::usage("an array needs a name"))
+    }
+}
+
+fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
+    bytes.get(at..at + len).unwrap_or(&[]).iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
+}
+
+fn broken(what: &str) -> Error {
+    Error::malformed(format!("no .npz archive: {what}"))
+}
+
+fn entries(source: &SourceRef, limits: &Limits) -> Result<Vec<Entry>> {
+    // The end may have a comment of 64 KiB behind it.
+    let tail_len = source.len().min(22 + 0xffff);
+    let tail_at = source.len() - tail_len;
+    let tail = read_vec(&**source, tail_at, tail_len, limits)?;
+    let end = tail.windows(4).rposition(|four| four == END).ok_or_else(|| broken("the end of its directory is missing"))?;
+    let record = tail.get(end..end + 22).ok_or_else(|| broken("the end of its directory is cut short"))?;
+    let (mut count, mut size, mut at) = (number(record, 10, 2), number(record, 12, 4), number(record, 16, 4));
+    let locator = end.checked_sub(20).and_then(|at| tail.get(at..end)).filter(|locator| locator.starts_with(LOCATOR64));
+    if let Some(locator) = locator {
+        let end64 = read_vec(&**source, number(locator, 8, 8), 56, limits)?;
+        if !end64.starts_with(END64) {
+            return Err(broken("the end of its 64-bit directory is missing"));
+        }
+        (count, size, at) = (number(&end64, 32, 8), number(&end64, 40, 8), number(&end64, 48, 8));
+    }
+    let directory = read_vec(&**source, at, size, limits)?;
+    if count > limits.items {
+        return Err(Limits::exceeded("items", limits.items, format_args!("the archive has {count} members")));
+    }
+    let mut found = Vec::new();
+    let mut rest = directory.as_slice();
+    for _ in 0..count {
+        let (entry, after) = entry(rest)?;
+        found.push(entry);
+        rest = after;
+    }
+    Ok(found)
+}
+
+/// The first entry of a directory, and what follows it.
+fn entry(bytes: &[u8]) -> Result<(Entry, &[u8])> {
+    if bytes.len() < 46 || !bytes.starts_with(CENTRAL) {
+        return Err(broken("its directory is damaged"));
+    }
+    let lengths = [28, 30, 32].map(|at| number(bytes, at, 2) as usize);
+    let (name_end, extra_end) = (46 + lengths[0], 46 + lengths[0] + lengths[1]);
+    let name = bytes.get(46..name_end).ok_or_else(|| broken("its directory is damaged"))?;
+    let extra = bytes.get(name_end..extra_end).ok_or_else(|| broken("its directory is damaged"))?;
+    let after = bytes.get(extra_end + lengths[2]..).ok_or_else(|| broken("its directory is damaged"))?;
+    let mut numbers = [number(bytes, 24, 4), number(bytes, 20, 4), number(bytes, 42, 4)];
+    wide(&mut numbers, extra);
+    let [size, stored, header] = numbers;
+    let name = String::from_utf8_lossy(name).into_owned();
+    if number(bytes, 8, 2) & 1 != 0 {
+        return Err(Error::unsupported(format!("{name} is encrypted")));
+    }
+    Ok((Entry { name, method: number(bytes, 10, 2) as u16, stored, size, header }, after))
+}
+
+/// Fills in the numbers that need 64 bits, from the extra field of zip64.
+fn wide(numbers: &mut [u64; 3], extra: &[u8]) {
+    let mut rest = extra;
+    while let Some(body) = rest.get(4..) {
+        let len = number(rest, 2, 2) as usize;
+        let field = body.get(..len).unwrap_or(&[]);
+        if number(rest, 0, 2) == 1 {
+            let large = numbers.iter_mut().filter(|number| **number == 0xffff_ffff);
+            for (large, at) in large.zip((0..field.len().saturating_sub(7)).step_by(8)) {
+                *large = number(field, at, 8);
+            }
+        }
+        rest = body.get(len..).unwrap_or(&[]);
+    }
+}
+
+/// The bytes of a member.
+fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRef> {
+    let header = read_vec(&**source, entry.header, 30, limits)?;
+    if !header.starts_with(LOCAL) {
+        return Err(broken("a member is not where the directory says"));
+    }
+    let start = entry.header.saturating_add(30 + number(&header, 26, 2) + number(&header, 28, 2));
+    let window = Window::new(source.clone(), start, entry.stored)?;
+    match entry.method {
+        0 => Ok(Arc::new(window)),
+        8 => {
+            if entry.size > entry.stored.saturating_mul(limits.zlib_ratio).saturating_add(1024) {
+                let what = format_args!("{} bytes decode to {}", entry.stored, entry.size);
+                return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
+            }
+            limits.charge_memory(entry.size, "a member of an archive")?;
+            let bytes = read_vec(&window, 0, entry.stored, limits)?;
+            let mut out = Vec::new();
+            let mut decoder = flate2::read::DeflateDecoder::new(&bytes[..]).take(entry.size.saturating_add(1));
+            decoder.read_to_end(&mut out).map_err(|e| Error::malformed(format!("it does not decode: {e}")))?;
+            if out.len() as u64 != entry.size {
+                return Err(Error::malformed(format!("it decodes to {} bytes, not to {}", out.len(), entry.size)));
+            }
+            Ok(Arc::new(Slice::new(out, source.name())))
+        }
+        method => Err(Error::unsupported(format!("zip method {method}")).hint("numpy writes 0 (stored) and 8 (deflated)")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::array::Datatype;
+    use crate::array::npy_header;
+
+    /// An archive of two members, one deflated.
+    fn archive() -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut directory = Vec::new();
+        for (name, values, method) in [("a.npy", vec![1u8, 2, 3], 0u16), ("g/b.npy", vec![7u8; 200], 8)] {
+            let mut body = npy_header(&Datatype::Uint8, &[values.len() as u64]).unwrap();
+            body.extend(&values);
+            let size = body.len() as u32;
+            if method == 8 {
+                let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+                deflate.write_all(&body).unwrap();
+                body = deflate.finish().unwrap();
+            }
+            let at = out.len() as u32;
+            out.extend(LOCAL);
+            out.extend([0; 22]);
+            out.extend((name.len() as u16).to_le_bytes());
+            out.extend([0; 2]);
+            out.extend(name.as_bytes());
+            out.extend(&body);
+            directory.extend(CENTRAL);
+            directory.extend([0; 6]);
+            directory.extend(method.to_le_bytes());
+            directory.extend([0; 8]);
+            directory.extend((body.len() as u32).to_le_bytes());
+            directory.extend(size.to_le_bytes());
+            directory.extend((name.len() as u16).to_le_bytes());
+            directory.extend([0; 12]);
+            directory.extend(at.to_le_bytes());
+            directory.extend(name.as_bytes());
+        }
+        let at = out.len() as u32;
+        out.extend(&directory);
+        out.extend(END);
+        out.extend([0, 0, 0, 0, 2, 0, 2, 0]);
+        out.extend((directory.len() as u32).to_le_bytes());
+        out.extend(at.to_le_bytes());
+        out.extend([0, 0]);
+        out
+    }
+
+    fn draft(bytes: Vec<u8>) -> Result<Draft> {
+        Draft::from_npz(&(Arc::new(Slice::new(bytes, "x.npz")) as SourceRef), &Limits::default())
+    }
+
+    #[test]
+    fn members_are_arrays_and_slashes_lead_into_dicts() {
+        let (text, arrays) = draft(archive()).unwrap().layout().unwrap();
+        assert_eq!(text, "#: dialect=2025\na = u1[3]\ng/\n  b = u1[200]\n  ..\n");
+        assert_eq!(arrays[0].load::<u8>().unwrap(), [1, 2, 3]);
+        assert_eq!(arrays[1].load::<u8>().unwrap(), [7; 200]);
+    }
+
+    #[test]
+    fn no_cut_or_flipped_archive_panics() {
+        let whole = archive();
+        for cut in 0..whole.len() {
+            let _ = draft(whole[..cut].to_vec()).map(|draft| draft.layout());
+        }
+        for at in 0..whole.len() {
+            for value in [0, 1, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] = value;
+                let _ = draft(bytes).map(|draft| draft.layout());
+            }
+        }
+        assert!(draft(b"no archive".to_vec()).is_err());
+    }
+}
