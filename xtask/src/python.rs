@@ -8,26 +8,35 @@ use crate::interop::environment_for;
 use crate::shell::{root, run, shared, target};
 use crate::suite::Done;
 
-/// Builds the wheel, installs it and runs the tests of the package.
+/// Builds the wheel, installs it and runs the tests of the package: all with the newest `asdf`, those of
+/// `trilith.asdf` with the one before it too.
 pub fn python() -> Result<Done, String> {
     let package = root().join("crates/trilith-py");
-    let python = match environment_for("python-venv", &package.join("tests/requirements.txt")) {
+    let tests = package.join("tests");
+    let python = match environment_for("python-venv", &tests.join("requirements.txt")) {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
     let wheel = build(&python, &package)?;
-    let mut install = Command::new(&python);
+    run_tests(&python, &wheel, &package, &tests)?;
+    let older = environment_for("python-asdf5-venv", &tests.join("requirements-asdf5.txt"))?;
+    run_tests(&older, &wheel, &package, &tests.join("test_asdf.py"))?;
+    Ok(Done::Passed)
+}
+
+/// Installs a wheel and runs tests with it.
+fn run_tests(python: &Path, wheel: &Path, package: &Path, what: &Path) -> Result<(), String> {
+    let mut install = Command::new(python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
-    run(install.arg(&wheel))?;
-    let mut tests = Command::new(&python);
+    run(install.arg(wheel))?;
+    let mut tests = Command::new(python);
     // Not from the package's folder, so that what is tested is what was installed.
     tests.current_dir(target()).env("PYTHONDONTWRITEBYTECODE", "1");
-    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--rootdir"]).arg(&package).arg(package.join("tests"));
+    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--rootdir"]).arg(package).arg(what);
     if let Some(shared) = shared() {
         tests.env("TRILITH_SHARED", shared);
     }
-    run(&mut tests)?;
-    Ok(Done::Passed)
+    run(&mut tests)
 }
 
 /// The wheel, as the development profile builds it.

@@ -13,6 +13,8 @@ use trilith::array::{Array as Described, Byteorder, Index, Mask};
 use crate::buffer::{self, Lent};
 use crate::dtype::{alignment, is_native, keywords, numpy, to_numpy};
 use crate::errors::{About, Raise};
+use crate::home::Way;
+use crate::scalar::helper;
 use crate::show;
 
 /// An array of a file, read when and where it is asked for.
@@ -32,12 +34,13 @@ use crate::show;
 pub struct Array {
     pub array: Described,
     tag: Option<String>,
+    way: Option<Way>,
 }
 
 impl Array {
-    /// An array, and the tag of the node that describes it.
-    pub fn new(array: Described, tag: Option<String>) -> Self {
-        Self { array, tag }
+    /// An array, the tag of the node that describes it, and how another process finds it.
+    pub fn new(array: Described, tag: Option<String>, way: Option<Way>) -> Self {
+        Self { array, tag, way }
     }
 }
 
@@ -100,6 +103,26 @@ pub fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, Py
     }
     let module = numpy(py)?.getattr(intern!(py, "ma"))?;
     module.getattr(intern!(py, "MaskedArray"))?.call((data,), Some(&keywords(py, &arguments)?))
+}
+
+/// How many decoded bytes are decoded together; nothing where each byte can be had alone.
+fn piece(array: &Described) -> trilith::Result<Option<u64>> {
+    let source = array.source();
+    let len = source.len();
+    if len < 2 {
+        return Ok(None);
+    }
+    let first = source.stored(0..1)?;
+    if first.iter().map(|range| range.end - range.start).sum::<u64>() <= 1 {
+        return Ok(None);
+    }
+    // The longest beginning that costs no more than its first byte.
+    let (mut fits, mut over) = (1, len + 1);
+    while over - fits > 1 {
+        let middle = fits + (over - fits) / 2;
+        if source.stored(0..middle)? == first { fits = middle } else { over = middle }
+    }
+    Ok(Some(fits))
 }
 
 /// What reading an array gives: a numpy array, masked where it has a mask.
@@ -207,7 +230,7 @@ impl Array {
             Some(Mask::Complex(re, im)) => PyComplex::from_doubles(py, *re, *im).into_any(),
             Some(Mask::Array(mask)) => {
                 let mask = py.detach(|| self.array.mask_array()).or_raise(About::Argument)?.unwrap_or_else(|| (**mask).clone());
-                Bound::new(py, Array::new(mask, None))?.into_any()
+                Bound::new(py, Array::new(mask, None, None))?.into_any()
             }
         })
     }
@@ -240,13 +263,64 @@ impl Array {
     }
 
     /// A part of the array as an array that is still to be read: numbers, slices, `...`, or a field's name.
-    fn part(&self, index: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
         let array = match wanted(index)? {
             Wanted::Field(name) => self.array.field(&name).or_raise(About::Key)?,
             Wanted::Part(parts, _) => self.array.slice(&parts).or_raise(About::Index)?,
             Wanted::Fancy => return Err(PyTypeError::new_err("a part is named by numbers, slices, ... or a field's name")),
         };
-        Ok(Self::new(array, None))
+        Ok(Self::new(array, None, self.way.as_ref().map(|way| way.part(py, index))))
+    }
+
+    /// A dask array of it, whose tasks open the file where they run: they name path, tree path and range,
+    /// and hold nothing open. Without `chunks` of your own, chunks end where pieces of the block end.
+    #[pyo3(signature = (chunks=None))]
+    fn to_dask<'py>(slf: Bound<'py, Self>, chunks: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._dask")?.call_method1("to_dask", (slf, chunks))
+    }
+
+    /// Path, options, tree path and parts by which another process finds the array; None where it has no path.
+    fn _way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.way.as_ref().map_or(Ok(None), |way| way.words(py))
+    }
+
+    /// How many decoded bytes of the block make a piece (None: any range can be read), where in the block
+    /// the array begins, and how far its rows are apart.
+    fn _pieces(&self, py: Python<'_>) -> PyResult<(Option<u64>, u64, i64)> {
+        let piece = py.detach(|| piece(&self.array)).or_raise(About::Argument)?;
+        let row = self.array.strides().first().copied().unwrap_or(0);
+        Ok((piece, self.array.offset(), row))
+    }
+
+    fn __reduce__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        helper(slf.py(), "reduced")?.call1((slf,))
+    }
+
+    fn __dask_tokenize__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        helper(slf.py(), "token")?.call1((slf,))
+    }
+
+    /// A table, or a column, in Arrow's C data interface: (schema, array).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        slf: Bound<'py, Self>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._arrow")?.call_method1("c_array", (slf, requested_schema))
+    }
+
+    /// A table in Arrow's C stream interface.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        slf: Bound<'py, Self>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._arrow")?.call_method1("c_stream", (slf, requested_schema))
+    }
+
+    /// The schema of the table, or of the column, in Arrow's C data interface; no data are read.
+    fn __arrow_c_schema__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        slf.py().import("trilith._arrow")?.call_method1("c_schema", (slf,))
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,20 +1,25 @@
 //! `trilith.open` and the open file.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
 use trilith::bytes::{self, Nowhere, OpenOptions};
 use trilith::tree::Tree;
 use trilith::{Limits, digest, file, verify};
 
 use crate::errors::{About, Raise};
+use crate::home::Home;
 use crate::nodes::{Mapping, Place};
+use crate::scalar::helper;
 use crate::show;
 use crate::source::{Origin, origin};
+use crate::{array, tagged};
 
 /// Opens a file of the ASDF family, any generation: a path, the bytes of a file, or a binary file object.
 ///
@@ -39,7 +44,10 @@ pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>, memmap: bool) -> PyResult
         }
     };
     let file = Arc::new(file.or_raise(About::Argument)?);
-    Ok(File { path, options, state: Mutex::new(State { file: Some(file), edited: None }), turn: Mutex::new(()) })
+    // Another process may stand in another folder.
+    let home = path.as_ref().and_then(|path| std::path::absolute(path).ok());
+    let home = home.map(|path| Arc::new(Home { path, memmap, layout: None }));
+    Ok(File { path, home, options, state: Mutex::new(State { file: Some(file), edited: None }), turn: Mutex::new(()) })
 }
 
 fn open_path(path: &Path, options: OpenOptions) -> trilith::Result<AsdfFile> {
@@ -62,6 +70,7 @@ fn open_path(path: &Path, options: OpenOptions) -> trilith::Result<AsdfFile> {
 #[pyclass(frozen, mapping, module = "trilith")]
 pub struct File {
     pub path: Option<PathBuf>,
+    home: Option<Arc<Home>>,
     options: OpenOptions,
     state: Mutex<State>,
     /// Changes wait for each other, without the interpreter.
@@ -106,7 +115,7 @@ impl File {
     }
 
     fn root(&self) -> PyResult<Mapping> {
-        Ok(Mapping(Place::root(&self.opened()?)))
+        Ok(Mapping(Place::root(&self.opened()?, self.home.as_ref())))
     }
 }
 
@@ -140,6 +149,21 @@ impl File {
         Ok(self.opened()?.sections().source().name().to_owned())
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.opened()?;
+        let Some(home) = &self.home else {
+            return Err(PyTypeError::new_err("only a file that was opened by its path can be pickled"));
+        };
+        let words = (home.path.as_os_str(), home.memmap, home.layout.as_deref());
+        Ok((helper(py, "opened")?, words).into_pyobject(py)?.into_any())
+    }
+
+    /// The absolute path of the file, or None where it was not opened by its path.
+    #[getter]
+    fn path(&self) -> Option<&OsStr> {
+        self.home.as_ref().map(|home| home.path.as_os_str())
+    }
+
     /// The generation of the file, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", ...
     #[getter]
     fn generation(&self) -> PyResult<&'static str> {
@@ -162,7 +186,7 @@ impl File {
     /// The top of the tree: a `Mapping`, or whatever else stands there.
     #[getter]
     fn tree<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Place::root(&self.opened()?).into_python(py)
+        Place::root(&self.opened()?, self.home.as_ref()).into_python(py)
     }
 
     /// The YAML text of the tree, byte for byte.
@@ -253,6 +277,33 @@ impl File {
         }
         dict.set_item("blocks", list)?;
         Ok(dict)
+    }
+
+    /// The decoded bytes of a block, by its number, as an array of uint8 that is still to be read. A
+    /// streamed block is number -1, or the last.
+    fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
+        let file = self.opened()?;
+        let made = py.detach(|| {
+            let source = file.block_data(number)?;
+            let len = source.len();
+            Array::new(source, 0, Datatype::Uint8, Byteorder::NATIVE, vec![len])
+        });
+        Ok(array::Array::new(made.or_raise(About::Index)?, None, None))
+    }
+
+    /// The tree as Python's `asdf` parses it, and its blocks; None where only that package can say.
+    #[pyo3(name = "_tagged")]
+    fn tagged<'py>(
+        &self,
+        py: Python<'py>,
+        mapping: Bound<'py, PyAny>,
+        sequence: Bound<'py, PyAny>,
+        text: Bound<'py, PyAny>,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyList>)>> {
+        let file = self.opened()?;
+        let classes = tagged::Classes { mapping, sequence, text };
+        let Some(tree) = tagged::tree(py, &file, &classes)? else { return Ok(None) };
+        Ok(tagged::blocks(py, &file)?.map(|blocks| (tree, blocks)))
     }
 
     /// The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order

@@ -10,10 +10,13 @@ mod dtype;
 mod edit;
 mod errors;
 mod file;
+mod home;
 mod nodes;
+mod parts;
 mod scalar;
 mod show;
 mod source;
+mod tagged;
 mod value;
 mod write;
 
@@ -41,6 +44,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<array::Array>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::write_parts, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     Ok(())
 }

@@ -13,19 +13,29 @@ use trilith::tree::{Node, NodeKind, TreePath};
 
 use crate::array::Array;
 use crate::errors::{About, LimitError, Raise};
+use crate::home::{Home, Way};
 use crate::{scalar, show};
 
 /// A node of an open file.
 #[derive(Clone)]
 pub struct Place {
     pub file: Arc<AsdfFile>,
+    home: Option<Arc<Home>>,
     found: Found,
 }
 
 impl Place {
-    /// The root of a file's tree.
-    pub fn root(file: &Arc<AsdfFile>) -> Self {
-        Self { file: file.clone(), found: Found::root(file) }
+    /// The root of a file's tree, and where the file lies.
+    pub fn root(file: &Arc<AsdfFile>, home: Option<&Arc<Home>>) -> Self {
+        Self { file: file.clone(), home: home.cloned(), found: Found::root(file) }
+    }
+
+    /// The file and the tree path of the node, where it stands in a file of this machine.
+    pub fn address(&self) -> Option<(Arc<Home>, String)> {
+        if !std::ptr::eq(self.found.file(&self.file), &raw const *self.file) {
+            return None;
+        }
+        Some((self.home.clone()?, self.file.tree().path_of(self.node().id())?.to_string()))
     }
 
     /// The node itself.
@@ -35,7 +45,7 @@ impl Place {
 
     /// Another node of the same tree.
     fn at(&self, node: Node<'_>) -> Self {
-        Self { file: self.file.clone(), found: self.found.with(node) }
+        Self { file: self.file.clone(), home: self.home.clone(), found: self.found.with(node) }
     }
 
     /// The node itself, or what it refers to.
@@ -44,7 +54,7 @@ impl Place {
             return Ok(self);
         }
         let found = py.detach(|| walk::follow(&self.file, &self.found)).or_raise(About::Key)?;
-        Ok(Self { file: self.file, found })
+        Ok(Self { found, ..self })
     }
 
     /// The child under a key, references followed.
@@ -104,7 +114,7 @@ impl Place {
         let node = self.node();
         if ndarray::is_ndarray(node) {
             let array = py.detach(|| self.found.file(&self.file).array(node)).or_raise(About::Key)?;
-            return Ok(Bound::new(py, Array::new(array, node.tag().map(str::to_owned)))?.into_any());
+            return Ok(Bound::new(py, Array::new(array, node.tag().map(str::to_owned), Some(Way::node(&self))))?.into_any());
         }
         if self.is_integer() {
             let digits = py.detach(|| expand::integer(self.found.file(&self.file), node)).or_raise(About::Key)?;
@@ -253,6 +263,15 @@ impl Mapping {
             Some(place) => place.into_python(py),
             None => Ok(default.unwrap_or_else(|| py.None().into_bound(py))),
         }
+    }
+
+    /// A table in Arrow's C stream interface: one of astropy, or arrays of one length.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        slf: Bound<'py, Self>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._arrow")?.call_method1("table_stream", (slf, requested_schema))
     }
 
     /// A dictionary of it and all below it, in which arrays are still to be read.

@@ -81,7 +81,7 @@ fn to_bytes(
 }
 
 /// The form of a version: `1.6`, `1.6.0` or `asdf-1.6`.
-fn form(version: &str) -> PyResult<&'static Target> {
+pub fn form(version: &str) -> PyResult<&'static Target> {
     let short = version.strip_suffix(".0").filter(|short| short.contains('.')).unwrap_or(version);
     let name = if short.starts_with(|c: char| c.is_ascii_digit()) { format!("asdf-{short}") } else { short.to_owned() };
     Target::named(&name).or_raise(About::Argument)

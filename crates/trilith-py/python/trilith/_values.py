@@ -5,6 +5,7 @@ import datetime
 import numbers
 import os
 import re
+import threading
 from collections import abc
 
 import numpy
@@ -148,3 +149,71 @@ def plain(value):
         return "value", list(value)
     hint = "; numpy.asarray(x) makes an array of it" if hasattr(value, "__array__") else ""
     raise TypeError(f"{type(value).__qualname__} cannot be written into a tree{hint}")
+
+
+def reduced(array):
+    """How an array is pickled: as the way to it, or as its elements where no path leads there."""
+    way = array._way()
+    if way is None:
+        from . import dumps
+
+        return copied, (dumps({"array": array}),)
+    return reopened, (*way, array.shape, array.dtype.str if array.dtype.names is None else array.dtype.descr)
+
+
+def opened(path, memmap, layout):
+    """A file that was pickled, which is opened anew."""
+    from . import open
+
+    return open(path, memmap=memmap) if layout is None else open(path, memmap=memmap, layout=layout)
+
+
+def copied(data):
+    """An array of a file that is nowhere else."""
+    from . import open
+
+    return open(data)["array"]
+
+
+def reopened(path, memmap, layout, place, parts, shape, dtype):
+    """The array at a place of a file; that a changed file still has it there is checked."""
+    array = _find(path, memmap, layout, place)
+    for part in parts:
+        array = array.part(part)
+    if array.shape != shape or array.dtype != numpy.dtype(dtype):
+        raise OSError(f"{path}: {place} is {array.dtype} {array.shape} now, and was {dtype} {shape}")
+    return array
+
+
+def _find(path, memmap, layout, place):
+    """An array; the last files that a process opened stay open as long as they do not change."""
+    state = os.stat(path)
+    key = (path, memmap, layout, state.st_ino, state.st_size, state.st_mtime_ns)
+    with _LOCK:
+        file = _OPEN.pop(key, None)
+        if file is None:
+            for old in [old for old in _OPEN if old[:3] == key[:3]]:
+                del _OPEN[old]
+            file = opened(path, memmap, layout)
+        # Last used, last thrown out.
+        _OPEN[key] = file
+        while len(_OPEN) > _MOST_OPEN:
+            del _OPEN[next(iter(_OPEN))]
+    tree = file.tree
+    return tree if place == "" else tree[place]
+
+
+_OPEN = {}
+_MOST_OPEN = 32
+_LOCK = threading.Lock()
+
+
+def token(array):
+    """What tells an array from others, for dask: the way to it and when the file was written."""
+    way = array._way()
+    if way is None:
+        import uuid
+
+        return uuid.uuid4().hex
+    state = os.stat(way[0])
+    return (*map(str, way), state.st_size, state.st_mtime_ns)

@@ -1,0 +1,164 @@
+"""Tables and columns in Arrow's C data interface, built by nanoarrow.
+
+Arrow itself is 55 crates, and its interface is pointers: both are left to nanoarrow, a package of one
+megabyte that is asked for where it is needed (`pip install trilith[arrow]`). Numbers are handed over where
+they lie.
+"""
+
+import importlib
+
+import numpy
+
+from ._trilith import Array, Mapping, Sequence
+
+_NUMBERS = {
+    "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32",
+    "u8": "uint64", "f2": "half_float", "f4": "float", "f8": "double",
+}  # fmt: skip
+
+
+def c_schema(array):
+    """The schema, as a capsule."""
+    return _schema(array.dtype, array.shape[1:]).__arrow_c_schema__()
+
+
+def c_array(array, requested_schema=None):
+    """Schema and data, as capsules; another schema than the array's own is not offered."""
+    return _whole(array).__arrow_c_array__()
+
+
+def c_stream(array, requested_schema=None):
+    """A stream of one batch, as a capsule."""
+    return _stream(_whole(array))
+
+
+def table_stream(mapping, requested_schema=None):
+    """The columns of a mapping as a stream of one batch: a table of astropy, or arrays of one length."""
+    columns = dict(_columns(mapping))
+    lengths = {column.length for column in columns.values()}
+    if len(lengths) != 1:
+        raise TypeError("this mapping is no table: it needs columns, and all of one length")
+    na = _nanoarrow()
+    schema = na.struct({name: column.schema for name, column in columns.items()})
+    return _stream(na.c_array_from_buffers(schema, lengths.pop(), [None], null_count=0, children=[*columns.values()]))
+
+
+def _columns(mapping):
+    listed = mapping.get("columns") if (mapping.tag or "").rsplit("/", 1)[-1].startswith("table-") else None
+    if listed is None:
+        for name, value in mapping.items():
+            if isinstance(value, Array) and len(value.shape) > 0:
+                yield name, _whole(value)
+            elif (mapping.tag or name) and isinstance(value, (Array, Mapping, Sequence)):
+                raise TypeError(f"this mapping is no table: {name!r} is no column")
+        return
+    for number, column in enumerate(listed):
+        # A column of astropy has its data, a quantity its value.
+        data = next((column[key] for key in ("data", "value") if isinstance(column.get(key), Array)), None)
+        name = column.get("name") or _name(mapping, number)
+        if data is None:
+            raise NotImplementedError(f"column {name!r} is more than an array: {column.tag}")
+        mask = column.get("mask")
+        yield name, _whole(data) if mask is None else _column(numpy.asarray(data), numpy.asarray(mask, "?"))
+
+
+def _name(mapping, number):
+    names = mapping.get("colnames") or []
+    return names[number] if number < len(names) else f"column {number}"
+
+
+def _stream(made):
+    # nanoarrow has a function of the same name as the module.
+    stream = importlib.import_module("nanoarrow.c_array_stream").CArrayStream
+    stream = stream.from_c_arrays([made], made.schema, validate=False)
+    return stream.__arrow_c_stream__()
+
+
+def _nanoarrow():
+    try:
+        import nanoarrow
+    except ImportError as error:
+        raise ImportError("the Arrow interface needs nanoarrow: pip install trilith[arrow]") from error
+    return nanoarrow
+
+
+def _schema(dtype, row=()):
+    """The schema of elements of a dtype; what has more axes than rows is lists of fixed size."""
+    na = _nanoarrow()
+    if dtype.subdtype is not None:
+        return _schema(dtype.base, (*row, *dtype.shape))
+    if row:
+        made = na.fixed_size_list(_schema(dtype, row[1:]), row[0])
+    elif dtype.names is not None:
+        made = na.struct({name: _schema(dtype[name]) for name in dtype.names})
+    elif dtype.kind in "SU":
+        made = na.large_string()
+    elif dtype.kind == "b":
+        made = na.bool_()
+    elif dtype.kind == "c":
+        half = numpy.dtype(f"f{dtype.itemsize // 2}")
+        made = na.struct({"real": _schema(half), "imag": _schema(half)})
+    elif dtype.str[1:] in _NUMBERS:
+        made = na.Schema(getattr(na.Type, _NUMBERS[dtype.str[1:]].upper()))
+    else:
+        raise NotImplementedError(f"Arrow has no type for {dtype}")
+    return made
+
+
+def _whole(array):
+    """The rows of an array: a table where its elements have fields."""
+    if len(array.shape) == 0:
+        raise ValueError("an array without axes has no rows")
+    if array.mask is not None:
+        read = array.masked()
+        # Where a row has fields, all of them are masked together.
+        mask = numpy.ma.getmaskarray(read)
+        mask = _rows(mask) if mask.dtype.names is not None else mask
+        return _column(read.data, mask)
+    return _column(numpy.asarray(array), None)
+
+
+def _rows(mask):
+    return mask[mask.dtype.names[0]] if mask.dtype.names else mask
+
+
+def _column(data, mask):
+    """An Arrow array of the elements along the first axis of a numpy array."""
+    na = _nanoarrow()
+    length, row = data.shape[0], data.shape[1:]
+    schema = _schema(data.dtype, row)
+    nulls, valid = 0, None
+    if mask is not None and not row:
+        nulls = int(mask.sum())
+        valid = numpy.packbits(~mask, bitorder="little") if nulls else None
+    if row:
+        flat = data.reshape((length * row[0], *row[1:]))
+        inner = None if mask is None else mask.reshape(flat.shape)
+        buffers, children = [None], [_column(flat, inner)]
+    elif data.dtype.names is not None:
+        # A table may hold no missing rows: its columns hold missing values.
+        buffers, children = [None], [_column(data[name], _widened(mask, data[name])) for name in data.dtype.names]
+        nulls = 0
+    elif data.dtype.kind == "c":
+        buffers, children = [valid], [_column(data.real, None), _column(data.imag, None)]
+    elif data.dtype.kind in "SU":
+        buffers, children = [valid, *_texts(data)], []
+    elif data.dtype.kind == "b":
+        buffers, children = [valid, numpy.packbits(data, bitorder="little")], []
+    else:
+        buffers, children = [valid, numpy.require(data, requirements="CA")], []
+    return na.c_array_from_buffers(schema, length, buffers, null_count=nulls, children=children)
+
+
+def _widened(mask, data):
+    if mask is None:
+        return None
+    return numpy.broadcast_to(mask.reshape(mask.shape + (1,) * (data.ndim - mask.ndim)), data.shape)
+
+
+def _texts(data):
+    """Offsets and bytes of texts, which are UTF-8."""
+    texts = [(text.decode() if isinstance(text, bytes) else text).encode() for text in data.tolist()]
+    offsets = numpy.zeros(len(texts) + 1, "i8")
+    numpy.cumsum([len(text) for text in texts], out=offsets[1:])
+    return offsets, b"".join(texts)

@@ -1,0 +1,128 @@
+"""The backend `trilith` of xarray: `xarray.open_dataset(path, engine="trilith")`, and `open_datatree`."""
+
+import os
+
+import numpy
+import xarray
+from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.core import indexing
+
+from . import _chunks
+from ._trilith import Array, Sequence, open
+
+_SCALARS = (str, int, float, bool, complex, numpy.generic)
+
+
+class TrilithBackendEntrypoint(BackendEntrypoint):
+    """Arrays of a tree or a layout as variables, read when and where they are asked for.
+
+    A mapping is a group: its arrays are variables, its scalars and lists of scalars attributes. The formats name
+    no dimensions, so `dims={"data": ("y", "x")}` does. Without it arrays of one shape in one group share `dim_0`,
+    `dim_1`, ..., and those of the next shape have the numbers that follow; so do groups within a group. What is masked becomes NaN, and
+    integers with a mask floating-point numbers, as xarray has it.
+    """
+
+    description = "ASDF, FINF and Dudley through Trilith"
+    url = ""
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "dims", "layout")
+    supports_groups = True
+
+    def guess_can_open(self, filename_or_obj):
+        """Whether it is the path of such a file."""
+        if not isinstance(filename_or_obj, (str, os.PathLike)):
+            return False
+        return os.fspath(filename_or_obj).lower().endswith((".asdf", ".finf", ".bd"))
+
+    def open_dataset(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None):
+        """One group: the top, or that of a path."""
+        node = _top(filename_or_obj, layout, group)
+        return _dataset(node, drop_variables, dims)
+
+    def open_groups_as_dict(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None):
+        """All groups, by their paths."""
+        groups, todo = {}, [("/", _top(filename_or_obj, layout, group), {})]
+        while todo:
+            path, node, above = todo.pop()
+            known = dict(above)
+            groups[path] = _dataset(node, drop_variables, dims, known)
+            for key, value in node.items():
+                if _is_group(value) and isinstance(key, str) and "/" not in key:
+                    todo.append((path.rstrip("/") + "/" + key, value, known))
+        return dict(sorted(groups.items()))
+
+    def open_datatree(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None):
+        """All groups as a tree."""
+        options = {"drop_variables": drop_variables, "group": group, "dims": dims, "layout": layout}
+        return xarray.DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
+
+
+def _top(source, layout, group):
+    """The group at a path of a file."""
+    tree = (open(source) if layout is None else open(source, layout=layout)).tree
+    return tree if group in (None, "", "/") else tree[group.strip("/")]
+
+
+def _is_group(value):
+    return not isinstance(value, (Array, *_SCALARS)) and hasattr(value, "items")
+
+
+def _dataset(node, drop, dims, known=None):
+    """The variables and attributes of a mapping; `known` are the dimensions of shapes in the groups above."""
+    drop = {drop} if isinstance(drop, str) else set(drop or ())
+    arrays = {str(key): value for key, value in node.items() if isinstance(value, Array) and key not in drop}
+    names = _dimensions(arrays, dims or {}, {} if known is None else known)
+    variables = {key: _variable(array, names[key]) for key, array in arrays.items()}
+    attributes = {}
+    for key, value in node.items():
+        if isinstance(value, _SCALARS):
+            attributes[str(key)] = str(value) if isinstance(value, str) else value
+        elif isinstance(value, Sequence):
+            items = list(value)
+            if items and all(isinstance(item, (str, int, float)) for item in items):
+                attributes[str(key)] = items
+    # Nothing to close: each array keeps what it reads from.
+    return xarray.Dataset(variables, attrs=attributes)
+
+
+def _dimensions(arrays, given, known):
+    """Names of the axes: those that were given; otherwise one set of numbers for each shape."""
+    names, count = {}, sum(map(len, known.values()))
+    for key, array in arrays.items():
+        if key in given:
+            names[key] = (given[key],) if isinstance(given[key], str) else tuple(given[key])
+        else:
+            if array.shape not in known:
+                known[array.shape] = tuple(f"dim_{count + axis}" for axis in range(len(array.shape)))
+                count += len(array.shape)
+            names[key] = known[array.shape]
+    return names
+
+
+def _variable(array, dims):
+    rows = _chunks.rows(array)
+    encoding = {} if rows is None else {"preferred_chunks": {dims[0]: rows}}
+    attributes = {"tag": array.tag} if array.tag and "/ndarray-" not in array.tag else {}
+    return xarray.Variable(dims, indexing.LazilyIndexedArray(_Lazy(array)), attributes, encoding)
+
+
+class _Lazy(BackendArray):
+    """An array as xarray reads it; pickled as the way to it."""
+
+    def __init__(self, array):
+        self.array, self.shape = array, array.shape
+        self.masked = array.mask is not None
+        self.dtype = numpy.result_type(array.dtype, "f4") if self.masked and array.dtype.kind in "iufb" else array.dtype
+
+    def __reduce__(self):
+        return _Lazy, (self.array,)
+
+    def __getitem__(self, key):
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key):
+        # With an ellipsis the result stays an array.
+        read = self.array[(*key, Ellipsis)]
+        if not self.masked:
+            return read
+        return read.astype(self.dtype).filled(numpy.nan) if self.dtype.kind in "fc" else read.filled()
+

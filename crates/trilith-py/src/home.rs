@@ -1,0 +1,64 @@
+//! Where an array came from, in words that another process can use: a path, a place, and what was cut out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::nodes::Place;
+
+/// A file of this machine, as it was opened.
+#[derive(Debug)]
+pub struct Home {
+    /// Absolute.
+    pub path: PathBuf,
+    pub memmap: bool,
+    /// The text of the layout that was handed in, for a Dudley stream.
+    pub layout: Option<String>,
+}
+
+/// Where in it.
+#[derive(Clone)]
+enum Spot {
+    Node(Place),
+    Item(Arc<Home>, String),
+}
+
+/// A way to an array: the place where it is described, and the parts that were taken one of the other.
+pub struct Way {
+    spot: Spot,
+    parts: Vec<Py<PyAny>>,
+}
+
+impl Way {
+    /// To what a node of a tree describes.
+    pub fn node(place: &Place) -> Self {
+        Self { spot: Spot::Node(place.clone()), parts: Vec::new() }
+    }
+
+    /// To an item of a stream.
+    pub fn item(home: &Arc<Home>, path: impl Into<String>) -> Self {
+        Self { spot: Spot::Item(home.clone(), path.into()), parts: Vec::new() }
+    }
+
+    /// On to a part of the array there.
+    pub fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> Self {
+        let parts = self.parts.iter().map(|part| part.clone_ref(py)).chain([index.clone().unbind()]).collect();
+        Self { spot: self.spot.clone(), parts }
+    }
+
+    /// Path, options, tree path and parts; nothing where no path leads there.
+    pub fn words<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let (home, at) = match &self.spot {
+            Spot::Item(home, path) => (home.clone(), path.clone()),
+            Spot::Node(place) => match place.address() {
+                Some(found) => found,
+                None => return Ok(None),
+            },
+        };
+        let parts = PyTuple::new(py, &self.parts)?;
+        let words = (home.path.as_os_str(), home.memmap, home.layout.as_deref(), at, parts);
+        words.into_pyobject(py).map(Some)
+    }
+}
