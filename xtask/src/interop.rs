@@ -31,7 +31,7 @@ pub fn environment() -> Result<PathBuf, String> {
 
 /// As [`environment`], for another list of requirements, in a folder of its own below `target/`.
 pub fn environment_for(name: &str, list: &Path) -> Result<PathBuf, String> {
-    let wanted = std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let wanted = requirements(list)?;
     let folder = target().join(name);
     let python = folder.join("bin/python");
     let stamp = folder.join("made-from.txt");
@@ -44,6 +44,16 @@ pub fn environment_for(name: &str, list: &Path) -> Result<PathBuf, String> {
     run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(list))?;
     write(&stamp, &wanted)?;
     Ok(python)
+}
+
+/// The text of a list of requirements, with the lists beside it that it names (`-r`).
+fn requirements(list: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let mut all = text.clone();
+    for name in text.lines().filter_map(|line| line.strip_prefix("-r ")) {
+        all.push_str(&requirements(&list.with_file_name(name.trim()))?);
+    }
+    Ok(all)
 }
 
 /// `TRILITH_PYTHON` or `python3`, if it is new enough for asdf 6.

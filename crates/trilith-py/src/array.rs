@@ -302,10 +302,7 @@ impl Array {
 
     /// A table, or a column, in Arrow's C data interface: (schema, array).
     #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_array__<'py>(
-        slf: Bound<'py, Self>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __arrow_c_array__<'py>(slf: Bound<'py, Self>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("trilith._arrow")?.call_method1("c_array", (slf, requested_schema))
     }
 

@@ -23,7 +23,7 @@ type Given<'py> = (Bound<'py, PyAny>, Option<[u8; 4]>, Option<i32>);
 /// Writes a file with this tree (the whole YAML document) and these blocks, to a path or a file object.
 #[pyfunction]
 #[pyo3(name = "_write_parts", signature = (target, version, comments, text, blocks, *, checksums=true, index=true))]
-#[allow(clippy::too_many_arguments, reason = "they are keywords")]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "they are keywords, and lists of Python")]
 pub fn write_parts<'py>(
     py: Python<'py>,
     target: &Bound<'py, PyAny>,

@@ -520,7 +520,11 @@ def test_python_asdf_reads_the_same(corpus):
     compared = 0
     for path in sorted((corpus / "asdf-6.0.0-std-1.6.0").rglob("*.asdf")):
         try:
-            theirs = asdf.open(path)
+            with asdf.config_context() as config:
+                # Trees as they are written, not objects of astropy.
+                for package in {extension.package_name for extension in config.extensions} - {"asdf"}:
+                    config.remove_extension(package=package)
+                theirs = asdf.open(path)
         except Exception:
             continue
         with theirs, trilith.open(path) as ours:
