@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use trilith::Limits;
-use trilith::bytes::{Slice, Source, SourceRef};
+use trilith::bytes::{Slice, SourceRef};
 use trilith::codec::{CODECS, EncodeOptions, decoder, encode};
 
 fuzz_target!(|input: (u8, u16, u16, Vec<u8>)| {
@@ -18,7 +18,7 @@ fuzz_target!(|input: (u8, u16, u16, Vec<u8>)| {
 
     let stored = encode(codec.id, &bytes, &EncodeOptions::default()).expect("any bytes can be encoded");
     let mut generous = limits.clone();
-    for name in ["zlib_ratio=1000000", "lz4_ratio=1000000", "ratio=1000000"] {
+    for name in ["zlib_ratio=1000000", "lz4_ratio=1000000", "bzip2_ratio=100000000", "ratio=1000000"] {
         generous.set(name).expect("the limit exists");
     }
     let source = decoder(codec.id, memory(stored), bytes.len() as u64, &generous).expect("our own bytes decode");

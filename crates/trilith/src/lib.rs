@@ -52,7 +52,7 @@
 //! | [`codec`] | lz4, zlib, bzip2, zstd, blosc, and the encoding chains of ASDF 0.1.0 |
 //! | [`fits`] | FITS headers and data, ASDF inside FITS |
 //! | [`convert`], [`change`], [`assemble`], [`digest`], [`verify`], [`diff`] | work on open files |
-//! | [`bytes`], [`yaml`] | what the others stand on |
+//! | [`bytes`], [`yaml`], [`threads`] | what the others stand on |
 //!
 //! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
 //! policy that the caller sets: [`Limits`].
@@ -62,6 +62,7 @@ pub mod limits;
 pub mod span;
 
 pub mod bytes;
+pub mod threads;
 pub mod yaml;
 
 pub mod array;

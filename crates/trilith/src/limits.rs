@@ -64,6 +64,9 @@ limits! {
     zlib_ratio: 1_100,
     /// Decoded bytes for each stored byte of an lz4 block.
     lz4_ratio: 260,
+    /// Decoded bytes for each stored byte of a bzip2 block: 45.9 MB of zeros, which honest masks are made of, are
+    /// one block of 37 bytes.
+    bzip2_ratio: 1_300_000,
     /// Decoded bytes for each stored byte of any other compressed block.
     ratio: 100_000,
 }

@@ -2,12 +2,16 @@
 //!
 //! ASDF 1.x, "Block header" and "Block index". Validating the tree against schemas is another thing.
 
+use std::sync::Arc;
+
 use crate::asdf::checksum::{self, ChecksumOf};
-use crate::asdf::{AsdfFile, Block, walk};
+use crate::asdf::{AsdfFile, Block, md5, walk};
+use crate::bytes::SourceRef;
 use crate::codec;
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
 use crate::error::{Error, Location, Result};
 use crate::layout::{Entry, EntryKind, ResolvedType};
+use crate::threads;
 
 /// What a check found about one block.
 #[derive(Debug)]
@@ -40,18 +44,25 @@ impl Report {
 
 /// Checks a file; `deep` decodes every block as well, whatever its checksum says.
 ///
-/// Blocks are checked side by side on all cores; one huge block is bound by MD5, which is serial.
+/// Blocks are hashed side by side on all cores, and on each core in the lanes of its SIMD registers; one
+/// huge block is bound by MD5, which is serial. A block that is decoded is hashed by the way, so that it
+/// is read once. `progress` hears of bytes read.
 ///
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) where not even the blocks can be found.
 pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Report> {
     let blocks = file.sections().blocks()?;
-    let check = |block: &&Block| {
-        let report = check_block(file, block, deep);
-        progress(block.stored_len());
-        report
+    let hashed = hash(file, &blocks, deep, progress);
+    let jobs: Vec<_> = blocks.into_iter().zip(hashed).collect();
+    let check = |(block, found): (&Block, Option<Result<[u8; 16]>>)| {
+        let read_here = found.is_none();
+        let report = check_block(file, block, deep, found);
+        if read_here {
+            progress(block.stored_len());
+        }
+        Ok(report)
     };
-    let mut report = Report { blocks: codec::each(blocks, |block| Ok(check(&block)))?, ..Report::default() };
+    let mut report = Report { blocks: threads::each(jobs, check)?, ..Report::default() };
     for listed in walk::arrays(file)? {
         let made = listed.found.and_then(|found| found.file(file).array(found.node(file)).map(drop));
         if let Err(error) = made {
@@ -109,42 +120,64 @@ fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: &dyn Fn(u6
     Ok(())
 }
 
-fn check_block(file: &AsdfFile, block: &Block, deep: bool) -> BlockReport {
+/// The MD5 that a block states, where it states one.
+fn stated(block: &Block) -> Option<&[u8]> {
+    block.checksum.as_deref().filter(|sum| sum.len() == 16 && !block.is_streamed())
+}
+
+/// The MD5 of the stored bytes of each block that is to be compared and is not decoded anyway.
+fn hash(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Vec<Option<Result<[u8; 16]>>> {
+    let wanted = |block: &&Block| stated(block).is_some() && (block.is_plain() || !deep);
+    let stored: Vec<Option<Result<SourceRef>>> =
+        blocks.iter().map(|block| wanted(block).then(|| block.stored(file.sections().source()))).collect();
+    let sources: Vec<&SourceRef> = stored.iter().flatten().flatten().collect();
+    let mut digests = md5::many(&sources, progress).into_iter();
+    stored
+        .into_iter()
+        .map(|stored| stored.and_then(|stored| stored.map_or_else(|error| Some(Err(error)), |_| digests.next())))
+        .collect()
+}
+
+fn check_block(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8; 16]>>) -> BlockReport {
     let mut report = BlockReport { index: block.index, checksum_of: None, problem: None };
-    match compare(file, block, deep) {
+    match compare(file, block, deep, found) {
         Ok(of) => report.checksum_of = of,
         Err(error) => report.problem = Some(error.at(Location::Byte(block.offset)).context(format!("block {}", block.index))),
     }
     report
 }
 
-fn compare(file: &AsdfFile, block: &Block, deep: bool) -> Result<Option<ChecksumOf>> {
-    let stored = block.stored(file.sections().source())?;
-    let stated = block.checksum.as_deref().filter(|sum| sum.len() == 16 && !block.is_streamed());
-    let decode = |what: &mut dyn FnMut(&[u8])| -> Result<()> {
-        let data = file.block_data(block.index as i64)?;
+fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8; 16]>>) -> Result<Option<ChecksumOf>> {
+    let stored = || block.stored(file.sections().source());
+    let decode = |stored: SourceRef, what: &mut dyn FnMut(&[u8])| -> Result<()> {
+        let data = file.decoding(block, stored, None)?;
         codec::stream_source(&*data, &mut |bytes| {
             what(bytes);
             Ok(())
         })
     };
-    let Some(stated) = stated else {
+    let Some(stated) = stated(block) else {
+        let stored = stored()?;
         if deep && !block.is_plain() {
-            decode(&mut |_| {})?;
+            decode(stored, &mut |_| {})?;
         }
         return Ok(None);
     };
-    let found = checksum::md5_of(&*stored)?;
-    if found == stated {
-        if deep && !block.is_plain() {
-            decode(&mut |_| {})?;
+    let found = match found {
+        Some(found) => found?,
+        None => {
+            let hashing = Arc::new(checksum::Hashing::new(stored()?));
+            decode(hashing.clone(), &mut |_| {})?;
+            hashing.finish()?
         }
+    };
+    if found == stated {
         return Ok(Some(ChecksumOf::Stored));
     }
     if !block.is_plain() {
         // Until 5.2 Python asdf hashed the decoded bytes.
         let mut md5 = checksum::Md5Thread::new();
-        decode(&mut |bytes| md5.update(bytes))?;
+        decode(stored()?, &mut |bytes| md5.update(bytes))?;
         if md5.finish() == stated {
             return Ok(Some(ChecksumOf::Decoded));
         }

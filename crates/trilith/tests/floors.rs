@@ -17,6 +17,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("span", 0),
     ("limits", 0),
     ("bytes", 1),
+    ("threads", 1),
     ("yaml", 1),
     ("tree", 2),
     ("array", 2),

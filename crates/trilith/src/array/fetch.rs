@@ -2,9 +2,6 @@
 
 use std::ops::Range;
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
-
 use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
 use super::handle::Array;
@@ -12,6 +9,7 @@ use super::program::{How, Program, convert_in_place};
 use crate::bytes::{Source, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::threads::{each, threads};
 
 /// Bytes that nobody asked for are read along up to this many: one read costs about as much.
 const GAP: u64 = 4096;
@@ -194,8 +192,7 @@ impl Array {
 
     /// Fills `into` from bytes in memory, the first of which is byte `start` of the source.
     fn fill_from(&self, program: &Program, bytes: &[u8], start: u64, into: &mut [u8]) -> Result<()> {
-        // Asking for the number of threads starts them, which a small array is not worth.
-        let threads = if into.len() < PARALLEL { 1 } else { rayon::current_num_threads() };
+        let threads = if into.len() < PARALLEL { 1 } else { threads() };
         if threads == 1 {
             gather(program, bytes, to_usize(self.offset - start)?, into, 0, &self.axes(program.packed)?);
             return Ok(());
@@ -209,10 +206,11 @@ impl Array {
             parts.push((block, part));
             rest = more;
         }
-        parts.into_par_iter().try_for_each(|(block, part)| {
+        each(parts, |(block, part)| {
             gather(program, bytes, to_usize(block.offset - start)?, part, 0, &block.axes(program.packed)?);
             Ok(())
         })
+        .map(drop)
     }
 
     /// The axes of a copy to packed elements of this size.
@@ -333,7 +331,10 @@ impl Reader<'_> {
             if part.len() < PARALLEL {
                 convert_in_place(how, part);
             } else if how != How::Copy {
-                part.par_chunks_mut(TILE).for_each(|tile| convert_in_place(how, tile));
+                each(part.chunks_mut(TILE).collect(), |tile| {
+                    convert_in_place(how, tile);
+                    Ok(())
+                })?;
             }
             at += part.len() as u64;
         }

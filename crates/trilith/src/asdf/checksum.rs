@@ -3,13 +3,16 @@
 //! ASDF 1.x, "Block header", `checksum`: MD5 of the used data. Python asdf hashed the *decoded* bytes
 //! up to 5.2; both are accepted when reading, and which it was is reported.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use md5::{Digest, Md5};
-
-use crate::bytes::Source;
+use super::md5::{self, Md5};
+use crate::bytes::{Source, SourceRef};
 use crate::error::Result;
+use crate::threads::{lock, threads};
 
 /// What a stored checksum is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,21 +34,13 @@ pub enum ChecksumOf {
 /// # Errors
 /// As [`Source::read_at`].
 pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
-    let mut md5 = Md5::new();
-    let mut at = 0;
-    let mut piece = vec![0; source.len().min(4 << 20) as usize];
-    while at < source.len() {
-        let n = (source.len() - at).min(piece.len() as u64) as usize;
-        source.read_at(at, &mut piece[..n])?;
-        md5.update(&piece[..n]);
-        at += n as u64;
-    }
-    Ok(md5.finalize().into())
+    md5::one(source, &|_| {})
 }
 
 /// MD5 computed by a thread of its own, so that hashing overlaps encoding and writing.
 ///
-/// MD5 is one serial chain; it runs at some 0.5 GB/s and is what bounds writing.
+/// MD5 is one serial chain, which is what bounds writing. Where only one thread is allowed
+/// ([`crate::threads::threads`]) it is computed right away.
 pub struct Md5Thread {
     send: Option<SyncSender<Vec<u8>>>,
     back: Receiver<Vec<u8>>,
@@ -83,7 +78,7 @@ impl Md5Thread {
     }
 
     fn send_piece(&mut self) {
-        if self.thread.is_none() {
+        if self.thread.is_none() && threads() > 1 {
             self.start();
         }
         let next = self.back.try_recv().map(|mut used| {
@@ -107,7 +102,7 @@ impl Md5Thread {
                 md5.update(&piece);
                 let _ = give_back.try_send(piece);
             }
-            md5.finalize().into()
+            md5.finish()
         });
         if let Ok(thread) = started {
             (self.send, self.back, self.thread) = (Some(send), back, Some(thread));
@@ -125,20 +120,115 @@ impl Md5Thread {
             Some(Err(panic)) => std::panic::resume_unwind(panic),
             None => {
                 self.small.update(&self.buffer);
-                self.small.finalize().into()
+                self.small.finish()
             }
         }
     }
 }
 
+/// A source that hashes itself while it is read, so that a block which is decoded and compared with its
+/// checksum is read once. Decoders read their pieces in almost any order; those that come too early wait.
+pub(crate) struct Hashing {
+    inner: SourceRef,
+    state: Mutex<Hashed>,
+}
+
+struct Hashed {
+    md5: Md5Thread,
+    /// So many bytes are hashed.
+    at: u64,
+    /// Bytes from further on, by where they begin, and how many they are.
+    early: BTreeMap<u64, Vec<u8>>,
+    waiting: usize,
+}
+
+/// More bytes than this do not wait: they are read again at the end.
+const WAITING: usize = 32 << 20;
+
+impl Hashing {
+    pub(crate) fn new(inner: SourceRef) -> Self {
+        let state = Hashed { md5: Md5Thread::new(), at: 0, early: BTreeMap::new(), waiting: 0 };
+        Self { inner, state: Mutex::new(state) }
+    }
+
+    /// The digest of all bytes; reads those that nobody has read.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub(crate) fn finish(&self) -> Result<[u8; 16]> {
+        let mut state = lock(&self.state);
+        let mut piece = Vec::new();
+        while state.at < self.inner.len() {
+            piece.resize((self.inner.len() - state.at).min(1 << 20) as usize, 0);
+            self.inner.read_at(state.at, &mut piece)?;
+            let at = state.at;
+            state.take(at, &piece);
+        }
+        Ok(std::mem::take(&mut state.md5).finish())
+    }
+}
+
+impl Hashed {
+    fn take(&mut self, from: u64, bytes: &[u8]) {
+        if from > self.at {
+            if self.waiting + bytes.len() <= WAITING && !self.early.contains_key(&from) {
+                self.waiting += bytes.len();
+                self.early.insert(from, bytes.to_vec());
+            }
+            return;
+        }
+        self.add(from, bytes);
+        while let Some(entry) = self.early.first_entry().filter(|entry| *entry.key() <= self.at) {
+            let (from, bytes) = entry.remove_entry();
+            self.waiting -= bytes.len();
+            self.add(from, &bytes);
+        }
+    }
+
+    /// Hashes what of these bytes is new; they do not begin behind `at`.
+    fn add(&mut self, from: u64, bytes: &[u8]) {
+        let known = usize::try_from(self.at - from).unwrap_or(usize::MAX);
+        let fresh = bytes.get(known..).unwrap_or_default();
+        self.md5.update(fresh);
+        self.at += fresh.len() as u64;
+    }
+}
+
+impl Source for Hashing {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.inner.read_at(offset, into)?;
+        lock(&self.state).take(offset, into);
+        Ok(())
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        self.inner.prefetch(ranges)
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.inner.stored(range)
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::bytes::Slice;
 
     #[test]
     fn the_thread_hashes_what_md5_hashes_however_the_bytes_are_cut() {
         let bytes: Vec<u8> = (0..(3 << 20) + 77u32).map(|n| (n * 7) as u8).collect();
-        let expected: [u8; 16] = Md5::digest(&bytes).into();
+        let expected = Md5::of(&bytes);
         for cut in [1 << 20, 999_999, 4 << 20] {
             let mut md5 = Md5Thread::new();
             bytes.chunks(cut).for_each(|piece| md5.update(piece));
@@ -146,6 +236,22 @@ mod tests {
         }
         let mut small = Md5Thread::new();
         small.update(b"abc");
-        assert_eq!(small.finish(), <[u8; 16]>::from(Md5::digest(b"abc")));
+        assert_eq!(small.finish(), Md5::of(b"abc"));
+    }
+
+    #[test]
+    fn a_source_hashes_itself_in_whatever_order_it_is_read() {
+        let bytes: Vec<u8> = (0..100_000u32).map(|n| (n * 7) as u8).collect();
+        let source = || Hashing::new(Arc::new(Slice::new(bytes.clone(), "bytes")));
+        let (start, end, middle) = (0..40_000, 90_000..100_000, 30_000..90_000);
+        for order in [vec![start.clone(), middle.clone(), end.clone()], vec![end, middle.clone(), start], vec![middle], vec![]] {
+            let hashing = source();
+            for range in order {
+                let mut piece = vec![0; range.len()];
+                hashing.read_at(range.start as u64, &mut piece).unwrap();
+                assert_eq!(piece, bytes[range]);
+            }
+            assert_eq!(hashing.finish().unwrap(), Md5::of(&bytes));
+        }
     }
 }

@@ -13,6 +13,7 @@ pub mod generation;
 pub mod header;
 pub mod index;
 mod inline;
+pub(crate) mod md5;
 pub mod ndarray;
 pub mod outline;
 mod read;

@@ -150,17 +150,22 @@ impl AsdfFile {
             return Ok(source.clone());
         }
         let stored = block.stored(self.sections.source())?;
-        let source = if block.is_plain() {
-            stored
-        } else if block.is_encoded() || block.codes != [0; 16] {
-            chain::decoder(block, stored, || self.filling(block, array), &self.limits)
-                .doing(|| format!("block {}", block.index))?
-        } else {
-            let id = CodecId(block.compression);
-            codec::decoder(id, stored, block.data_size, &self.limits).doing(|| format!("block {}", block.index))?
-        };
+        let source = self.decoding(block, stored, array)?;
         decoded.insert(block.index, source.clone());
         Ok(source)
+    }
+
+    /// The decoded bytes of a block, whose used bytes are read from `stored`.
+    pub(crate) fn decoding(&self, block: &Block, stored: SourceRef, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {
+        if block.is_plain() {
+            return Ok(stored);
+        }
+        let decoder = if block.is_encoded() || block.codes != [0; 16] {
+            chain::decoder(block, stored, || self.filling(block, array), &self.limits)
+        } else {
+            codec::decoder(CodecId(block.compression), stored, block.data_size, &self.limits)
+        };
+        decoder.doing(|| format!("block {}", block.index))
     }
 
     /// The array that fills a block, for an encoding chain that leaves arguments to it: the one that

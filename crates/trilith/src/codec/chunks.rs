@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use super::input::file_byte;
 use super::stream::check_range;
-use super::threads::{each, lock};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::threads::{each, lock};
 
 /// Less than this is decoded faster by one thread than others are started.
 const PARALLEL: usize = 512 << 10;

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use super::threads::{each, threads};
 use crate::error::{Error, Result};
+use crate::threads::{each, threads};
 
 /// Input cut at fixed places, whatever the lengths of the writes.
 pub(super) struct Pieces {

@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-use super::input::file_byte;
-use super::threads::lock;
+use super::input::{Input, file_byte};
 use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::threads::lock;
 
 /// A decoder in the middle of its work.
 pub(super) trait Pull: Send {
@@ -28,6 +28,65 @@ pub(super) trait Opens: Send + Sync {
     fn whole(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
         let _ = (stored, into);
         None
+    }
+}
+
+/// A library's decoder, as [`Pulling`] drives it.
+pub(super) trait Engine: Send {
+    /// What it decodes, for messages.
+    const NAME: &'static str;
+
+    /// Decodes from `from` into `into`: how many bytes it took, how many it made, and whether the stream has ended.
+    fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>);
+
+    /// After the end of a stream: whether another follows at byte `at`, for which it is then ready.
+    fn another(&mut self, stored: &SourceRef, at: u64) -> Result<bool> {
+        let _ = (stored, at);
+        Ok(false)
+    }
+}
+
+/// Streams decoded in order by one thread.
+pub(super) struct Pulling<E> {
+    input: Input,
+    stored: SourceRef,
+    engine: E,
+    ended: bool,
+}
+
+impl<E: Engine> Pulling<E> {
+    /// At the start of `stored`.
+    pub(super) fn new(stored: SourceRef, engine: E) -> Self {
+        Self { input: Input::new(stored.clone()), stored, engine, ended: false }
+    }
+
+    fn at(&self, error: Error) -> Error {
+        error.at_byte(file_byte(&self.stored, self.input.position()))
+    }
+}
+
+impl<E: Engine> Pull for Pulling<E> {
+    fn pull(&mut self, into: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while !self.ended {
+            let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) else { break };
+            let next = self.input.next()?;
+            let last = next.is_empty();
+            let (taken, made, ended) = self.engine.step(next, rest);
+            self.input.skip(taken);
+            filled += made;
+            if ended.map_err(|error| self.at(error))? {
+                self.ended = !self.engine.another(&self.stored, self.input.position())?;
+            } else if taken == 0 && made == 0 {
+                let fate = if last { "is cut short" } else { "makes no progress" };
+                return Err(self.at(Error::malformed(format!("the {} stream {fate}", E::NAME))));
+            }
+        }
+        Ok(filled)
+    }
+
+    fn position(&self) -> u64 {
+        self.input.position()
     }
 }
 

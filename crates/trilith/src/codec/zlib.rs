@@ -10,14 +10,13 @@ use std::io::Write;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::input::{Input, file_byte};
 use super::pieces::{Pieces, encode_each, put};
-use super::stream::{Opens, Pull};
-use super::threads::each;
+use super::stream::{Engine, Opens, Pull, Pulling};
 use super::{Encode, EncodeOptions, level_in};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::threads::each;
 
 /// Bytes that are deflated at once, and how many before them serve as dictionary.
 const PIECE: usize = 256 << 10;
@@ -28,12 +27,7 @@ pub(super) struct Zlib;
 
 impl Opens for Zlib {
     fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
-        Ok(Box::new(Inflate {
-            input: Input::new(stored.clone()),
-            stored: stored.clone(),
-            state: Decompress::new(true),
-            ended: false,
-        }))
+        Ok(Box::new(Pulling::new(stored.clone(), Inflate(Decompress::new(true)))))
     }
 
     #[cfg(feature = "libdeflate")]
@@ -48,43 +42,23 @@ impl Opens for Zlib {
 }
 
 /// One stream that is being decoded.
-struct Inflate {
-    input: Input,
-    stored: SourceRef,
-    state: Decompress,
-    ended: bool,
-}
+struct Inflate(Decompress);
 
-impl Pull for Inflate {
-    fn pull(&mut self, into: &mut [u8]) -> Result<usize> {
-        let mut filled = 0;
-        while !self.ended {
-            let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) else { break };
-            let next = self.input.next()?;
-            let last = next.is_empty();
-            let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
-            let status = self.state.decompress(next, rest, FlushDecompress::None);
-            let taken = (self.state.total_in() - before_in) as usize;
-            let made = (self.state.total_out() - before_out) as usize;
-            self.input.skip(taken);
-            filled += made;
-            let fail = |message: String| Error::malformed(message).at_byte(file_byte(&self.stored, self.input.position()));
-            match status {
-                Ok(Status::StreamEnd) => self.ended = true,
-                Ok(_) if taken > 0 || made > 0 => {}
-                Ok(_) if last => return Err(fail("the zlib stream is cut short".into())),
-                Ok(_) => return Err(fail("the zlib stream makes no progress".into())),
-                Err(error) if error.needs_dictionary().is_some() => {
-                    return Err(fail("the zlib stream needs a preset dictionary, which no block has".into()));
-                }
-                Err(error) => return Err(fail(format!("no valid zlib data: {}", error.message().unwrap_or("bad stream")))),
+impl Engine for Inflate {
+    const NAME: &'static str = "zlib";
+
+    fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>) {
+        let before = (self.0.total_in(), self.0.total_out());
+        let status = self.0.decompress(from, into, FlushDecompress::None);
+        let (taken, made) = ((self.0.total_in() - before.0) as usize, (self.0.total_out() - before.1) as usize);
+        let ended = match status {
+            Ok(status) => Ok(status == Status::StreamEnd),
+            Err(error) if error.needs_dictionary().is_some() => {
+                Err(Error::malformed("the zlib stream needs a preset dictionary, which no block has"))
             }
-        }
-        Ok(filled)
-    }
-
-    fn position(&self) -> u64 {
-        self.input.position()
+            Err(error) => Err(Error::malformed(format!("no valid zlib data: {}", error.message().unwrap_or("bad stream")))),
+        };
+        (taken, made, ended)
     }
 }
 

@@ -187,10 +187,10 @@ fn large_copies_are_the_same_however_many_threads_share_them() {
     let array = Array::from_bytes(bytes.clone(), Datatype::Uint32, Byteorder::Big, vec![3, 1 << 10, 1 << 10]).unwrap();
     for part in [array.clone(), array.transpose(None).unwrap(), array.slice(&Index::parse_list("::-1,:,1:").unwrap()).unwrap()] {
         let all = part.read_bytes(Byteorder::Little).unwrap();
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert!(one.install(|| part.read_bytes(Byteorder::Little)).unwrap() == all);
-        let two = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        assert!(two.install(|| part.read_bytes(Byteorder::Little)).unwrap() == all);
+        for threads in [Some(1), Some(3), None] {
+            crate::threads::set_threads(threads);
+            assert!(part.read_bytes(Byteorder::Little).unwrap() == all);
+        }
         let source = Counted::new(bytes.clone());
         let unseen = Array { source, ..part };
         assert!(unseen.read_bytes(Byteorder::Little).unwrap() == all);

@@ -19,11 +19,11 @@ use std::sync::OnceLock;
 use super::chunks::{Chunk, Chunked};
 use super::input::file_byte;
 use super::pieces::{Pieces, put};
-use super::threads::each;
 use super::{Blosc, Encode, EncodeOptions, Shuffle, level_in, told_right};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::threads::each;
 
 /// Bytes of the header.
 const HEADER: usize = 16;

@@ -6,10 +6,10 @@ use bzip2::{Action, Compress, Compression, Status};
 
 use super::super::bits::{BitWriter, bits_at};
 use super::super::pieces::put;
-use super::super::threads::{each, threads};
 use super::super::{Encode, EncodeOptions, level_in};
 use super::{BLOCK, END};
 use crate::error::{Error, Result};
+use crate::threads::{each, threads};
 
 /// A writer of one bzip2 stream; levels 1 to 9, 9 unless given.
 pub(in super::super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {

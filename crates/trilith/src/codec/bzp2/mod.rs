@@ -19,12 +19,11 @@ use bzip2::{Decompress, Status};
 
 pub(super) use encode::encoder;
 
-use super::input::{Input, file_byte};
-use super::stream::{Opens, Pull};
-use super::threads::threads;
+use super::stream::{Engine, Opens, Pull, Pulling};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::threads::threads;
 
 /// The mark at the start of every block, and the one at the end of a stream: 48 bits each.
 const BLOCK: u64 = 0x3141_5926_5359;
@@ -41,7 +40,7 @@ impl Opens for Bzip2 {
         if threads() > 1 && stored.len() >= PARALLEL {
             return Ok(Box::new(parallel::Parallel::new(stored.clone(), len)));
         }
-        Ok(Box::new(Serial::new(stored.clone())))
+        Ok(Box::new(serial(stored.clone())))
     }
 }
 
@@ -54,62 +53,42 @@ fn stream_level(header: &[u8]) -> Option<u8> {
 }
 
 /// Streams decoded in order by one thread.
-struct Serial {
-    input: Input,
-    stored: SourceRef,
-    state: Decompress,
-    ended: bool,
+type Serial = Pulling<Bunzip>;
+
+/// One stream of them.
+struct Bunzip(Decompress);
+
+/// Streams from the start of `stored` on, decoded in order.
+fn serial(stored: SourceRef) -> Serial {
+    Pulling::new(stored, Bunzip(Decompress::new(false)))
 }
 
-impl Serial {
-    fn new(stored: SourceRef) -> Self {
-        Self { input: Input::new(stored.clone()), stored, state: Decompress::new(false), ended: false }
+impl Engine for Bunzip {
+    const NAME: &'static str = "bzip2";
+
+    fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>) {
+        let before = (self.0.total_in(), self.0.total_out());
+        let status = self.0.decompress(from, into);
+        let (taken, made) = ((self.0.total_in() - before.0) as usize, (self.0.total_out() - before.1) as usize);
+        let ended = match status {
+            Ok(Status::MemNeeded) => Err(Error::limit("bzip2 found no memory to decode with")),
+            Ok(status) => Ok(status == Status::StreamEnd),
+            Err(bzip2::Error::DataMagic) => Err(Error::malformed("no bzip2 stream: it does not begin with \"BZh\"")),
+            Err(_) => Err(Error::malformed("no valid bzip2 data, or its checksum is wrong")),
+        };
+        (taken, made, ended)
     }
 
-    /// After the end of a stream: goes on with the next where there is one. Anything else is left
-    /// alone, as the bzip2 program does.
-    fn next_stream(&mut self) -> Result<()> {
-        let at = self.input.position();
+    /// Goes on with the next stream where there is one. Anything else is left alone, as the bzip2 program does.
+    fn another(&mut self, stored: &SourceRef, at: u64) -> Result<bool> {
         let mut header = [0; 4];
-        if self.stored.len().saturating_sub(at) >= 4 {
-            self.stored.read_at(at, &mut header)?;
+        if stored.len().saturating_sub(at) >= 4 {
+            stored.read_at(at, &mut header)?;
         }
-        match stream_level(&header) {
-            Some(_) => self.state = Decompress::new(false),
-            None => self.ended = true,
+        let follows = stream_level(&header).is_some();
+        if follows {
+            self.0 = Decompress::new(false);
         }
-        Ok(())
-    }
-}
-
-impl Pull for Serial {
-    fn pull(&mut self, into: &mut [u8]) -> Result<usize> {
-        let mut filled = 0;
-        while !self.ended {
-            let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) else { break };
-            let next = self.input.next()?;
-            let last = next.is_empty();
-            let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
-            let status = self.state.decompress(next, rest);
-            let taken = (self.state.total_in() - before_in) as usize;
-            let made = (self.state.total_out() - before_out) as usize;
-            self.input.skip(taken);
-            filled += made;
-            let fail = |message: &str| Error::malformed(message).at_byte(file_byte(&self.stored, self.input.position()));
-            match status {
-                Ok(Status::StreamEnd) => self.next_stream()?,
-                Ok(Status::MemNeeded) => return Err(Error::limit("bzip2 found no memory to decode with")),
-                Ok(_) if taken > 0 || made > 0 => {}
-                Ok(_) if last => return Err(fail("the bzip2 stream is cut short")),
-                Ok(_) => return Err(fail("the bzip2 stream makes no progress")),
-                Err(bzip2::Error::DataMagic) => return Err(fail("no bzip2 stream: it does not begin with \"BZh\"")),
-                Err(_) => return Err(fail("no valid bzip2 data, or its checksum is wrong")),
-            }
-        }
-        Ok(filled)
-    }
-
-    fn position(&self) -> u64 {
-        self.input.position()
+        Ok(follows)
     }
 }

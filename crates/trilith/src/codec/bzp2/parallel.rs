@@ -12,10 +12,10 @@ use bzip2::{Decompress, Status};
 
 use super::super::bits::{BitWriter, bits_at};
 use super::super::stream::Pull;
-use super::super::threads::{each, threads};
-use super::{BLOCK, END, Serial, stream_level};
+use super::{BLOCK, END, Serial, serial, stream_level};
 use crate::bytes::{SourceRef, to_usize};
 use crate::error::Result;
+use crate::threads::{each, threads};
 
 /// Stored bytes read at once for each thread.
 const READ: u64 = 1 << 20;
@@ -203,7 +203,7 @@ impl Parallel {
     fn hand_over(&mut self) -> Result<&mut Serial> {
         self.ready.clear();
         self.window = Vec::new();
-        let mut serial = Serial::new(self.stored.clone());
+        let mut serial = serial(self.stored.clone());
         let mut scratch = vec![0; 256 << 10];
         let mut left = self.made;
         while left > 0 {

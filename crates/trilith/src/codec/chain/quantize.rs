@@ -21,11 +21,11 @@ use super::super::bits::BitWriter;
 use super::super::input::file_byte;
 use super::super::pieces::{Pieces, encode_each};
 use super::super::stream::check_range;
-use super::super::threads::each;
 use super::super::{Encode, told_right};
 use crate::bytes::{Cursor, Source, SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::threads::each;
 
 /// Bytes before the values of a chunk.
 const HEAD: u64 = 25;

@@ -1,4 +1,4 @@
-//! How many threads the codecs use, and the one way in which they use them.
+//! How many threads are used, and the one way in which they are used: by codecs, hashes and copies.
 //!
 //! Work is spread over scoped threads that live as long as one call. There is no pool: with one
 //! thread nothing is spawned at all, a lock held around a parallel call cannot meet a stolen task,
@@ -20,10 +20,10 @@ static HELPERS: AtomicUsize = AtomicUsize::new(0);
 /// `TRILITH_THREADS`, else one for each core.
 ///
 /// ```
-/// trilith::codec::set_threads(Some(1));
-/// assert_eq!(trilith::codec::threads(), 1);
-/// trilith::codec::set_threads(None);
-/// assert!(trilith::codec::threads() >= 1);
+/// trilith::threads::set_threads(Some(1));
+/// assert_eq!(trilith::threads::threads(), 1);
+/// trilith::threads::set_threads(None);
+/// assert!(trilith::threads::threads() >= 1);
 /// ```
 pub fn threads() -> usize {
     static DEFAULT: OnceLock<usize> = OnceLock::new();
@@ -39,15 +39,11 @@ pub fn threads() -> usize {
     }
 }
 
-/// Sets how many threads the codecs may use; `None` goes back to the environment and the cores.
+/// Sets how many threads may be used; `None` goes back to the environment and the cores.
 ///
 /// The bytes that come out, decoded or encoded, never depend on it.
 pub fn set_threads(n: Option<usize>) {
     CHOSEN.store(n.unwrap_or(0), Ordering::Relaxed);
-    if let Some(n) = n.filter(|n| *n > 0) {
-        // Large copies of arrays run in rayon's pool, which takes a size once, before its first use.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(n).build_global();
-    }
 }
 
 /// Helpers taken out of the common budget, given back when dropped.
@@ -77,9 +73,15 @@ impl Drop for Permits {
 /// After a job fails, none is begun any more; the error is that of the first job in order that
 /// failed, which is the one that a single thread would have met.
 ///
+/// ```
+/// let squares = trilith::threads::each(vec![1, 2, 3], |n| Ok(n * n))?;
+/// assert_eq!(squares, [1, 4, 9]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
 /// # Errors
 /// That of the first job that failed.
-pub(crate) fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
+pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
     let permits = Permits::take(jobs.len().saturating_sub(1));
     if permits.0 == 0 {
         return jobs.into_iter().map(work).collect();
