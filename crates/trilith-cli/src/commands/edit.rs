@@ -1,31 +1,45 @@
 //! `trilith edit FILE`: the tree in an editor.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
 use trilith::asdf::{AsdfFile, ndarray};
 use trilith::bytes::{Replace, read_text};
+use trilith::schema::{Problem, Severity, Validator};
 use trilith::tree::{Origin, Tree};
 use trilith::{Error, Result};
 
+use super::schema::Sources;
 use super::update::without_header;
+use super::validate::standard_of;
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::note;
+use crate::output::{clean, note};
 use crate::rewrite::Save;
 
 /// Open the tree of a file in $VISUAL or $EDITOR, and save what comes back if it is right
 ///
-/// The editor is started without a shell. A text that is no YAML, or whose arrays do not fit their
-/// blocks, is shown with the error and can be mended.
+/// The editor is started without a shell. A text that is no YAML, whose arrays do not fit their blocks, or
+/// that breaks a schema where the old one did not, is shown with the error and can be mended.
 #[derive(Debug, Args)]
 pub struct Edit {
     /// The file to change
     #[arg(value_name = "FILE")]
     file: String,
     #[command(flatten)]
+    sources: Sources,
+    #[command(flatten)]
     save: Save,
+}
+
+/// What to do with a draft that is wrong.
+enum Answer {
+    Again,
+    Save,
+    GiveUp,
 }
 
 impl Edit {
@@ -33,31 +47,38 @@ impl Edit {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.file)?;
         let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".to_owned());
-        let mut words = editor.split_whitespace();
-        let program = words.next().ok_or_else(|| Error::usage("$EDITOR is empty"))?;
-        let arguments: Vec<&str> = words.collect();
         let draft = std::env::temp_dir().join(format!("trilith-edit-{}.yaml", std::process::id()));
         let mut new = Replace::create(&draft)?;
         new.write_all(file.tree().text().as_bytes()).map_err(|e| Error::io("writing the draft", e))?;
         new.commit()?;
         let outcome = loop {
-            let status = Command::new(program).args(&arguments).arg(&draft).status();
-            let status = status.map_err(|e| Error::io(format!("starting the editor {program}"), e))?;
-            if !status.success() {
-                break Err(Error::usage(format!("the editor {program} ended with {status}")));
+            if let Err(error) = start(&editor, &draft) {
+                break Err(error);
             }
-            match self.check(&file, &draft) {
-                Ok(text) if text == file.tree().text() => {
+            let (text, may_be_saved) = match self.check(&file, &draft) {
+                Ok(tree) if tree.text() == file.tree().text() => {
                     note("nothing was changed");
                     break Ok(Outcome::Yes);
                 }
-                Ok(text) => break self.save.save(&file, &self.file, &text, options).map(|()| Outcome::Yes),
+                Ok(tree) => {
+                    let problems = self.new_problems(&file, &tree)?;
+                    if problems.is_empty() {
+                        break self.save.save(&file, &self.file, tree.text(), options).map(|()| Outcome::Yes);
+                    }
+                    problems.iter().for_each(show);
+                    (tree.into_text(), true)
+                }
                 Err(error) => {
                     note(&format!("trilith: {error}"));
-                    if !ask_again()? {
-                        note(&format!("the draft is left in {}", draft.display()));
-                        return Ok(Outcome::No);
-                    }
+                    (String::new(), false)
+                }
+            };
+            match ask(may_be_saved)? {
+                Answer::Again => {}
+                Answer::Save => break self.save.save(&file, &self.file, &text, options).map(|()| Outcome::Yes),
+                Answer::GiveUp => {
+                    note(&format!("the draft is left in {}", draft.display()));
+                    return Ok(Outcome::No);
                 }
             }
         };
@@ -65,8 +86,8 @@ impl Edit {
         outcome
     }
 
-    /// The text that came back, if it parses and its arrays can be made.
-    fn check(&self, file: &AsdfFile, draft: &std::path::Path) -> Result<String> {
+    /// The tree that came back, if it parses and its arrays can be made.
+    fn check(&self, file: &AsdfFile, draft: &Path) -> Result<Tree> {
         let bytes = read_text(draft, file.limits().text)?;
         let text = String::from_utf8(bytes).map_err(|_| Error::malformed("the draft is not UTF-8"))?;
         let tree = Tree::parse_at(without_header(&text), Origin::default(), file.limits())?;
@@ -77,17 +98,57 @@ impl Edit {
                 walk.skip_children();
             }
         }
-        Ok(tree.into_text())
+        Ok(tree)
+    }
+
+    /// What breaks a schema in the new tree and did not in the old one.
+    fn new_problems(&self, file: &AsdfFile, tree: &Tree) -> Result<Vec<Problem>> {
+        let schemas = self.sources.load(file.limits())?;
+        let mut validator = Validator::new(schemas).with_limits(file.limits().clone()).at_most(MOST);
+        let standard = standard_of(file);
+        let old = validator.validate(file.tree(), standard.as_deref())?;
+        let known: HashSet<_> = old.problems.iter().map(|p| (p.path.as_str(), p.message.as_str())).collect();
+        let mut new = validator.validate(tree, standard.as_deref())?;
+        new.problems.retain(|p| p.severity == Severity::Error && !known.contains(&(p.path.as_str(), p.message.as_str())));
+        new.problems.truncate(SHOWN);
+        Ok(new.problems)
     }
 }
 
-/// Whether to open the editor again; never where nobody can answer.
-fn ask_again() -> Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        return Ok(false);
+/// So many problems of a tree are looked at, and so many shown.
+const MOST: usize = 1000;
+const SHOWN: usize = 10;
+
+/// Starts the editor and waits for it. What names a file is one program, blanks and all.
+fn start(editor: &str, draft: &Path) -> Result<()> {
+    let mut words = if Path::new(editor).is_file() { vec![editor] } else { editor.split_whitespace().collect() };
+    if words.is_empty() {
+        return Err(Error::usage("$EDITOR is empty"));
     }
-    note("Press Enter to edit again, q and Enter to give up.");
+    let program = words.remove(0);
+    let status = Command::new(program).args(words).arg(draft).status();
+    let status = status.map_err(|e| Error::io(format!("starting the editor {program}"), e))?;
+    if status.success() { Ok(()) } else { Err(Error::usage(format!("the editor {program} ended with {status}"))) }
+}
+
+fn show(problem: &Problem) {
+    let path = if problem.path.is_empty() { "(the root)" } else { &problem.path };
+    let hint = problem.hint.as_deref().map_or(String::new(), |hint| format!("; {hint}"));
+    let rule = if problem.rule.is_empty() { String::new() } else { format!(", expected {}", problem.rule) };
+    let place = format!("line {}, column {}", problem.line, problem.column);
+    note(&clean(&format!("trilith: {path} ({place}): {}{rule}{hint}", problem.message)));
+}
+
+/// Asks what to do with a draft that is wrong; the end of the input gives up.
+fn ask(may_be_saved: bool) -> Result<Answer> {
+    let save = if may_be_saved { ", s and Enter to save it as it is" } else { "" };
+    note(&format!("Press Enter to edit again{save}, q and Enter to give up."));
     let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer).map_err(|e| Error::io("reading the answer", e))?;
-    Ok(!answer.trim().eq_ignore_ascii_case("q"))
+    let read = std::io::stdin().read_line(&mut answer).map_err(|e| Error::io("reading the answer", e))?;
+    Ok(match answer.trim() {
+        _ if read == 0 => Answer::GiveUp,
+        "s" | "S" if may_be_saved => Answer::Save,
+        "q" | "Q" => Answer::GiveUp,
+        _ => Answer::Again,
+    })
 }

@@ -1,7 +1,7 @@
 //! Which datatype may stand where a schema asks for another: the safe casts of NumPy, and what the
 //! datatype and number of dimensions of an ndarray node are.
 
-use super::instance::{Json, json, own_tag, scalar};
+use super::instance::{Json, json, own_tag};
 use crate::tree::{Node, Scalar};
 
 /// The simple datatypes, in the order of the columns of [`SAFE`].
@@ -194,7 +194,7 @@ impl Elements {
             self.see_text(node.text().chars().count() as u64);
             return;
         }
-        match scalar(node) {
+        match node.scalar() {
             Scalar::Null if node.is_scalar() => self.integer = true,
             Scalar::Bool(_) => self.boolean = true,
             Scalar::Int(value) => {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::cast::{self, Found};
 use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Program, Rest, Rule};
-use super::instance::{Json, Number, Pairs, compared_tag, is_surely_text, json, key_text, own_tag, same, scalar};
+use super::instance::{Json, Number, Pairs, compared_tag, is_surely_text, json, key_text, own_tag, same};
 use super::survey::Survey;
 use super::uri::matches;
 use crate::error::Error;
@@ -346,7 +346,7 @@ fn is_one_of(node: Node<'_>, words: &[Box<str>]) -> bool {
     }
     let text = match is_surely_text(node) {
         true => node.text(),
-        false => match scalar(node) {
+        false => match node.scalar() {
             Scalar::Str(text) => text,
             _ => return false,
         },
@@ -358,7 +358,7 @@ fn text_holds(node: Node<'_>, rule: &Rule) -> bool {
     if !node.is_scalar() {
         return true;
     }
-    let Scalar::Str(text) = scalar(node) else { return true };
+    let Scalar::Str(text) = node.scalar() else { return true };
     match rule {
         Rule::TextLength { least, most } => {
             // Counting is needed only where the bytes leave it open.

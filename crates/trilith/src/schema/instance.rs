@@ -58,7 +58,7 @@ impl Json {
 /// YAML's own tag of a node, without the prefix; None for a tag of another kind.
 fn yaml_tag(node: Node<'_>) -> Option<&str> {
     match node.tag() {
-        None | Some("!") => Some(""),
+        None => Some(""),
         Some(tag) => tag.strip_prefix(YAML_TAG),
     }
 }
@@ -66,20 +66,13 @@ fn yaml_tag(node: Node<'_>) -> Option<&str> {
 /// Whether a node has a tag that a schema may be bound to.
 #[inline]
 pub(super) fn own_tag(node: Node<'_>) -> Option<&str> {
-    node.tag().filter(|tag| *tag != "!" && !is_yaml(tag))
+    node.tag().filter(|tag| !is_yaml(tag))
 }
 
 fn is_yaml(tag: &str) -> bool {
     const KNOWN: [&str; 12] =
         ["null", "bool", "int", "float", "binary", "timestamp", "omap", "pairs", "set", "str", "seq", "map"];
     tag.strip_prefix(YAML_TAG).is_some_and(|name| KNOWN.contains(&name))
-}
-
-/// What a scalar is. Behind the tag `!` alone, with which PyYAML writes a timestamp in brackets
-/// (`[! '2020-01-01T00:00:00']`), PyYAML looks at the text, whatever the quotes.
-#[inline]
-pub(super) fn scalar(node: Node<'_>) -> Scalar<'_> {
-    if node.tag() == Some("!") && node.is_scalar() { crate::yaml::resolve(node.text()) } else { node.scalar() }
 }
 
 /// The JSON type of a node.
@@ -101,14 +94,14 @@ pub(super) fn json(node: Node<'_>) -> Json {
             }
         }
         NodeKind::Scalar if is_surely_text(node) => Json::String,
-        NodeKind::Scalar => json_of_scalar(&scalar(node)),
+        NodeKind::Scalar => json_of_scalar(&node.scalar()),
     }
 }
 
 /// Whether a scalar is text as far as a look at its tag, its style and its beginning can tell.
 #[inline]
 pub(super) fn is_surely_text(node: Node<'_>) -> bool {
-    node.tag().is_none() && (node.style() != Some(Style::Plain) || surely_text(node.raw()))
+    node.tag().is_none() && if node.style() == Some(Style::Plain) { surely_text(node.raw()) } else { !node.is_nonspecific() }
 }
 
 pub(super) fn json_of_scalar(scalar: &Scalar<'_>) -> Json {
@@ -134,7 +127,7 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
         NodeKind::Mapping => "map",
         NodeKind::Sequence if yaml_tag(node) == Some("omap") => "omap",
         NodeKind::Sequence => "seq",
-        NodeKind::Scalar => match scalar(node) {
+        NodeKind::Scalar => match node.scalar() {
             Scalar::Null => "null",
             Scalar::Bool(_) => "bool",
             Scalar::Int(_) | Scalar::BigInt(_) => "int",
@@ -153,7 +146,7 @@ pub(super) fn key_text(key: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
         // A plain key stands on one line, as it is meant.
         return Some(key.raw().into());
     }
-    match scalar(key) {
+    match key.scalar() {
         Scalar::Str(text) if key.is_scalar() => Some(text),
         _ => None,
     }
@@ -183,7 +176,7 @@ impl Number {
         if !node.is_scalar() {
             return None;
         }
-        Self::of_scalar(&scalar(node))
+        Self::of_scalar(&node.scalar())
     }
 
     pub(super) fn of_scalar(scalar: &Scalar<'_>) -> Option<Self> {
@@ -315,7 +308,7 @@ fn same_at(a: Node<'_>, b: Node<'_>, strict: bool, top: bool, depth: usize, budg
                 })
         }
         (Json::Array | Json::Object, _) | (_, Json::Array | Json::Object) => false,
-        _ => same_scalar(&scalar(a), &scalar(b), strict || top),
+        _ => same_scalar(&a.scalar(), &b.scalar(), strict || top),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::instance::{Json, Pairs, json, own_tag, scalar, surely_text};
+use super::instance::{Json, Pairs, json, own_tag, surely_text};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, Style, Tree};
@@ -131,7 +131,7 @@ impl<'t> Survey<'t> {
         if raw.len() < 18 || !raw.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
             return;
         }
-        let large = match scalar(node) {
+        let large = match node.scalar() {
             Scalar::BigInt(_) => true,
             Scalar::Int(value) => value <= i64::MIN + 1,
             _ => false,

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::build::KIND;
-use super::node::{Node, NodeKind};
+use super::node::{Node, NodeId, NodeKind};
 
 /// The items of a sequence; see [`Node::items`].
 #[derive(Clone, Debug)]
@@ -74,13 +74,15 @@ pub(super) fn key_of(node: Node<'_>) -> (bool, Cow<'_, str>) {
     }
 }
 
-/// The pairs of a mapping with merge keys applied. Each pair and mapping that is looked at takes one from
-/// `budget`; where that is used up, pairs may be missing.
+/// The pairs of a mapping with merge keys applied, in the order of the reference loader: what is merged in
+/// comes first, and a key stands where it occurs first. Each pair and mapping that is looked at takes one
+/// from `budget`; where that is used up, pairs may be missing.
 pub(super) fn merged<'t>(node: Node<'t>, budget: &mut u64) -> Vec<Pair<'t>> {
     let mut found = Merged { pairs: Vec::with_capacity(node.len()), places: HashMap::with_capacity(node.len()) };
     // Explicit pairs first; then the merged mappings, nearest first, each only once.
     let mut queue: Vec<(Node<'_>, usize)> = vec![(node, 0)];
     let mut seen = HashSet::new();
+    let mut sources = HashMap::new();
     while let Some((mapping, depth)) = queue.pop() {
         let Some(left) = budget.checked_sub(1 + mapping.len() as u64) else {
             *budget = 0;
@@ -90,10 +92,13 @@ pub(super) fn merged<'t>(node: Node<'t>, budget: &mut u64) -> Vec<Pair<'t>> {
         if depth > MERGE_DEPTH || !seen.insert(mapping.id()) {
             continue;
         }
-        let sources = found.add(mapping, depth, budget);
-        queue.extend(sources.into_iter().rev());
+        let nearer = found.add(mapping, budget);
+        queue.extend(nearer.iter().rev().map(|source| (*source, depth + 1)));
+        if !nearer.is_empty() {
+            sources.insert(mapping.id(), nearer);
+        }
     }
-    found.pairs
+    if sources.is_empty() { found.pairs } else { found.in_order(node, &sources) }
 }
 
 #[derive(Default)]
@@ -104,15 +109,15 @@ struct Merged<'t> {
 
 impl<'t> Merged<'t> {
     /// Adds the pairs of a mapping that are new; the mappings merged into it, nearest first.
-    fn add(&mut self, mapping: Node<'t>, depth: usize, budget: &mut u64) -> Vec<(Node<'t>, usize)> {
+    fn add(&mut self, mapping: Node<'t>, budget: &mut u64) -> Vec<Node<'t>> {
         let own = self.pairs.len();
         let mut sources = Vec::new();
         for (key, value) in mapping.entries() {
             if key.is_merge() && !value.is_scalar() {
                 // Of several `<<` the last wins, of the mappings in one list the first.
                 let mut nearer: Vec<_> = match value.kind() {
-                    NodeKind::Mapping => vec![(value, depth + 1)],
-                    _ => value.items().filter(|n| n.is_mapping()).map(|n| (n, depth + 1)).collect(),
+                    NodeKind::Mapping => vec![value],
+                    _ => value.items().filter(|n| n.is_mapping()).collect(),
                 };
                 *budget = budget.saturating_sub(nearer.len() as u64);
                 nearer.append(&mut sources);
@@ -134,5 +139,27 @@ impl<'t> Merged<'t> {
             }
         }
         sources
+    }
+
+    /// The pairs in the order in which their keys occur, the farthest mapping first.
+    fn in_order(self, node: Node<'t>, sources: &HashMap<NodeId, Vec<Node<'t>>>) -> Vec<Pair<'t>> {
+        let mut ordered = Vec::with_capacity(self.pairs.len());
+        let mut left: Vec<Option<Pair<'_>>> = self.pairs.into_iter().map(Some).collect();
+        // Mappings to enter, and those whose sources have been taken.
+        let mut stack = vec![(node, false)];
+        let (mut entered, mut done) = (HashSet::new(), HashSet::new());
+        while let Some((mapping, ready)) = stack.pop() {
+            // One that merges itself in has its own keys there.
+            if !ready && entered.insert(mapping.id()) {
+                stack.push((mapping, true));
+                stack.extend(sources.get(&mapping.id()).into_iter().flatten().map(|source| (*source, false)));
+            } else if done.insert(mapping.id()) {
+                for (key, _) in mapping.entries() {
+                    let place = self.places.get(&key_of(key)).and_then(|at| left.get_mut(*at));
+                    ordered.extend(place.and_then(Option::take));
+                }
+            }
+        }
+        ordered
     }
 }

@@ -191,9 +191,9 @@ impl Tree {
         self.head.handles.iter().map(|(handle, prefix)| (handle.as_str(), prefix.as_str()))
     }
 
-    /// Every distinct tag of the tree.
+    /// Every distinct tag of the tree, `!` alone left out.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
-        self.tags.iter().skip(1).map(String::as_str)
+        self.tags.iter().skip(1).map(String::as_str).filter(|tag| *tag != "!")
     }
 
     /// The line and column, from 1, of a byte of the text, counted within the file.

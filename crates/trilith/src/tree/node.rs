@@ -141,13 +141,21 @@ impl<'t> Node<'t> {
         anchor.slice(&self.tree.text).get(1..)
     }
 
-    /// The whole tag, `%TAG` handles expanded, or `None` without one. `!` alone is a tag too.
+    /// The whole tag, `%TAG` handles expanded, or `None` without one.
+    ///
+    /// `!` alone counts as none: it leaves a node to the rules of YAML 1.1 (see [`Node::scalar`]).
     #[inline]
     pub fn tag(self) -> Option<&'t str> {
         match self.record().meta >> TAG_SHIFT {
             0 => None,
-            number => self.tree.tags.get(number as usize).map(String::as_str),
+            number => self.tree.tags.get(number as usize).map(String::as_str).filter(|tag| *tag != "!"),
         }
+    }
+
+    /// Whether it is written with the tag `!` alone.
+    #[inline]
+    pub(crate) fn is_nonspecific(self) -> bool {
+        self.record().meta >> TAG_SHIFT != 0 && self.tag().is_none()
     }
 
     /// Where its content is written, without anchor and tag; for an alias, the alias itself.
@@ -232,12 +240,13 @@ impl<'t> Node<'t> {
 
     /// What a scalar is by its tag, its style and the rules of YAML 1.1; null for a collection.
     ///
-    /// Quoted text is text, and so is a scalar with any tag that is not YAML's own.
+    /// Quoted text is text, and so is a scalar with any tag that is not YAML's own. Behind `!` alone, with
+    /// which Python asdf writes timestamps between brackets, the text decides whatever its quotes.
     pub fn scalar(self) -> Scalar<'t> {
         let Some(style) = self.style() else { return Scalar::Null };
         let text = self.text();
         match self.tag() {
-            None if style == Style::Plain => scalar::resolve(text),
+            None if style == Style::Plain || self.is_nonspecific() => scalar::resolve(text),
             None => Scalar::Str(text),
             Some(tag) => tagged(tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(""), text),
         }
@@ -384,7 +393,7 @@ impl<'t> Node<'t> {
     }
 
     /// The pairs of a mapping as YAML 1.1 reads them: duplicates gone (the last value, at the first's place),
-    /// `<<` merged in where explicit keys leave room, after them.
+    /// `<<` merged in where explicit keys leave room; as in the reference loader what is merged comes first.
     pub fn merged_entries(self) -> Vec<(Node<'t>, Node<'t>)> {
         // No honest mapping is merged from more than the whole tree.
         super::children::merged(self, &mut (2 * self.tree.records.len() as u64))
@@ -425,8 +434,9 @@ fn tagged<'t>(tag: &str, text: Cow<'t, str>) -> Scalar<'t> {
     let found = match tag {
         "null" => Some(Scalar::Null),
         "bool" => scalar::boolean_of_any_case(&text).map(Scalar::Bool),
-        "int" => scalar::integer(&text),
-        "float" => scalar::float(&text).map(Scalar::Float).or_else(|| scalar::any_float(&text).map(Scalar::Float)),
+        // The reference loader forgives blanks around numbers.
+        "int" => scalar::integer(text.trim()),
+        "float" => scalar::float(text.trim()).or_else(|| scalar::any_float(text.trim())).map(Scalar::Float),
         "binary" => return Scalar::Binary(text),
         "timestamp" if scalar::is_timestamp(text.as_bytes()) => return Scalar::Timestamp(text),
         _ => None,

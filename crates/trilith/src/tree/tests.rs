@@ -56,7 +56,7 @@ fn block_scalars_span_from_their_indicator_to_their_last_line() {
 #[test]
 fn scalars_obey_tags_and_quotes() {
     let tree = tree(
-        "- !!str 5\n- '5'\n- !x 5\n- !!float 5\n- ! 5\n- !!binary aGk=\n- !!int '7'\n- !!null x\n- 5\n- !!str\n- !!bool YeS\n",
+        "- !!str 5\n- '5'\n- !x 5\n- !!float 5\n- ! 5\n- !!binary aGk=\n- !!int '7'\n- !!null x\n- 5\n- !!str\n- !!bool YeS\n- ! '5'\n- !!float 1:60\n",
     );
     let scalars: Vec<_> = tree.root().items().map(Node::scalar).collect();
     assert_eq!(
@@ -66,15 +66,36 @@ fn scalars_obey_tags_and_quotes() {
             Scalar::Str("5".into()),
             Scalar::Str("5".into()),
             Scalar::Float(5.0),
-            Scalar::Str("5".into()),
+            Scalar::Int(5),
             Scalar::Binary("aGk=".into()),
             Scalar::Int(7),
             Scalar::Null,
             Scalar::Int(5),
             Scalar::Str("".into()),
             Scalar::Bool(true),
+            Scalar::Int(5),
+            Scalar::Float(120.0),
         ]
     );
+    assert_eq!(tree.at("/4").unwrap().tag(), None);
+    assert_eq!(
+        tree.tags().collect::<Vec<_>>(),
+        ["str", "!x", "float", "binary", "int", "null", "bool"].map(|n| if n == "!x" {
+            n.to_owned()
+        } else {
+            format!("tag:yaml.org,2002:{n}")
+        })
+    );
+}
+
+#[test]
+fn what_is_set_behind_a_bare_exclamation_mark_is_what_is_read() {
+    let tree = tree("a: ! 5 # c\nb: [! 'x', &k ! y]\n");
+    let mut edit = tree.edit();
+    edit.set(&TreePath::parse("/a").unwrap(), &"12".into()).unwrap();
+    edit.set(&TreePath::parse("/b/0").unwrap(), &"13".into()).unwrap();
+    edit.set(&TreePath::parse("/b/1").unwrap(), &"14".into()).unwrap();
+    assert_eq!(edit.text().unwrap(), "a: '12' # c\nb: ['13', &k '14']\n");
 }
 
 #[test]
@@ -122,7 +143,7 @@ fn the_last_duplicate_and_explicit_keys_win() {
     let tree = tree("base: &b {x: 1, y: 2}\nother: &o {y: 3, z: 4}\nm:\n  <<: [*b, *o]\n  x: 9\n  k: 1\n  k: 2\n");
     let m = tree.at("/m").unwrap();
     let pairs: Vec<_> = m.merged_entries().iter().map(|(k, v)| (k.text().into_owned(), v.as_i64().unwrap())).collect();
-    assert_eq!(pairs, [("x".into(), 9), ("k".into(), 2), ("y".into(), 2), ("z".into(), 4)]);
+    assert_eq!(pairs, [("y".into(), 2), ("z".into(), 4), ("x".into(), 9), ("k".into(), 2)]);
     for (key, value) in pairs {
         assert_eq!(m.get(&key).unwrap().as_i64(), Some(value));
     }

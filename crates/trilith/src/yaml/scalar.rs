@@ -82,6 +82,10 @@ pub(crate) fn boolean_of_any_case(text: &str) -> Option<bool> {
 /// The number of `!!float`, which may also be written as an integer or without a point.
 pub(crate) fn any_float(text: &str) -> Option<f64> {
     let plain = text.replace('_', "");
+    if plain.contains(':') {
+        // Of any size, in sixties.
+        return plain.split(':').try_fold(0.0, |sum, part| part.parse::<f64>().ok().map(|digit| sum * 60.0 + digit));
+    }
     let decimal = plain.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
     if decimal { plain.parse().ok() } else { None }
 }

@@ -43,9 +43,10 @@ impl<'t> Edit<'t> {
     pub(super) fn put(&mut self, node: Node<'t>, value: &Value, context: Context) {
         let mut value = value.clone();
         if value.tag.is_none() && !value.is_null() && !node.is_alias() && kind_of(&value) == node.kind() {
-            value.tag = node.tag().filter(|tag| *tag == "!" || !tag.starts_with("tag:yaml.org,2002:")).map(str::to_owned);
+            value.tag = node.tag().filter(|tag| !tag.starts_with("tag:yaml.org,2002:")).map(str::to_owned);
         }
-        let same_tag = !node.is_alias() && value.tag.as_deref() == node.tag();
+        // Behind `!` quotes would say nothing.
+        let same_tag = !node.is_alias() && value.tag.as_deref() == node.tag() && !node.is_nonspecific();
         let was_inline = node.is_scalar() || node.layout() == Some(Layout::Flow);
         if same_tag && was_inline && is_inline(&value, &self.options) {
             self.put_content(node, value, context);
