@@ -68,7 +68,7 @@ fn as_list(map: Value) -> Value {
             })),
             // Whatever else someone put there.
             (_, data) => {
-                let kept = Value { data, tag: value.tag, layout: value.layout, style: value.style };
+                let kept = Value { data, ..value };
                 let text = format!("{name} of the history");
                 list.push(Value::map([(Value::from("description"), Value::from(text)), (key, kept)]).tagged(ENTRY));
             }

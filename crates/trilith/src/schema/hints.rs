@@ -48,6 +48,13 @@ impl Validator {
             let next = parts.iter().flat_map(|part| program.rules(*part)).flat_map(|rule| children(rule, key)).collect();
             parts = closure(program, next);
         }
+        Ok(Hints::of(program, &parts))
+    }
+}
+
+impl Hints {
+    /// What these parts say, the first first.
+    pub(super) fn of(program: &Program, parts: &[PartId]) -> Self {
         let mut hints = Hints::default();
         for part in parts {
             let place = program.parts.get(part.0 as usize).map(|part| part.place);
@@ -55,11 +62,9 @@ impl Validator {
                 hints.read(node);
             }
         }
-        Ok(hints)
+        hints
     }
-}
 
-impl Hints {
     /// Takes what a schema says and none before it has said.
     fn read(&mut self, schema: Node<'_>) {
         if self.order.is_empty()
@@ -83,7 +88,7 @@ impl Hints {
 }
 
 /// The parts, and all that they refer to or name as alternatives.
-fn closure(program: &Program, parts: Vec<PartId>) -> Vec<PartId> {
+pub(super) fn closure(program: &Program, parts: Vec<PartId>) -> Vec<PartId> {
     let mut all: Vec<PartId> = Vec::new();
     let mut queue: VecDeque<PartId> = parts.into();
     while let Some(part) = queue.pop_front() {
@@ -103,7 +108,7 @@ fn closure(program: &Program, parts: Vec<PartId>) -> Vec<PartId> {
 }
 
 /// The parts for a child.
-fn children(rule: &Rule, key: &str) -> Vec<PartId> {
+pub(super) fn children(rule: &Rule, key: &str) -> Vec<PartId> {
     match rule {
         Rule::Object(object) => {
             let named = object.named.iter().filter(|(name, _)| **name == *key).map(|(_, part)| *part);

@@ -6,6 +6,7 @@
 //! `propertyOrder`, `flowStyle`, `style`, `default` and `examples` are hints and make nothing invalid.
 //! Patterns run in time linear in the text.
 
+mod arrange;
 mod bundled;
 mod cast;
 mod check;

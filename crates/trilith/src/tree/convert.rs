@@ -9,6 +9,9 @@ use crate::limits::Limits;
 /// Values nest at most this deep, whatever [`Limits::depth`] allows: they are dropped by recursion.
 const DEEPEST: usize = 1000;
 
+/// Keys that are collections have such keys themselves at most this deep.
+const KEYS: usize = 32;
+
 impl Node<'_> {
     /// A copy of this node and all below it, without its text: aliases expanded, merge keys applied.
     ///
@@ -18,25 +21,37 @@ impl Node<'_> {
     /// [`Kind::Malformed`](crate::Kind::Malformed) for a node that contains itself,
     /// [`Kind::Limit`](crate::Kind::Limit) for more than [`Limits::nodes`] nodes or 1,000 levels.
     pub fn to_value(self, limits: &Limits) -> Result<Value> {
-        self.build_value(self.walk(limits).expand_aliases())
+        build_value(&mut self.walk(limits).expand_aliases(), 0)
     }
+}
 
-    fn build_value(self, mut walk: Walk<'_>) -> Result<Value> {
-        let mut stack: Vec<(Option<Value>, Value)> = Vec::new();
-        while let Some(visit) = walk.step()? {
-            close(&mut stack, visit.depth);
-            if visit.cycle {
-                return Err(visit.node.error("an alias leads back to a node that it is part of; as a value it would be endless"));
-            }
-            if visit.depth >= DEEPEST {
-                return Err(Limits::exceeded("depth", DEEPEST as u64, "the value nests too deep"));
-            }
-            let key = visit.key.map(key_value);
-            stack.push((key, shallow(visit.node)));
-        }
-        close(&mut stack, 1);
-        Ok(stack.pop().map_or_else(Value::null, |(_, value)| value))
+/// The value of a walk's start. Keys that are collections are values of their own, `nested` keys deep.
+fn build_value(walk: &mut Walk<'_>, nested: usize) -> Result<Value> {
+    if nested > KEYS {
+        return Err(Limits::exceeded("depth", KEYS as u64, "keys nest too deep"));
     }
+    let mut stack: Vec<(Option<Value>, Value)> = Vec::new();
+    while let Some(visit) = walk.step()? {
+        close(&mut stack, visit.depth);
+        if visit.cycle {
+            return Err(visit.node.error("an alias leads back to a node that it is part of; as a value it would be endless"));
+        }
+        if visit.depth >= DEEPEST {
+            return Err(Limits::exceeded("depth", DEEPEST as u64, "the value nests too deep"));
+        }
+        let key = match visit.key {
+            Some(key) if !key.is_scalar() => {
+                let mut inside = walk.aside(key);
+                let value = build_value(&mut inside, nested + 1)?;
+                walk.return_from(&inside);
+                Some(value)
+            }
+            key => key.map(shallow),
+        };
+        stack.push((key, shallow(visit.node)));
+    }
+    close(&mut stack, 1);
+    Ok(stack.pop().map_or_else(Value::null, |(_, value)| value))
 }
 
 /// Puts every value deeper than `depth` levels into the one above it.
@@ -48,14 +63,6 @@ fn close(stack: &mut Vec<(Option<Value>, Value)>, depth: usize) {
             Some(Data::Map(pairs)) => pairs.push((key.unwrap_or_default(), value)),
             _ => {}
         }
-    }
-}
-
-/// A key: a scalar, or for complex keys their text.
-fn key_value(key: Node<'_>) -> Value {
-    match key.kind() {
-        NodeKind::Scalar => shallow(key),
-        _ => Value::from(key.raw()),
     }
 }
 
@@ -76,7 +83,7 @@ fn shallow(node: Node<'_>) -> Value {
     };
     let style = node.style().filter(|style| *style != Style::Plain && matches!(data, Data::Str(_)));
     let layout = node.layout().filter(|layout| *layout == Layout::Flow || matches!(data, Data::Seq(_)));
-    Value { data, tag: node.tag().map(str::to_owned), layout, style }
+    Value { data, tag: node.tag().map(str::to_owned), layout, style, anchor: None }
 }
 
 impl Tree {

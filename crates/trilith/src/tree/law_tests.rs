@@ -128,10 +128,12 @@ fn value() -> impl Strategy<Value = Value> {
         text().prop_map(Data::Str),
         text().prop_map(Data::Str),
     ];
-    let leaf = (scalar, tag.clone()).prop_map(|(data, tag)| {
+    let styles = prop::sample::select(vec![Style::Single, Style::Double, Style::Literal, Style::Folded]);
+    let leaf = (scalar, tag.clone(), prop::option::weighted(0.4, styles)).prop_map(|(data, tag, style)| {
         // A foreign tag makes any scalar text.
-        let tag = tag.filter(|_| matches!(data, Data::Str(_)));
-        Value { data, tag: tag.map(str::to_owned), ..Value::default() }
+        let is_text = matches!(data, Data::Str(_));
+        let tag = tag.filter(|_| is_text).map(str::to_owned);
+        Value { data, tag, style: style.filter(|_| is_text), ..Value::default() }
     });
     leaf.prop_recursive(4, 40, 6, move |inner| {
         let layout = prop::option::of(prop::sample::select(vec![Layout::Block, Layout::Flow]));
@@ -144,7 +146,7 @@ fn value() -> impl Strategy<Value = Value> {
             data,
             tag: tag.map(str::to_owned),
             layout,
-            style: None,
+            ..Value::default()
         })
     })
 }

@@ -270,3 +270,29 @@ fn byte_order_marks_and_carriage_returns_are_read() {
     assert_eq!(tree.warnings().iter().map(|w| w.rule).collect::<Vec<_>>(), [Rule::ByteOrderMark]);
     assert_eq!(tree.at("/b").unwrap().line_column(), (6, 4));
 }
+
+#[test]
+fn keys_that_are_collections_stay_what_they_are() {
+    let limits = Limits::default();
+    let text = "? [1, {a: ! '2'}]\n: x\n? - y\n  - ? {k: [v]}\n    : z\n: 5\n";
+    let value = tree(text).root().to_value(&limits).unwrap();
+    let inner = Value::map([(Value::map([("k", Value::seq(["v"]))]), Value::from("z"))]);
+    let keys = [Value::seq([Value::from(1), Value::map([("a", 2)])]), Value::seq([Value::from("y"), inner])];
+    let printed = print_document(&value, &PrintOptions::default());
+    let again = tree(&printed).root().to_value(&limits).unwrap();
+    for read in [&value, &again] {
+        for ((key, _), wanted) in read.entries().iter().zip(&keys) {
+            assert_eq!(
+                print_value(&key.clone().flow(), 0, &PrintOptions::default()),
+                print_value(&wanted.clone().flow(), 0, &PrintOptions::default()),
+                "{printed}"
+            );
+        }
+    }
+    // A key that holds the node that it is a key of.
+    let error = tree("&a ? [*a]\n: 1\n").root().to_value(&limits).unwrap_err();
+    assert_eq!(error.kind(), Kind::Limit);
+    // Keys count as nodes.
+    let few = Limits { nodes: 5, ..Limits::default() };
+    assert_eq!(tree("{[1, 2, 3]: 1, [1, 2, 3, 4]: 2}").root().to_value(&few).unwrap_err().kind(), Kind::Limit);
+}

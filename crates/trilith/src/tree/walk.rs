@@ -122,6 +122,25 @@ impl<'t> Walk<'t> {
         Ok(Some(Visit { key, node, depth: self.stack.len(), cycle }))
     }
 
+    /// A walk of another node in the same way, with what is left of the budget.
+    pub(super) fn aside(&self, start: Node<'t>) -> Self {
+        Walk {
+            stack: Vec::new(),
+            inside: HashSet::new(),
+            entering: None,
+            start: Some(start),
+            expand: self.expand,
+            merge: self.merge,
+            budget: self.budget,
+            limit: self.limit,
+        }
+    }
+
+    /// Counts what a walk aside has visited.
+    pub(super) fn return_from(&mut self, aside: &Self) {
+        self.budget = aside.budget;
+    }
+
     /// Leaves out what is below the node of the last step.
     pub fn skip_children(&mut self) {
         self.entering = None;

@@ -77,6 +77,12 @@ fn is_printable(text: &str) -> bool {
     })
 }
 
+/// Whether `text` is to be written with `>` where there is room for lines.
+pub(super) fn fits_folded(text: &str, style: Option<Style>) -> bool {
+    // Lines that are indented are not folded.
+    style == Some(Style::Folded) && fits_literal(text, style) && !text.contains("\n ")
+}
+
 /// Whether `text` is to be written with `|` where there is room for lines.
 pub(super) fn fits_literal(text: &str, style: Option<Style>) -> bool {
     let wanted = match style {

@@ -143,17 +143,17 @@ struct Printer<'o> {
 impl Printer<'_> {
     /// Prints a value whose lines, if it has many, are indented by `column`.
     fn value(&mut self, value: &Value, column: usize, place: Place) {
-        let tag = value.tag.as_deref().map(|tag| written_tag(tag, &self.options.handles));
+        let properties = self.properties(value);
         let separate = |out: &mut String| {
             if place != Place::Item {
                 out.push(' ');
             }
         };
-        if let Some(tag) = &tag {
+        if let Some(properties) = &properties {
             separate(&mut self.out);
-            self.out.push_str(tag);
+            self.out.push_str(properties);
         }
-        let own_line = tag.is_some() || place != Place::Item;
+        let own_line = properties.is_some() || place != Place::Item;
         match &value.data {
             Data::Map(pairs) if !self.is_flow(value, column) => {
                 for (at, (key, item)) in pairs.iter().enumerate() {
@@ -174,20 +174,33 @@ impl Printer<'_> {
                 }
             }
             data => {
-                if tag.is_some() && !matches!(data, Data::Null) {
+                if properties.is_some() && !matches!(data, Data::Null) {
                     self.out.push(' ');
-                } else if tag.is_none() {
+                } else if properties.is_none() {
                     separate(&mut self.out);
                 }
                 match data {
+                    Data::Str(text) if self.options.literals && plain::fits_folded(text, value.style) => {
+                        self.folded(text, column.max(1));
+                    }
                     Data::Str(text) if self.options.literals && plain::fits_literal(text, value.style) => {
                         self.literal(text, column.max(1));
                     }
-                    Data::Null if tag.is_some() => {}
+                    Data::Null if properties.is_some() => {}
                     Data::Seq(_) | Data::Map(_) => self.brackets(value, column),
                     _ => self.scalar(value, false),
                 }
             }
+        }
+    }
+
+    /// Anchor and tag as they are written.
+    fn properties(&self, value: &Value) -> Option<String> {
+        let tag = value.tag.as_deref().map(|tag| written_tag(tag, &self.options.handles));
+        match (&value.anchor, tag) {
+            (None, tag) => tag,
+            (Some(anchor), None) => Some(format!("&{anchor}")),
+            (Some(anchor), Some(tag)) => Some(format!("&{anchor} {tag}")),
         }
     }
 
@@ -213,9 +226,9 @@ impl Printer<'_> {
                 let width = match &item.data {
                     Data::Seq(_) | Data::Map(_) => return false,
                     Data::Str(text) => text.len() + 4,
-                    Data::BigInt(text) | Data::Plain(text) => text.len() + 2,
+                    Data::BigInt(text) | Data::Plain(text) | Data::Alias(text) => text.len() + 2,
                     _ => 8,
-                } + item.tag.as_ref().map_or(0, String::len);
+                } + [&item.tag, &item.anchor].into_iter().flatten().map(String::len).sum::<usize>();
                 left = left.saturating_sub(width);
                 left > 0
             })
@@ -236,7 +249,7 @@ impl Printer<'_> {
         };
         if simple {
             self.flow(key, column);
-            if matches!(key.data, Data::Null) && key.tag.is_some() {
+            if needs_blank(key) {
                 self.out.push(' ');
             }
             self.out.push(':');
@@ -252,8 +265,8 @@ impl Printer<'_> {
 
     /// A value inside brackets.
     fn flow(&mut self, value: &Value, column: usize) {
-        if let Some(tag) = &value.tag {
-            self.out.push_str(&written_tag(tag, &self.options.handles));
+        if let Some(properties) = self.properties(value) {
+            self.out.push_str(&properties);
             if matches!(value.data, Data::Null) {
                 return;
             }
@@ -290,7 +303,7 @@ impl Printer<'_> {
                         self.out.push_str("? ");
                     }
                     self.flow(key, column);
-                    self.out.push_str(if simple && !(key.is_null() && key.tag.is_some()) { ": " } else { " : " });
+                    self.out.push_str(if simple && !needs_blank(key) { ": " } else { " : " });
                     self.flow(item, column);
                 }
                 self.out.push('}');
@@ -313,9 +326,44 @@ impl Printer<'_> {
             Data::Int(number) => self.out.push_str(&number.to_string()),
             Data::Float(number) => self.out.push_str(&float_text(*number)),
             Data::BigInt(text) | Data::Plain(text) => self.out.push_str(text),
+            Data::Alias(anchor) => {
+                self.out.push('*');
+                self.out.push_str(anchor);
+            }
             // A foreign tag says that it is text, whatever it looks like.
             Data::Str(text) => plain::write_text(&mut self.out, text, value.style, in_flow),
             _ => self.out.push_str("null"),
+        }
+    }
+
+    /// `>` and the paragraphs of `text`, indented by `column` and wrapped at the width.
+    fn folded(&mut self, text: &str, column: usize) {
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        self.out.push_str(if body.len() < text.len() { ">" } else { ">-" });
+        for (at, paragraph) in body.split('\n').enumerate() {
+            if paragraph.is_empty() {
+                self.out.push('\n');
+                continue;
+            }
+            // A line break alone would be read as a blank.
+            if at > 0 {
+                self.out.push('\n');
+            }
+            self.line(column);
+            let (mut filled, mut before) = (column, "");
+            for (at, word) in paragraph.split(' ').enumerate() {
+                let width = word.chars().count();
+                if at > 0 && !before.is_empty() && !word.is_empty() && filled + 1 + width > self.options.width {
+                    self.line(column);
+                    filled = column;
+                } else if at > 0 {
+                    self.out.push(' ');
+                    filled += 1;
+                }
+                self.out.push_str(word);
+                filled += width;
+                before = word;
+            }
         }
     }
 
@@ -334,9 +382,15 @@ impl Printer<'_> {
     }
 }
 
+/// Whether a key would swallow a colon right behind it.
+fn needs_blank(key: &Value) -> bool {
+    matches!(key.data, Data::Alias(_)) || (key.is_null() && (key.tag.is_some() || key.anchor.is_some()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yaml::Style;
 
     #[test]
     fn floats_are_shortest_and_read_as_floats_everywhere() {
@@ -383,5 +437,33 @@ mod tests {
         let expected = "short: [a, b]\nblock:\n- 1\n- 2\nnested:\n- [1, 2]\n- x: 1\n  z: 2\nflow: {x: [a, 'b: c']}\n\
                         none: null\nempty: {}\nlines: |\n  a\n\n   b\ntagged: !t\n  k: 1";
         assert_eq!(print_value(&value, 0, &PrintOptions::default()), expected);
+    }
+
+    #[test]
+    fn shared_values_are_printed_once() {
+        let value = Value::map([
+            (
+                Value::from("k").anchored("k"),
+                Value::seq([Value::null().anchored("n"), Value::from("x y").tagged("!t").anchored("t")]),
+            ),
+            (Value::alias("k"), Value::map([("in", Value::alias("n"))]).anchored("m")),
+            ("list".into(), Value::seq([Value::map([("a", 1)]).anchored("i"), Value::alias("i"), Value::alias("t")]).block()),
+        ]);
+        let text = "%YAML 1.1\n---\n&k k: [&n, &t !t x y]\n*k : &m\n  in: *n\nlist:\n- &i\n  a: 1\n- *i\n- *t\n...\n";
+        assert_eq!(print_document(&value, &PrintOptions::default()), text);
+        let tree = crate::tree::Tree::parse(text, &crate::Limits::default()).unwrap();
+        assert_eq!(tree.at("/list/0").unwrap().id(), tree.at("/list/1").unwrap().id());
+        assert_eq!(tree.at("/k/in").map(|node| node.id()), None);
+    }
+
+    #[test]
+    fn folded_text_is_wrapped_and_read_back() {
+        let long = format!("{}\n\nsecond  paragraph\n", "word ".repeat(40).trim_end());
+        let printed =
+            print_document(&Value::map([("a", Value::from(long.as_str()).styled(Style::Folded))]), &PrintOptions::default());
+        assert!(printed.starts_with("%YAML 1.1\n---\na: >\n  word word"), "{printed}");
+        assert!(printed.lines().all(|line| line.len() <= 80), "{printed}");
+        let tree = crate::tree::Tree::parse(printed, &crate::Limits::default()).unwrap();
+        assert_eq!(tree.at("/a").unwrap().text(), long);
     }
 }

@@ -19,6 +19,8 @@ pub struct Value {
     pub layout: Option<Layout>,
     /// Quotes or block style of a text, where that should not be left to the printer.
     pub style: Option<Style>,
+    /// The name of its anchor, for [`Data::Alias`] to refer to; letters, digits, `-` and `_`.
+    pub anchor: Option<String>,
 }
 
 /// What a [`Value`] holds.
@@ -40,6 +42,8 @@ pub enum Data {
     Str(String),
     /// A scalar to be written without quotes exactly like this: a timestamp, a number in its own spelling.
     Plain(String),
+    /// The value, printed before this one, that has this anchor: both are one node to a reader.
+    Alias(String),
     /// A list.
     Seq(Vec<Value>),
     /// Pairs in order.
@@ -65,6 +69,25 @@ impl Value {
     /// A scalar to be written without quotes exactly like this; it must be one line that YAML reads as a scalar.
     pub fn plain(text: impl Into<String>) -> Self {
         Data::Plain(text.into()).into()
+    }
+
+    /// The value with this anchor once more: an alias. It must stand behind that value.
+    ///
+    /// ```
+    /// use trilith::yaml::{PrintOptions, Value, print_document};
+    /// let shared = Value::map([("x", 1)]).anchored("s");
+    /// let tree = Value::map([("a", shared), ("b", Value::alias("s"))]);
+    /// assert_eq!(print_document(&tree, &PrintOptions::default()), "%YAML 1.1\n---\na: &s\n  x: 1\nb: *s\n...\n");
+    /// ```
+    pub fn alias(anchor: impl Into<String>) -> Self {
+        Data::Alias(anchor.into()).into()
+    }
+
+    /// The same with an anchor of this name.
+    #[must_use]
+    pub fn anchored(mut self, name: impl Into<String>) -> Self {
+        self.anchor = Some(name.into());
+        self
     }
 
     /// The same with this whole tag (`tag:stsci.edu:asdf/core/ndarray-1.1.0`).

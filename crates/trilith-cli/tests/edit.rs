@@ -1,0 +1,113 @@
+//! `edit` with scripts for an editor: what comes back is checked, can be mended, and may be given up.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test fails by panicking and reads its own material")]
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const FILE: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+    # kept\nlibrary: !core/software-1.0.0 {name: x, version: '1'}\nn: 1\n...\n";
+
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.asdf"), FILE).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// An editor that runs `lines` of a shell on the draft, `$1`; a blank is in its name.
+    fn editor(&self, lines: &str) -> PathBuf {
+        let path = self.path("an editor");
+        std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn edit(&self, editor: &Path, answers: &str) -> (i32, String) {
+        let mut command = common::trilith();
+        command.env_remove("VISUAL").env("EDITOR", editor).env("TMPDIR", self.folder.path()).arg("edit").arg(self.path("a.asdf"));
+        let ended = common::run(command, Some(answers.as_bytes().to_vec()));
+        (ended.status.unwrap(), ended.stderr)
+    }
+
+    fn file(&self) -> String {
+        std::fs::read_to_string(self.path("a.asdf")).unwrap()
+    }
+
+    fn drafts(&self) -> usize {
+        let names = std::fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("trilith-edit")).count()
+    }
+}
+
+#[test]
+fn a_change_is_saved_and_everything_else_kept() {
+    let desk = Desk::new();
+    let (status, _) = desk.edit(&desk.editor("sed -i 's/n: 1/n: 2/' \"$1\""), "");
+    assert_eq!(status, 0);
+    assert_eq!(desk.file(), FILE.replace("n: 1", "n: 2"));
+    assert_eq!(desk.drafts(), 0);
+}
+
+#[test]
+fn no_change_writes_nothing() {
+    let desk = Desk::new();
+    let before = std::fs::metadata(desk.path("a.asdf")).unwrap().modified().unwrap();
+    let (status, said) = desk.edit(&desk.editor("true"), "");
+    assert_eq!((status, said.as_str()), (0, "nothing was changed\n"));
+    assert_eq!(std::fs::metadata(desk.path("a.asdf")).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn what_is_wrong_is_told_and_can_be_mended() {
+    let desk = Desk::new();
+    let once = desk.path("once");
+    let lines = format!(
+        "if [ -e {0} ]; then sed -i 's/n: .*/n: 3/' \"$1\"; else touch {0}; sed -i 's/n: 1/n: [1/' \"$1\"; fi",
+        once.display()
+    );
+    let (status, said) = desk.edit(&desk.editor(&lines), "\n");
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("no valid YAML"), "{said}");
+    assert_eq!(desk.file(), FILE.replace("n: 1", "n: 3"));
+}
+
+#[test]
+fn where_nobody_answers_the_file_stays_and_the_draft_too() {
+    let desk = Desk::new();
+    let (status, said) = desk.edit(&desk.editor("sed -i \"s/version: '1'/version: 1/\" \"$1\""), "");
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("/library/version (line 5, column 52)"), "{said}");
+    assert_eq!(desk.file(), FILE);
+    assert_eq!(desk.drafts(), 1);
+}
+
+#[test]
+fn what_breaks_a_schema_may_be_saved_and_then_stops_nobody() {
+    let desk = Desk::new();
+    let (status, _) = desk.edit(&desk.editor("sed -i \"s/version: '1'/version: 1/\" \"$1\""), "s\n");
+    assert_eq!(status, 0);
+    assert!(desk.file().contains("version: 1}"));
+    let (status, said) = desk.edit(&desk.editor("sed -i 's/n: 1/n: 4/' \"$1\""), "");
+    assert_eq!((status, said.as_str()), (0, ""));
+    assert!(desk.file().contains("n: 4"));
+}
+
+#[test]
+fn an_editor_that_fails_changes_nothing() {
+    let desk = Desk::new();
+    let (status, said) = desk.edit(&desk.editor("echo x > \"$1\"; exit 3"), "");
+    assert_eq!(status, 2);
+    assert!(said.contains("ended with exit status: 3"), "{said}");
+    assert_eq!(desk.file(), FILE);
+}

@@ -1,0 +1,172 @@
+//! Laying out a value that was built in memory as schemas would like it.
+
+use std::collections::HashMap;
+
+use super::compile::{PartId, Program, Rule};
+use super::hints::{Hints, children, closure};
+use super::store::Tagged;
+use super::validate::Validator;
+use crate::error::Result;
+use crate::tree::{Data, Value};
+
+/// What the schemas that hold for a place say; places share it.
+struct Place {
+    parts: Vec<PartId>,
+    hints: Hints,
+    /// Places below, by key; one for all items where their number does not matter.
+    below: HashMap<String, Option<usize>>,
+    by_number: bool,
+}
+
+/// The places that have been looked at.
+#[derive(Default)]
+struct Places {
+    all: Vec<Place>,
+    of_tags: HashMap<String, Option<usize>>,
+}
+
+impl Validator {
+    /// Lays a value out by the hints of the schemas of its tags: keys in the order of `propertyOrder` (others
+    /// follow as they are), `flowStyle` and `style` where the value does not say otherwise itself.
+    ///
+    /// ```
+    /// use trilith::schema::{Schemas, Validator};
+    /// use trilith::tree::Value;
+    /// let mut node = Value::map([("datatype", Value::from("int8")), ("source", 0.into())]);
+    /// node.tag = Some("tag:stsci.edu:asdf/core/ndarray-1.1.0".to_owned());
+    /// Validator::new(Schemas::bundled()).arrange(&mut node, Some("1.6.0"))?;
+    /// assert_eq!(node.entries()[0].0.as_str(), Some("source"));
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where a schema of a tag is broken.
+    pub fn arrange(&mut self, value: &mut Value, standard: Option<&str>) -> Result<()> {
+        let mut places = Places::default();
+        let mut work: Vec<(&mut Value, Option<usize>)> = vec![(value, None)];
+        while let Some((value, place)) = work.pop() {
+            let place = match &value.tag {
+                Some(tag) => self.place_of_tag(&mut places, tag, standard)?.or(place),
+                None => place,
+            };
+            if let Some(hints) = place.and_then(|at| places.all.get(at)).map(|place| &place.hints) {
+                hints.apply(value);
+            }
+            match &mut value.data {
+                Data::Map(pairs) => {
+                    for (key, item) in pairs {
+                        let below = place.and_then(|at| self.place_below(&mut places, at, key.as_str()?, true));
+                        work.push((item, below));
+                    }
+                }
+                Data::Seq(items) => {
+                    for (at, item) in items.iter_mut().enumerate() {
+                        if item.tag.is_none() && !matches!(item.data, Data::Seq(_) | Data::Map(_) | Data::Str(_)) {
+                            continue;
+                        }
+                        let below = place.and_then(|place| self.place_below(&mut places, place, &at.to_string(), false));
+                        work.push((item, below));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn place_of_tag(&mut self, places: &mut Places, tag: &str, standard: Option<&str>) -> Result<Option<usize>> {
+        if let Some(known) = places.of_tags.get(tag) {
+            return Ok(*known);
+        }
+        let mut parts = Vec::new();
+        if let Tagged::Schemas(uris) = self.schemas.of_tag(tag, standard) {
+            for uri in uris {
+                parts.extend(self.program.part(&self.schemas, &uri, true, &self.limits)?);
+            }
+        }
+        let place = places.add(&self.program, parts);
+        places.of_tags.insert(tag.to_owned(), place);
+        Ok(place)
+    }
+
+    fn place_below(&self, places: &mut Places, at: usize, key: &str, in_mapping: bool) -> Option<usize> {
+        let place = places.all.get(at)?;
+        let name = if in_mapping || place.by_number { key } else { "" };
+        if let Some(known) = place.below.get(name) {
+            return *known;
+        }
+        let rules = place.parts.iter().flat_map(|part| self.program.rules(*part));
+        let parts = rules.flat_map(|rule| children(rule, key)).collect();
+        let found = places.add(&self.program, parts);
+        places.all.get_mut(at)?.below.insert(name.to_owned(), found);
+        found
+    }
+}
+
+impl Places {
+    /// A place for which these parts hold; None where they are none.
+    fn add(&mut self, program: &Program, parts: Vec<PartId>) -> Option<usize> {
+        let parts = closure(program, parts);
+        if parts.is_empty() {
+            return None;
+        }
+        let hints = Hints::of(program, &parts);
+        let by_number = parts.iter().flat_map(|part| program.rules(*part)).any(|rule| matches!(rule, Rule::Tuple { .. }));
+        self.all.push(Place { parts, hints, below: HashMap::new(), by_number });
+        Some(self.all.len() - 1)
+    }
+}
+
+impl Hints {
+    /// Lays one value out, without what is below it.
+    fn apply(&self, value: &mut Value) {
+        match &mut value.data {
+            Data::Map(pairs) if !self.order.is_empty() => {
+                let place = |key: &Value| self.order.iter().position(|name| key.as_str() == Some(name)).unwrap_or(usize::MAX);
+                pairs.sort_by_cached_key(|(key, _)| place(key));
+            }
+            Data::Str(_) => value.style = value.style.or(self.style),
+            _ => {}
+        }
+        if matches!(value.data, Data::Map(_) | Data::Seq(_)) {
+            value.layout = value.layout.or(self.layout);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+    use crate::schema::Schemas;
+    use crate::yaml::{PrintOptions, print_document};
+
+    const SCHEMA: &str = "%YAML 1.1\n---\n$schema: http://stsci.edu/schemas/yaml-schema/draft-01\nid: http://e.org/schemas/x-1.0.0\n\
+        type: object\npropertyOrder: [name, text, pairs, list]\nflowStyle: block\nproperties:\n  name: {type: string, style: inline}\n  \
+        text: {type: string, style: folded}\n  pairs: {type: object, flowStyle: flow, additionalProperties: {flowStyle: block}}\n  \
+        list:\n    items: [{flowStyle: block}, {propertyOrder: [b, a]}]\n...\n";
+
+    const MANIFEST: &str = "id: http://e.org/manifests/e-1.0.0\nextension_uri: asdf://e.org/extensions/e-1.0.0\n\
+        tags:\n- {tag_uri: 'tag:e.org:x-1.0.0', schema_uri: 'http://e.org/schemas/x-1.0.0'}\n";
+
+    #[test]
+    fn order_layout_and_style_are_those_of_the_schema() {
+        let mut schemas = Schemas::bundled();
+        schemas.add(SCHEMA.to_owned(), &Limits::default()).unwrap();
+        schemas.add(MANIFEST.to_owned(), &Limits::default()).unwrap();
+        let mut value = Value::map([
+            ("z", Value::from(1)),
+            ("list", Value::seq([Value::seq([1]), Value::map([("a", 1), ("b", 2)])])),
+            ("text", "one two\n".into()),
+            ("pairs", Value::map([("x", 1)])),
+            ("name", "n".into()),
+        ]);
+        value.tag = Some("tag:e.org:x-1.0.0".to_owned());
+        Validator::new(schemas).arrange(&mut value, None).unwrap();
+        let printed = print_document(&value, &PrintOptions::default());
+        assert_eq!(
+            printed,
+            "%YAML 1.1\n--- !<tag:e.org:x-1.0.0>\nname: \"n\"\ntext: >\n  one two\npairs: {x: 1}\nlist:\n- - 1\n- b: 2\n  a: 1\nz: 1\n...\n"
+        );
+    }
+}
