@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::cast::{self, Found};
 use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Program, Rest, Rule};
 use super::instance::{Json, Number, Pairs, compared_tag, is_surely_text, json, key_text, own_tag, same};
+use super::pattern::Regex;
 use super::survey::Survey;
 use super::uri::matches;
 use crate::error::Error;
@@ -25,6 +26,8 @@ pub(super) struct Check<'a, 't> {
     spare: Vec<Vec<(Option<Cow<'t, str>>, Node<'t>)>>,
     /// The references being followed, with the node they are followed for.
     following: Vec<(u32, PartId)>,
+    /// The last pattern and the text that it was tried on, and whether it was found: units and versions repeat.
+    tried: Option<(&'a Regex, Cow<'t, str>, bool)>,
     depth: usize,
     most_depth: usize,
     steps: u64,
@@ -47,6 +50,7 @@ impl<'a, 't> Check<'a, 't> {
             keys_of: None,
             spare: Vec::new(),
             following: Vec::new(),
+            tried: None,
             depth: 0,
             most_depth,
             steps: 0,
@@ -131,7 +135,8 @@ impl<'a, 't> Check<'a, 't> {
             Rule::Length { least, most } => json(node) != Json::Array || (*least..=*most).contains(&(node.len() as u64)),
             Rule::Unique => json(node) != Json::Array || self.duplicate(node).is_none(),
             Rule::Datatype(_) | Rule::Dimensions { .. } => !is_ndarray(node) || self.array(node, rule),
-            Rule::TextLength { .. } | Rule::Pattern(_) => text_holds(node, rule),
+            Rule::Pattern(pattern) => self.pattern(node, pattern),
+            Rule::TextLength { .. } => text_holds(node, rule),
             Rule::Minimum(..) | Rule::Maximum(..) | Rule::MultipleOf(_) => number_holds(node, rule),
         }
     }
@@ -151,6 +156,22 @@ impl<'a, 't> Check<'a, 't> {
             };
             rules.is_empty() || self.fits_all(node, rules)
         })
+    }
+
+    fn pattern(&mut self, node: Node<'t>, pattern: &'a Regex) -> bool {
+        if !node.is_scalar() {
+            return true;
+        }
+        let Scalar::Str(text) = node.scalar() else { return true };
+        if let Some((last, tried, found)) = &self.tried
+            && std::ptr::eq(*last, pattern)
+            && *tried == text
+        {
+            return *found;
+        }
+        let found = pattern.found_in(&text);
+        self.tried = Some((pattern, text, found));
+        found
     }
 
     /// Follows a reference, once for each node.
@@ -368,7 +389,6 @@ fn text_holds(node: Node<'_>, rule: &Rule) -> bool {
             }
             (*least..=*most).contains(&(text.chars().count() as u64))
         }
-        Rule::Pattern(pattern) => pattern.found_in(&text),
         _ => true,
     }
 }

@@ -94,6 +94,7 @@ pub(super) fn json(node: Node<'_>) -> Json {
             }
         }
         NodeKind::Scalar if is_surely_text(node) => Json::String,
+        NodeKind::Scalar if is_surely_integer(node) => Json::Integer,
         NodeKind::Scalar => json_of_scalar(&node.scalar()),
     }
 }
@@ -102,6 +103,18 @@ pub(super) fn json(node: Node<'_>) -> Json {
 #[inline]
 pub(super) fn is_surely_text(node: Node<'_>) -> bool {
     node.tag().is_none() && if node.style() == Some(Style::Plain) { surely_text(node.raw()) } else { !node.is_nonspecific() }
+}
+
+/// Whether a scalar is a short decimal integer, as most that are no text.
+#[inline]
+fn is_surely_integer(node: Node<'_>) -> bool {
+    if node.style() != Some(Style::Plain) || node.tag().is_some() {
+        return false;
+    }
+    let digits = node.raw().as_bytes();
+    (1..=18).contains(&digits.len())
+        && (digits.len() == 1 || digits.first() != Some(&b'0'))
+        && digits.iter().all(u8::is_ascii_digit)
 }
 
 pub(super) fn json_of_scalar(scalar: &Scalar<'_>) -> Json {

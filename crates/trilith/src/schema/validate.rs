@@ -112,25 +112,30 @@ impl Validator {
         let survey = Survey::of(tree, &self.limits)?;
         let mut unknown = Vec::new();
         let mut work: Vec<(Node<'_>, PartId)> = self.custom.iter().map(|part| (tree.root(), *part)).collect();
-        let mut by_tag: HashMap<&str, Option<Vec<PartId>>> = HashMap::new();
-        let mut last: (&str, Vec<PartId>) = ("", Vec::new());
+        let mut by_tag: HashMap<&str, Vec<PartId>> = HashMap::new();
+        // A tree holds each tag once: its number leads to its parts.
+        let mut by_number: Vec<Option<Vec<PartId>>> = Vec::new();
         for node in &survey.tagged {
-            let Some(tag) = own_tag(*node) else { continue };
-            // A tree holds each tag once: mostly it is the same text as before.
-            if !std::ptr::eq(last.0, tag) {
+            let number = node.tag_number();
+            if by_number.len() <= number {
+                by_number.resize(number + 1, None);
+            }
+            let Some(known) = by_number.get_mut(number) else { continue };
+            if known.is_none() {
+                let Some(tag) = own_tag(*node) else { continue };
                 if !by_tag.contains_key(tag) {
                     let parts = match self.bound_to(tag, standard)? {
-                        Bound::Parts(parts) => Some(parts),
+                        Bound::Parts(parts) => parts,
                         other => {
                             unknown.push((*node, other));
-                            None
+                            Vec::new()
                         }
                     };
                     by_tag.insert(tag, parts);
                 }
-                last = (tag, by_tag.get(tag).cloned().flatten().unwrap_or_default());
+                *known = by_tag.get(tag).cloned();
             }
-            work.extend(last.1.iter().map(|part| (*node, *part)));
+            work.extend(known.iter().flatten().map(|part| (*node, *part)));
         }
         let mut found = Findings { most: self.most, ..Findings::default() };
         self.run(tree, &survey, &work, &mut found)?;

@@ -152,6 +152,13 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// The number of its tag in the tree, 0 without one: nodes with one number have one tag.
+    #[cfg(feature = "schema")]
+    #[inline]
+    pub(crate) fn tag_number(self) -> usize {
+        (self.record().meta >> TAG_SHIFT) as usize
+    }
+
     /// Whether it is written with the tag `!` alone.
     #[inline]
     pub(crate) fn is_nonspecific(self) -> bool {

@@ -290,7 +290,7 @@ fn keys_that_are_collections_stay_what_they_are() {
         }
     }
     // A key that holds the node that it is a key of.
-    let error = tree("&a ? [*a]\n: 1\n").root().to_value(&limits).unwrap_err();
+    let error = tree("&a\n? [*a]\n: 1\n").root().to_value(&limits).unwrap_err();
     assert_eq!(error.kind(), Kind::Limit);
     // Keys count as nodes.
     let few = Limits { nodes: 5, ..Limits::default() };
