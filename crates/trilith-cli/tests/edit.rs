@@ -1,6 +1,12 @@
 //! `edit` with scripts for an editor: what comes back is checked, can be mended, and may be given up.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test fails by panicking and reads its own material")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking and reads its own material"
+)]
 
 mod common;
 
