@@ -53,11 +53,6 @@ fn run_targets(cargo_fuzz: &PathBuf, targets: &[String], seconds: u64) -> Result
             "-print_final_stats=1",
             "-verbosity=0",
         ]);
-        // Words of the format, for the targets that read one.
-        let dictionary = root().join("fuzz/dictionaries").join(name).with_extension("dict");
-        if dictionary.is_file() {
-            command.arg(format!("-dict={}", dictionary.display()));
-        }
         if let Err(reason) = run(&mut command) {
             failed.push(format!("{name}: {reason}; the input is in fuzz/artifacts/{name}"));
         }

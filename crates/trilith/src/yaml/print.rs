@@ -390,7 +390,6 @@ fn needs_blank(key: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::Style;
 
     #[test]
     fn floats_are_shortest_and_read_as_floats_everywhere() {
@@ -437,33 +436,5 @@ mod tests {
         let expected = "short: [a, b]\nblock:\n- 1\n- 2\nnested:\n- [1, 2]\n- x: 1\n  z: 2\nflow: {x: [a, 'b: c']}\n\
                         none: null\nempty: {}\nlines: |\n  a\n\n   b\ntagged: !t\n  k: 1";
         assert_eq!(print_value(&value, 0, &PrintOptions::default()), expected);
-    }
-
-    #[test]
-    fn shared_values_are_printed_once() {
-        let value = Value::map([
-            (
-                Value::from("k").anchored("k"),
-                Value::seq([Value::null().anchored("n"), Value::from("x y").tagged("!t").anchored("t")]),
-            ),
-            (Value::alias("k"), Value::map([("in", Value::alias("n"))]).anchored("m")),
-            ("list".into(), Value::seq([Value::map([("a", 1)]).anchored("i"), Value::alias("i"), Value::alias("t")]).block()),
-        ]);
-        let text = "%YAML 1.1\n---\n&k k: [&n, &t !t x y]\n*k : &m\n  in: *n\nlist:\n- &i\n  a: 1\n- *i\n- *t\n...\n";
-        assert_eq!(print_document(&value, &PrintOptions::default()), text);
-        let tree = crate::tree::Tree::parse(text, &crate::Limits::default()).unwrap();
-        assert_eq!(tree.at("/list/0").unwrap().id(), tree.at("/list/1").unwrap().id());
-        assert_eq!(tree.root().entries().nth(1).map(|(key, _)| key.is_alias()), Some(true));
-    }
-
-    #[test]
-    fn folded_text_is_wrapped_and_read_back() {
-        let long = format!("{}\n\nsecond  paragraph\n", "word ".repeat(40).trim_end());
-        let printed =
-            print_document(&Value::map([("a", Value::from(long.as_str()).styled(Style::Folded))]), &PrintOptions::default());
-        assert!(printed.starts_with("%YAML 1.1\n---\na: >\n  word word"), "{printed}");
-        assert!(printed.lines().all(|line| line.len() <= 80), "{printed}");
-        let tree = crate::tree::Tree::parse(printed, &crate::Limits::default()).unwrap();
-        assert_eq!(tree.at("/a").unwrap().text(), long);
     }
 }
