@@ -59,7 +59,7 @@ impl Desk {
 #[test]
 fn a_change_is_saved_and_everything_else_kept() {
     let desk = Desk::new();
-    let (status, _) = desk.edit(&desk.editor("sed -i 's/n: 1/n: 2/' \"$1\""), "");
+    let (status, _) = desk.edit(&desk.editor("sed -i 's/^n: 1/n: 2/' \"$1\""), "");
     assert_eq!(status, 0);
     assert_eq!(desk.file(), FILE.replace("n: 1", "n: 2"));
     assert_eq!(desk.drafts(), 0);
@@ -79,7 +79,7 @@ fn what_is_wrong_is_told_and_can_be_mended() {
     let desk = Desk::new();
     let once = desk.path("once");
     let lines = format!(
-        "if [ -e {0} ]; then sed -i 's/n: .*/n: 3/' \"$1\"; else touch {0}; sed -i 's/n: 1/n: [1/' \"$1\"; fi",
+        "if [ -e {0} ]; then sed -i 's/^n: .*/n: 3/' \"$1\"; else touch {0}; sed -i 's/^n: 1/n: [1/' \"$1\"; fi",
         once.display()
     );
     let (status, said) = desk.edit(&desk.editor(&lines), "\n");
@@ -93,7 +93,7 @@ fn where_nobody_answers_the_file_stays_and_the_draft_too() {
     let desk = Desk::new();
     let (status, said) = desk.edit(&desk.editor("sed -i \"s/version: '1'/version: 1/\" \"$1\""), "");
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("/library/version (line 5, column 52)"), "{said}");
+    assert!(said.contains("/library/version (line 5, column 50)"), "{said}");
     assert_eq!(desk.file(), FILE);
     assert_eq!(desk.drafts(), 1);
 }
@@ -104,7 +104,7 @@ fn what_breaks_a_schema_may_be_saved_and_then_stops_nobody() {
     let (status, _) = desk.edit(&desk.editor("sed -i \"s/version: '1'/version: 1/\" \"$1\""), "s\n");
     assert_eq!(status, 0);
     assert!(desk.file().contains("version: 1}"));
-    let (status, said) = desk.edit(&desk.editor("sed -i 's/n: 1/n: 4/' \"$1\""), "");
+    let (status, said) = desk.edit(&desk.editor("sed -i 's/^n: 1/n: 4/' \"$1\""), "");
     assert_eq!((status, said.as_str()), (0, ""));
     assert!(desk.file().contains("n: 4"));
 }
