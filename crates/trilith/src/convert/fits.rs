@@ -42,6 +42,9 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
     if let Some(cards) = listing.cards {
         root.set(fits::CARDS_KEY, cards);
     }
+    if let Some(heaps) = listing.heaps {
+        root.set(fits::HEAP_KEY, heaps);
+    }
     builder.write_to(out, root)
 }
 
@@ -238,7 +241,9 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         });
         edit.replace_node(source, &Value::from((own.len() + position) as u64));
         edit.set_key(node, "byteorder", &Value::from("big"))?;
+        // The HDU is right about type and shape, whatever the tree says.
         edit.set_key(node, "datatype", &datatype_value(array.datatype(), Some(Byteorder::Big), "datatype"))?;
+        edit.set_key(node, "shape", &Value::seq(array.shape().iter().copied()).flow())?;
     }
     let text = edit.text()?;
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;

@@ -315,8 +315,19 @@ impl<'t> Translation<'t> {
             self.put(item, &["strides"], "strides", &Value::seq(strides).flow())?;
         }
         let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&Dim::Open));
-        if open && !item.streamed {
+        // An HDU is right about its shape and type, whatever the tree says.
+        let is_hdu = matches!(described.origin, Origin::Fits(_));
+        if (open && !item.streamed) || is_hdu {
             self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+        }
+        if is_hdu && described.datatype.as_ref().is_none_or(|stated| !stated.means(array.datatype())) {
+            let key = self.target.tree.datatype_key;
+            self.put(
+                item,
+                &["datatype", "dtype"],
+                key,
+                &datatype_value(array.datatype(), Some(described.byteorder), key).flow(),
+            )?;
         }
         Ok(())
     }

@@ -8,16 +8,20 @@
 //! An HDU has two faces: [`FitsFile::array`] gives the values that are meant (scaled, decompressed,
 //! truth values as such), [`FitsFile::stored`] what a file must keep to be written again.
 //!
-//! FITS Standard 4.0. What is not read: columns in the heap (P and Q) other than as bytes, random
-//! groups, the numbers of text tables (their text is), tiles compressed by PLIO_1 or HCOMPRESS_1.
+//! FITS Standard 4.0. The rows of a table hold number and place of what lies in the heap (columns P and Q);
+//! [`FitsFile::cell`] gives the values. What is not read: random groups, the numbers of text tables (their
+//! text is), and the smoothing of HCOMPRESS_1. The bytes of all of them survive.
 
 mod card;
 mod gzip;
+mod hcompress;
 mod hdu;
 mod header;
+mod heap;
 mod image;
 mod number;
 mod part;
+mod plio;
 mod read;
 mod rice;
 mod scale;
@@ -35,5 +39,5 @@ pub use header::{BLOCK, Header};
 pub use part::{Part, is_image, losses, parts_for};
 pub use read::FitsFile;
 pub use table::{Column, columns};
-pub use tree::{CARDS_KEY, Listing, from_node, source_node, to_value};
+pub use tree::{CARDS_KEY, HEAP_KEY, Listing, from_node, source_node, to_value};
 pub use write::{write, write_asdf};

@@ -131,12 +131,13 @@ impl FitsFile {
     /// Unsigned integers (BZERO 32768 and the like) keep their 8 to 64 bits. Other scaled images are
     /// `float32` if stored in at most 16 bits or as such, else `float64`; scaled columns are `float64`.
     /// Without any of it the array is a view of the file. TNULL is left to
-    /// [`columns`](super::columns); the columns of a TABLE extension are text.
+    /// [`columns`](super::columns); the columns of a TABLE extension are text, and those of varying length
+    /// pairs of number and place ([`FitsFile::cell`] gives the values).
     ///
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) for an HDU without data or with broken keywords,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for columns in the heap, images compressed in a
-    /// way that is not known, and random groups.
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for images compressed in a way that is not known, and
+    /// random groups.
     pub fn array(&self, hdu: &Hdu) -> Result<Array> {
         let array = match hdu.kind {
             HduKind::Image => image::array(hdu, &self.source, true, &self.limits),

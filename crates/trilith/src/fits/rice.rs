@@ -14,7 +14,7 @@ pub(super) fn decode(bytes: &[u8], count: usize, width: usize, block: usize) -> 
     let bits = width as u32 * 8;
     let (first, rest) = bytes.split_at_checked(width)?;
     let mut last = first.iter().fold(0u32, |n, byte| n << 8 | u32::from(*byte));
-    let mut input = Bits { bytes: rest, at: 0 };
+    let mut input = Bits::new(rest);
     let mut out = Vec::with_capacity(count);
     while out.len() < count {
         let n = block.clamp(1, count - out.len());
@@ -42,14 +42,23 @@ pub(super) fn decode(bytes: &[u8], count: usize, width: usize, block: usize) -> 
 }
 
 /// Bits, the highest of each byte first.
-struct Bits<'a> {
+pub(super) struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Bits<'_> {
+impl<'a> Bits<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Goes on to the next whole byte.
+    pub fn align(&mut self) {
+        self.at = self.at.next_multiple_of(8);
+    }
+
     /// The next `n` bits, at most 32, as a number.
-    fn take(&mut self, n: u32) -> Option<u32> {
+    pub fn take(&mut self, n: u32) -> Option<u32> {
         let mut value = 0u64;
         let (from, skip) = (self.at / 8, self.at % 8);
         let whole = (skip + n as usize).div_ceil(8);

@@ -150,6 +150,39 @@ impl Column {
         }
     }
 
+    /// Bytes of so many values in the heap.
+    pub(super) fn heap_bytes(&self, count: u64) -> Option<u64> {
+        if self.rest.starts_with('X') { Some(count.div_ceil(8)) } else { count.checked_mul(self.heap_unit()) }
+    }
+
+    /// The column that one cell in the heap would be, with `count` values.
+    pub(super) fn element(&self, count: u64) -> Self {
+        let code = self.rest.chars().next().unwrap_or('B');
+        // One dimension of text is its length.
+        Self { code, repeat: count, dim: Vec::new(), rest: String::new(), offset: 0, ..self.clone() }
+    }
+
+    /// The type of values in the heap as they are stored; None for bits and unknown letters.
+    pub(super) fn heap_type(&self) -> Option<Datatype> {
+        Some(match self.rest.chars().next()? {
+            'L' | 'A' => Datatype::Ascii(1),
+            'B' => Datatype::Uint8,
+            'I' => Datatype::Int16,
+            'J' => Datatype::Int32,
+            'K' => Datatype::Int64,
+            'E' => Datatype::Float32,
+            'D' => Datatype::Float64,
+            'C' => Datatype::Complex64,
+            'M' => Datatype::Complex128,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of one value that is converted.
+    pub(super) fn number_size(&self) -> usize {
+        self.number().map_or(1, Number::size)
+    }
+
     /// Whether the values are in the heap, and the rows hold only their number and place.
     pub fn in_heap(&self) -> bool {
         matches!(self.code, 'P' | 'Q')
@@ -233,7 +266,7 @@ impl Column {
     }
 
     /// Datatype, shape and conversion of the values: as they are meant, or as stored but with their sign.
-    fn kind(&self, physical: bool) -> Result<(Datatype, Vec<u64>, How)> {
+    pub(super) fn kind(&self, physical: bool) -> Result<(Datatype, Vec<u64>, How)> {
         let (datatype, shape) = self.stored()?;
         let linear = Linear { scale: self.scale, zero: self.zero, blank: None };
         if let Some(number) = self.number() {
@@ -263,7 +296,7 @@ pub(super) fn row_type(columns: &[Column], width: u64, physical: bool) -> Result
         let from = to_usize(column.offset)?;
         let end = rows.to.checked_add(after).ok_or_else(|| Error::malformed("a row has more bytes than memory has"))?;
         // Of complex numbers both halves are the same, and none is converted.
-        let size = column.number().map_or(1, Number::size);
+        let size = column.number_size();
         rows.steps.push(Step { how, from: from..from + before, to: rows.to..end, size });
         let field =
             Field { name: Some(column.name.clone()).filter(|n| !n.is_empty()), ..Field::unnamed(datatype, Byteorder::Big) };
@@ -281,10 +314,6 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<
     let header = hdu.header();
     let (width, count) = (required(header, "NAXIS1")?, required(header, "NAXIS2")?);
     let columns = columns(header)?;
-    if physical && let Some(column) = columns.iter().find(|column| column.in_heap()) {
-        let what = format!("column {:?} has arrays of varying length ({}), which are not read", column.name, column.form());
-        return Err(Error::unsupported(what).hint("the rows and the heap can be had as bytes"));
-    }
     let (fields, rows) = row_type(&columns, width, physical)?;
     let at = hdu.data().start;
     let array = if rows.is_plain() {

@@ -1,7 +1,7 @@
 //! Images in compressed tiles: a table whose rows are the tiles (ZIMAGE).
 //!
-//! FITS Standard 4.0, section 10: RICE_1, GZIP_1, GZIP_2 and NOCOMPRESS, whole numbers and quantised
-//! floats with and without dithering. The image is decoded as a whole when its first byte is read.
+//! FITS Standard 4.0, section 10: RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 and NOCOMPRESS, whole numbers
+//! and quantised floats with and without dithering. The image is decoded as a whole when its first byte is read.
 
 use std::io::Read as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,9 +10,9 @@ use super::hdu::{Hdu, bitpix, required};
 use super::header::Header;
 use super::scale::{Linear, Number, array_of};
 use super::table::{Column, columns};
-use super::{image, rice};
+use super::{hcompress, heap, image, plio, rice};
 use crate::array::{Array, element_count};
-use crate::bytes::{Cursor, Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 
@@ -26,6 +26,10 @@ enum Method {
     Gzip,
     /// GZIP_2: the first bytes of all numbers, then the second ones, and so on.
     Shuffled,
+    /// Runs of zeros and of one value: for masks.
+    Plio,
+    /// The H-transform.
+    Transformed,
     Plain,
 }
 
@@ -125,7 +129,6 @@ impl Plan {
         let tile = axes.iter().enumerate().map(tile).collect::<Result<Vec<_>>>()?;
         let (rows, row_size) = (required(header, "NAXIS2")?, required(header, "NAXIS1")?);
         let table = rows.checked_mul(row_size).ok_or_else(|| Error::malformed("the table is larger than 2^64 bytes"))?;
-        let heap = header.integer("THEAP")?.and_then(|n| u64::try_from(n).ok()).unwrap_or(table);
         let start = hdu.data().start;
         let plan = Self {
             number: image::number(bitpix(header, "ZBITPIX")?),
@@ -140,7 +143,7 @@ impl Plan {
             rows,
             row_size,
             table: start,
-            heap: start.saturating_add(heap),
+            heap: heap::start(hdu, table)?,
             end: hdu.data().end,
             columns,
         };
@@ -160,19 +163,11 @@ impl Plan {
     /// The array in the heap that a column of a row points to: its bytes, or None where it is empty.
     fn heap_bytes(&self, source: &dyn Source, row: &[u8], name: &str, limits: &Limits) -> Result<Option<Vec<u8>>> {
         let Some(column) = self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)) else { return Ok(None) };
-        let mut at = Cursor::new(row.get(to_usize(column.offset)?..).unwrap_or_default(), 0);
-        let (count, offset) = match column.code {
-            'P' => (u64::from(at.u32()?), u64::from(at.u32()?)),
-            'Q' => (at.u64()?, at.u64()?),
-            _ => return Err(Error::malformed(format!("column {name} is {}, expected an array in the heap", column.form()))),
-        };
-        let unit = column.heap_unit();
-        let (Some(len), Some(from)) = (count.checked_mul(unit), self.heap.checked_add(offset)) else {
-            return Err(Error::malformed(format!("column {name} points beyond byte 2^64")));
-        };
-        if from.checked_add(len).is_none_or(|end| end > self.end) {
-            return Err(Error::malformed(format!("column {name} points to {len} bytes beyond the end of the heap")).at_byte(from));
+        if !column.in_heap() {
+            return Err(Error::malformed(format!("column {name} is {}, expected an array in the heap", column.form())));
         }
+        let place = heap::Place::read(column, row, self.heap..self.end)?;
+        let (from, len) = (place.bytes.start, place.bytes.end - place.bytes.start);
         if len == 0 { Ok(None) } else { read_vec(source, from, len, limits).map(Some) }
     }
 
@@ -211,9 +206,14 @@ fn method(header: &Header) -> Result<Method> {
         "RICE_1" | "RICE_ONE" => Ok(Method::Rice { width: parameter("BYTEPIX", 4)?, block: parameter("BLOCKSIZE", 32)? }),
         "GZIP_1" => Ok(Method::Gzip),
         "GZIP_2" => Ok(Method::Shuffled),
+        "PLIO_1" => Ok(Method::Plio),
+        "HCOMPRESS_1" if parameter("SMOOTH", 0)? > 0 => {
+            Err(Error::unsupported("tiles of HCOMPRESS_1 that are to be smoothed are not read"))
+        }
+        "HCOMPRESS_1" => Ok(Method::Transformed),
         "NOCOMPRESS" => Ok(Method::Plain),
         other => Err(Error::unsupported(format!("images in tiles compressed by {other:?} are not read"))
-            .hint("RICE_1, GZIP_1, GZIP_2 and NOCOMPRESS are; funpack of CFITSIO unpacks all")),
+            .hint("RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 and NOCOMPRESS are; funpack of CFITSIO unpacks all")),
     }
 }
 
@@ -304,6 +304,8 @@ impl Tiles {
         if let Some(bytes) = heap("COMPRESSED_DATA")? {
             let whole: Vec<i32> = match plan.method {
                 Method::Rice { width, block } => rice::decode(&bytes, count, width, block).ok_or_else(cut)?,
+                Method::Plio => plio::decode(&bytes, count).ok_or_else(cut)?,
+                Method::Transformed => hcompress::decode(&bytes, count).ok_or_else(cut)?,
                 _ => {
                     let (bytes, width) = self.unpacked(&bytes, count)?;
                     // As wide as the image: these are its values. Quantised floats are whole numbers of 4 bytes.

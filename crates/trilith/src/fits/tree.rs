@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::card::{Card, CardValue, RECORD};
+use super::hdu::HduKind;
 use super::header::Header;
+use super::heap;
 use super::part::Part;
 use super::read::FitsFile;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
@@ -19,6 +21,9 @@ use crate::tree::{Data, Node, Scalar, Value};
 
 /// Where [`Listing::cards`] is kept: beside the `fits` list at the root of the tree.
 pub const CARDS_KEY: &str = "fits_cards";
+
+/// Where [`Listing::heaps`] is kept.
+pub const HEAP_KEY: &str = "fits_heap";
 
 /// Characters that fits/fits-1.0.0 allows for keyword, value and comment.
 const SCHEMA: [usize; 3] = [8, 60, 60];
@@ -30,6 +35,9 @@ pub struct Listing {
     pub fits: Value,
     /// Cards whose spelling the list does not tell, as [HDU, card, text]; None where there are none.
     pub cards: Option<Value>,
+    /// The columns of varying length: {HDU: {column: [one ndarray for each row]}}, views of the bytes of the
+    /// HDU. They say nothing that its bytes do not, and are not read back. None where there are none.
+    pub heaps: Option<Value>,
     /// Whether the list keeps to the lengths that the schema fits/fits-1.0.0 allows. Cards may be
     /// longer; then the tag `tag:astropy.org:astropy/fits/fits-1.0.0`, which has no such rule, is right.
     pub is_strict: bool,
@@ -54,6 +62,7 @@ pub struct Listing {
 /// ```
 pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<Value>) -> Result<Listing> {
     let (mut list, mut kept, mut is_strict) = (Vec::new(), Vec::new(), true);
+    let mut heaps = Value::map::<&str, Value>([]);
     for hdu in fits.hdus() {
         let mut triples = Vec::new();
         for (at, card) in hdu.header().cards().iter().enumerate() {
@@ -68,11 +77,19 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<V
         }
         let mut item = Value::map([("header", Value::seq(triples))]);
         if let Some(array) = fits.stored(hdu)? {
-            item.set("data", data(hdu.number(), &array)?);
+            let node = data(hdu.number(), &array)?;
+            if hdu.kind() == HduKind::Table
+                && let Some(views) = heap::views(fits, hdu, &node)?
+            {
+                heaps.set(hdu.number().to_string(), views);
+            }
+            item.set("data", node);
         }
         list.push(item);
     }
-    Ok(Listing { fits: Value::seq(list), cards: Some(kept).filter(|kept| !kept.is_empty()).map(Value::seq), is_strict })
+    let cards = Some(kept).filter(|kept| !kept.is_empty()).map(Value::seq);
+    let heaps = Some(heaps).filter(|heaps| !heaps.entries().is_empty());
+    Ok(Listing { fits: Value::seq(list), cards, heaps, is_strict })
 }
 
 /// Reads a `fits` list; `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens
@@ -188,7 +205,12 @@ fn triple(card: &Card) -> Value {
         CardValue::Undefined if comment.is_empty() => None,
         CardValue::Undefined => Some(Value::from("")),
         CardValue::Logical(value) => Some(Value::from(*value)),
-        CardValue::Integer(n) => Some(i64::try_from(*n).map_or_else(|_| Data::BigInt(n.to_string()).into(), Value::from)),
+        CardValue::Integer(n) => Some(match i64::try_from(*n) {
+            Ok(n) => Value::from(n),
+            // ASDF allows no larger numbers in its tree; BZERO of uint64 is a float as well.
+            Err(_) if *n as f64 as i128 == *n => Value::from(*n as f64),
+            Err(_) => Value::from(n.to_string()),
+        }),
         CardValue::Float(x) => Some(Value::from(*x)),
         // YAML has no complex numbers that every reader of the list knows.
         CardValue::Complex(re, im) => Some(Value::from(format!("({re:?}, {im:?})"))),
@@ -259,7 +281,7 @@ pub fn source_node(number: usize, array: &Array) -> Value {
 }
 
 /// The datatypes that FITS has; its structs do not nest.
-fn datatype_value(datatype: &Datatype) -> Value {
+pub(super) fn datatype_value(datatype: &Datatype) -> Value {
     match datatype {
         Datatype::Ascii(n) => Value::seq([Value::from("ascii"), Value::from(*n)]).flow(),
         Datatype::Struct(fields) => Value::seq(fields.fields().iter().map(|field| {

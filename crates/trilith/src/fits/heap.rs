@@ -1,0 +1,152 @@
+//! Arrays of varying length: columns P and Q, whose rows hold the number and the place of values in the heap
+//! behind the table.
+//!
+//! FITS Standard 4.0, sections 7.3.5 and 7.3.6.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::hdu::{Hdu, required};
+use super::read::FitsFile;
+use super::scale::{How, Rows, Step, converted};
+use super::table::{Column, columns};
+use crate::array::{Array, Byteorder, Datatype, element_count};
+use crate::bytes::{Cursor, read_vec, to_usize};
+use crate::error::{Context, Error, Result};
+use crate::tree::Value;
+
+/// Cells beyond so many are not described one by one in a tree.
+const MOST_CELLS: u64 = 100_000;
+
+/// Where the values of one cell lie.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Place {
+    /// How many there are.
+    pub count: u64,
+    /// Their bytes in the file.
+    pub bytes: Range<u64>,
+}
+
+impl Place {
+    /// The place that a column of a row states, inside `heap`.
+    pub fn read(column: &Column, row: &[u8], heap: Range<u64>) -> Result<Self> {
+        let mut at = Cursor::new(row.get(to_usize(column.offset)?..).unwrap_or_default(), 0);
+        let (count, offset) = match column.code {
+            _ if column.repeat == 0 => (0, 0),
+            'P' => (u64::from(at.u32()?), u64::from(at.u32()?)),
+            _ => (at.u64()?, at.u64()?),
+        };
+        let name = &column.name;
+        let (Some(len), Some(from)) = (column.heap_bytes(count), heap.start.checked_add(offset)) else {
+            return Err(Error::malformed(format!("column {name} points beyond byte 2^64")));
+        };
+        let end = from.checked_add(len).filter(|end| *end <= heap.end || len == 0);
+        let end = end.ok_or_else(|| {
+            Error::malformed(format!("column {name} points to {len} bytes beyond the end of the heap")).at_byte(from)
+        })?;
+        Ok(Self { count, bytes: from..end })
+    }
+}
+
+/// First byte of the heap of a table whose rows have `table` bytes.
+pub(super) fn start(hdu: &Hdu, table: u64) -> Result<u64> {
+    let given = hdu.header().integer("THEAP")?.and_then(|n| u64::try_from(n).ok());
+    Ok(hdu.data().start.saturating_add(given.unwrap_or(table)))
+}
+
+/// The rows and the heap of a table.
+struct Table {
+    columns: Vec<Column>,
+    rows: u64,
+    width: u64,
+    heap: Range<u64>,
+}
+
+impl Table {
+    fn of(hdu: &Hdu) -> Result<Self> {
+        let header = hdu.header();
+        let (rows, width) = (required(header, "NAXIS2")?, required(header, "NAXIS1")?);
+        let table = rows.checked_mul(width).ok_or_else(|| Error::malformed("the table is larger than 2^64 bytes"))?;
+        Ok(Self { columns: columns(header)?, rows, width, heap: start(hdu, table)?..hdu.data().end })
+    }
+
+    fn place(&self, fits: &FitsFile, hdu: &Hdu, column: &Column, row: u64) -> Result<Place> {
+        let at = hdu.data().start + row * self.width;
+        let bytes = read_vec(&**fits.source(), at, self.width, fits.limits())?;
+        Place::read(column, &bytes, self.heap.clone())
+    }
+}
+
+impl FitsFile {
+    /// The values of one cell of a column of varying length ([`Column::in_heap`]), as they are meant: TSCAL
+    /// and TZERO are applied, logical values and bits become `bool8`, text is one string.
+    ///
+    /// `column` and `row` count from 0.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is no such cell,
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where it points outside the heap.
+    pub fn cell(&self, hdu: &Hdu, column: usize, row: u64) -> Result<Array> {
+        let table = Table::of(hdu).doing(|| hdu.label())?;
+        let found = table.columns.get(column).filter(|column| column.in_heap() && row < table.rows);
+        let found = found.ok_or_else(|| {
+            Error::usage(format!("{} has no row {row} with an array in the heap in column {column}", hdu.label()))
+        })?;
+        let place = table.place(self, hdu, found, row).doing(|| format!("{}, row {row}", hdu.label()))?;
+        let element = found.element(place.count);
+        let (datatype, shape, how) = element.kind(true)?;
+        let size = place.bytes.end - place.bytes.start;
+        if size == 0 || how == How::Copy {
+            let shape = if size == 0 { vec![0] } else { shape };
+            let datatype = if size == 0 && matches!(datatype, Datatype::Ascii(_)) { Datatype::Ascii(1) } else { datatype };
+            return Array::new(self.source().clone(), place.bytes.start, datatype, Byteorder::Big, shape);
+        }
+        let (before, after) = (to_usize(size)?, to_usize(element_count(&shape)?.saturating_mul(datatype.item_size()))?);
+        let step = Step { how, from: 0..before, to: 0..after, size: element.number_size() };
+        let rows = Rows { steps: vec![step], from: before, to: after };
+        let source = converted(self.source().clone(), place.bytes.start, 1, rows, &Arc::new(self.limits().clone()))?;
+        Array::new(source, 0, datatype, Byteorder::Big, shape)
+    }
+}
+
+/// The rows and the cells of a table with a heap as views of its bytes, for a tree: `data` is the ndarray node
+/// of the whole data unit. None for tables without a heap, and for those of more cells than a tree should have.
+///
+/// Numbers are as they are stored: columns with TSCAL or TZERO are left out, and so are bits; truth values are
+/// the letters `T` and `F`.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where a cell points outside the heap.
+pub(super) fn views(fits: &FitsFile, hdu: &Hdu, data: &Value) -> Result<Option<Value>> {
+    let Ok(table) = Table::of(hdu) else { return Ok(None) };
+    let is_shown =
+        |column: &&Column| column.in_heap() && column.scale == 1.0 && column.zero == 0.0 && column.heap_type().is_some();
+    let ragged: Vec<&Column> = table.columns.iter().filter(is_shown).collect();
+    if ragged.is_empty()
+        || table.rows.saturating_mul(ragged.len() as u64) > MOST_CELLS
+        || data.get("source").and_then(Value::as_i64).is_none()
+    {
+        return Ok(None);
+    }
+    let first = hdu.data().start;
+    let mut shown = Value::map::<&str, Value>([]);
+    for column in ragged {
+        let Some(datatype) = column.heap_type() else { continue };
+        let mut cells = Vec::new();
+        for row in 0..table.rows {
+            let place = table.place(fits, hdu, column, row).doing(|| format!("{}, row {row}", hdu.label()))?;
+            let mut cell = data.clone();
+            cell.set("datatype", super::tree::datatype_value(&datatype));
+            cell.set("byteorder", "big");
+            cell.set("shape", Value::seq([place.count]).flow());
+            // Nothing lies anywhere.
+            let offset = if place.count == 0 { 0 } else { place.bytes.start - first };
+            if offset > 0 {
+                cell.set("offset", offset);
+            }
+            cells.push(cell.flow());
+        }
+        shown.set(column.name.as_str(), Value::seq(cells));
+    }
+    Ok(Some(shown))
+}

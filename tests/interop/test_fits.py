@@ -1,0 +1,347 @@
+"""FITS files of astropy through Trilith and back: the same bytes, and the same values in between."""
+
+import io
+import unittest
+import warnings
+
+import asdf
+import numpy as np
+import peer
+from astropy.io import fits
+
+warnings.simplefilter("ignore")
+
+BITPIX = ("u1", ">i2", ">i4", ">i8", ">f4", ">f8")
+
+
+def headers():
+    """Cards that are hard to keep: long text, HIERARCH, odd numbers, odd spacing, commentary, blanks."""
+    header = fits.Header()
+    header["OBJECT"] = ("O'Neill's star", "a name with quotes")
+    header["LONGTEXT"] = ("x & y " * 40, "text over several CONTINUE cards")
+    header["LONGNOTE"] = (7, "a comment that is far too long for the eighty characters of its card " * 2)
+    header["HIERARCH ESO INS MODE NAME"] = ("deep", "of ESO")
+    header["HIERARCH lower case key"] = 3.5
+    header["HIERARCH ESO TEL AIRM START"] = 1.0234567890123
+    header["LOGICAL"] = (True, "")
+    header["NOTHING"] = (None, "undefined")
+    header["EMPTY"] = ("", "no text")
+    header["BLANKS"] = ("   lead", "blanks in front count")
+    header["LARGE"] = (2**63 + 1, "more than 63 bits")
+    header["SMALL"] = 1e-300
+    header["COMPLEX"] = (1.5 - 2j, "both halves")
+    header["PERCENT"] = ("50 % / half", "a slash in the text")
+    header["DATE-OBS"] = "2015-01-01T00:00:00.000"
+    header["NO"] = ("yes", "YAML would read truth values")
+    header.add_comment("a comment " * 20)
+    header.add_history("what was done " * 12)
+    header.add_blank()
+    header.append(fits.Card.fromstring("ODD     =   1.50D+03/close to the number"))
+    header.append(fits.Card.fromstring("FREE    = 'short'/at once"))
+    header.append(fits.Card.fromstring("HEXLIKE =                 0001 / zeros in front"))
+    header.append(fits.Card.fromstring("NOVALUE   no equals sign here"))
+    return header
+
+
+def image(code, shape=(3, 4, 5), seed=3):
+    random = np.random.default_rng(seed)
+    if np.dtype(code).kind == "f":
+        data = random.normal(0, 100, shape).astype(code)
+        data.flat[:4] = np.nan, np.inf, -np.inf, -0.0
+        return data
+    bounds = np.iinfo(np.dtype(code))
+    return random.integers(bounds.min, bounds.max, shape, dtype=np.dtype(code).newbyteorder("="), endpoint=True).astype(code)
+
+
+def images():
+    """Every BITPIX, in primary and extension, with and without scale and blank."""
+    yield "headers", fits.HDUList([fits.PrimaryHDU(header=headers()), fits.ImageHDU(image(">i2"), headers(), name="SCI")])
+    for code in BITPIX:
+        yield code, fits.HDUList([fits.PrimaryHDU(image(code)), fits.ImageHDU(image(code, (7,)), name="ONE")])
+    for code in ("i1", "u2", "u4", "u8"):
+        yield code, fits.HDUList([fits.PrimaryHDU(image(code))])
+    scaled = fits.PrimaryHDU(image(">i2"))
+    scaled.header["BSCALE"], scaled.header["BZERO"], scaled.header["BLANK"] = 0.25, -7.5, -32768
+    yield "scaled", fits.HDUList([scaled])
+    scaled = fits.ImageHDU(image(">f8"))
+    scaled.header["BSCALE"], scaled.header["BZERO"] = 3.0, 1e6
+    yield "scaled floats", fits.HDUList([fits.PrimaryHDU(), scaled])
+    yield "none", fits.HDUList([fits.PrimaryHDU()])
+    hdus = [fits.PrimaryHDU(), *(fits.ImageHDU(image(">i2", (2, 2), n), name="SCI", ver=n) for n in (1, 2, 3))]
+    yield "versions", fits.HDUList(hdus)
+
+
+def columns():
+    """Columns of every TFORM but those in the heap."""
+    random = np.random.default_rng(4)
+    rows = 5
+    numbers = {"B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8", "C": ">c8", "M": ">c16"}
+    for letter, code in numbers.items():
+        data = random.integers(0, 100, (rows, 3)).astype(code)
+        yield fits.Column(letter.lower(), letter, array=data[:, 0], unit="m")
+        yield fits.Column(f"{letter.lower()}3", f"3{letter}", array=data)
+    yield fits.Column("flag", "L", array=np.array([True, False, True, True, False]))
+    yield fits.Column("flags", "4L", array=random.integers(0, 2, (rows, 4)).astype(bool))
+    yield fits.Column("bits", "11X", array=random.integers(0, 2, (rows, 11)).astype(bool))
+    yield fits.Column("text", "7A", array=np.array(["", "a", "abcdefg", "b c", "x  "]))
+    yield fits.Column("texts", "12A", dim="(4,3)", array=np.full((rows, 3), "abc"))
+    yield fits.Column("square", "6E", dim="(3,2)", array=random.normal(size=(rows, 2, 3)).astype(">f4"))
+    yield fits.Column("nothing", "0D", array=np.zeros((rows, 0)))
+    yield fits.Column("u2", "I", bzero=32768, array=np.arange(rows, dtype="u2") + 40000)
+    yield fits.Column("u4", "J", bzero=2**31, array=np.arange(rows, dtype="u4") + 2**31)
+    yield fits.Column("u8", "K", bzero=2**63, array=np.arange(rows, dtype="u8") + 2**63)
+    yield fits.Column("i1", "B", bzero=-128, array=np.arange(rows, dtype="i1") - 3)
+    yield fits.Column("null", "J", null=-99, disp="I8", array=np.array([1, -99, 3, 4, 5]))
+
+
+WORDS = ("", "a", "word", "two", "x y")
+
+
+def ragged(rows=5):
+    """Columns in the heap: P and Q, of every letter that they can have."""
+    letters = {"B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8", "C": ">c8", "M": ">c16"}
+    for code, dtype in letters.items():
+        data = np.empty(rows, object)
+        for n in range(rows):
+            data[n] = (np.arange(n % 4) + n).astype(dtype)
+        yield fits.Column(f"p{code.lower()}", f"P{code}()", array=data)
+        yield fits.Column(f"q{code.lower()}", f"Q{code}()", array=data)
+    text = np.empty(rows, object)
+    text[:] = [np.array(list(word), "S1") for word in WORDS]
+    yield fits.Column("pa", "PA()", array=text)
+    flags = np.empty(rows, object)
+    flags[:] = [np.array([n % 2 == 0] * n) for n in range(rows)]
+    yield fits.Column("pl", "PL()", array=flags)
+
+
+def scaled_table():
+    """A column with TSCAL and TZERO, which astropy computes with when it writes: the cards are put in after."""
+    content = written(fits.HDUList([fits.PrimaryHDU(), fits.BinTableHDU.from_columns([
+        fits.Column("raw", "I", unit="adu", null=-1, array=np.array([1, -1, 300]))])]))
+    for old, new in ((b"TUNIT1  = 'adu     '", b"TSCAL1  =                  0.5"), (b"TNULL1  =", b"TZERO1  =")):
+        content = content.replace(old.ljust(30), new.ljust(30)) if old[5:6] == b"1" else content.replace(old, new)
+    return content
+
+
+def tables():
+    yield "columns", fits.HDUList([fits.PrimaryHDU(), fits.BinTableHDU.from_columns(list(columns()), name="ROWS")])
+    plain = [fits.Column("id", "J", array=np.arange(5)), *ragged()]
+    yield "heap", fits.HDUList([fits.PrimaryHDU(), fits.BinTableHDU.from_columns(plain, name="RAGGED")])
+    empty = fits.BinTableHDU.from_columns([fits.Column("a", "J", array=np.zeros(0, "i4"))])
+    yield "no rows", fits.HDUList([fits.PrimaryHDU(), empty])
+    text = [fits.Column("n", "I6", array=np.arange(4)), fits.Column("x", "E15.7", array=np.linspace(0, 1, 4), ascii=True),
+            fits.Column("s", "A5", array=np.array(["a", "bb", "ccc", ""]))]
+    yield "text", fits.HDUList([fits.PrimaryHDU(), fits.TableHDU.from_columns(text)])
+
+
+def written(hdus):
+    out = io.BytesIO()
+    hdus.writeto(out, output_verify="ignore")
+    return out.getvalue()
+
+
+def compressed():
+    """Images in tiles, by every method, whole numbers and floats, with tiles cut at the edges."""
+    random = np.random.default_rng(8)
+    smooth = (np.add.outer(np.arange(37) * 3, np.arange(53) ** 2 // 10) + random.integers(0, 9, (37, 53))).astype(">i4")
+    mask = np.zeros((37, 53), ">i2")
+    mask[3:9, 10:30], mask[20], mask[:, 7] = 5, 1, 4095
+    mask[30, 40:] = np.arange(13) * 300
+    for method in ("RICE_1", "GZIP_1", "GZIP_2", "HCOMPRESS_1", "NOCOMPRESS"):
+        for code in (">i2", ">i4"):
+            yield f"{method} {code}", fits.CompImageHDU(smooth.astype(code), compression_type=method, tile_shape=(16, 20))
+        yield f"{method} whole", fits.CompImageHDU(smooth, compression_type=method, tile_shape=(37, 53))
+        yield f"{method} negative", fits.CompImageHDU(-smooth, compression_type=method, tile_shape=(10, 53))
+        if method != "NOCOMPRESS":
+            floats = (smooth / 7).astype(">f4")
+            yield f"{method} floats", fits.CompImageHDU(floats, compression_type=method, tile_shape=(16, 20), quantize_level=4)
+    yield "HCOMPRESS_1 lossy", fits.CompImageHDU(smooth, compression_type="HCOMPRESS_1", tile_shape=(37, 53), hcomp_scale=3)
+    yield "HCOMPRESS_1 noise", fits.CompImageHDU(random.integers(-30000, 30000, (37, 53)).astype(">i4"),
+                                                 compression_type="HCOMPRESS_1", tile_shape=(37, 53))
+    yield "PLIO_1", fits.CompImageHDU(mask, compression_type="PLIO_1", tile_shape=(8, 53))
+    yield "PLIO_1 long", fits.CompImageHDU(np.tile(mask, (4, 40)), compression_type="PLIO_1")
+
+
+def around(content, form, tree):
+    """The FITS file with an ASDF file in it, in one of the three forms that were written."""
+    hdus = fits.open(io.BytesIO(content))
+    data = np.frombuffer(tree, "u1")
+    if form == "BINTABLE":
+        cell = fits.Column("ASDF_METADATA", f"{len(data)}B", array=data[None])
+        hdus.append(fits.BinTableHDU.from_columns([cell], name="ASDF"))
+        return written(hdus)
+    hdus.append(fits.ImageHDU(data, name="ASDF"))
+    content = written(hdus)
+    if form == "XTENSION":
+        at = content.rindex(b"XTENSION= 'IMAGE   '")
+        content = content[:at] + b"XTENSION= 'ASDF    '" + content[at + 20:]
+    return content
+
+
+class Fits(peer.Case):
+    @classmethod
+    def setUpClass(cls):
+        """Without asdf-astropy, which would make HDUs of the lists: what stands in the tree is compared."""
+        super().setUpClass()
+        asdf.get_config().extensions  # found once, not anew in the context
+        cls.context = asdf.config_context()
+        cls.context.__enter__().remove_extension(package="asdf-astropy")
+        cls.addClassCleanup(cls.context.__exit__, None, None, None)
+
+    def there_and_back(self, name, content):
+        """x.fits -> x.asdf -> y.fits has the bytes of x.fits; gives the ASDF file."""
+        source, middle, back = (self.folder / f"x{n}" for n in (".fits", ".asdf", "-back.fits"))
+        source.write_bytes(content)
+        peer.trilith("convert", source, middle, "--quiet")
+        peer.trilith("convert", middle, back, "--quiet")
+        if back.read_bytes() != content:
+            ours, theirs = back.read_bytes(), content
+            at = next((n for n, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
+            card = at // 80 * 80
+            self.fail(f"{name}: byte {at} of {len(theirs)} ({len(ours)} came back): "
+                      f"{theirs[card:card + 80]!r} became {ours[card:card + 80]!r}")
+        return middle
+
+    def test_images_come_back_byte_for_byte(self):
+        for name, hdus in images():
+            with self.subTest(name):
+                content = written(hdus)
+                middle = self.there_and_back(name, content)
+                with asdf.open(middle, validate_checksums=True) as opened:
+                    opened.validate()
+                with fits.open(io.BytesIO(content), do_not_scale_image_data=True, uint=False) as expected:
+                    self.assertEqual(len(peer.trilith_json("tree", middle)["fits"]), len(expected))
+
+    def test_tables_come_back_byte_for_byte(self):
+        for name, hdus in tables():
+            with self.subTest(name):
+                self.there_and_back(name, written(hdus))
+
+    def test_tables_of_which_numbers_are_scaled_come_back(self):
+        self.there_and_back("scaled", scaled_table())
+
+    def array_of(self, path, pointer):
+        """An array of a file, as the command saves it."""
+        return np.load(io.BytesIO(peer.trilith("get", f"{path}#{pointer}", "-o", "-", "--format", "npy")))
+
+    def test_columns_of_varying_length_can_be_read(self):
+        content = written(dict(tables())["heap"])
+        middle = self.there_and_back("heap", content)
+        with fits.open(io.BytesIO(content)) as expected, asdf.open(middle, lazy_load=False) as opened:
+            rows = expected["RAGGED"].data
+            for name, cells in opened["fits_heap"]["1"].items():
+                for row, cell in enumerate(cells):
+                    want = rows[name][row]
+                    if name == "pa":
+                        self.assertEqual(b"".join(item or b" " for item in cell.ravel()).decode(), WORDS[row])
+                    elif name == "pl":
+                        self.assertEqual([item == b"T" for item in cell], list(want))
+                    else:
+                        self.assertEqual(cell.dtype.newbyteorder("="), want.dtype.newbyteorder("="))
+                        self.assertTrue(np.array_equal(cell, want), (name, row))
+            self.assertEqual(len(opened["fits_heap"]["1"]), 18)
+
+    def test_images_are_those_of_astropy(self):
+        """As stored in the tree of a plain FITS file; unsigned numbers as such."""
+        for name, hdus in images():
+            with self.subTest(name):
+                path = self.folder / "x.fits"
+                path.write_bytes(written(hdus))
+                with fits.open(path, do_not_scale_image_data="scaled" in name) as opened:
+                    for number, hdu in enumerate(opened):
+                        if hdu.data is None:
+                            continue
+                        got = self.array_of(path, f"/fits/{number}/data")
+                        self.assertEqual(got.dtype.newbyteorder("="), hdu.data.dtype.newbyteorder("="))
+                        self.assertTrue(np.array_equal(got, hdu.data, equal_nan=got.dtype.kind == "f"))
+
+    TREE = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+
+    def test_sources_in_all_three_forms_give_what_astropy_gives(self):
+        """Scaled and unsigned images, tables, and the tiles of every method, as they are meant."""
+        hdus = [fits.PrimaryHDU()]
+        for name, list_of in (*images(), *tables()):
+            if name in ("headers", "none", "text", "no rows", "versions"):
+                continue
+            hdus += [fits.ImageHDU(h.data, h.header, name=f"A{len(hdus)}") if isinstance(h, fits.PrimaryHDU) else h
+                     for h in list_of if h.data is not None]
+        hdus += [hdu for _, hdu in compressed()]
+        for number, hdu in enumerate(hdus[1:]):
+            hdu.name = f"H{number}"
+        content = written(fits.HDUList(hdus))
+        entries, expected = [], {}
+        with fits.open(io.BytesIO(content)) as opened:
+            for number, hdu in enumerate(opened[1:]):
+                # What the tree says of type and shape is what the HDU has; numbers stand for unnamed HDUs.
+                source = f"fits:H{number},1" if number % 2 else f"fits:{number + 1}"
+                entries.append(f"a{number}: !core/ndarray-1.0.0 {{source: '{source}', datatype: uint8, byteorder: big, shape: []}}")
+                expected[f"/a{number}"] = hdu.data
+            tree = self.TREE + "\n".join(entries).encode() + b"\n...\n"
+            for form in ("BINTABLE", "IMAGE", "XTENSION"):
+                path = self.folder / f"{form}.fits"
+                path.write_bytes(around(content, form, tree))
+                taken = self.folder / f"{form}.asdf"
+                peer.trilith("convert", path, taken, "--quiet")
+                peer.trilith("convert", path, self.folder / "old.asdf", "--to", "asdf-1.2", "--quiet")
+                for pointer, want in expected.items():
+                    for file in (path, taken, self.folder / "old.asdf") if form == "BINTABLE" else (path,):
+                        with self.subTest(form=form, pointer=pointer, file=file.name):
+                            self.compare(self.array_of(file, pointer), want)
+
+    def compare(self, got, want):
+        if got.dtype.names:
+            for name in got.dtype.names:
+                field = want.field(name)
+                if field.dtype.kind == "O":
+                    continue
+                if field.dtype.kind == "U":
+                    field = np.char.encode(np.asarray(field), "ascii")
+                    self.assertTrue(np.array_equal(np.char.rstrip(got[name]), np.char.rstrip(field)), name)
+                else:
+                    self.assertTrue(np.array_equal(got[name].reshape(field.shape), field), name)
+            return
+        self.assertEqual(got.shape, want.shape)
+        self.assertEqual(got.dtype.kind, want.dtype.kind)
+        self.assertTrue(np.array_equal(got, want, equal_nan=got.dtype.kind == "f"))
+
+    def test_what_is_embedded_is_found_by_astropy_and_python(self):
+        """convert --embed: every HDU keeps its bytes, and the ASDF file in the last one is whole."""
+        base, source, out = (self.folder / name for name in ("base.fits", "x.asdf", "out.fits"))
+        sci, table = image(">i2", (4, 5)), np.zeros(3, [("a", ">i4"), ("b", ">f8")])
+        table["a"] = 1, 2, 3
+        content = written(fits.HDUList([fits.PrimaryHDU(header=headers()), fits.ImageHDU(sci, name="SCI"),
+                                        fits.ImageHDU(sci + 1, name="SCI", ver=2), fits.BinTableHDU(table, name="CAT")]))
+        base.write_bytes(content)
+        other = np.arange(7.0)
+        asdf.AsdfFile({"second": sci + 1, "first": sci, "cat": table, "other": other, "n": 5}).write_to(source)
+        peer.trilith("convert", source, out, "--embed", base, "--quiet")
+        self.assertEqual(out.read_bytes()[:len(content)], content)
+        with fits.open(out) as opened:
+            opened.verify("exception")
+            self.assertEqual(opened[-1].name, "ASDF")
+            inner = opened["ASDF"].data[0][0].tobytes()
+        with asdf.open(io.BytesIO(inner), _force_raw_types=True) as opened:
+            self.assertEqual(opened["first"]["source"], "fits:SCI,1")
+            self.assertEqual(opened["second"]["source"], "fits:SCI,2")
+            self.assertEqual(opened["cat"]["source"], "fits:CAT,1")
+            self.assertEqual(opened["n"], 5)
+        for pointer, want in (("/first", sci), ("/second", sci + 1), ("/cat", table), ("/other", other)):
+            self.assertTrue(np.array_equal(self.array_of(out, pointer), want), pointer)
+        # Once more over it: the ASDF file is replaced.
+        peer.trilith("convert", source, self.folder / "twice.fits", "--embed", out, "--quiet")
+        self.assertEqual((self.folder / "twice.fits").read_bytes(), out.read_bytes())
+
+    def test_arrays_of_asdf_become_hdus_that_astropy_reads(self):
+        source, out = self.folder / "x.asdf", self.folder / "x.fits"
+        tree = {"data": image(">f4"), "dq": image("u2"), "cat": np.zeros(3, [("a", "<i4"), ("b", "<f8", (2,))])}
+        asdf.AsdfFile(tree).write_to(source)
+        peer.trilith("convert", source, out, "--quiet")
+        with fits.open(out) as opened:
+            opened.verify("exception")
+            self.assertTrue(np.array_equal(opened[0].data, tree["data"], equal_nan=True))
+            self.assertTrue(np.array_equal(opened["DQ"].data, tree["dq"]))
+            self.assertTrue(np.array_equal(opened["CAT"].data["b"], tree["cat"]["b"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
