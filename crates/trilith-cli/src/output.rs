@@ -74,7 +74,7 @@ pub fn is_broken_pipe(error: &Error) -> bool {
 pub fn clean(text: &str) -> std::borrow::Cow<'_, str> {
     let is_bad =
         |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(is_bad) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(is_bad) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 8);

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
+use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::{DudleyFile, Rewrite};
 use trilith::file::{AnyFile, FileKind};
@@ -51,7 +52,11 @@ pub struct Convert {
     /// Write the file although OUT cannot hold everything; what is lost is reported
     #[arg(long)]
     allow_loss: bool,
-    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc or auto (default: each keeps its own)
+    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc, blsc-zstd or auto (default: each keeps its own)
+    ///
+    /// auto takes none, lz4 or blsc for each block, by a sample of it: noise stays as it is, and can be sliced in place.
+    /// blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with the package
+    /// asdf-compression.
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
     /// Level of the codec
@@ -84,9 +89,7 @@ impl Convert {
         let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
         let to = self.target(&file)?;
         let mut how = ConvertOptions::default();
-        if let Some(name) = &self.codec {
-            how.codec = CodecChoice::named(name)?;
-        }
+        self.choose(&mut how)?;
         if let Some(text) = &self.encode {
             // The chain is the caller's: what is wrong with it is no fault of a file.
             let steps = chain::parse(text, &options.limits()?).map_err(|error| match error.kind() {
@@ -122,6 +125,16 @@ impl Convert {
         Ok(Outcome::Yes)
     }
 
+    /// Sets the codec that is asked for.
+    fn choose(&self, how: &mut ConvertOptions) -> Result<()> {
+        match self.codec.as_deref() {
+            None => {}
+            Some("blsc-zstd") => (how.codec, how.blosc) = (CodecChoice::named("blsc")?, Blosc::Zstd),
+            Some(name) => how.codec = CodecChoice::named(name)?,
+        }
+        Ok(())
+    }
+
     /// From FITS or to it; None where neither side is.
     fn fits(&self, options: &Options) -> Result<Option<Outcome>> {
         if let Some(base) = &self.embed {
@@ -150,9 +163,7 @@ impl Convert {
             );
         }
         let mut how = ConvertOptions::default();
-        if let Some(name) = &self.codec {
-            how.codec = CodecChoice::named(name)?;
-        }
+        self.choose(&mut how)?;
         how.level = self.level;
         how.write.align = self.align.unwrap_or(64);
         how.write.checksums = !self.no_checksums;

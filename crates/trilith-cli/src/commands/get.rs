@@ -1,6 +1,7 @@
 //! `trilith get FILE#/p`: the elements of an array, or the value of a node.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
@@ -227,6 +228,19 @@ fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
     })
 }
 
+/// Ranges in order, those that overlap or lie closer than `gap` joined.
+fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
 /// Which bytes would be read: of the decoded block, and of the file.
 fn explain(array: &Array, options: &Options) -> Result<Outcome> {
     // Neighbours closer than this are read in one go.
@@ -236,13 +250,11 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
     for range in &decoded {
         stored.extend(array.source().stored(range.clone())?);
     }
-    stored.sort_by_key(|range| range.start);
-    stored.dedup();
-    let sum =
-        |ranges: &[std::ops::Range<u64>]| ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.end - range.start));
+    let stored = merged(stored, GAP);
+    let sum = |ranges: &[Range<u64>]| ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.end - range.start));
     let mut out = Out::new();
     if options.json {
-        let list = |ranges: &[std::ops::Range<u64>]| ranges.iter().map(|r| json!([r.start, r.end])).collect::<Vec<_>>();
+        let list = |ranges: &[Range<u64>]| ranges.iter().map(|r| json!([r.start, r.end])).collect::<Vec<_>>();
         out.json(&json!({
             "shape": array.shape(), "nbytes": array.nbytes(),
             "decoded": list(&decoded), "stored": list(&stored),

@@ -11,7 +11,7 @@ use super::outline;
 use super::write::{BlockOptions, BlockWriter, FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
 use crate::bytes::Replace;
-use crate::codec::{CodecId, EncodeOptions};
+use crate::codec::{Blosc, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
 use crate::yaml::{PrintOptions, print_document};
@@ -24,6 +24,8 @@ pub struct ArrayOptions {
     pub codec: Option<CodecId>,
     /// The level of the codec; None leaves it to the codec.
     pub level: Option<i32>,
+    /// What compresses inside of a Blosc buffer, where the codec is `blsc`.
+    pub blosc: Blosc,
     /// Written into the tree instead of a block.
     pub inline: bool,
     /// Written as the streamed last block, so that rows can be appended.
@@ -322,6 +324,7 @@ fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Stored<'_>, op
     let mut block = BlockOptions { codec: options.codec, streamed: options.streamed, ..BlockOptions::default() };
     let hints = |len: u64, row: u64, item: u64| EncodeOptions {
         level: options.level,
+        blosc: options.blosc,
         total: Some(len),
         row_bytes: Some(row).filter(|row| *row > 0),
         item_size: usize::try_from(item).unwrap_or(1).max(1),

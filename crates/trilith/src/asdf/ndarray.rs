@@ -87,18 +87,20 @@ impl<'t> Ndarray<'t> {
         if !node.is_mapping() {
             return Err(node.error("an ndarray is a mapping or a list, not a scalar"));
         }
-        let byteorder = node.get("byteorder").map(byteorder).transpose()?.unwrap_or(Byteorder::Big);
-        let datatype = node.get("datatype").or_else(|| node.get("dtype"));
+        let keys = ["byteorder", "datatype", "dtype", "source", "data", "strides", "offset", "shape", "mask"];
+        let [order, datatype, dtype, source, data, strides, offset, dims, mask] = node.get_each(keys);
+        let byteorder = order.map(byteorder).transpose()?.unwrap_or(Byteorder::Big);
+        let datatype = datatype.or(dtype);
         let datatype = datatype.map(|d| read_datatype(d, byteorder, limits)).transpose()?;
-        let origin = match (node.get("source"), node.get("data")) {
+        let origin = match (source, data) {
             (None, Some(data)) => Origin::Inline(data),
             (Some(source), _) => origin(source)?,
             (None, None) => return Err(node.error("an ndarray has neither source nor data")),
         };
-        let strides = node.get("strides").map(|list| {
+        let strides = strides.map(|list| {
             list.items().map(|n| n.as_i64().ok_or_else(|| n.error("a stride is a whole number"))).collect::<Result<Vec<_>>>()
         });
-        let offset = match node.get("offset") {
+        let offset = match offset {
             None => 0,
             Some(offset) => offset.as_u64().ok_or_else(|| offset.error("offset is not a whole number of bytes from 0"))?,
         };
@@ -106,12 +108,12 @@ impl<'t> Ndarray<'t> {
             node,
             origin,
             // FINF's code took a missing dtype for uint8; inline data tell theirs.
-            datatype: datatype.or_else(|| node.get("data").is_none().then_some(Datatype::Uint8)),
+            datatype: datatype.or_else(|| data.is_none().then_some(Datatype::Uint8)),
             byteorder,
-            shape: node.get("shape").map(shape).transpose()?,
+            shape: dims.map(shape).transpose()?,
             offset,
             strides: strides.transpose()?,
-            mask: node.get("mask"),
+            mask,
         })
     }
 

@@ -145,6 +145,9 @@ impl AsdfFile {
 
     fn block_for(&self, number: i64, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {
         let block = self.sections.block(number)?;
+        if block.is_plain() {
+            return block.stored(self.sections.source());
+        }
         let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = decoded.get(&block.index) {
             return Ok(source.clone());
@@ -211,28 +214,32 @@ impl AsdfFile {
     /// [`Kind::Unsupported`](crate::Kind::Unsupported) for an unknown codec,
     /// [`Kind::Limit`](crate::Kind::Limit) where an external source is refused.
     pub fn array(&self, node: Node<'_>) -> Result<Array> {
-        let mut array = self.unmasked(node)?;
-        if let Some(mask) = Ndarray::read(node, &self.limits)?.mask {
+        let described = Ndarray::read(node, &self.limits)?;
+        let mut array = self.unmasked(&described)?;
+        if let Some(mask) = described.mask {
             let mask = match Ndarray::scalar_mask(mask)? {
                 Some(mask) => mask,
-                None => Mask::Array(Arc::new(self.unmasked(mask).doing(|| "mask")?)),
+                None => {
+                    let described = Ndarray::read(mask, &self.limits);
+                    Mask::Array(Arc::new(described.and_then(|described| self.unmasked(&described)).doing(|| "mask")?))
+                }
             };
             array = array.with_mask(mask).map_err(|e| ndarray::at_node(e, node))?;
         }
         Ok(array)
     }
 
-    fn unmasked(&self, node: Node<'_>) -> Result<Array> {
-        let described = Ndarray::read(node, &self.limits)?;
+    fn unmasked(&self, described: &Ndarray<'_>) -> Result<Array> {
+        let node = described.node;
         match &described.origin {
             Origin::Inline(data) => described.inline(*data, &self.limits),
             Origin::Block(number) => {
-                let source = self.block_for(*number, Some(&described)).map_err(|e| e.context(at_line(node)))?;
+                let source = self.block_for(*number, Some(described)).map_err(|e| e.context(at_line(node)))?;
                 described.over(source, &self.limits)
             }
             Origin::External(uri) => {
                 let file = self.external(uri).map_err(|e| e.context(at_line(node)))?;
-                described.over(file.block_for(0, Some(&described))?, &self.limits)
+                described.over(file.block_for(0, Some(described))?, &self.limits)
             }
             Origin::Fits(spec) => match &self.fits {
                 Some(fits) => fits.hdu(spec).map_err(|e| e.context(at_line(node))),

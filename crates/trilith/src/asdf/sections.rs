@@ -11,7 +11,7 @@ use super::block::{self, Block};
 use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
-use crate::bytes::{SourceRef, read_vec};
+use crate::bytes::{Nearby, Source, SourceRef, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -163,10 +163,14 @@ impl Sections {
 
     /// The block that an accepted index names.
     fn indexed_block(&self, place: usize) -> Result<&Block> {
+        self.indexed_block_in(&*self.source, place)
+    }
+
+    fn indexed_block_in(&self, source: &dyn Source, place: usize) -> Result<&Block> {
         let gone = || Error::malformed(format!("there is no block {place} in the index"));
         let (offset, cell) = self.indexed.get(place).ok_or_else(gone)?;
         if cell.get().is_none() {
-            let block = block::read(&*self.source, &self.header.rows, *offset, place)?;
+            let block = block::read(source, &self.header.rows, *offset, place)?;
             let _ = cell.set(block);
         }
         cell.get().ok_or_else(gone)
@@ -183,9 +187,10 @@ impl Sections {
     /// otherwise the block's header is what is damaged, and the index leads past it.
     fn broken_link(&self) -> Option<String> {
         let close = self.index.as_ref().map(|index| index.offset);
+        let nearby = Nearby::new(self.source.clone());
         for place in 0..self.indexed.len() {
             let next = self.indexed.get(place + 1).map(|(next, _)| *next).or(close);
-            let (Ok(block), Some(next)) = (self.indexed_block(place), next) else { continue };
+            let (Ok(block), Some(next)) = (self.indexed_block_in(&nearby, place), next) else { continue };
             if block.is_streamed() {
                 return Some(format!("its entry {place} is a streamed block, which must be the last"));
             }
@@ -198,12 +203,8 @@ impl Sections {
         None
     }
 
-    /// Whether a block mark stands at a byte.
     fn is_block(&self, at: Option<u64>) -> bool {
-        let Some(at) = at.filter(|at| *at < self.source.len()) else { return false };
-        let mut mark = [0; 8];
-        let len = (self.source.len() - at).min(8) as usize;
-        self.source.read_at(at, &mut mark[..len]).is_ok() && block::magic_len(&mark[..len]).is_some()
+        is_block(&*self.source, at)
     }
 
     /// What there is to say about the index, after looking at every block.
@@ -271,9 +272,10 @@ impl Sections {
         let (size, limits) = (self.source.len(), Limits::default());
         let index_at = self.index.as_ref().map(|index| index.offset);
         let mut rows = self.header.rows.clone();
+        let nearby = Nearby::new(self.source.clone());
         let mut next = self.first_block;
         while let Some(at) = next {
-            let block = block::read(&*self.source, &rows, at, walk.blocks.len())?;
+            let block = block::read(&nearby, &rows, at, walk.blocks.len())?;
             rows = vec![block.generation];
             let (end, streamed) = (block.end(), block.is_streamed());
             walk.blocks.push(block);
@@ -288,7 +290,7 @@ impl Sections {
                 return Ok(());
             }
             let until = index_at.filter(|at| *at > end).unwrap_or(size);
-            if self.is_block(Some(end)) {
+            if is_block(&nearby, Some(end)) {
                 next = Some(end);
                 continue;
             }
@@ -310,6 +312,14 @@ impl Sections {
         }
         Ok(())
     }
+}
+
+/// Whether a block mark stands at a byte.
+fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
+    let Some(at) = at.filter(|at| *at < source.len()) else { return false };
+    let mut mark = [0; 8];
+    let len = (source.len() - at).min(8) as usize;
+    source.read_at(at, &mut mark[..len]).is_ok() && block::magic_len(&mark[..len]).is_some()
 }
 
 /// The first block mark between `from` and `to` that one of `rows` writes.

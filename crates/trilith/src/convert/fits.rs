@@ -35,7 +35,7 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
     if let super::CodecChoice::Set(id) = options.codec {
         how.codec = Some(id);
     }
-    how.level = options.level;
+    (how.level, how.blosc) = (options.level, options.blosc);
     let listing = fits::to_value(fits, &mut |_, array| builder.array(array, &how))?;
     let tag = if listing.is_strict { STRICT } else { LOOSE };
     let mut root = Value::map([("fits", listing.fits.tagged(tag))]);
@@ -261,7 +261,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         if let super::CodecChoice::Set(id) = options.codec {
             how.codec = Some(id);
         }
-        how.encode.level = options.level;
+        (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
         how.encode.item_size = usize::try_from(array.datatype().item_size()).unwrap_or(1).max(1);
         let mut block = writer.begin(&how)?;
         array.pieces(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;

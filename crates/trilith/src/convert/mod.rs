@@ -6,6 +6,7 @@
 //! other cannot hold is listed as a [`Loss`] before anything is written.
 
 mod arrays;
+mod choose;
 mod describe;
 mod elements;
 mod encode;
@@ -22,6 +23,7 @@ mod translate;
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 
+pub use choose::choose;
 pub use describe::describe_layout;
 pub use families::{asdf_to_draft, stream_to_asdf};
 pub use fits::{embed, from_fits, take_out, to_fits};
@@ -30,9 +32,9 @@ pub use plan::{Plan, convert_to};
 
 use crate::array::Datatype;
 use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, walk};
-use crate::bytes::{SourceRef, read_vec};
-use crate::codec::CodecId;
+use crate::bytes::SourceRef;
 use crate::codec::chain::Step;
+use crate::codec::{Blosc, CodecId};
 use crate::error::{Context, Error, Result};
 
 /// Which codec blocks get.
@@ -74,12 +76,21 @@ pub struct ConvertOptions {
     pub codec: CodecChoice,
     /// The level of the codec.
     pub level: Option<i32>,
+    /// What compresses inside of a Blosc buffer, where the codec is `blsc`.
+    pub blosc: Blosc,
     /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
     pub encode: Option<Vec<Step>>,
     /// Whether to write the file although something is lost ([`convert_to`] only).
     pub allow_loss: bool,
     /// Alignment, checksums, index.
     pub write: WriteOptions,
+}
+
+impl ConvertOptions {
+    /// Whether a block that has the codec already can be copied: nothing is asked for but the codec.
+    fn keeps(&self) -> bool {
+        self.level.is_none() && self.blosc == Blosc::default()
+    }
 }
 
 /// What was written.
@@ -168,7 +179,7 @@ fn write_block<W: Write + Seek>(
     let keep = match options.codec {
         CodecChoice::Keep => true,
         CodecChoice::Plain => block.is_plain(),
-        CodecChoice::Set(id) => block.compression == id.0 && options.level.is_none() && !block.is_encoded(),
+        CodecChoice::Set(id) => block.compression == id.0 && options.keeps() && !block.is_encoded(),
         CodecChoice::Auto => false,
     };
     if keep {
@@ -181,6 +192,7 @@ fn write_block<W: Write + Seek>(
         CodecChoice::Keep | CodecChoice::Plain => None,
     };
     how.encode.level = options.level;
+    how.encode.blosc = options.blosc;
     if let Some(hint) = hint {
         how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
         how.encode.row_bytes = hint.row;
@@ -223,30 +235,4 @@ fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, Hint>> {
         hints.insert(index, hint);
     }
     Ok(hints)
-}
-
-/// Chooses a codec by a stated rule: lz4 where a sample of the block shrinks to nine tenths or less,
-/// none otherwise, so that noise stays uncompressed and can be sliced in place.
-///
-/// The sample is 256 KiB from the start, the middle and the end.
-///
-/// # Errors
-/// What reading the block says.
-pub fn choose(data: &SourceRef, hint: Option<&Hint>) -> Result<Option<CodecId>> {
-    const SAMPLE: u64 = 256 << 10;
-    let len = data.len();
-    // A few kilobytes are not worth a codec.
-    if len < 4096 {
-        return Ok(None);
-    }
-    let mut sample = Vec::new();
-    let limits = crate::Limits::default();
-    let item = hint.map_or(1, |hint| hint.item.max(1));
-    for at in [0, len / 2, len.saturating_sub(SAMPLE)] {
-        let at = at / item * item;
-        sample.extend(read_vec(&**data, at, SAMPLE.min(len - at), &limits)?);
-    }
-    let lz4 = CodecId(*b"lz4\0");
-    let shrunk = crate::codec::encode(lz4, &sample, &crate::codec::EncodeOptions::default())?;
-    Ok((shrunk.len() * 10 <= sample.len() * 9).then_some(lz4))
 }

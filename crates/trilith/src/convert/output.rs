@@ -103,6 +103,7 @@ impl Plan<'_> {
             (Form::Codec(codec), data) => {
                 how.codec = *codec;
                 how.encode.level = self.options.level.filter(|_| codec.is_some());
+                how.encode.blosc = self.options.blosc;
                 self.hint(data, &mut how);
                 writer.begin(&how)?
             }

@@ -230,7 +230,7 @@ impl<'f> Plan<'f> {
         let keep = match self.options.codec {
             CodecChoice::Keep => holds,
             CodecChoice::Plain => holds && block.is_plain(),
-            CodecChoice::Set(id) => holds && block.compression == id.0 && self.options.level.is_none() && !block.is_encoded(),
+            CodecChoice::Set(id) => holds && block.compression == id.0 && self.options.keeps() && !block.is_encoded(),
             CodecChoice::Auto => false,
         };
         if keep {

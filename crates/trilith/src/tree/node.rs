@@ -379,6 +379,23 @@ impl<'t> Node<'t> {
         found
     }
 
+    /// [`Node::get`] of several keys at once, in one pass over a mapping of a few pairs.
+    pub fn get_each<const N: usize>(self, keys: [&str; N]) -> [Option<Node<'t>>; N] {
+        if self.len() >= LARGE {
+            return keys.map(|key| self.get(key));
+        }
+        let mut found = [None; N];
+        for (name, value) in self.entries() {
+            if name.is_merge() {
+                return keys.map(|key| self.get(key));
+            }
+            if let Some(place) = keys.iter().position(|key| name.is_key(key)) {
+                found[place] = Some(value);
+            }
+        }
+        found
+    }
+
     /// As [`Node::get`].
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! What is wrong with a tree but does not stop anybody from reading it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::build::{KIND, MAPPING, SCALAR};
@@ -100,14 +101,14 @@ impl Tree {
         if record.meta & KIND != MAPPING {
             return;
         }
-        let mut seen = HashSet::with_capacity(if node.len() > 1 { node.len() } else { 0 });
+        let mut seen = Seen::new(node.len());
         for (key, _) in node.entries().filter(|(key, _)| !key.is_merge()) {
             if !key.is_scalar() || !matches!(key.scalar(), Scalar::Str(_) | Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Bool(_))
             {
                 let message = format!("the key {} is neither text nor integer nor truth value", shortened(key.raw()));
                 note(Rule::KeyType, message, key.span());
             }
-            if node.len() > 1 && !seen.insert(key_of(key)) {
+            if node.len() > 1 && seen.has(key_of(key)) {
                 let message = format!("duplicate key {}; the last one counts", shortened(key.raw()));
                 note(Rule::DuplicateKey, message, key.span());
             }
@@ -126,6 +127,30 @@ impl Tree {
                 let before = self.text.as_bytes().get(..at).unwrap_or(&[]);
                 start = memchr::memrchr2(b'\n', b'\r', before).map_or(start, |found| found + 1);
             }
+        }
+    }
+}
+
+/// The keys of a mapping that were met: a few are compared one by one, many by their hashes.
+enum Seen<'t> {
+    Few(Vec<(bool, Cow<'t, str>)>),
+    Many(HashSet<(bool, Cow<'t, str>)>),
+}
+
+impl<'t> Seen<'t> {
+    fn new(count: usize) -> Self {
+        if count <= 8 { Self::Few(Vec::with_capacity(count)) } else { Self::Many(HashSet::with_capacity(count)) }
+    }
+
+    /// Whether the key was met before; from now on it was.
+    fn has(&mut self, key: (bool, Cow<'t, str>)) -> bool {
+        match self {
+            Self::Few(keys) => {
+                let known = keys.contains(&key);
+                keys.push(key);
+                known
+            }
+            Self::Many(keys) => !keys.insert(key),
         }
     }
 }

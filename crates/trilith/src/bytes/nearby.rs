@@ -1,0 +1,98 @@
+//! Small reads that lie close together, answered out of larger ones.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::source::{Source, SourceRef};
+use crate::error::Result;
+
+/// Bytes read at once where the reads lie close together.
+const WINDOW: u64 = 64 << 10;
+/// Reads farther apart than this are left alone.
+const CLOSE: u64 = 8 << 10;
+
+/// A source for going through small things in order, such as block headers: where one follows soon after the other, they
+/// are read many at a time; where they lie far apart, each is read by itself, and nothing between them.
+pub struct Nearby {
+    inner: SourceRef,
+    window: Mutex<Window>,
+}
+
+#[derive(Default)]
+struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+    /// One past the last byte that was asked for.
+    last: Option<u64>,
+}
+
+impl Nearby {
+    /// Reads of `inner`.
+    pub fn new(inner: SourceRef) -> Self {
+        Self { inner, window: Mutex::default() }
+    }
+}
+
+impl Window {
+    fn part(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        self.bytes.get(from..from.checked_add(len)?)
+    }
+}
+
+impl Source for Nearby {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = window.last.replace(offset.saturating_add(into.len() as u64));
+        if let Some(part) = window.part(offset, into.len()) {
+            into.copy_from_slice(part);
+            return Ok(());
+        }
+        let is_close = last.is_some_and(|last| offset >= last && offset - last <= CLOSE);
+        let size = WINDOW.min(self.inner.len().saturating_sub(offset));
+        if !is_close || size < into.len() as u64 {
+            return self.inner.read_at(offset, into);
+        }
+        let mut bytes = std::mem::take(&mut window.bytes);
+        bytes.resize(size as usize, 0);
+        self.inner.read_at(offset, &mut bytes)?;
+        (window.start, window.bytes) = (offset, bytes);
+        if let Some(part) = window.part(offset, into.len()) {
+            into.copy_from_slice(part);
+        }
+        Ok(())
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.inner.stored(range)
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bytes::Slice;
+
+    #[test]
+    fn reads_are_those_of_the_source_wherever_they_lie() {
+        let bytes: Vec<u8> = (0..300_000u32).map(|n| (n ^ (n >> 8)) as u8).collect();
+        let nearby = Nearby::new(Arc::new(Slice::new(bytes.clone(), "bytes")));
+        let dense = (0..1000).map(|n| n * 290);
+        for at in dense.chain([299_990, 5, 100_000, 100_100, 20, 299_000, 299_900, 299_989]) {
+            let mut into = [0; 10];
+            nearby.read_at(at as u64, &mut into).unwrap();
+            assert_eq!(into, bytes[at..at + 10], "at {at}");
+        }
+        assert!(nearby.read_at(299_995, &mut [0; 10]).is_err());
+    }
+}
