@@ -212,9 +212,14 @@ fn parse(
 }
 
 /// The rule of section 3 of the evidence: sizes in order, and behind the block comes another, an index or the end.
+/// Besides, flags that the row has, and zeros where it has a checksum of 8 bytes, which all code wrote as 0.
 fn is_plausible(block: &Block, source: &dyn Source) -> bool {
+    let known = STREAMED | if block.generation.encoded { ENCODED } else { 0 };
+    if block.flags & !known != 0 || (block.generation.fields.checksum.len == 8 && block.checksum.is_some()) {
+        return false;
+    }
     if block.is_streamed() {
-        return block.flags & !(STREAMED | ENCODED) == 0;
+        return true;
     }
     if block.used > block.allocated {
         return false;

@@ -89,6 +89,10 @@ impl<'t> Ndarray<'t> {
         }
         let keys = ["byteorder", "datatype", "dtype", "source", "data", "strides", "offset", "shape", "mask"];
         let [order, datatype, dtype, source, data, strides, offset, dims, mask] = node.get_each(keys);
+        // Some writers keep a key without a value as null. Of data, null may be an element.
+        let says = |value: Option<Node<'t>>| value.filter(|value| !value.is_null());
+        let [order, datatype, dtype, source] = [order, datatype, dtype, source].map(says);
+        let [strides, offset, dims, mask] = [strides, offset, dims, mask].map(says);
         let byteorder = order.map(byteorder).transpose()?.unwrap_or(Byteorder::Big);
         let datatype = datatype.or(dtype);
         let datatype = datatype.map(|d| read_datatype(d, byteorder, limits)).transpose()?;

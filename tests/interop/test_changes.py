@@ -1,0 +1,79 @@
+"""Files that Trilith changed, blocks and all, read by Python asdf: nothing else moved, and nothing is out of place."""
+
+import unittest
+
+import asdf
+import numpy as np
+import peer
+
+
+class Changes(peer.Case):
+    def holds(self, path, expected):
+        """Read in every way that Python asdf has: lazily, at once, mapped; its checksums and schemas agree."""
+        for how in ({}, {"lazy_load": False}, {"memmap": True}):
+            with asdf.open(path, validate_checksums=True, **how) as opened:
+                opened.validate()
+                for name, array in expected.items():
+                    self.assertTrue(peer.same(peer.load(opened[name]), array), (name, how))
+                self.assertEqual({name for name in opened.tree if name not in ("asdf_library", "history")}, set(expected))
+
+    def test_arrays_changed_in_place_are_read(self):
+        random = np.random.default_rng(2)
+        path, new = self.folder / "x.asdf", self.folder / "new.npy"
+        expected = {name: random.normal(size=(20, n)).astype("f4") for n, name in enumerate("abcd", 1)}
+        for codec in (None, "zlib", "lz4"):
+            asdf.AsdfFile(expected).write_to(path, all_array_compression=codec, pad_blocks=True)
+            held = dict(expected)
+            for step in range(12):
+                name = "abcdefg"[step * 5 % 7]
+                if step % 3 == 2 and name in held:
+                    peer.trilith("delete", f"{path}#/{name}", "--in-place")
+                    del held[name]
+                else:
+                    held[name] = random.normal(size=(3 + step * 7 % 30, 4)).astype("f8")
+                    np.save(new, held[name])
+                    told = peer.trilith_json("set", f"{path}#/{name}", "--from", new, "--in-place")
+                    self.assertTrue(told["in_place"])
+                self.holds(path, held)
+            packed = self.folder / "packed.asdf"
+            peer.trilith("repack", path, packed, "--order", "size", "--quiet")
+            self.holds(packed, held)
+            # What Python asdf makes of it, it can change again.
+            with asdf.open(path, mode="rw") as opened:
+                opened["more"] = np.arange(5)
+                opened.update()
+            self.holds(path, {**held, "more": np.arange(5)})
+
+    def test_exploded_files_are_read_and_changed(self):
+        path, new = self.folder / "x.asdf", self.folder / "new.npy"
+        expected = {"a": np.arange(6, dtype="<i2").reshape(2, 3), "b": np.linspace(0, 1, 4)}
+        asdf.AsdfFile(expected).write_to(path)
+        peer.trilith("explode", path, "--quiet")
+        main = self.folder / "x_exploded.asdf"
+
+        def holds(expected):
+            with asdf.open(main, lazy_load=False) as opened:
+                for name, array in expected.items():
+                    # Python asdf leaves an external array as a note where it lies.
+                    found = opened[name]
+                    if isinstance(found, asdf.ExternalArrayReference):
+                        with asdf.open(self.folder / str(found.fileuri), lazy_load=False) as beside:
+                            found = beside._blocks.blocks[0].data.view(found.dtype).reshape(found.shape)
+                    self.assertTrue(peer.same(np.asarray(found), array), name)
+
+        holds(expected)
+        expected["b"] = np.arange(9, dtype=">u4")
+        np.save(new, expected["b"])
+        peer.trilith("set", f"{main}#/b", "--from", new, "--in-place")
+        expected["c"] = np.ones((2, 2), "f4")
+        np.save(new, expected["c"])
+        peer.trilith("insert", f"{main}#/c", "--from", new)
+        holds(expected)
+        self.assertEqual(len(list(self.folder.glob("x_exploded*.asdf"))), 4)
+        whole = self.folder / "whole.asdf"
+        peer.trilith("implode", main, "-o", whole, "--quiet")
+        self.holds(whole, expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
