@@ -7,7 +7,7 @@ use trilith::asdf::{ArrayOptions, AsdfFile, WriteOptions};
 use trilith::change::{Change, Saved};
 use trilith::codec::CodecId;
 use trilith::convert::{CodecChoice, ConvertOptions, rewrite};
-use trilith::{Error, Result, TreePath, asdf};
+use trilith::{Error, Result, TreePath, Value, asdf};
 
 use crate::Outcome;
 use crate::item::Item;
@@ -130,6 +130,16 @@ impl FromArray {
         };
         Ok(Some((array, how)))
     }
+}
+
+/// A value from the command line, as YAML under the file's `%TAG` handles; nothing that ASDF forbids to write.
+pub fn new_value(file: &AsdfFile, yaml: &str, tag: Option<&str>) -> Result<Value> {
+    let mut value = file.tree().parse_value(yaml, file.limits())?;
+    if let Some(tag) = tag {
+        value.tag = Some(tag.to_owned());
+    }
+    value.check_subset()?;
+    Ok(value)
 }
 
 /// The codec of the block of the array at a path.

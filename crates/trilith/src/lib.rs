@@ -59,7 +59,9 @@
 
 pub mod error;
 pub mod limits;
+mod percent;
 pub mod span;
+mod spelling;
 
 pub mod bytes;
 pub mod threads;

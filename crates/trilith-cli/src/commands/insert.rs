@@ -5,7 +5,7 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{FromArray, Save, change};
+use crate::rewrite::{FromArray, Save, change, new_value};
 
 /// Add a key to a mapping, or an item to a sequence: a value, or an array with a block of its own
 #[derive(Debug, Args)]
@@ -35,10 +35,7 @@ impl Insert {
                 (None, Some(value)) => value,
                 (None, None) => return Err(Error::usage("neither a value nor --from")),
             };
-            let mut value = file.tree().parse_value(value, file.limits())?;
-            if let Some(tag) = &self.tag {
-                value.tag = Some(tag.clone());
-            }
+            let value = new_value(file, value, self.tag.as_deref())?;
             change.edit(|edit, _| edit.insert(path, &value))
         })
     }

@@ -5,7 +5,7 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{FromArray, Save, change};
+use crate::rewrite::{FromArray, Save, change, new_value};
 
 /// Set a value in the tree, or an array; comments, key order and everything else stay as they are
 ///
@@ -36,7 +36,10 @@ impl Set {
             let file = change.file();
             match (self.array.array(file, path, options)?, &self.value) {
                 (Some((array, how)), _) => change.set_array(path, &array, &how),
-                (None, Some(value)) => change.edit(|edit, _| edit.set_yaml(path, value, self.tag.as_deref(), file.limits())),
+                (None, Some(value)) => {
+                    let value = new_value(file, value, self.tag.as_deref())?;
+                    change.edit(|edit, _| edit.set(path, &value))
+                }
                 (None, None) => Err(Error::usage("neither a value nor --from")),
             }
         })

@@ -281,7 +281,8 @@ impl<'a> Builder<'a> {
     /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), and what reading the arrays says.
+    /// [`Kind::Io`](crate::Kind::Io), what reading the arrays says, and [`Kind::Usage`](crate::Kind::Usage) for
+    /// keys and integers that a writer may not write ([`Value::check_subset`]).
     pub fn write(self, path: impl AsRef<Path>, tree: Value) -> Result<()> {
         let mut file = Replace::create(path)?;
         self.write_to(std::io::BufWriter::with_capacity(1 << 20, &mut file), tree)?;
@@ -302,12 +303,19 @@ impl<'a> Builder<'a> {
         writer.finish()
     }
 
-    /// Writes the file into `out`, which is at its start.
+    /// Writes the file into `out`, which is at its start. The tree is laid out as the bundled schemas would
+    /// like it (`propertyOrder`, `flowStyle`, `style`), where the crate has them: feature `schema`.
     ///
     /// # Errors
     /// As [`Builder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W, tree: Value) -> Result<()> {
-        let tree = self.complete(tree);
+        let mut tree = self.complete(tree);
+        tree.check_subset()?;
+        #[cfg(feature = "schema")]
+        {
+            let mut validator = crate::schema::Validator::new(crate::schema::Schemas::bundled());
+            validator.arrange(&mut tree, self.target.standard)?;
+        }
         let prefix = self.target.tree.prefix.to_owned();
         let print = PrintOptions { handles: vec![("!".to_owned(), prefix)], ..PrintOptions::default() };
         let text = print_document(&tree, &print);

@@ -9,6 +9,7 @@ use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType, stream_r
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
+use crate::spelling::nearest;
 use crate::tree::{Node, Scalar};
 
 /// Whether a node is an ndarray: by its tag, whatever the generation.
@@ -327,7 +328,7 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
             None => {
                 let hint = match &*name {
                     "ascii" | "ucs4" => Some(format!("a text type has a length: [{name}, 8]")),
-                    name => nearest(name).map(|near| format!("did you mean {near}?")),
+                    name => nearest(name, Datatype::names()).map(|near| format!("did you mean {near}?")),
                 };
                 let error = node.error(format!("unknown datatype {name:?}"));
                 Err(match hint {
@@ -353,31 +354,6 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
     Ok(None)
 }
 
-/// The known name that is the fewest changes away.
-fn nearest(name: &str) -> Option<&'static str> {
-    let name: Vec<char> = name.chars().take(20).collect();
-    Datatype::names().map(|known| (distance(&name, known), known)).min().filter(|(d, _)| *d <= 2).map(|(_, known)| known)
-}
-
-/// Damerau-Levenshtein distance of short words.
-fn distance(a: &[char], b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let same = a[i - 1] == b[j - 1];
-            let mut cost = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + usize::from(!same));
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                cost = cost.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(cost);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,12 +372,5 @@ mod tests {
         for tag in ["tag:stsci.edu:asdf/core/ndarrayish", "tag:yaml.org,2002:seq", "tag:stsci.edu:asdf/core/ndarray-x"] {
             assert!(!is_ndarray_tag(tag), "{tag}");
         }
-    }
-
-    #[test]
-    fn a_misspelt_name_is_told_the_nearest() {
-        assert_eq!(nearest("flaot64"), Some("float64"));
-        assert_eq!(nearest("uint33"), Some("uint32"));
-        assert_eq!(nearest("banana"), None);
     }
 }

@@ -7,14 +7,9 @@ use std::sync::Arc;
 
 use super::ndarray;
 use super::read::AsdfFile;
-use crate::bytes::percent_decode;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, NodeId, TreePath};
-
-/// How many references following one may lead through in all, and how deep paths through references may nest.
-const LONGEST_CHAIN: usize = 128;
-const DEEPEST_PATH: usize = 32;
+use crate::tree::{self, Node, NodeId, Places, TreePath};
 
 /// A node, in this file or one that it refers to.
 #[derive(Debug, Clone)]
@@ -72,59 +67,47 @@ fn reference(node: Node<'_>) -> Option<String> {
     node.reference_text().map(std::borrow::Cow::into_owned)
 }
 
+/// The nodes of a file and of those that it refers to.
+struct Files<'a>(&'a AsdfFile);
+
+impl Places for Files<'_> {
+    type Place = Found;
+
+    fn reference(&self, at: &Found) -> Option<String> {
+        reference(at.node(self.0))
+    }
+
+    fn file(&mut self, at: &Found, uri: &str) -> Result<Found> {
+        let other = match uri {
+            "" => at.other.clone(),
+            name => Some(at.file(self.0).external(name)?),
+        };
+        Ok(Found { node: other.as_deref().unwrap_or(self.0).tree().root().id(), other })
+    }
+
+    fn child(&self, at: &Found, key: &str, path: &TreePath) -> Result<Found> {
+        let node = at.node(self.0);
+        match node.child(key) {
+            Some(child) => Ok(at.with(child)),
+            // `FILE#/` is the key "" by the letter, but who writes it means the root.
+            None if key.is_empty() && path.keys().len() == 1 => Ok(at.clone()),
+            None => Err(missing(node, key, path)),
+        }
+    }
+}
+
 /// Follows the `$ref` of a node, on and on to what is none.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for a target that does not exist or a circle of
-/// references, [`Kind::Limit`](crate::Kind::Limit) where the target is refused.
+/// [`Kind::Malformed`](crate::Kind::Malformed) for a circle of references, [`Kind::Usage`](crate::Kind::Usage)
+/// where a target does not exist, [`Kind::Limit`](crate::Kind::Limit) where it is refused.
 pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
-    follow_bounded(this, from, DEEPEST_PATH, &mut { LONGEST_CHAIN })
-}
-
-/// The node that a JSON Pointer leads to from `start`, through references on the way.
-fn descend(this: &AsdfFile, start: Found, pointer: &str, depth: usize, steps: &mut usize) -> Result<Found> {
-    let path = TreePath::parse(pointer)?;
-    let mut at = start;
-    // `FILE#/` is the key "" by the letter, but who writes it means the root.
-    if pointer == "/" && at.node(this).child("").is_none() {
-        return Ok(at);
-    }
-    for key in path.keys() {
-        if reference(at.node(this)).is_some() {
-            at = follow_bounded(this, &at, depth, steps)?;
-        }
-        let child = at.node(this).child(key).map(|node| node.id());
-        let node = child.ok_or_else(|| missing(at.node(this), key, pointer))?;
-        at.node = node;
-    }
-    Ok(at)
-}
-
-/// As [`follow`]; `depth` bounds the recursion, and `steps` the references that are left to be led through.
-fn follow_bounded(this: &AsdfFile, from: &Found, depth: usize, steps: &mut usize) -> Result<Found> {
-    let mut at = from.clone();
-    loop {
-        let Some(uri) = reference(at.node(this)) else { return Ok(at) };
-        let circle = || Error::malformed(format!("the references lead in a circle, or through more than {LONGEST_CHAIN} others"));
-        *steps = steps.checked_sub(1).ok_or_else(circle)?;
-        let depth = depth.checked_sub(1).ok_or_else(circle)?;
-        let (file, pointer) = uri.split_once('#').unwrap_or((&uri, ""));
-        let doing = || format!("$ref {uri:?}");
-        let pointer = percent_decode(pointer).ok_or_else(|| Error::malformed("this is no URI")).doing(doing)?;
-        let other = match file {
-            "" => at.other.clone(),
-            name => Some(at.file(this).external(name).doing(doing)?),
-        };
-        let start = Found { node: other.as_deref().unwrap_or(this).tree().root().id(), other };
-        let found = descend(this, start, &pointer, depth, steps);
-        // Those that it leads through would repeat the same, over and over.
-        at = if depth + 1 == DEEPEST_PATH { found.doing(doing)? } else { found? };
-    }
+    tree::follow(&mut Files(this), from.clone(), &TreePath::root())
 }
 
 #[cold]
-fn missing(node: Node<'_>, key: &str, pointer: &str) -> Error {
-    let mut error = Error::usage(format!("there is no {key:?} here")).at_path(pointer);
+fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
+    let mut error = Error::usage(format!("there is no {key:?} here")).at_path(path.to_string());
     if node.is_mapping() {
         let keys: Vec<_> = node.entries().map(|(k, _)| k.text().into_owned()).take(12).collect();
         error = error.hint(format!("there are: {}", keys.join(", ")));
@@ -139,9 +122,7 @@ fn missing(node: Node<'_>, key: &str, pointer: &str) -> Error {
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, and as [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
-    let mut steps = LONGEST_CHAIN;
-    let found = descend(file, Found::root(file), pointer, DEEPEST_PATH, &mut steps)?;
-    follow(file, &found)
+    tree::follow(&mut Files(file), Found::root(file), &TreePath::parse(pointer)?)
 }
 
 /// What is still to be visited.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::local::{LocalFile, OpenOptions};
 use super::source::SourceRef;
 use crate::error::{Error, Result};
+use crate::percent::strictly_decoded;
 
 /// Opens the target of a relative reference.
 pub trait Resolve: Send + Sync {
@@ -124,21 +125,7 @@ pub fn percent_encode(name: &str) -> String {
 
 /// Replaces `%41` by `A`; None for a broken escape or text that is not UTF-8 afterwards.
 pub fn percent_decode(uri: &str) -> Option<String> {
-    if !uri.contains('%') {
-        return Some(uri.to_owned());
-    }
-    let mut out = Vec::with_capacity(uri.len());
-    let mut bytes = uri.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte == b'%' {
-            let digit = |b: u8| (b as char).to_digit(16);
-            let (high, low) = (bytes.next().and_then(digit)?, bytes.next().and_then(digit)?);
-            out.push((high * 16 + low) as u8);
-        } else {
-            out.push(byte);
-        }
-    }
-    String::from_utf8(out).ok()
+    strictly_decoded(uri)
 }
 
 #[cfg(test)]

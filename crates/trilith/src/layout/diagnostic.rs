@@ -246,54 +246,9 @@ impl From<Diagnostic> for Error {
     }
 }
 
-/// The known name nearest to a misspelt one: at most a third of its letters differ.
-pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let length = name.chars().count();
-    let most = (length / 3).max(1);
-    let near = |other: &&str| other.len().abs_diff(name.len()) <= most * 4 && *other != name && other.len() < 64;
-    known
-        .filter(near)
-        .take(20_000)
-        .map(|other| (distance(name, other), other))
-        .filter(|(distance, other)| *distance <= most && *distance < other.chars().count().max(length))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, other)| other)
-}
-
-/// How many letters to insert, delete, replace or swap with their neighbour; letter case counts half.
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(64).collect();
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, &x) in a.iter().enumerate() {
-        let mut row = Vec::with_capacity(b.len() + 1);
-        row.push(i + 1);
-        for (j, &y) in b.iter().enumerate() {
-            let replace = last[j] + usize::from(!x.eq_ignore_ascii_case(&y));
-            let mut best = replace.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && x == b[j - 1] && a[i - 1] == y {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last.last().copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn near_misses_are_found_and_strangers_are_not() {
-        let known = ["NGROUP", "IMAX", "JMAX", "N"];
-        assert_eq!(nearest("NGROPU", known.into_iter()), Some("NGROUP"));
-        assert_eq!(nearest("imax", known.into_iter()), Some("IMAX"));
-        assert_eq!(nearest("TEMPERATURE", known.into_iter()), None);
-        assert_eq!(nearest("M", known.into_iter()), None);
-    }
 
     #[test]
     fn the_caret_stands_under_the_place() {

@@ -4,8 +4,9 @@ use super::cast::{self, Found, Kind};
 use super::check::Check;
 use super::compile::{Dependency, ObjectRule, PartId, Rest, Rule};
 use super::instance::{Json, Pairs, compared_tag, json, key_text};
-use super::report::{Problem, Severity, nearest};
+use super::report::{Problem, Severity};
 use super::words::{cut, listed, measured, quoted, range, shown, tag_hint, type_hint, types};
+use crate::spelling::nearest;
 use crate::tree::{Node, TreePath};
 
 /// One reason, before it is told.

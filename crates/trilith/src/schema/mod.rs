@@ -31,6 +31,8 @@ pub use describe::{Description, kind_of};
 pub use examine::{Examination, Example};
 pub use hints::Hints;
 pub use packages::package_of;
-pub use report::{Problem, Report, Severity, nearest};
+pub use report::{Problem, Report, Severity};
 pub use store::{Added, Schemas, Tagged};
 pub use validate::Validator;
+
+pub use crate::spelling::nearest;

@@ -1,9 +1,10 @@
 //! What validation has found, for people and programs.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::span::Span;
-use crate::tree::{Tree, Warning};
+use crate::tree::{Rule, Tree, Warning};
 
 /// How much a [`Problem`] matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,9 +83,13 @@ impl Report {
         self.errors == 0
     }
 
-    /// Adds what a strict reader of YAML would refuse.
+    /// Adds what a strict reader of YAML would refuse, and validating has not told yet.
     pub fn add_warnings(&mut self, warnings: Vec<Warning>) {
-        for Warning { message, span, line, column, .. } in warnings {
+        let told: HashSet<Span> = self.problems.iter().map(|problem| problem.span).collect();
+        for Warning { rule, message, span, line, column } in warnings {
+            if matches!(rule, Rule::KeyType | Rule::BigInteger) && told.contains(&span) {
+                continue;
+            }
             self.warnings += 1;
             let (path, rule, schema) = Default::default();
             self.problems.push(Problem {
@@ -116,62 +121,5 @@ impl Report {
             self.errors += 1;
             self.warnings = self.warnings.saturating_sub(1);
         }
-    }
-}
-
-/// The name that is nearest to `word`, if one is near enough to be meant.
-///
-/// ```
-/// use trilith::schema::nearest;
-/// assert_eq!(nearest("flaot64", ["float32", "float64", "int64"]), Some("float64"));
-/// assert_eq!(nearest("banana", ["float32", "int64"]), None);
-/// ```
-pub fn nearest<'w>(word: &str, names: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    let length = word.chars().count();
-    if length == 0 || length > 100 {
-        return None;
-    }
-    let most = (length / 3).clamp(1, 4);
-    let lower = word.to_lowercase();
-    names
-        .into_iter()
-        .filter(|name| name.chars().count().abs_diff(length) <= most)
-        .map(|name| (distance(&lower, &name.to_lowercase()), name))
-        .filter(|(far, name)| *far <= most && *name != word)
-        .min_by_key(|(far, _)| *far)
-        .map(|(_, name)| name)
-}
-
-/// Edits between two words: insertions, deletions, changes and swaps of neighbours.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let cost = usize::from(x != y);
-            let mut least = (last[j] + cost).min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[i - 1] == *y && b[j - 1] == *x {
-                least = least.min(before[j - 1] + 1);
-            }
-            row.push(least);
-        }
-        before = last;
-        last = row;
-    }
-    last.last().copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_swap_is_one_edit() {
-        assert_eq!(distance("flaot64", "float64"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(nearest("Float64", ["float64"]), Some("float64"));
-        assert_eq!(nearest("", ["a"]), None);
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::bundled;
-use super::report::nearest;
 use super::uri::{name_and_version, split_fragment};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
+use crate::spelling::nearest;
 use crate::tree::Tree;
 
 /// A set of schemas by URI, and the manifests that say which schema a tag has.

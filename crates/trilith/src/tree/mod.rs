@@ -36,6 +36,7 @@ pub use edit::Edit;
 pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
 pub use reference::{OpenTree, Reference, Target};
+pub(crate) use reference::{Places, follow};
 pub use walk::{Visit, Walk};
 pub use warn::{Rule, Warning};
 

@@ -1,16 +1,16 @@
 //! JSON References: `{$ref: file.asdf#/a/b}` and where they lead.
 
-use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::node::{Node, NodeId};
 use super::{Scalar, Tree, TreePath};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::yaml::percent_decoded;
+use crate::percent::leniently_decoded;
 
-/// How many references in a row are followed before they count as a cycle.
+/// How many references following one may lead through, and how much text their paths may have: more is a cycle.
 const LONGEST_CHAIN: usize = 1000;
+const LONGEST_PATHS: usize = 1 << 20;
 
 /// A reference to a node of this file or of another one.
 ///
@@ -36,7 +36,7 @@ impl Reference {
     /// [`Kind::Usage`](crate::Kind::Usage) for a pointer with a wrong `~`.
     pub fn parse(text: &str) -> Result<Self> {
         let (uri, fragment) = text.split_once('#').unwrap_or((text, ""));
-        Ok(Self { uri: uri.to_owned(), path: TreePath::parse(&percent_decoded(fragment))? })
+        Ok(Self { uri: uri.to_owned(), path: TreePath::parse(&leniently_decoded(fragment))? })
     }
 
     /// Whether it leads into another file.
@@ -83,6 +83,12 @@ pub struct Target {
     pub id: NodeId,
 }
 
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.uri() == other.uri()
+    }
+}
+
 impl Target {
     /// The node, given the tree that the reference stands in.
     pub fn node<'t>(&'t self, own: &'t Tree) -> Option<Node<'t>> {
@@ -120,51 +126,155 @@ impl Tree {
     /// [`Kind::Malformed`](crate::Kind::Malformed) for a path that leads nowhere or a chain that leads back,
     /// [`Kind::Limit`](crate::Kind::Limit) for more files in a row than [`Limits::external_depth`], and what `open` returns.
     pub fn resolve(&self, reference: &Reference, limits: &Limits, open: &mut OpenTree<'_>) -> Result<Target> {
-        let mut at = Target { file: None, id: NodeId(0) };
-        let mut keys: VecDeque<String> = VecDeque::new();
-        let mut seen = HashSet::new();
-        let (mut files, mut hops) = (0, 0);
-        let mut next = Some(reference.clone());
+        let mut trees = Trees { own: self, limits, files: 0, open };
+        let start = Target { file: None, id: NodeId(0) };
+        let root = trees.file(&start, &reference.uri)?;
+        follow(&mut trees, root, &reference.path).map_err(|error| error.context(format!("following {reference}")))
+    }
+}
+
+/// What following references needs to know of nodes, wherever they are.
+pub(crate) trait Places {
+    /// A node and the file that it is in.
+    type Place: Clone + PartialEq;
+
+    /// The text of the `$ref` that a node is.
+    fn reference(&self, at: &Self::Place) -> Option<String>;
+
+    /// The root of the file that a node's reference names; "" is the node's own.
+    ///
+    /// # Errors
+    /// Where that file cannot be opened.
+    fn file(&mut self, at: &Self::Place, uri: &str) -> Result<Self::Place>;
+
+    /// The child of a node under `key`, which is part of `path`.
+    ///
+    /// # Errors
+    /// Where there is none.
+    fn child(&self, at: &Self::Place, key: &str, path: &TreePath) -> Result<Self::Place>;
+}
+
+/// Goes along `path` from `start` to a node that is no reference, through those on the way and at the end.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for references that lead back to themselves, and what `places`
+/// says, with the reference that was being followed.
+pub(crate) fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Result<P::Place> {
+    let mut trail = Trail { paths: Vec::new(), hops: 0, text: 0, left: 0, least: 0, mark: None };
+    trail.push(path.clone(), None);
+    trail.follow(places, start).map_err(|error| match trail.outermost() {
+        Some(text) => error.context(format!("$ref {text:?}")),
+        None => error,
+    })
+}
+
+/// The paths that are being gone along, each begun before the one below it came to its end.
+struct Trail<P> {
+    paths: Vec<Leg>,
+    hops: usize,
+    text: usize,
+    /// How many keys are left to go, and the least since the mark was set.
+    left: usize,
+    least: usize,
+    /// A reference that was come by, and how many keys were left there: who comes by again goes in a circle.
+    mark: Option<(P, usize)>,
+}
+
+/// A path, how much of it is done, and the reference that it is from.
+struct Leg {
+    path: TreePath,
+    done: usize,
+    reference: Option<String>,
+}
+
+impl<P: Clone + PartialEq> Trail<P> {
+    fn push(&mut self, path: TreePath, reference: Option<String>) {
+        self.left += path.keys().len();
+        self.text += path.keys().iter().map(|key| key.len() + 1).sum::<usize>();
+        self.paths.push(Leg { path, done: 0, reference });
+    }
+
+    /// The first of the references that are being followed.
+    fn outermost(&self) -> Option<&String> {
+        self.paths.iter().find_map(|leg| leg.reference.as_ref())
+    }
+
+    /// Whether the reference at `at` has been come by before, with the same keys to go.
+    fn is_circle(&mut self, at: &P) -> bool {
+        self.hops += 1;
+        let again = self.mark.as_ref().is_some_and(|(mark, left)| *left == self.left && self.least >= *left && mark == at);
+        if self.hops.is_power_of_two() {
+            self.mark = Some((at.clone(), self.left));
+            self.least = self.left;
+        }
+        again || self.hops > LONGEST_CHAIN || self.text > LONGEST_PATHS
+    }
+
+    fn follow(&mut self, places: &mut impl Places<Place = P>, start: P) -> Result<P> {
+        let mut at = start;
         loop {
-            if let Some(reference) = next.take() {
-                hops += 1;
-                if hops > LONGEST_CHAIN {
-                    return Err(cycle(&reference));
-                }
-                if reference.is_external() {
-                    files += 1;
-                    if files > limits.external_depth {
-                        let what = format_args!("references lead on through {files} files");
-                        return Err(Limits::exceeded("external_depth", limits.external_depth, what));
-                    }
-                    at.file = Some(open(at.uri(), &reference.uri)?);
-                }
-                at.id = NodeId(0);
-                for key in reference.path.keys().iter().rev() {
-                    keys.push_front(key.clone());
-                }
+            while self.paths.last().is_some_and(|leg| leg.done == leg.path.keys().len()) {
+                self.paths.pop();
             }
-            let node = at.node(self).ok_or_else(|| Error::malformed("the tree of a referenced file is empty"))?;
-            if let Some(reference) = node.reference()? {
-                if !seen.insert((at.uri().to_owned(), node.id(), keys.len())) {
-                    return Err(cycle(&reference));
+            if let Some(text) = places.reference(&at) {
+                if self.is_circle(&at) {
+                    self.paths.clear();
+                    return Err(Error::malformed("the references lead in a circle, or through more than 1000 others"));
                 }
-                next = Some(reference);
+                let (uri, path) = match Reference::parse(&text) {
+                    Ok(reference) => (reference.uri, reference.path),
+                    Err(error) => {
+                        self.push(TreePath::root(), Some(text));
+                        return Err(error);
+                    }
+                };
+                self.push(path, Some(text));
+                at = places.file(&at, &uri)?;
                 continue;
             }
-            let Some(key) = keys.pop_front() else { return Ok(at) };
-            let child = node.child(&key).map(Node::id);
-            at.id = child.ok_or_else(|| {
-                Error::malformed(format!("the reference {reference} leads nowhere: there is no {key:?}"))
-                    .at_path(self.path_of(node.id()).filter(|_| at.file.is_none()).unwrap_or_default().to_string())
-            })?;
+            let Some(leg) = self.paths.last_mut() else { return Ok(at) };
+            let Some(key) = leg.path.keys().get(leg.done) else { continue };
+            at = places.child(&at, key, &leg.path)?;
+            leg.done += 1;
+            self.left -= 1;
+            self.least = self.least.min(self.left);
         }
     }
 }
 
-#[cold]
-fn cycle(reference: &Reference) -> Error {
-    Error::malformed(format!("the reference {reference} leads back to itself"))
+/// Trees that are opened as they are referred to.
+struct Trees<'a, 'o, 'f> {
+    own: &'a Tree,
+    limits: &'a Limits,
+    files: u64,
+    open: &'o mut OpenTree<'f>,
+}
+
+impl Places for Trees<'_, '_, '_> {
+    type Place = Target;
+
+    fn reference(&self, at: &Target) -> Option<String> {
+        at.node(self.own)?.reference_text().map(std::borrow::Cow::into_owned)
+    }
+
+    fn file(&mut self, at: &Target, uri: &str) -> Result<Target> {
+        let mut file = at.file.clone();
+        if !uri.is_empty() {
+            self.files += 1;
+            if self.files > self.limits.external_depth {
+                let what = format_args!("references lead on through {} files", self.files);
+                return Err(Limits::exceeded("external_depth", self.limits.external_depth, what));
+            }
+            file = Some((self.open)(at.uri(), uri)?);
+        }
+        Ok(Target { file, id: NodeId(0) })
+    }
+
+    fn child(&self, at: &Target, key: &str, path: &TreePath) -> Result<Target> {
+        let child = at.node(self.own).and_then(|node| node.child(key)).map(Node::id);
+        let missing = || Error::malformed(format!("it leads nowhere: there is no {key:?}")).at_path(path.to_string());
+        Ok(Target { file: at.file.clone(), id: child.ok_or_else(missing)? })
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::children::key_of;
 use super::node::Node;
 use super::{Scalar, Tree};
 use crate::span::{Span, line_column};
+use crate::yaml::shortened;
 
 /// So many warnings are enough.
 const MOST: usize = 10_000;
@@ -153,13 +154,4 @@ impl<'t> Seen<'t> {
             Self::Many(keys) => !keys.insert(key),
         }
     }
-}
-
-/// The first of a text that may be long.
-fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(60).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }

@@ -1,6 +1,6 @@
 //! The head of a document, `%YAML` and `%TAG`, and how a tag as written becomes a whole one.
 
-use std::borrow::Cow;
+use crate::percent::leniently_decoded;
 
 /// The prefix of `!!`.
 pub(crate) const CORE: &str = "tag:yaml.org,2002:";
@@ -30,7 +30,7 @@ impl Head {
                 Some("YAML") => head.version = words.next().map(str::to_owned),
                 Some("TAG") => {
                     if let (Some(handle), Some(prefix)) = (words.next(), words.next()) {
-                        head.handles.push((handle.to_owned(), percent_decoded(prefix).into_owned()));
+                        head.handles.push((handle.to_owned(), leniently_decoded(prefix).into_owned()));
                     }
                 }
                 _ => {}
@@ -52,7 +52,7 @@ impl Head {
     /// The whole tag of a tag as written (`!a`, `!!a`, `!h!a`, `!<a>`, `!`), or `None` where its handle is not declared.
     pub(crate) fn resolve(&self, raw: &str) -> Option<String> {
         if let Some(verbatim) = raw.strip_prefix("!<") {
-            return Some(percent_decoded(verbatim.strip_suffix('>').unwrap_or(verbatim)).into_owned());
+            return Some(leniently_decoded(verbatim.strip_suffix('>').unwrap_or(verbatim)).into_owned());
         }
         if raw == "!" {
             return Some(raw.to_owned());
@@ -60,33 +60,9 @@ impl Head {
         let split = raw.get(1..)?.find('!').map_or(1, |at| at + 2);
         let (handle, suffix) = raw.split_at_checked(split)?;
         let mut whole = self.prefix(handle)?.to_owned();
-        whole.push_str(&percent_decoded(suffix));
+        whole.push_str(&leniently_decoded(suffix));
         Some(whole)
     }
-}
-
-/// `text` with `%41` turned into `A`; what is no escape, or would be no UTF-8, stays as it is.
-pub(crate) fn percent_decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
-        return Cow::Borrowed(text);
-    }
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let escape = text.get(at + 1..at + 3).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
-        match escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(value) if byte == b'%' => {
-                decoded.push(value);
-                at += 3;
-            }
-            _ => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 #[cfg(test)]
@@ -111,13 +87,5 @@ mod tests {
         assert_eq!(whole("!<tag:x>").as_deref(), Some("tag:x"));
         assert_eq!(whole("!").as_deref(), Some("!"));
         assert_eq!(whole("!f!a"), None);
-    }
-
-    #[test]
-    fn percent_escapes_that_are_none_stay() {
-        assert_eq!(percent_decoded("a%2"), "a%2");
-        assert_eq!(percent_decoded("%zz%41"), "%zzA");
-        assert_eq!(percent_decoded("%ff"), "%ff");
-        assert_eq!(percent_decoded("%C3%A9é"), "éé");
     }
 }

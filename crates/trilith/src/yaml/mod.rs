@@ -20,11 +20,12 @@ pub(crate) use complete::read_complete;
 pub(crate) use cook::cooked;
 pub(crate) use event::{Event, Receiver, What};
 pub use event::{Layout, Style};
-pub(crate) use head::{Head, percent_decoded};
+pub(crate) use head::Head;
 pub use print::{PrintOptions, print_document, print_value};
 pub(crate) use print::{print_after_key, print_flow, written_tag};
 pub use scalar::{Scalar, resolve};
 pub(crate) use scanner::read_fast;
+pub(crate) use value::shortened;
 pub use value::{Data, Value};
 
 #[cfg(test)]

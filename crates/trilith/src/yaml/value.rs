@@ -1,6 +1,8 @@
 //! Values built in memory, to be printed or set into a tree.
 
 use super::event::{Layout, Style};
+use super::print::{PrintOptions, print_flow};
+use crate::error::{Error, Result};
 
 /// A value without a text: what a tree's node says, or what a program wants to write.
 ///
@@ -210,10 +212,56 @@ impl Value {
         }
     }
 
+    /// Whether a writer may write this: keys are text, integers or truth values, and integers fit in 64 bits
+    /// with sign (chapter "Tree" of the ASDF standard 1.6). Readers accept more.
+    ///
+    /// ```
+    /// use trilith::tree::Value;
+    /// assert!(Value::map([(1, 2.5)]).check_subset().is_ok());
+    /// assert!(Value::seq([Value::map([(2.5, 1)])]).check_subset().is_err());
+    /// assert!(Value::from(u64::MAX).check_subset().is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) that names the key or the integer.
+    pub fn check_subset(&self) -> Result<()> {
+        let mut work = vec![self];
+        while let Some(value) = work.pop() {
+            match &value.data {
+                Data::BigInt(digits) => {
+                    return Err(Error::usage(format!("the integer {} does not fit in 64 bits", shortened(digits)))
+                        .hint("ASDF writes larger ones as core/integer, or as a float: add a point"));
+                }
+                Data::Seq(items) => work.extend(items),
+                Data::Map(pairs) => {
+                    for (key, item) in pairs {
+                        if !matches!(key.data, Data::Str(_) | Data::Int(_) | Data::Bool(_)) {
+                            let text = print_flow(key, &PrintOptions::default());
+                            let message = format!("the key {} is neither text nor integer nor truth value", shortened(&text));
+                            return Err(Error::usage(message).hint("quote it, and it is text"));
+                        }
+                        work.push(item);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Whether this is nothing.
     pub fn is_null(&self) -> bool {
         self.data == Data::Null
     }
+}
+
+/// The first of a text that may be long.
+pub(crate) fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
 }
 
 impl From<Data> for Value {

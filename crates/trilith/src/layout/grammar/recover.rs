@@ -1,9 +1,9 @@
 //! Going on after an error, and hints that need the whole text.
 
 use super::{Dialect, Frame, ItemId, ItemKind, Parser, T, Target};
-use crate::layout::diagnostic::nearest;
 use crate::layout::names::Symbol;
 use crate::span::line_column;
+use crate::spelling::nearest;
 
 impl Parser<'_> {
     /// Skips to the next NAME followed by one of `= : / [ {` at the same bracket depth, or to where
