@@ -9,51 +9,115 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
-use trilith::bytes::{self, Nowhere, OpenOptions};
+use trilith::bytes::{self, Nowhere, OpenOptions, Resolve};
+use trilith::dudley::{Catalog, StreamOptions};
+use trilith::file::AnyFile;
+use trilith::layout::{ByteOrder, Layout as Parsed, Options as Evaluate};
 use trilith::tree::Tree;
 use trilith::{Limits, digest, file, verify};
 
+use crate::edit::Step;
 use crate::errors::{About, Raise};
+use crate::family::Family;
 use crate::home::Home;
+use crate::layout::{self, Layout};
 use crate::nodes::{Mapping, Place};
 use crate::scalar::helper;
 use crate::show;
 use crate::source::{Origin, origin};
+use crate::stream::{Opened, Stream};
 use crate::{array, tagged};
 
-/// Opens a file of the ASDF family, any generation: a path, the bytes of a file, or a binary file object.
+/// Opens a file of any family and generation: a path, the bytes of a file, or a binary file object.
 ///
 /// Only the tree is read; arrays are read when they are asked for. With `memmap`, arrays of a local file
 /// that are stored as they are can be had without a copy; another program that shortens the file while such
 /// an array is in use ends this one, as with every memory map.
+///
+/// A native Dudley file (`.bd`) gives a `Stream`. With a `layout`, a `Layout` or the path of one, any file is a
+/// stream under it; `byteorder`, "little" or "big", is that of whatever layout and file leave open. With
+/// `family`, the layout of its files, a catalog gives a `Family`.
 ///
 /// >>> import trilith
 /// >>> with trilith.open(trilith.dumps({"exposure": 139.8})) as f:
 /// ...     f["exposure"]
 /// 139.8
 #[pyfunction]
-#[pyo3(signature = (source, *, memmap=true))]
-pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>, memmap: bool) -> PyResult<File> {
-    let mut options = OpenOptions::default();
-    options.map = memmap;
+#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None))]
+pub fn open<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    memmap: bool,
+    layout: Option<&Bound<'py, PyAny>>,
+    family: Option<&Bound<'py, PyAny>>,
+    byteorder: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let byteorder = match byteorder {
+        None => None,
+        Some("little") => Some(ByteOrder::Little),
+        Some("big") => Some(ByteOrder::Big),
+        Some(other) => return Err(PyValueError::new_err(format!("unknown byteorder {other:?}; known: little, big"))),
+    };
+    let (layout, template) = (layout::given(layout)?, layout::given(family)?);
+    let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
+    // Another process may stand in another folder: the path is absolute.
+    let found = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: text(&template), byteorder };
     let (file, path) = match origin(source)? {
-        Origin::Path(path) => (py.detach(|| open_path(&path, options)), Some(path)),
+        Origin::Path(path) => (py.detach(|| open_with(&path, &found, layout)), Some(path)),
         Origin::Other(source) => {
-            let opened = py.detach(|| file::open_asdf_source(source, Arc::new(Nowhere), &Limits::from_env()?));
+            let opened = py.detach(|| file::open_any(source, Arc::new(Nowhere), how(&found, layout), &Limits::from_env()?));
             (opened, None)
         }
     };
-    let file = Arc::new(file.or_raise(About::Argument)?);
-    // Another process may stand in another folder.
-    let home = path.as_ref().and_then(|path| std::path::absolute(path).ok());
-    let home = home.map(|path| Arc::new(Home { path, memmap, layout: None }));
-    Ok(File { path, home, options, state: Mutex::new(State { file: Some(file), edited: None }), turn: Mutex::new(()) })
+    let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..found }));
+    match (file.or_raise(About::Argument)?, template) {
+        (AnyFile::Asdf(file), None) => {
+            let options = options(memmap);
+            let state = Mutex::new(State::new(Some(Arc::new(file))));
+            Ok(Bound::new(py, File { path, home, options, state, turn: Mutex::new(()) })?.into_any())
+        }
+        (AnyFile::Dudley(file), None) => {
+            let opened = py.detach(|| Opened::new(file)).or_raise(About::Argument)?;
+            Ok(Bound::new(py, Stream::new(opened, home))?.into_any())
+        }
+        (AnyFile::Dudley(file), Some(template)) => {
+            let catalog = py.detach(|| Catalog::read(&file)).or_raise(About::Argument)?;
+            let limits = Limits::from_env().or_raise(About::Argument)?;
+            let resolve: Arc<dyn Resolve> = match &path {
+                Some(path) => file::resolver_for(path, options(memmap), &limits),
+                None => Arc::new(Nowhere),
+            };
+            // Who wrote the catalog most likely wrote the files.
+            let order = byteorder.or(file.signature().map(|signature| signature.order));
+            let options = Evaluate { native: true, order, limits };
+            Ok(Bound::new(py, Family { catalog, template: Layout(template), options, resolve, home })?.into_any())
+        }
+        (AnyFile::Asdf(_), Some(_)) => Err(PyValueError::new_err("the catalog of a family is a Dudley file, this is ASDF")),
+    }
 }
 
-fn open_path(path: &Path, options: OpenOptions) -> trilith::Result<AsdfFile> {
-    let limits = Limits::from_env()?;
+fn options(memmap: bool) -> OpenOptions {
+    let mut options = OpenOptions::default();
+    options.map = memmap;
+    options
+}
+
+/// What is known about a stream before it is opened.
+fn how(home: &Home, layout: Option<Parsed>) -> StreamOptions {
+    let mut how = StreamOptions::default();
+    (how.layout, how.order) = (layout, home.byteorder);
+    how
+}
+
+fn open_with(path: &Path, home: &Home, layout: Option<Parsed>) -> trilith::Result<AnyFile> {
+    let (limits, options) = (Limits::from_env()?, options(home.memmap));
     let source = bytes::open(path, options)?;
-    file::open_asdf_source(source, file::resolver_for(path, options, &limits), &limits)
+    file::open_any(source, file::resolver_for(path, options, &limits), how(home, layout), &limits)
+}
+
+/// Opens a file again, as it was opened before; not under a layout of the caller.
+pub fn open_path(path: &Path, home: &Home) -> trilith::Result<AnyFile> {
+    open_with(path, home, None)
 }
 
 /// An open file. It behaves like a dictionary of what is at the top of its tree.
@@ -82,6 +146,14 @@ pub struct State {
     file: Option<Arc<AsdfFile>>,
     /// The tree with the changes that were not written yet.
     pub edited: Option<Arc<Tree>>,
+    /// Those changes, in their order.
+    pub steps: Vec<Step>,
+}
+
+impl State {
+    fn new(file: Option<Arc<AsdfFile>>) -> Self {
+        Self { file, edited: None, steps: Vec::new() }
+    }
 }
 
 impl File {
@@ -109,8 +181,10 @@ impl File {
 
     /// Opens the file again after it was written.
     pub fn reopen(&self, path: &Path) -> trilith::Result<()> {
-        let file = Arc::new(open_path(path, self.options)?);
-        *self.state() = State { file: Some(file), edited: None };
+        let limits = Limits::from_env()?;
+        let source = bytes::open(path, self.options)?;
+        let file = Arc::new(file::open_asdf_source(source, file::resolver_for(path, self.options, &limits), &limits)?);
+        *self.state() = State::new(Some(file));
         Ok(())
     }
 
@@ -133,7 +207,7 @@ impl File {
     /// Closes the file and drops changes that were not written. Arrays that were taken out of it, and
     /// everything made of them, stay valid.
     fn close(&self) {
-        let old = std::mem::replace(&mut *self.state(), State { file: None, edited: None });
+        let old = std::mem::replace(&mut *self.state(), State::new(None));
         drop(old);
     }
 
@@ -154,7 +228,7 @@ impl File {
         let Some(home) = &self.home else {
             return Err(PyTypeError::new_err("only a file that was opened by its path can be pickled"));
         };
-        let words = (home.path.as_os_str(), home.memmap, home.layout.as_deref());
+        let words = (home.path.as_os_str(), home.keywords(py)?);
         Ok((helper(py, "opened")?, words).into_pyobject(py)?.into_any())
     }
 
@@ -333,15 +407,39 @@ impl File {
     }
 
     /// Sets the value at a path, or adds a key, for the next `update()`; comments, key order and everything
-    /// else of the tree stay. Arrays can be set with `inline` only: into the tree.
-    #[pyo3(signature = (path, value, *, inline=false))]
-    fn set(&self, py: Python<'_>, path: &str, value: &Bound<'_, PyAny>, inline: bool) -> PyResult<()> {
-        crate::edit::set(py, self, path, value, inline)
+    /// else of the tree stay. Arrays, also within dictionaries, get blocks of their own, with a `codec` and a
+    /// `level` as `write` takes them; with `inline` they go into the tree.
+    #[pyo3(signature = (path, value, *, inline=false, codec=None, level=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords")]
+    fn set(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        value: &Bound<'_, PyAny>,
+        inline: bool,
+        codec: Option<&str>,
+        level: Option<i32>,
+    ) -> PyResult<()> {
+        crate::edit::set(py, self, path, value, inline, codec, level)
+    }
+
+    fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        crate::edit::set(py, self, &crate::edit::path(key)?, value, false, None, None)
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        crate::edit::delete(py, self, &crate::edit::path(key)?)
     }
 
     /// Removes what is at a path, with the comment on its line, for the next `update()`.
     fn delete(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         crate::edit::delete(py, self, path)
+    }
+
+    /// Adds rows to a streamed array, at the end of the file; a crash leaves the old rows. `Pieces` of unknown
+    /// length are written as such an array.
+    fn append(&self, py: Python<'_>, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        crate::edit::append(py, self, path, rows)
     }
 
     /// Writes the changes: in place under a rollback journal where the tree fits into its space, otherwise

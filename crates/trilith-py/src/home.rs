@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
+use trilith::layout::ByteOrder;
 
 use crate::nodes::Place;
 
@@ -16,6 +17,31 @@ pub struct Home {
     pub memmap: bool,
     /// The text of the layout that was handed in, for a Dudley stream.
     pub layout: Option<String>,
+    /// The text of the layout of the files, for the catalog of a family.
+    pub family: Option<String>,
+    /// The byte order that was handed in.
+    pub byteorder: Option<ByteOrder>,
+}
+
+impl Home {
+    /// The keywords of `trilith.open`, other than the defaults.
+    pub fn keywords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        if !self.memmap {
+            dict.set_item("memmap", false)?;
+        }
+        for (name, text) in [("layout", &self.layout), ("family", &self.family)] {
+            if let Some(text) = text {
+                dict.set_item(name, text)?;
+            }
+        }
+        match self.byteorder {
+            Some(ByteOrder::Little) => dict.set_item("byteorder", "little")?,
+            Some(ByteOrder::Big) => dict.set_item("byteorder", "big")?,
+            None => {}
+        }
+        Ok(dict)
+    }
 }
 
 /// Where in it.
@@ -48,7 +74,7 @@ impl Way {
         Self { spot: self.spot.clone(), parts }
     }
 
-    /// Path, options, tree path and parts; nothing where no path leads there.
+    /// Path, keywords of `open`, tree path and parts; nothing where no path leads there.
     pub fn words<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let (home, at) = match &self.spot {
             Spot::Item(home, path) => (home.clone(), path.clone()),
@@ -58,7 +84,7 @@ impl Way {
             },
         };
         let parts = PyTuple::new(py, &self.parts)?;
-        let words = (home.path.as_os_str(), home.memmap, home.layout.as_deref(), at, parts);
+        let words = (home.path.as_os_str(), home.keywords(py)?, at, parts);
         words.into_pyobject(py).map(Some)
     }
 }

@@ -6,16 +6,20 @@
 
 mod array;
 mod buffer;
+mod drafts;
 mod dtype;
 mod edit;
 mod errors;
+mod family;
 mod file;
 mod home;
+mod layout;
 mod nodes;
 mod parts;
 mod scalar;
 mod show;
 mod source;
+mod stream;
 mod tagged;
 mod value;
 mod write;
@@ -42,6 +46,11 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<nodes::Mapping>()?;
     module.add_class::<nodes::Sequence>()?;
     module.add_class::<array::Array>()?;
+    module.add_class::<layout::Layout>()?;
+    module.add_class::<stream::Stream>()?;
+    module.add_class::<stream::Items>()?;
+    module.add_class::<stream::Records>()?;
+    module.add_class::<family::Family>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(parts::write_parts, module)?)?;

@@ -314,7 +314,7 @@ impl Mapping {
 }
 
 /// A class of `collections.abc`.
-fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+pub fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     Ok(py.import(intern!(py, "collections.abc"))?.getattr(name)?.cast_into()?)
 }
 

@@ -202,6 +202,16 @@ fn clean(text: &str) -> String {
     text.chars().map(|c| if shown(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
 }
 
+/// Lines of text without what a terminal would obey.
+pub fn printable(text: &str) -> String {
+    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines of text as HTML.
+pub fn preformatted(text: &str) -> String {
+    format!("<div class=\"trilith\"><pre>{}</pre></div>", escaped(text))
+}
+
 fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,7 +1,7 @@
 //! Python values as values of the tree, and the arrays among them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -29,8 +29,26 @@ type Held<'py> = Option<PyReadonlyArray1<'py, u8>>;
 
 /// An array among the values.
 enum Item<'py> {
-    Numpy { bytes: Held<'py>, datatype: Datatype, order: Byteorder, shape: Vec<u64>, mask: Option<Held<'py>>, inline: bool },
-    Ours { array: Array, inline: bool },
+    /// What gives the elements piece by piece when they are written; whether rows can be appended later.
+    Pieces {
+        pieces: Bound<'py, PyAny>,
+        datatype: Datatype,
+        order: Byteorder,
+        shape: Vec<u64>,
+        streamed: bool,
+    },
+    Numpy {
+        bytes: Held<'py>,
+        datatype: Datatype,
+        order: Byteorder,
+        shape: Vec<u64>,
+        mask: Option<Held<'py>>,
+        inline: bool,
+    },
+    Ours {
+        array: Array,
+        inline: bool,
+    },
 }
 
 /// Turns Python values into values of the tree and collects the arrays among them.
@@ -43,17 +61,31 @@ pub struct Collector<'py> {
     kept: Vec<Bound<'py, PyAny>>,
     /// The collections that are being gone through.
     open: Vec<usize>,
+    /// What Python raised while the pieces of an array were asked for.
+    failed: Failed,
 }
+
+/// An exception that waits to be raised, because the library knows none.
+pub type Failed = Arc<Mutex<Option<PyErr>>>;
 
 impl<'py> Collector<'py> {
     /// Values for a file of this form; arrays of at most `inline` elements go into the tree, none where it is 0.
     pub fn new(target: &'static Target, inline: u64) -> Self {
-        Self { target, inline, items: Vec::new(), seen: HashMap::new(), kept: Vec::new(), open: Vec::new() }
+        Self {
+            target,
+            inline,
+            items: Vec::new(),
+            seen: HashMap::new(),
+            kept: Vec::new(),
+            open: Vec::new(),
+            failed: Failed::default(),
+        }
     }
 
-    /// Whether an array needs a block.
-    pub fn has_blocks(&self) -> bool {
-        self.items.iter().any(|item| !matches!(item, Item::Numpy { inline: true, .. } | Item::Ours { inline: true, .. }))
+    /// Raises what Python raised while pieces were asked for, rather than what the library made of it.
+    pub fn raised<T>(&self, done: PyResult<T>) -> PyResult<T> {
+        let waiting = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        done.map_err(|error| waiting.unwrap_or(error))
     }
 
     /// Whether an array of so many elements goes into the tree: none does where nothing was asked for.
@@ -128,6 +160,11 @@ impl<'py> Collector<'py> {
         let (kind, value): (String, Bound<'py, PyAny>) = plain.extract()?;
         match kind.as_str() {
             "timestamp" => Ok(Value::plain(value.extract::<String>()?)),
+            "pieces" => {
+                let (pieces, shape, dtype, streamed): (Bound<'py, PyAny>, Vec<u64>, Bound<'py, PyAny>, bool) = value.extract()?;
+                let (datatype, order) = from_numpy(&dtype)?;
+                Ok(self.add(given, Item::Pieces { pieces, datatype, order, shape, streamed }))
+            }
             _ => self.value(&value),
         }
     }
@@ -244,6 +281,10 @@ impl<'py> Collector<'py> {
         let mut arrays = Vec::with_capacity(self.items.len());
         for item in &self.items {
             arrays.push(match item {
+                Item::Pieces { pieces, datatype, order, shape, streamed } => {
+                    let (pieces, failed) = (pieces.clone().unbind(), self.failed.clone());
+                    Stored::Pieces { pieces, datatype, order: *order, shape, streamed: *streamed, failed }
+                }
                 Item::Ours { array, inline } => Stored::Ours { array, inline: *inline },
                 Item::Numpy { bytes: held, datatype, order, shape, mask, inline } => Stored::Bytes {
                     bytes: slice(held)?,
@@ -291,6 +332,7 @@ fn place(number: usize) -> Value {
 
 /// One array, without Python.
 enum Stored<'a> {
+    Pieces { pieces: Py<PyAny>, datatype: &'a Datatype, order: Byteorder, shape: &'a [u64], streamed: bool, failed: Failed },
     Bytes { bytes: &'a [u8], datatype: &'a Datatype, order: Byteorder, shape: &'a [u64], mask: Option<&'a [u8]>, inline: bool },
     Ours { array: &'a Array, inline: bool },
 }
@@ -301,36 +343,154 @@ pub struct Ready<'a>(Vec<Stored<'a>>);
 impl<'a> Ready<'a> {
     /// Adds the arrays to a file, and puts their nodes where they stand in the tree.
     pub fn place(&self, builder: &mut Builder<'a>, options: &ArrayOptions, mut value: Value) -> Result<Value> {
-        let nodes = self.0.iter().map(|stored| add(stored, builder, options)).collect::<Result<Vec<Value>>>()?;
+        let mut nodes = vec![Value::null(); self.0.len()];
+        // A streamed block is the last of its file.
+        for last in [false, true] {
+            for (stored, node) in self.0.iter().zip(&mut nodes) {
+                if last == matches!(stored, Stored::Pieces { streamed: true, .. }) {
+                    *node = add(stored, builder, options)?;
+                }
+            }
+        }
         fill(&mut value, &nodes)?;
         Ok(value)
+    }
+
+    /// The array that a value stands for, if it does.
+    pub fn stored(&self, value: &Value) -> Option<Result<Array>> {
+        if value.tag.as_deref() != Some(PLACE) {
+            return None;
+        }
+        let stored = value.as_i64().and_then(|number| self.0.get(usize::try_from(number).ok()?));
+        let stored = stored.ok_or_else(|| Error::usage("a tag that begins with NUL"));
+        Some(stored.and_then(Stored::owned).map(|(array, _)| array))
+    }
+
+    /// The array that a value is.
+    pub fn whole(&self, value: &Value) -> Result<Array> {
+        self.stored(value).ok_or_else(|| Error::usage("this is no array"))?
+    }
+
+    /// The value without the arrays that need blocks, and those with the paths where they belong.
+    pub fn split(&self, target: &'static Target, mut value: Value) -> Result<(Value, Vec<(Vec<String>, Array)>)> {
+        let mut found = Vec::new();
+        self.take(target, &mut value, &mut Vec::new(), &mut found)?;
+        Ok((value, found))
+    }
+
+    fn take(
+        &self,
+        target: &'static Target,
+        value: &mut Value,
+        path: &mut Vec<String>,
+        found: &mut Vec<(Vec<String>, Array)>,
+    ) -> Result<()> {
+        if value.tag.as_deref() == Some(PLACE) {
+            let stored = value.as_i64().and_then(|number| self.0.get(usize::try_from(number).ok()?));
+            let stored = stored.ok_or_else(|| Error::usage("a tag that begins with NUL"))?;
+            let (array, inline) = stored.owned()?;
+            if inline {
+                *value = Builder::new(target).array(&array, &ArrayOptions::inline())?;
+            } else {
+                found.push((path.clone(), array));
+                *value = Value::null();
+            }
+            return Ok(());
+        }
+        let children: Vec<(String, &mut Value)> = match &mut value.data {
+            Data::Seq(items) => items.iter_mut().enumerate().map(|(i, item)| (i.to_string(), item)).collect(),
+            Data::Map(pairs) => pairs.iter_mut().map(|(key, item)| (key_text(key), item)).collect(),
+            _ => return Ok(()),
+        };
+        for (key, child) in children {
+            path.push(key);
+            self.take(target, child, path, found)?;
+            path.pop();
+        }
+        Ok(())
+    }
+}
+
+/// A key as a path names it.
+fn key_text(key: &Value) -> String {
+    match &key.data {
+        Data::Str(text) | Data::Plain(text) | Data::BigInt(text) => text.clone(),
+        Data::Int(number) => number.to_string(),
+        Data::Bool(value) => value.to_string(),
+        Data::Float(value) => value.to_string(),
+        _ => "null".to_owned(),
+    }
+}
+
+impl Stored<'_> {
+    /// An array with elements of its own, and whether it goes into the tree.
+    fn owned(&self) -> Result<(Array, bool)> {
+        match *self {
+            Stored::Ours { array, inline } => Ok((array.clone(), inline)),
+            Stored::Bytes { bytes, datatype, order, shape, mask, inline } => {
+                let mut array = Array::from_bytes(bytes.to_vec(), datatype.clone(), order, shape.to_vec())?;
+                if let Some(mask) = mask {
+                    let mask = Array::from_bytes(mask.to_vec(), Datatype::Bool8, order, shape.to_vec())?;
+                    array = array.with_mask(Mask::Array(Arc::new(mask)))?;
+                }
+                Ok((array, inline))
+            }
+            Stored::Pieces { .. } => {
+                Err(Error::unsupported("an array in pieces cannot be put into a file that exists: write a new file with it"))
+            }
+        }
+    }
+}
+
+/// Asks Python for the pieces of an array, one after the other.
+fn ask(pieces: &Py<PyAny>, failed: &Failed, take: &mut Take<'_>) -> Result<()> {
+    let raised = |error: PyErr| {
+        let said = Error::usage(format!("a piece of an array: {error}"));
+        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        said
+    };
+    let next = Python::attach(|py| pieces.bind(py).try_iter().map(Bound::unbind)).map_err(raised)?;
+    loop {
+        let piece = Python::attach(|py| {
+            let Some(piece) = next.bind(py).clone().next() else { return Ok(None) };
+            // Copied, so that the interpreter is free while it is encoded.
+            let held = piece?.cast_into::<PyArray1<u8>>()?.try_readonly()?;
+            PyResult::Ok(Some(held.as_slice()?.to_vec()))
+        });
+        match piece.map_err(raised)? {
+            Some(bytes) => take(&bytes)?,
+            None => return Ok(()),
+        }
     }
 }
 
 fn add<'a>(stored: &Stored<'a>, builder: &mut Builder<'a>, options: &ArrayOptions) -> Result<Value> {
-    let inlined = |inline: bool| if inline { ArrayOptions::inline() } else { options.clone() };
     match *stored {
-        Stored::Ours { array, inline } => builder.array(array, &inlined(inline)),
-        Stored::Bytes { bytes, datatype, order, shape, mask, inline } => {
+        Stored::Pieces { ref pieces, datatype, order, shape, streamed, ref failed } => {
+            let mut how = options.clone();
+            if streamed {
+                (how.streamed, how.codec) = (true, None);
+            }
+            let (pieces, failed) = (Python::attach(|py| pieces.clone_ref(py)), failed.clone());
+            return builder.pieces(datatype, order, shape, &how, move |take| ask(&pieces, &failed, take));
+        }
+        Stored::Bytes { bytes, datatype, order, shape, mask, inline: false } => {
             let is_packed = match datatype {
                 Datatype::Struct(_) => *datatype == datatype.packed(order),
                 _ => true,
             };
-            if !inline && is_packed {
+            if is_packed {
                 let mut node = builder.pieces(datatype, order, shape, options, pieces(bytes))?;
                 if let Some(mask) = mask {
                     node.set("mask", builder.pieces(&Datatype::Bool8, order, shape, options, pieces(mask))?);
                 }
                 return Ok(node);
             }
-            let mut array = Array::from_bytes(bytes.to_vec(), datatype.clone(), order, shape.to_vec())?;
-            if let Some(mask) = mask {
-                let mask = Array::from_bytes(mask.to_vec(), Datatype::Bool8, order, shape.to_vec())?;
-                array = array.with_mask(Mask::Array(Arc::new(mask)))?;
-            }
-            builder.array(&array, &inlined(inline))
         }
+        _ => {}
     }
+    let (array, inline) = stored.owned()?;
+    builder.array(&array, &if inline { ArrayOptions::inline() } else { options.clone() })
 }
 
 /// What takes the pieces of an array.

@@ -10,15 +10,19 @@ use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
 use trilith::codec;
 use trilith::tree::{Data, Value};
 
+use crate::drafts;
 use crate::errors::{About, Raise};
 use crate::file::File;
+use crate::stream::{Items, Stream};
 use crate::value::{Collector, Ready};
 
 /// Writes a file: a path, which is replaced only when all is written, or a binary file object.
 ///
 /// `tree` is a dictionary of dictionaries, lists, scalars and arrays. `codec` is "zlib", "bzp2", "lz4",
 /// "zstd", "blsc" or "lz4f" with a `level` of its own, or None to store arrays as they are, which can be
-/// had without a copy later. `version` is that of the ASDF standard, "1.0" to "1.6". `inline` puts arrays of at
+/// had without a copy later. `version` is that of the ASDF standard, "1.0" to "1.6", or "dudley-2025" or
+/// "dudley-2026" for a native Dudley file; without it a path that ends in `.bd` is a Dudley file, anything
+/// else ASDF 1.6. `inline` puts arrays of at
 /// most so many elements into the tree (True: all).
 ///
 /// >>> import io, numpy, trilith
@@ -27,7 +31,7 @@ use crate::value::{Collector, Ready};
 /// >>> trilith.open(out)["data"].shape
 /// (2, 3)
 #[pyfunction]
-#[pyo3(signature = (target, tree, *, codec=None, level=None, version="1.6", checksums=true, inline=None))]
+#[pyo3(signature = (target, tree, *, codec=None, level=None, version=None, checksums=true, inline=None))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords")]
 pub fn write<'py>(
     py: Python<'py>,
@@ -35,15 +39,24 @@ pub fn write<'py>(
     tree: &Bound<'py, PyAny>,
     codec: Option<&str>,
     level: Option<i32>,
-    version: &str,
+    version: Option<&str>,
     checksums: bool,
-    inline: Option<&Bound<'py, PyAny>>,
+    inline: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let form = form(version)?;
+    let is_stream = || target.str().is_ok_and(|name| name.to_string_lossy().to_ascii_lowercase().ends_with(".bd"));
+    let version = version.unwrap_or_else(|| if is_stream() { "dudley-2025" } else { "1.6" });
+    let dialect = drafts::dialect(version);
+    if dialect.is_some() && (codec.is_some() || level.is_some() || inline.is_some()) {
+        return Err(PyValueError::new_err("a Dudley file is written as it is: without codec, level and inline"));
+    }
+    let form = if dialect.is_some() { Target::newest() } else { form(version)? };
     let options = array_options(codec, level)?;
     let mut collector = Collector::new(form, threshold(inline)?);
     let value = match tree.cast::<File>() {
         Ok(file) => collector.value(&file.getattr("tree")?)?,
+        Err(_) if tree.is_instance_of::<Stream>() || tree.is_instance_of::<Items>() => {
+            collector.value(&tree.call_method0("to_dict")?)?
+        }
         Err(_) => collector.value(tree)?,
     };
     if !matches!(value.data, Data::Map(_)) {
@@ -53,17 +66,25 @@ pub fn write<'py>(
     let mut layout = WriteOptions::default();
     layout.checksums = checksums;
     if target.hasattr("write")? {
-        let bytes = py.detach(|| to_bytes(form, layout, &ready, &options, value)).or_raise(About::Argument)?;
+        let bytes = py.detach(|| match dialect {
+            Some(dialect) => drafts::to_bytes(&ready, &value, dialect),
+            None => to_bytes(form, layout, &ready, &options, value),
+        });
+        let bytes = bytes.or_raise(About::Argument);
+        let bytes = collector.raised(bytes)?;
         target.call_method1("write", (PyBytes::new(py, &bytes),))?;
         return Ok(());
     }
     let path: PathBuf = target.extract()?;
     let done = py.detach(|| {
+        if let Some(dialect) = dialect {
+            return drafts::write(&ready, &value, dialect, &path);
+        }
         let mut builder = Builder::new(form).with_options(layout);
         let value = ready.place(&mut builder, &options, value)?;
         builder.write(&path, value)
     });
-    done.or_raise(About::Argument)
+    collector.raised(done.or_raise(About::Argument))
 }
 
 fn to_bytes(
@@ -87,7 +108,7 @@ pub fn form(version: &str) -> PyResult<&'static Target> {
     Target::named(&name).or_raise(About::Argument)
 }
 
-fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
+pub fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
     let mut options = match codec {
         None | Some("none") => ArrayOptions::default(),
         Some(name) => known(name)?,

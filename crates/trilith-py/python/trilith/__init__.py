@@ -14,16 +14,37 @@ Trees behave like dictionaries and lists, arrays like numpy's:
 from collections import abc as _abc
 from typing import Any as _Any
 
-from ._trilith import Array, File, FormatError, LimitError, Mapping, Sequence, __version__, open, write
-from ._values import TaggedString
+from ._trilith import (
+    Array,
+    Family,
+    File,
+    FormatError,
+    Items,
+    Layout,
+    LimitError,
+    Mapping,
+    Records,
+    Sequence,
+    Stream,
+    __version__,
+    open,
+    write,
+)
+from ._values import Pieces, TaggedString
 
 __all__ = [
     "Array",
+    "Family",
     "File",
     "FormatError",
+    "Items",
+    "Layout",
     "LimitError",
     "Mapping",
+    "Pieces",
+    "Records",
     "Sequence",
+    "Stream",
     "TaggedString",
     "__version__",
     "dumps",
@@ -31,9 +52,10 @@ __all__ = [
     "write",
 ]
 
-_abc.Mapping.register(Mapping)
-_abc.Mapping.register(File)
+for _class in (Mapping, File, Stream, Items, Family):
+    _abc.Mapping.register(_class)
 _abc.Sequence.register(Sequence)
+_abc.Sequence.register(Records)
 
 
 def dumps(
@@ -41,7 +63,7 @@ def dumps(
     *,
     codec: str | None = None,
     level: int | None = None,
-    version: str = "1.6",
+    version: str | None = None,
     checksums: bool = True,
     inline: bool | int | None = None,
 ) -> bytes:

@@ -33,6 +33,44 @@ class TaggedString(str):
         return TaggedString, (str(self), self.tag)
 
 
+class Pieces:
+    """An array that is written piece by piece, because it does not fit into memory.
+
+    `pieces` is gone through when the file is written, and gives arrays whose first axes make up that of
+    `shape`. Where the length of that is None, there may be any number: the array is written as the streamed
+    last block of the file, and rows can be appended later.
+
+    >>> import numpy, trilith
+    >>> rows = (numpy.full((10, 100), n, "f4") for n in range(3))
+    >>> f = trilith.open(trilith.dumps({"a": trilith.Pieces(rows, (30, 100), "f4")}))
+    >>> f["a"].shape, float(f["a"][-1, 0])
+    ((30, 100), 2.0)
+    """
+
+    def __init__(self, pieces, shape, dtype):
+        self.streamed = shape[0] is None
+        self.shape = (0 if self.streamed else shape[0], *shape[1:])
+        self.dtype = numpy.dtype(dtype)
+        self._pieces = pieces
+
+    @classmethod
+    def of_dask(cls, array):
+        """The rows of a dask array, computed one row of chunks after the other."""
+        if not array.ndim:
+            return cls([array.compute()[numpy.newaxis]], (1,), array.dtype)
+        rows = (array.blocks[number].compute() for number in range(array.numblocks[0]))
+        return cls(rows, array.shape, array.dtype)
+
+    def __iter__(self):
+        for piece in self._pieces:
+            if isinstance(piece, numpy.ma.MaskedArray) and numpy.ma.is_masked(piece):
+                raise TypeError("a masked array cannot be written in pieces")
+            piece = numpy.asarray(piece)
+            if piece.shape[1:] != self.shape[1:] or not numpy.can_cast(piece.dtype, self.dtype, "same_kind"):
+                raise ValueError(f"a piece of {piece.dtype} {piece.shape} in an array of {self.dtype} {self.shape}")
+            yield flat(piece.astype(self.dtype, copy=False))
+
+
 # YAML 1.1, https://yaml.org/type/timestamp.html
 _TIMESTAMP = re.compile(
     r"(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.(\d*))?(?:[ \t]*(?:(Z)|([-+])(\d\d?)(?::?(\d\d))?))?)?",
@@ -135,6 +173,10 @@ def plain(value):
         item = value.item()
         if not isinstance(item, numpy.generic) and not isinstance(value, numpy.timedelta64):
             return "value", item
+    elif isinstance(value, Pieces):
+        return "pieces", (value, value.shape, value.dtype, value.streamed)
+    elif hasattr(value, "__dask_graph__") and hasattr(value, "chunks"):
+        return "pieces", plain(Pieces.of_dask(value))[1]
     elif isinstance(value, bytearray | memoryview):
         return "value", bytes(value)
     elif isinstance(value, os.PathLike):
@@ -161,11 +203,11 @@ def reduced(array):
     return reopened, (*way, array.shape, array.dtype.str if array.dtype.names is None else array.dtype.descr)
 
 
-def opened(path, memmap, layout):
+def opened(path, keywords):
     """A file that was pickled, which is opened anew."""
     from . import open
 
-    return open(path, memmap=memmap) if layout is None else open(path, memmap=memmap, layout=layout)
+    return open(path, **keywords)
 
 
 def copied(data):
@@ -175,9 +217,9 @@ def copied(data):
     return open(data)["array"]
 
 
-def reopened(path, memmap, layout, place, parts, shape, dtype):
+def reopened(path, keywords, place, parts, shape, dtype):
     """The array at a place of a file; that a changed file still has it there is checked."""
-    array = _find(path, memmap, layout, place)
+    array = _find(path, keywords, place)
     for part in parts:
         array = array.part(part)
     if array.shape != shape or array.dtype != numpy.dtype(dtype):
@@ -185,16 +227,17 @@ def reopened(path, memmap, layout, place, parts, shape, dtype):
     return array
 
 
-def _find(path, memmap, layout, place):
+def _find(path, keywords, place):
     """An array; the last files that a process opened stay open as long as they do not change."""
     state = os.stat(path)
-    key = (path, memmap, layout, state.st_ino, state.st_size, state.st_mtime_ns)
+    name = (path, *sorted(keywords.items()))
+    key = (name, state.st_ino, state.st_size, state.st_mtime_ns)
     with _LOCK:
         file = _OPEN.pop(key, None)
         if file is None:
-            for old in [old for old in _OPEN if old[:3] == key[:3]]:
+            for old in [old for old in _OPEN if old[0] == name]:
                 del _OPEN[old]
-            file = opened(path, memmap, layout)
+            file = opened(path, keywords)
         # Last used, last thrown out.
         _OPEN[key] = file
         while len(_OPEN) > _MOST_OPEN:

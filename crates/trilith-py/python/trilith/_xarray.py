@@ -8,7 +8,7 @@ from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
 from . import _chunks
-from ._trilith import Array, Sequence, open
+from ._trilith import Array, Family, Sequence, open
 
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
@@ -20,11 +20,14 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     no dimensions, so `dims={"data": ("y", "x")}` does. Without it arrays of one shape in one group share `dim_0`,
     `dim_1`, ..., and those of the next shape have the numbers that follow; so do groups within a group. What is masked becomes NaN, and
     integers with a mask floating-point numbers, as xarray has it.
+
+    With `layout`, any file is opened under a layout of Dudley. With `family`, the layout of its files, a catalog
+    is one dataset whose first dimension, `record`, counts the files.
     """
 
     description = "ASDF, FINF and Dudley through Trilith"
     url = ""
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "dims", "layout")
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "dims", "layout", "family")
     supports_groups = True
 
     def guess_can_open(self, filename_or_obj):
@@ -33,14 +36,14 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
             return False
         return os.fspath(filename_or_obj).lower().endswith((".asdf", ".finf", ".bd"))
 
-    def open_dataset(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None):
+    def open_dataset(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None, family=None):
         """One group: the top, or that of a path."""
-        node = _top(filename_or_obj, layout, group)
+        node = _top(filename_or_obj, layout, family, group)
         return _dataset(node, drop_variables, dims)
 
-    def open_groups_as_dict(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None):
+    def open_groups_as_dict(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None, family=None):
         """All groups, by their paths."""
-        groups, todo = {}, [("/", _top(filename_or_obj, layout, group), {})]
+        groups, todo = {}, [("/", _top(filename_or_obj, layout, family, group), {})]
         while todo:
             path, node, above = todo.pop()
             known = dict(above)
@@ -50,15 +53,15 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
                     todo.append((path.rstrip("/") + "/" + key, value, known))
         return dict(sorted(groups.items()))
 
-    def open_datatree(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None):
+    def open_datatree(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None, family=None):
         """All groups as a tree."""
-        options = {"drop_variables": drop_variables, "group": group, "dims": dims, "layout": layout}
+        options = {"drop_variables": drop_variables, "group": group, "dims": dims, "layout": layout, "family": family}
         return xarray.DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
 
-def _top(source, layout, group):
-    """The group at a path of a file."""
-    tree = (open(source) if layout is None else open(source, layout=layout)).tree
+def _top(source, layout, family, group):
+    """The group at a path of a file, or a family."""
+    tree = open(source, layout=layout, family=family).tree
     return tree if group in (None, "", "/") else tree[group.strip("/")]
 
 
@@ -70,9 +73,10 @@ def _dataset(node, drop, dims, known=None):
     """The variables and attributes of a mapping; `known` are the dimensions of shapes in the groups above."""
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     arrays = {str(key): value for key, value in node.items() if isinstance(value, Array) and key not in drop}
-    names = _dimensions(arrays, dims or {}, {} if known is None else known)
+    records = isinstance(node, Family)
+    names = _dimensions(arrays, dims or {}, {} if known is None else known, ("record",) if records else ())
     variables = {key: _variable(array, names[key]) for key, array in arrays.items()}
-    attributes = {}
+    attributes = {"files": node.files} if records else {}
     for key, value in node.items():
         if isinstance(value, _SCALARS):
             attributes[str(key)] = str(value) if isinstance(value, str) else value
@@ -84,17 +88,21 @@ def _dataset(node, drop, dims, known=None):
     return xarray.Dataset(variables, attrs=attributes)
 
 
-def _dimensions(arrays, given, known):
-    """Names of the axes: those that were given; otherwise one set of numbers for each shape."""
+def _dimensions(arrays, given, known, first=()):
+    """Names of the axes: those that were given; otherwise one set of numbers for each shape.
+
+    `first` are names of the first axes of all, which no shape tells apart.
+    """
     names, count = {}, sum(map(len, known.values()))
     for key, array in arrays.items():
         if key in given:
             names[key] = (given[key],) if isinstance(given[key], str) else tuple(given[key])
         else:
-            if array.shape not in known:
-                known[array.shape] = tuple(f"dim_{count + axis}" for axis in range(len(array.shape)))
-                count += len(array.shape)
-            names[key] = known[array.shape]
+            shape = array.shape[len(first) :]
+            if shape not in known:
+                known[shape] = tuple(f"dim_{count + axis}" for axis in range(len(shape)))
+                count += len(shape)
+            names[key] = (*first, *known[shape])
     return names
 
 

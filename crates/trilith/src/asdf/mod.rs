@@ -4,6 +4,7 @@
 //! is an open file with its tree, whose arrays are decoded when they are asked for; [`FileWriter`]
 //! writes one from front to back.
 
+mod append;
 pub mod block;
 pub mod builder;
 pub mod chain;
@@ -22,6 +23,7 @@ pub mod update;
 pub mod walk;
 mod write;
 
+pub use append::append_rows;
 pub use block::Block;
 pub use builder::{ArrayOptions, Builder};
 pub use expand::{ExpandOptions, Part, expand, key_text};

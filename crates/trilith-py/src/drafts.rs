@@ -1,0 +1,75 @@
+//! Python values as the items of a Dudley stream.
+
+use std::io::Cursor;
+
+use pyo3::prelude::*;
+use trilith::array::Array;
+use trilith::asdf::Target;
+use trilith::bytes::Replace;
+use trilith::dudley::{Draft, native_order};
+use trilith::layout::Dialect;
+use trilith::tree::{Data, Value};
+use trilith::{Error, Limits, Result};
+
+use crate::errors::{About, Raise};
+use crate::value::{Collector, Ready};
+
+/// One array of Python's.
+pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let mut collector = Collector::new(Target::newest(), 0);
+    let numpy = crate::dtype::numpy(given.py())?;
+    let value = collector.value(&numpy.call_method1("asarray", (given,))?)?;
+    collector.ready()?.whole(&value).or_raise(About::Argument)
+}
+
+impl Ready<'_> {
+    /// The items of a stream: integers are fixed parameters, other numbers and texts arrays without axes.
+    pub fn draft(&self, value: &Value) -> Result<Draft> {
+        self.item(value, 0)
+    }
+
+    fn item(&self, value: &Value, depth: usize) -> Result<Draft> {
+        // As deep as values can be made.
+        if depth > 256 {
+            return Err(Error::usage("the items nest too deep"));
+        }
+        if let Some(array) = self.stored(value) {
+            return Ok(Draft::data(array?));
+        }
+        match &value.data {
+            Data::Map(pairs) => {
+                let mut items = Vec::with_capacity(pairs.len());
+                for (key, item) in pairs {
+                    let name = key.as_str().ok_or_else(|| Error::usage("the name of an item is text"))?;
+                    items.push((name.to_owned(), self.item(item, depth + 1)?));
+                }
+                Ok(Draft::dict(items))
+            }
+            Data::Seq(items) => Ok(Draft::list(items.iter().map(|item| self.item(item, depth + 1)).collect::<Result<Vec<_>>>()?)),
+            Data::Int(number) => Ok(Draft::param(*number)),
+            Data::Float(number) => Ok(Draft::data(Array::from_slice(&[*number], &[])?)),
+            Data::Str(text) => Ok(Draft::data(Array::from_texts(std::slice::from_ref(text), &[])?)),
+            _ => Err(Error::usage("a stream holds dictionaries, lists, arrays, numbers and texts, nothing else")),
+        }
+    }
+}
+
+/// The dialect that a version names, if it is one of Dudley's.
+pub fn dialect(version: &str) -> Option<Dialect> {
+    version.strip_prefix("dudley-").and_then(Dialect::named)
+}
+
+/// A native file, as its bytes.
+pub fn to_bytes(ready: &Ready<'_>, value: &Value, dialect: Dialect) -> Result<Vec<u8>> {
+    let mut out = Cursor::new(Vec::new());
+    ready.draft(value)?.write_as(dialect, native_order(), &Limits::from_env()?, &mut out)?;
+    Ok(out.into_inner())
+}
+
+/// A native file, at a path.
+pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, path: &std::path::Path) -> Result<()> {
+    let draft = ready.draft(value)?;
+    let mut file = Replace::create(path)?;
+    draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file)?;
+    file.commit()
+}

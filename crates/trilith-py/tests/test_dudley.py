@@ -1,0 +1,177 @@
+"""Dudley from Python: layouts, streams, families, appending."""
+
+import collections.abc
+import pickle
+import struct
+
+import numpy as np
+import pytest
+
+import trilith
+
+SIGNATURE = b"\x8d<BD\r\n\x1a\n" + bytes(8)
+
+
+def test_a_layout_reads_any_file(tmp_path):
+    raw = struct.pack("<i", 3) + np.arange(3.0).tobytes() + np.arange(6, dtype="<i2").tobytes()
+    path = tmp_path / "raw.dat"
+    path.write_bytes(raw)
+    layout = trilith.Layout("N : <i4\nx = <f8[N] @4\ngroup/\n  y = <i2[2, N]\n  ## in m\n")
+    assert layout.dialect == "2025" and "N : <i4" in str(layout) and "4 items" in repr(layout)
+    assert layout.items() == [("N", "param"), ("x", "data"), ("group", "dict"), ("group/y", "data")]
+    (tmp_path / "l.dud").write_text(layout.text)
+    assert trilith.Layout.read(tmp_path / "l.dud") == layout == pickle.loads(pickle.dumps(layout))
+    for given in (layout, tmp_path / "l.dud", str(tmp_path / "l.dud"), layout.text):
+        for source in (path, raw, str(path)):
+            with trilith.open(source, layout=given) as f:
+                assert isinstance(f, trilith.Stream) and f["N"] == 3 and f.layout == layout
+                np.testing.assert_array_equal(f["x"], [0, 1, 2])
+                np.testing.assert_array_equal(f["group/y"][1], [3, 4, 5])
+                assert f["group"]["y"].shape == (2, 3) and list(f) == ["N", "x", "group"]
+    text, losses = layout.translate("2026")
+    assert "dialect=2026" in text and isinstance(losses, list)
+    again = pickle.loads(pickle.dumps(trilith.open(path, layout=layout)["group/y"].part(1)))
+    assert again[:].tolist() == [3, 4, 5]
+    with pytest.raises(trilith.FormatError, match="line 1"):
+        trilith.Layout("x = nothing[")
+    with pytest.raises(trilith.FormatError):
+        trilith.open(raw[:10], layout=layout)["x"][:]
+    with pytest.raises(TypeError):
+        trilith.open(raw, layout=3)
+    with pytest.raises(ValueError):
+        layout.translate("2027")
+
+
+def test_byteorder_of_what_the_layout_leaves_open():
+    raw = np.arange(3, dtype=">i4").tobytes()
+    assert trilith.open(raw, layout="x = i4[3]", byteorder="big")["x"][:].tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="byteorder"):
+        trilith.open(raw, layout="x = i4[3]", byteorder="middle")
+
+
+TREE = {
+    "t": np.arange(6.0).reshape(2, 3),
+    "run": {"n": 4, "name": "a name", "z": np.ones(3, "c16"), "deep": {"empty": np.zeros((0, 3))}},
+    "records": [{"a": np.arange(2), "b": np.array([b"x", b"y"])}, {"a": np.arange(3), "b": np.array([b"z"])}],
+    "history": [np.zeros(4, "f4"), np.ones(4, "f4")],
+    "struct": np.zeros(2, [("x", "i4"), ("y", "f8")]),
+}
+
+
+@pytest.mark.parametrize("version", ["dudley-2025", "dudley-2026"])
+def test_trees_as_streams(tmp_path, version):
+    path = tmp_path / "s.bd"
+    trilith.write(path, TREE, version=version)
+    with trilith.open(path) as f:
+        assert f.generation == version and isinstance(f, collections.abc.Mapping) and not f.closed
+        np.testing.assert_array_equal(f["t"], TREE["t"])
+        assert f["run/n"] == 4 and f["run"]["z"].dtype == "c16" and f["run/deep/empty"].shape == (0, 3)
+        assert f["run/name"][()] == b"a name"
+        records = f["records"]
+        assert isinstance(records, collections.abc.Sequence) and len(records) == 2
+        assert records[1]["a"][:].tolist() == [0, 1, 2] and records[-1]["b"][0] == b"z"
+        assert f["records[0]/a"].shape == (2,) and [len(r) for r in records] == [2, 2]
+        np.testing.assert_array_equal(f["history"][1], np.ones(4))
+        assert len(f["history"][:1]) == 1 and f["struct"].dtype.names == ("x", "y")
+        assert "run" in f and "run/n" in f and "nothing" not in f and f.get("nothing", 7) == 7
+        assert list(f.keys()) == list(TREE) and len(f.items()) == 5 and len(list(f.values())) == 5
+        copied = f.to_dict()
+        assert copied["records"][0]["a"][1] == 1 and copied["run"]["n"] == 4
+        assert "history: list of 2" in repr(f) and "<pre>" in f._repr_html_() and repr(f["run"]) and repr(records)
+        for wrong in ("nothing", "run/nothing", 3):
+            with pytest.raises(KeyError):
+                f[wrong]
+        with pytest.raises(IndexError):
+            records[2]
+        again = pickle.loads(pickle.dumps(f))
+        np.testing.assert_array_equal(again["t"], TREE["t"])
+        assert pickle.loads(pickle.dumps(records[1]["a"]))[:].tolist() == [0, 1, 2]
+        kept = f["t"]
+    assert f.closed and "closed" in repr(f)
+    np.testing.assert_array_equal(kept, TREE["t"])
+    with pytest.raises(ValueError, match="closed"):
+        f["t"]
+    # To ASDF and back.
+    trilith.write(tmp_path / "s.asdf", {"stream": trilith.open(path).to_dict()})
+    assert trilith.open(tmp_path / "s.asdf")["stream/records/1/a"][2] == 2
+    trilith.write(tmp_path / "c.bd", trilith.open(path))
+    assert trilith.open(tmp_path / "c.bd").to_dict().keys() == copied.keys()
+
+
+def test_what_a_stream_cannot_hold(tmp_path):
+    for tree in ({"a": None}, {"a": True}, {1: np.zeros(3)}):
+        with pytest.raises((ValueError, NotImplementedError)):
+            trilith.write(tmp_path / "x.bd", tree)
+    with pytest.raises(ValueError, match="codec"):
+        trilith.write(tmp_path / "x.bd", {"a": np.zeros(3)}, codec="lz4")
+    assert not (tmp_path / "x.bd").exists()
+
+
+def test_append(tmp_path):
+    path = tmp_path / "a.bd"
+    trilith.write(path, {"h": [np.arange(3.0)]})
+    with trilith.open(path) as f:
+        f.append("h", np.arange(6.0).reshape(2, 3) + 10)
+        assert len(f["h"]) == 3 and f["h"][2][:].tolist() == [13, 14, 15]
+        f.extend({"more": np.arange(4), "n": 3})
+        assert f["more"][:].tolist() == [0, 1, 2, 3] and f["n"] == 3 and len(f["h"]) == 3
+        with pytest.raises(ValueError):
+            f.append("nothing", np.zeros((1, 2)))
+    assert len(trilith.open(path)["h"]) == 3
+    with pytest.raises(ValueError, match="path"):
+        trilith.open(path.read_bytes()).append("h", np.zeros((1, 3)))
+
+
+@pytest.fixture
+def family(tmp_path):
+    template = trilith.Layout("{ N : i8 }  rho = f8[N]  cells = {a = i4  b = i4}[N]  group/ t = f8 ..")
+    counts = [3] * 5
+    for k, n in enumerate(counts):
+        cells = np.array([(k, i) for i in range(n)], [("a", "<i4"), ("b", "<i4")])
+        rho = np.arange(n) + 10.0 * k
+        (tmp_path / f"f{k}.bd").write_bytes(
+            SIGNATURE + struct.pack("<q", n) + rho.tobytes() + cells.tobytes() + struct.pack("<d", k / 2)
+        )
+    names = np.array([f"f{k}.bd".encode() for k in range(5)])
+    trilith.write(tmp_path / "catalog.bd", {"files": names, "records": np.array(counts, "i8")[:, None]})
+    return tmp_path / "catalog.bd", template
+
+
+def test_a_family_is_one_array(family, monkeypatch):
+    catalog, template = family
+    with trilith.open(catalog, family=template) as f:
+        assert isinstance(f, trilith.Family) and f.files == [f"f{k}.bd" for k in range(5)] and f.layout == template
+        assert list(f) == ["rho", "cells", "group/t"] and "rho" in f and len(f) == 3 and "5 files" in repr(f)
+        rho = f["rho"]
+        assert rho.shape == (5, 3) and rho[3].tolist() == [30, 31, 32] and rho[:, 1].tolist() == [1, 11, 21, 31, 41]
+        assert f["group/t"][:].tolist() == [0, 0.5, 1, 1.5, 2] and f["cells.b"].shape == (5, 3)
+        assert f["cells"][4, 2].tolist() == (4, 2)
+        text = pickle.dumps(rho.part(2))
+        with pytest.raises(KeyError, match="rho"):
+            f["nothing"]
+    monkeypatch.chdir("/")
+    assert pickle.loads(text)[:].tolist() == [20, 21, 22]
+
+
+def test_a_family_in_dask_and_xarray(family):
+    pytest.importorskip("dask.array")
+    xarray = pytest.importorskip("xarray")
+    catalog, template = family
+    assert trilith.open(catalog, family=template)["rho"].to_dask(chunks=2).sum().compute() == sum(range(3)) * 5 + 300
+    with xarray.open_dataset(catalog, engine="trilith", family=template.text, chunks={}) as ds:
+        assert ds.sizes["record"] == 5 and ds.rho.dims[0] == "record" and ds["group/t"].dims == ("record",)
+        np.testing.assert_array_equal(ds.rho.mean("record"), [20, 21, 22])
+        assert ds.attrs["files"] == [f"f{k}.bd" for k in range(5)]
+
+
+def test_a_stream_in_xarray(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("dask.array")
+    trilith.write(tmp_path / "s.bd", TREE)
+    with xarray.open_dataset(tmp_path / "s.bd") as ds:
+        np.testing.assert_array_equal(ds.t, TREE["t"])
+    with xarray.open_datatree(tmp_path / "s.bd", engine="trilith") as tree:
+        assert tree["run"].attrs["n"] == 4 and tree["run/z"].dtype == "c16"
+    (tmp_path / "r.dat").write_bytes(np.arange(4.0).tobytes())
+    with xarray.open_dataset(tmp_path / "r.dat", engine="trilith", layout="x = <f8[4]") as ds:
+        assert float(ds.x.sum()) == 6
