@@ -51,6 +51,7 @@ impl Layout {
 
     /// Reads a layout from a file of its own.
     #[staticmethod]
+    #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let made =
             py.detach(|| read(&read_text(&path, Limits::from_env()?.text)?).map_err(|e| e.context(path.display().to_string())));

@@ -372,19 +372,13 @@ impl<'a> Ready<'a> {
     }
 
     /// The value without the arrays that need blocks, and those with the paths where they belong.
-    pub fn split(&self, target: &'static Target, mut value: Value) -> Result<(Value, Vec<(Vec<String>, Array)>)> {
+    pub fn split(&self, target: &'static Target, mut value: Value) -> Result<(Value, Placed)> {
         let mut found = Vec::new();
         self.take(target, &mut value, &mut Vec::new(), &mut found)?;
         Ok((value, found))
     }
 
-    fn take(
-        &self,
-        target: &'static Target,
-        value: &mut Value,
-        path: &mut Vec<String>,
-        found: &mut Vec<(Vec<String>, Array)>,
-    ) -> Result<()> {
+    fn take(&self, target: &'static Target, value: &mut Value, path: &mut Vec<String>, found: &mut Placed) -> Result<()> {
         if value.tag.as_deref() == Some(PLACE) {
             let stored = value.as_i64().and_then(|number| self.0.get(usize::try_from(number).ok()?));
             let stored = stored.ok_or_else(|| Error::usage("a tag that begins with NUL"))?;
@@ -410,6 +404,9 @@ impl<'a> Ready<'a> {
         Ok(())
     }
 }
+
+/// Arrays and the keys that lead to them.
+pub type Placed = Vec<(Vec<String>, Array)>;
 
 /// A key as a path names it.
 fn key_text(key: &Value) -> String {
