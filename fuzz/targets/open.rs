@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use trilith::asdf::AsdfFile;
-use trilith::bytes::{Nowhere, Slice, SourceRef, Window};
-use trilith::{Limits, Result, digest, file, verify};
+use trilith::bytes::{Nowhere, SourceRef, Window};
+use trilith::{Result, digest, file, verify};
+use trilith_fuzz::{limits, memory};
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut limits = Limits::default();
-    for assignment in ["memory=64M", "nodes=100000", "text=1M", "ratio=1000"] {
-        limits.set(assignment).expect("these limits exist");
-    }
+    let limits = limits();
     let open = |source: SourceRef| file::open_asdf_source(source, Arc::new(Nowhere), &limits);
-    let direct: SourceRef = Arc::new(Slice::new(bytes.to_vec(), "memory"));
     let mut padded = vec![0xd3; 7];
     padded.extend_from_slice(bytes);
-    let window = Window::new(Arc::new(Slice::new(padded, "memory")), 7, bytes.len() as u64).expect("it lies inside");
-    let (one, other) = (open(direct), open(Arc::new(window)));
+    let window = Window::new(memory(padded), 7, bytes.len() as u64).expect("it lies inside");
+    let (one, other) = (open(memory(bytes)), open(Arc::new(window)));
     assert_eq!(one.is_ok(), other.is_ok(), "a window opens as the bytes themselves do");
     if let (Ok(one), Ok(other)) = (one, other) {
         assert_eq!(digests(&one).ok(), digests(&other).ok());
         let _ = verify::verify(&one, true, &|_| ());
+        for block in one.sections().blocks().unwrap_or_default() {
+            let _ = one.encoding_names(block);
+        }
     }
 });
 

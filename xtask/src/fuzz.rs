@@ -1,4 +1,7 @@
 //! The fuzz targets: ten seconds each in `test`, longer by `cargo xtask fuzz`.
+//!
+//! Each begins with seeds, small files that the library's own writer makes (`examples/fuzz_seeds.rs`), of which
+//! only those are kept that reach code no other reaches; and with a dictionary where `fuzz/README.md` names one.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -40,12 +43,24 @@ pub fn fuzz(arguments: &[String]) -> Result<(), String> {
 }
 
 fn run_targets(cargo_fuzz: &PathBuf, targets: &[String], seconds: u64) -> Result<(), String> {
-    let mut build = Command::new(cargo_fuzz);
-    run(build.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").args(["build", "--fuzz-dir", "fuzz"]))?;
+    let fuzz = |words: &[&str]| {
+        let mut command = Command::new(cargo_fuzz);
+        command.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").args(words.iter().take(1)).args(["--fuzz-dir", "fuzz"]);
+        command.args(words.iter().skip(1));
+        crate::trust::set_c_flags(&mut command);
+        command
+    };
+    run(&mut fuzz(&["build"]))?;
+    let seeds = target().join("fuzz-seeds");
+    run(cargo(["run", "--locked", "--quiet", "--package", "trilith", "--example", "fuzz_seeds", "--"]).arg(&seeds))?;
     let mut failed = Vec::new();
     for name in targets {
-        let mut command = Command::new(cargo_fuzz);
-        command.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").args(["run", "--fuzz-dir", "fuzz", name, "--"]);
+        let (corpus, own) = (root().join("fuzz/corpus").join(name), seeds.join(name));
+        if own.is_dir() {
+            std::fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
+            run(fuzz(&["run", name]).arg(&corpus).arg(&own).args(["--", "-merge=1", "-verbosity=0"]))?;
+        }
+        let mut command = fuzz(&["run", name, "--"]);
         command.args([
             &format!("-max_total_time={seconds}"),
             "-timeout=10",
@@ -53,11 +68,26 @@ fn run_targets(cargo_fuzz: &PathBuf, targets: &[String], seconds: u64) -> Result
             "-print_final_stats=1",
             "-verbosity=0",
         ]);
+        if let Some(words) = dictionary(name) {
+            command.arg(format!("-dict={}", words.display()));
+        }
         if let Err(reason) = run(&mut command) {
             failed.push(format!("{name}: {reason}; the input is in fuzz/artifacts/{name}"));
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+/// The words that a target's inputs are made of: those of its own name, or of the format that it reads.
+fn dictionary(name: &str) -> Option<PathBuf> {
+    let format = match name {
+        "open" | "blocks" | "index" | "chains" | "external" | "repair" => "asdf",
+        "tree" | "edits" | "schema" | "yaml" => "yaml",
+        "layout_resolve" | "bd" => "layout",
+        own => own,
+    };
+    let words = root().join("fuzz/dictionaries").join(format!("{format}.dict"));
+    words.exists().then_some(words)
 }
 
 /// The names of the targets: the files of `fuzz/targets`.

@@ -12,6 +12,7 @@ mod interop;
 mod python;
 mod shell;
 mod suite;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,8 @@ const TASKS: &[(&str, Task, &str)] = &[
     ("test", suite::test, "everything: format, lints, tests, documentation, features, interop, Python, fuzz targets [PART…]"),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
+    ("crash", trust::crash, "kill writing processes at random moments, and every cut and reordering: [--rounds N]"),
+    ("sanitize", trust::sanitize, "the tests of maps and codecs under AddressSanitizer (nightly): [FILTER…]"),
     (
         "bench",
         bench::bench,
@@ -53,7 +56,7 @@ fn main() -> ExitCode {
 fn help(_: &[String]) -> Result<(), String> {
     println!("cargo xtask TASK\n");
     for (name, _, line) in TASKS {
-        println!("  {name:<6} {line}");
+        println!("  {name:<8} {line}");
     }
     Ok(())
 }

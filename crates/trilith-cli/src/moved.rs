@@ -36,7 +36,7 @@ pub fn self_contained(file: AsdfFile, input: &str, output: &Path, options: &Opti
 /// The file with the blocks of others in it.
 fn whole(file: &AsdfFile, input: &str, options: &Options) -> Result<AsdfFile> {
     let plan = assemble::implode(file, None)?;
-    let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().blocks()?.into_iter().map(|block| (file, block)).collect();
+    let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (file, block)).collect();
     for other in &plan.taken {
         blocks.push((other, other.sections().block(0)?));
     }

@@ -28,6 +28,11 @@ impl Out {
         self.0.write_all(text.as_bytes()).map_err(failed)
     }
 
+    /// Writes text of a file as it is, but with control characters made visible on a terminal.
+    pub fn text(&mut self, text: &str) -> Result<()> {
+        if io::stdout().is_terminal() { self.raw(&clean(text)) } else { self.raw(text) }
+    }
+
     /// Writes bytes, but never to a terminal.
     pub fn binary(&mut self, bytes: &[u8]) -> Result<()> {
         if io::stdout().is_terminal() {
@@ -39,7 +44,7 @@ impl Out {
 
     /// Writes one JSON document.
     pub fn json(&mut self, value: &serde_json::Value) -> Result<()> {
-        serde_json::to_writer_pretty(&mut self.0, value).map_err(|e| failed(e.into()))?;
+        serde_json::to_writer_pretty(Escaped(&mut self.0), value).map_err(|e| failed(e.into()))?;
         self.0.write_all(b"\n").map_err(failed)
     }
 
@@ -70,10 +75,43 @@ pub fn is_broken_pipe(error: &Error) -> bool {
         && error.source().and_then(|e| e.downcast_ref::<io::Error>()).is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// Writes JSON with control characters and marks of direction as escapes: JSON itself asks for those below a
+/// space only. They stand in texts alone, so that an escape means the same.
+struct Escaped<W>(W);
+
+impl<W: Write> Write for Escaped<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // What is handed over are whole characters, or bytes that are none of these.
+        match std::str::from_utf8(bytes) {
+            Ok(text) if text.contains(is_bad) => {
+                for c in text.chars() {
+                    if is_bad(c) { write!(self.0, "\\u{:04x}", u32::from(c))? } else { write!(self.0, "{c}")? }
+                }
+            }
+            _ => self.0.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A text as JSON, without a character that drives a terminal.
+pub fn json_text(text: &str) -> String {
+    let mut out = Vec::new();
+    let _ = Escaped(&mut out).write_all(serde_json::Value::from(text).to_string().as_bytes());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Characters that drive a terminal, or turn the order of others round.
+fn is_bad(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Replaces control characters, which could drive a terminal, by their escapes.
 pub fn clean(text: &str) -> std::borrow::Cow<'_, str> {
-    let is_bad =
-        |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(is_bad) {
         return text.into();
     }

@@ -37,11 +37,11 @@ impl Save {
             return self.tell(name, true, options);
         }
         self.note_rewriting(options);
-        let total = file.sections().blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
+        let total = file.sections().all_blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
         let progress = Progress::bytes("writing", total, options);
         let mut convert = ConvertOptions::default();
         convert.write.tree_padding = self.padding(file, text);
-        let mut target = Target::create(self.output.as_deref().unwrap_or(name))?;
+        let mut target = Target::create_from(self.output.as_deref().unwrap_or(name), name, &**file.sections().source())?;
         rewrite(file, text, target.writer(), &convert, &mut |bytes| progress.at(bytes))?;
         target.commit()?;
         self.tell(name, false, options)
@@ -66,7 +66,7 @@ impl Save {
         self.note_rewriting(options);
         let mut write = WriteOptions::default();
         write.tree_padding = self.padding(change.file(), change.tree().text());
-        let mut target = Target::create(self.output.as_deref().unwrap_or(name))?;
+        let mut target = Target::create_from(self.output.as_deref().unwrap_or(name), name, &**change.file().sections().source())?;
         change.write(target.writer(), &write)?;
         change.write_beside()?;
         target.commit()?;

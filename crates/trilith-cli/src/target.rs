@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 
-use trilith::bytes::{Replace, unnamed_file};
+use trilith::bytes::{Replace, Source, unnamed_file};
 use trilith::{Error, Result};
 
 /// A file being written.
@@ -30,6 +30,23 @@ impl Target {
         }
         let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
         Ok(Self(Kind::Stdout(BufWriter::with_capacity(1 << 20, file))))
+    }
+
+    /// As [`Target::create`], for what is made from the file at `from`, read as `source`: where both are the
+    /// same file, another process may not have changed it meanwhile.
+    pub fn create_from(path: &str, from: &str, source: &dyn Source) -> Result<Self> {
+        let mut target = Self::create(path)?;
+        if let Kind::Path(out) = target.0 {
+            let real = |path: &str| std::fs::canonicalize(path).ok();
+            let out = if real(path).is_some_and(|target| Some(target) == real(from)) {
+                let replace = out.into_inner().map_err(|e| Error::io("writing", e.into_error()))?;
+                BufWriter::with_capacity(1 << 20, replace.unless_changed(source)?)
+            } else {
+                out
+            };
+            target = Self(Kind::Path(out));
+        }
+        Ok(target)
     }
 
     /// What to write into.

@@ -127,7 +127,7 @@ pub struct Exploded {
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
 pub fn explode(file: &AsdfFile, only: Option<NodeId>, name: impl Fn(usize) -> String) -> Result<Exploded> {
-    let blocks = file.sections().blocks()?;
+    let blocks = file.sections().all_blocks()?;
     let mut of_node = Vec::new();
     for (node, source) in sourced(file)? {
         if let Some(number) = source.as_i64() {
@@ -168,7 +168,7 @@ pub struct Imploded {
 /// # Errors
 /// [`Kind::Limit`](crate::Kind::Limit) for a source that is refused, and as opening it.
 pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
-    let own = file.sections().blocks()?.len();
+    let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
     let mut of_node = Vec::new();
     for (node, source) in sourced(file)? {
@@ -211,7 +211,7 @@ pub struct Resolved {
 /// [`Kind::Malformed`](crate::Kind::Malformed) for a reference that leads nowhere or into a circle,
 /// [`Kind::Limit`](crate::Kind::Limit) for one that is refused.
 pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
-    let own = file.sections().blocks()?.len();
+    let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
     let mut edit = file.tree().edit();
     let references = file.tree().references(file.limits())?;

@@ -101,10 +101,13 @@ pub use streams::diff_streams;
 /// What reading the arrays says, [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
 pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Difference>> {
     let mut compare = Compare { a, b, out: Differences { options, found: Vec::new() }, budget: a.limits().nodes };
-    let mut todo = vec![(TreePath::root(), Found::root(a), Found::root(b), 0usize)];
+    let mut todo = vec![(TreePath::root(), Found::root(a), Found::root(b), 0usize, false)];
+    // Nodes that are compared again at another place: a small file can have very many.
+    let mut again = a.limits().expansion;
+    let mut seen = std::collections::HashSet::new();
     // What is being compared already, so that cycles end.
     let mut inside: Vec<(Found, Found)> = Vec::new();
-    while let Some((path, left, right, depth)) = todo.pop() {
+    while let Some((path, left, right, depth, shared)) = todo.pop() {
         compare.budget = compare
             .budget
             .checked_sub(1)
@@ -113,14 +116,27 @@ pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Dif
             continue;
         }
         inside.truncate(depth);
-        let (left, right) = (walk::follow(a, &left)?, walk::follow(b, &right)?);
+        let to = (walk::follow(a, &left)?, walk::follow(b, &right)?);
+        let may_be_shared = left.node(a).anchor().is_some() || to.0 != left;
+        let (left, right) = to;
+        let place = || (std::ptr::from_ref(left.file(a)), left.node(a).id());
+        let shared = shared || (may_be_shared && !seen.insert(place()));
+        if shared {
+            again = again.checked_sub(1 + depth as u64).ok_or_else(|| {
+                Limits::exceeded(
+                    "expansion",
+                    a.limits().expansion,
+                    "the trees, aliases and references expanded, have more nodes to compare",
+                )
+            })?;
+        }
         if inside.iter().any(|(l, r)| *l == left && *r == right) {
             continue;
         }
         inside.push((left.clone(), right.clone()));
         let mut children = compare.pair(&path, &left, &right)?;
         children.reverse();
-        todo.extend(children.into_iter().map(|(path, l, r)| (path, l, r, depth + 1)));
+        todo.extend(children.into_iter().map(|(path, l, r)| (path, l, r, depth + 1, shared)));
     }
     Ok(compare.out.found)
 }

@@ -141,6 +141,14 @@ impl Error {
         made
     }
 
+    /// The same error as somebody else's fault: what is a wrong question from a caller is a wrong file where
+    /// a file asks it.
+    #[must_use]
+    pub fn blamed(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
     /// Says at which byte of the file, unless a place is known already.
     #[must_use]
     pub fn at_byte(self, byte: u64) -> Self {

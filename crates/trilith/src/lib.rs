@@ -51,7 +51,7 @@
 //! | [`layout`] | the Dudley layout language |
 //! | [`codec`] | lz4, zlib, bzip2, zstd, blosc, and the encoding chains of ASDF 0.1.0 |
 //! | [`fits`] | FITS headers and data, ASDF inside FITS |
-//! | [`convert`], [`change`], [`assemble`], [`digest`], [`verify`], [`diff`] | work on open files |
+//! | [`convert`], [`change`], [`assemble`], [`digest`], [`verify`], [`repair`], [`diff`] | work on open files |
 //! | [`bytes`], [`yaml`], [`threads`] | what the others stand on |
 //!
 //! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
@@ -87,6 +87,7 @@ pub mod change;
 pub mod convert;
 pub mod diff;
 pub mod digest;
+pub mod repair;
 pub mod verify;
 
 pub use array::{Array, Datatype, Index};

@@ -29,6 +29,8 @@ pub struct BlockReport {
 pub struct Report {
     /// Every block.
     pub blocks: Vec<BlockReport>,
+    /// What is wrong with the file as a whole: blocks that cannot be found, a tree without end.
+    pub structure: Vec<Error>,
     /// Arrays that cannot be reached or do not fit their block, by tree path.
     pub arrays: Vec<(String, Error)>,
     /// What is odd but not wrong.
@@ -38,7 +40,7 @@ pub struct Report {
 impl Report {
     /// Whether nothing is wrong.
     pub fn is_right(&self) -> bool {
-        self.arrays.is_empty() && self.blocks.iter().all(|block| block.problem.is_none())
+        self.arrays.is_empty() && self.structure.is_empty() && self.blocks.iter().all(|block| block.problem.is_none())
     }
 }
 
@@ -63,6 +65,10 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> R
         Ok(report)
     };
     let mut report = Report { blocks: threads::each(jobs, check)?, ..Report::default() };
+    report.structure.extend(file.sections().all_blocks().err());
+    if let Some(tree) = file.sections().tree().filter(|tree| !tree.closed) {
+        report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
+    }
     for listed in walk::arrays(file)? {
         let made = listed.found.and_then(|found| found.file(file).array(found.node(file)).map(drop));
         if let Err(error) = made {

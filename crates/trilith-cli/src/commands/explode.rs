@@ -66,7 +66,7 @@ impl Explode {
 }
 
 fn write(path: &Path, file: &AsdfFile, tree: Option<&str>, blocks: &[usize]) -> Result<()> {
-    let all = file.sections().blocks()?;
+    let all = file.sections().all_blocks()?;
     let blocks: Vec<(&AsdfFile, &Block)> =
         blocks.iter().filter_map(|index| all.get(*index).map(|block| (file, *block))).collect();
     let mut target = Target::create(&path.to_string_lossy())?;

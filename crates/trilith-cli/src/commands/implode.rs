@@ -30,12 +30,12 @@ impl Implode {
         let item = Item::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
         let plan = assemble::implode(&file, one_array(&file, &item)?)?;
-        let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().blocks()?.into_iter().map(|block| (&file, block)).collect();
+        let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         for other in &plan.taken {
             blocks.push((other, other.sections().block(0)?));
         }
         let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
-        let mut target = Target::create(&output)?;
+        let mut target = Target::create_from(&output, &item.file, &**file.sections().source())?;
         assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
         target.commit()?;
         if !options.quiet && output != "-" {

@@ -51,6 +51,7 @@ commands![
     resolve::Resolve,
     convert::Convert,
     repack::Repack,
+    repair::Repair,
     explode::Explode,
     implode::Implode,
     to_yaml::ToYaml,

@@ -65,12 +65,12 @@ impl Repack {
             OrderOf::Size => Order::Size,
         };
         let (tree, kept) = assemble::reordered(&file, order)?;
-        let all = file.sections().blocks()?;
+        let all = file.sections().all_blocks()?;
         let blocks: Vec<(&AsdfFile, &Block)> =
             kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();
         let mut how = WriteOptions::default();
         how.align = self.align;
-        let mut target = Target::create(&self.output)?;
+        let mut target = Target::create_from(&self.output, &self.input, &**file.sections().source())?;
         let tree = file.sections().tree().map(|_| tree.as_str());
         assemble::write(&file, tree, &blocks, target.writer(), &how, codec)?;
         let written = target.commit()?;

@@ -25,7 +25,7 @@ impl Resolve {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.input)?;
         let plan = assemble::resolve(&file)?;
-        let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().blocks()?.into_iter().map(|block| (&file, block)).collect();
+        let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         if !plan.taken.is_empty() && blocks.last().is_some_and(|(_, block)| block.is_streamed()) {
             return Err(Error::unsupported("arrays of other files behind a streamed block")
                 .hint("repack the file with another order of blocks first"));
@@ -33,7 +33,7 @@ impl Resolve {
         for (other, index) in &plan.taken {
             blocks.push((other, other.sections().block(*index as i64)?));
         }
-        let mut target = Target::create(&self.output)?;
+        let mut target = Target::create_from(&self.output, &self.input, &**file.sections().source())?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
         assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
         target.commit()?;

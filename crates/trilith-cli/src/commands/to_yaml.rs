@@ -43,7 +43,7 @@ impl ToYaml {
         for line in std::iter::once(&header.line).chain(&header.comments) {
             out.line(line)?;
         }
-        out.raw(&text)?;
+        out.text(&text)?;
         options.warn_about(&file);
         out.finish()?;
         Ok(Outcome::Yes)

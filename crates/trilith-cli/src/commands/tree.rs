@@ -1,7 +1,6 @@
 //! `trilith tree FILE[#/p]`: what the tree says.
 
 use clap::Args;
-use serde_json::Value;
 use trilith::Result;
 use trilith::array::FloatText;
 use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_text, ndarray, walk};
@@ -12,7 +11,7 @@ use crate::Outcome;
 use crate::item::Item;
 use crate::json::datatype_text;
 use crate::options::Options;
-use crate::output::{Out, clean, size};
+use crate::output::{Out, clean, json_text, size};
 use crate::stream::TreeOptions;
 
 /// Show the tree of a file, or the part of it at a path
@@ -97,13 +96,13 @@ pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, mut how: 
             _ => None,
         };
         if let Some(tag) = tag {
-            out.raw(&format!("{{\"tag\":{},\"value\":", Value::from(tag)))?;
+            out.raw(&format!("{{\"tag\":{},\"value\":", json_text(tag)))?;
         }
         let close = if tag.is_some() { "}" } else { "" };
         match part {
             Part::Scalar(node) => out.raw(&(scalar_json(node) + close)),
             Part::Integer(_, digits) => out.raw(&(digits + close)),
-            Part::Cycle(path) => out.raw(&format!("{{\"$ref\":{}}}", Value::from(format!("#{path}")))),
+            Part::Cycle(path) => out.raw(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}")))),
             Part::Array(_, array) => {
                 array.write_json(out, FloatText::AsDouble)?;
                 out.raw(close)
@@ -118,7 +117,7 @@ pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, mut how: 
             }
             Part::Key(node) => {
                 after_key = true;
-                out.raw(&format!("{}:", Value::from(&*key_text(node))))
+                out.raw(&format!("{}:", json_text(&key_text(node))))
             }
             Part::End => Ok(()),
         }
@@ -136,7 +135,7 @@ fn scalar_json(node: Node<'_>) -> String {
         Scalar::Float(value) if value.is_nan() => "\"NaN\"".to_owned(),
         Scalar::Float(value) if value.is_infinite() => if value > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned(),
         Scalar::Float(value) => format!("{value:?}"),
-        Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => Value::from(&*text).to_string(),
+        Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => json_text(&text),
     }
 }
 

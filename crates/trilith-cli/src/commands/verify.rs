@@ -103,6 +103,7 @@ fn report_json(name: &str, report: &Report) -> Value {
             problems.push(problem_json(error, None, Some(block.index)));
         }
     }
+    problems.extend(report.structure.iter().map(|error| problem_json(error, None, None)));
     for (path, error) in &report.arrays {
         problems.push(problem_json(error, Some(path), None));
     }
@@ -134,6 +135,9 @@ fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) ->
             }
             _ => {}
         }
+    }
+    for error in &report.structure {
+        out.line(&format!("{name}: {error}"))?;
     }
     for (path, error) in &report.arrays {
         out.line(&format!("{name}: {path}: {error}"))?;

@@ -33,6 +33,6 @@ pub use index::BlockIndex;
 pub use inline::complex;
 pub use ndarray::Ndarray;
 pub use read::{AsdfFile, Container, FitsArrays};
-pub use sections::{IndexReport, Sections};
+pub use sections::{IndexReport, Sections, next_block};
 pub use walk::{Found, Listed};
 pub use write::{BlockOptions, BlockWriter, FileWriter, WriteOptions, Written};

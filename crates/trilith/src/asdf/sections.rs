@@ -12,7 +12,7 @@ use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
 use crate::bytes::{Nearby, Source, SourceRef, read_vec};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 
 /// A file cut into its sections; blocks are looked at when they are asked for.
@@ -37,6 +37,8 @@ struct Walk {
     warnings: Vec<String>,
     /// Where an index begins that is no text.
     unreadable_index: Option<u64>,
+    /// Why there may be blocks that were not found, and whose fault that is.
+    incomplete: Option<(Kind, String)>,
 }
 
 /// What there is to say about the block index.
@@ -134,7 +136,26 @@ impl Sections {
                 return Ok(all);
             }
         }
-        Ok(self.walk().blocks.iter().collect())
+        let walk = self.walk();
+        match &walk.incomplete {
+            // That a disk cannot be read says nothing about the blocks.
+            Some((Kind::Io, message)) => Err(Error::new(Kind::Io, message.clone())),
+            _ => Ok(walk.blocks.iter().collect()),
+        }
+    }
+
+    /// Every block, in order, where it is certain that there are no others: for whoever writes the file anew.
+    ///
+    /// # Errors
+    /// As [`Sections::blocks`], and [`Kind::Malformed`](crate::Kind::Malformed) where blocks may be missing.
+    pub fn all_blocks(&self) -> Result<Vec<&Block>> {
+        let found = self.blocks()?;
+        match self.walked.get().and_then(|walk| walk.incomplete.as_ref()) {
+            Some((kind, message)) if !self.is_chained() => Err(Error::new(*kind, message.clone())
+                .context("writing the file anew would lose what stands there")
+                .hint("save what is left with trilith repair FILE -o OUT")),
+            _ => Ok(found),
+        }
     }
 
     /// Block number `number`; a negative number counts from the end, as a streamed source does.
@@ -153,6 +174,9 @@ impl Sections {
         let count = walk.blocks.len();
         let position = if number < 0 { count as i64 + number } else { number };
         usize::try_from(position).ok().and_then(|i| walk.blocks.get(i)).ok_or_else(|| {
+            if let Some((Kind::Io, message)) = &walk.incomplete {
+                return Error::new(Kind::Io, message.clone());
+            }
             let mut error = Error::malformed(format!("there is no block {number}: the file has {count}"));
             if let Some(last) = walk.warnings.last() {
                 error = error.context(last.clone());
@@ -229,7 +253,7 @@ impl Sections {
 
     /// What is odd about the file but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = self.source.notice().into_iter().collect();
         if let Some(problem) = self.index_report().problem {
             let fate = if self.is_chained() { "is wrong" } else { "is ignored" };
             warnings.push(format!("the block index {fate}: {problem}"));
@@ -261,6 +285,7 @@ impl Sections {
         self.walked.get_or_init(|| {
             let mut walk = Walk::default();
             if let Err(error) = self.skip_along(&mut walk) {
+                walk.incomplete = Some((error.kind(), error.to_string()));
                 walk.warnings.push(error.to_string());
             }
             walk
@@ -283,7 +308,14 @@ impl Sections {
                 return Ok(());
             }
             let Some(end) = end.filter(|end| *end <= size) else {
-                walk.warnings.push(format!("block {} reaches beyond the end of the file", walk.blocks.len() - 1));
+                let message = format!("block {} reaches beyond the end of the file", walk.blocks.len() - 1);
+                // Its size may be wrong: then what follows it is still there.
+                let behind = walk.blocks.last().and_then(|block| block.data_offset.checked_add(block.used));
+                let behind = behind.filter(|behind| *behind <= size).unwrap_or(at + 4);
+                if find_magic(&self.source, &rows, behind, size, &limits)?.is_some() {
+                    walk.incomplete = Some((Kind::Malformed, message.clone()));
+                }
+                walk.warnings.push(message);
                 return Ok(());
             };
             if end == size || Some(end) == index_at {
@@ -307,7 +339,11 @@ impl Sections {
                     walk.warnings.push(format!("{} unused bytes between blocks, from byte {end} on", at - end));
                     next = Some(at);
                 }
-                Some(at) => walk.warnings.push(format!("byte {at}: neither block nor block index; the file may be damaged")),
+                Some(at) => {
+                    let message = format!("byte {at}: neither block nor block index; the file may be damaged");
+                    walk.incomplete = Some((Kind::Malformed, message.clone()));
+                    walk.warnings.push(message);
+                }
             }
         }
         Ok(())
@@ -320,6 +356,14 @@ fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
     let mut mark = [0; 8];
     let len = (source.len() - at).min(8) as usize;
     source.read_at(at, &mut mark[..len]).is_ok() && block::magic_len(&mark[..len]).is_some()
+}
+
+/// The first block mark from byte `from` on that one of `rows` writes, whatever stands in between.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub fn next_block(source: &SourceRef, rows: &[&'static Generation], from: u64, limits: &Limits) -> Result<Option<u64>> {
+    find_magic(source, rows, from, source.len(), limits)
 }
 
 /// The first block mark between `from` and `to` that one of `rows` writes.

@@ -7,17 +7,20 @@
 //!
 //! Order of writes: journal, sync, folder sync; file, sync; journal removed, folder sync.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::disk::{self, Output};
+use super::local::identity;
+use super::replace::{busy, leads_to};
 use super::source::{Source, SourceRef, past_end};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 
-const MARK: &[u8; 16] = b"trilith journal\n";
+const MARK: &[u8; 16] = b"trilith journal2";
 
 /// Longest content of a journal that is believed.
 const LONGEST: u64 = 4 << 30;
@@ -40,7 +43,7 @@ const LONGEST: u64 = 4 << 30;
 /// ```
 #[derive(Debug)]
 pub struct Journal {
-    file: File,
+    file: Output,
     path: PathBuf,
     journal: PathBuf,
     allowed: Vec<Range<u64>>,
@@ -50,7 +53,7 @@ pub struct Journal {
 /// What a journal holds.
 #[derive(Debug, PartialEq, Eq)]
 struct Saved {
-    identity: (u64, u64),
+    identity: [u64; 3],
     old_len: u64,
     regions: Vec<(u64, Vec<u8>)>,
 }
@@ -60,31 +63,30 @@ impl Journal {
     /// what lies behind the end of the file may be appended to without being named.
     ///
     /// # Errors
-    /// [`Kind::Io`] where another writer holds the lock or the disk says no.
+    /// [`Kind::Io`](crate::Kind::Io) where another writer holds the lock or the disk says no.
     pub fn begin(path: impl AsRef<Path>, regions: &[Range<u64>]) -> Result<Self> {
         let path =
             std::fs::canonicalize(path.as_ref()).map_err(|e| Error::io(format!("opening {}", path.as_ref().display()), e))?;
         let fail = |e| Error::io(format!("updating {}", path.display()), e);
-        let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(fail)?;
-        file.try_lock().map_err(|_| Error::new(Kind::Io, format!("{} is being changed by another process", path.display())))?;
+        let mut file = lock(&path).map_err(fail)?.ok_or_else(|| busy(&path))?;
         let journal = journal_path(&path);
         undo(&mut file, &path, &journal)?;
-        let old_len = file.metadata().map_err(fail)?.len();
-        let mut saved = Saved { identity: identity(&file), old_len, regions: Vec::new() };
+        let metadata = file.file().metadata().map_err(fail)?;
+        let old_len = metadata.len();
+        let mut saved = Saved { identity: identity(&metadata), old_len, regions: Vec::new() };
         for region in regions {
             if region.start > region.end || region.end > old_len {
                 return Err(past_end(region.start, region.end.saturating_sub(region.start), old_len));
             }
             let mut bytes = vec![0; super::to_usize(region.end - region.start)?];
-            file.seek(SeekFrom::Start(region.start)).and_then(|_| file.read_exact(&mut bytes)).map_err(fail)?;
+            file.seek(SeekFrom::Start(region.start)).and_then(|_| file.file().read_exact(&mut bytes)).map_err(fail)?;
             saved.regions.push((region.start, bytes));
         }
-        let written = write_new(&journal, &saved.print());
-        if let Err(error) = written {
-            let _ = std::fs::remove_file(&journal);
+        let written = write_new(&journal, &saved.print(), metadata.permissions());
+        if let Err(error) = written.and_then(|()| disk::sync_folder(&path)) {
+            let _ = disk::remove(&journal);
             return Err(Error::io(format!("writing {}", journal.display()), error));
         }
-        super::replace::sync_folder(&path);
         Ok(Self { file, path, journal, allowed: regions.to_vec(), old_len })
     }
 
@@ -101,7 +103,7 @@ impl Journal {
     /// Overwrites bytes inside a saved (or [scratch](Journal::scratch)) region, or appends behind the old end.
     ///
     /// # Errors
-    /// [`Kind::Usage`] for bytes that were not saved, [`Kind::Io`].
+    /// [`Kind::Usage`](crate::Kind::Usage) for bytes that were not saved, [`Kind::Io`](crate::Kind::Io).
     pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         let end = at.saturating_add(bytes.len() as u64);
         // What runs over the old end is saved up to there.
@@ -111,25 +113,25 @@ impl Journal {
             return Err(Error::usage("an update wrote where nothing was saved").at_byte(at));
         }
         let fail = |e| Error::io(format!("updating {}", self.path.display()), e);
-        self.file.seek(SeekFrom::Start(at)).and_then(|_| self.file.write_all(bytes)).map_err(fail)
+        self.file.write_all_at(at, bytes).map_err(fail)
     }
 
     /// Makes the update last.
     ///
     /// # Errors
-    /// [`Kind::Io`]; the next who opens the file undoes the update.
+    /// [`Kind::Io`](crate::Kind::Io); the next who opens the file undoes the update.
     pub fn commit(self) -> Result<()> {
         let fail = |e| Error::io(format!("updating {}", self.path.display()), e);
-        self.file.sync_all().map_err(fail)?;
-        std::fs::remove_file(&self.journal).map_err(fail)?;
-        super::replace::sync_folder(&self.path);
-        Ok(())
+        self.file.sync().map_err(fail)?;
+        disk::remove(&self.journal).map_err(fail)?;
+        disk::sync_folder(&self.path)
+            .map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))
     }
 
     /// Undoes the update.
     ///
     /// # Errors
-    /// [`Kind::Io`].
+    /// [`Kind::Io`](crate::Kind::Io).
     pub fn roll_back(mut self) -> Result<()> {
         undo(&mut self.file, &self.path, &self.journal)
     }
@@ -137,7 +139,7 @@ impl Journal {
     /// Undoes an update of `path` that did not end, if there is one; whether there was.
     ///
     /// # Errors
-    /// [`Kind::Io`] where the file cannot be written or is being changed right now.
+    /// [`Kind::Io`](crate::Kind::Io) where the file cannot be written or is being changed right now.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
         let journal = journal_path(path);
@@ -145,41 +147,56 @@ impl Journal {
             return Ok(false);
         }
         let fail = |e| Error::io(format!("undoing an update of {}", path.display()), e);
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(fail)?;
-        file.try_lock().map_err(|_| Error::new(Kind::Io, format!("{} is being changed by another process", path.display())))?;
+        let mut file = lock(path).map_err(fail)?.ok_or_else(|| busy(path))?;
         undo(&mut file, path, &journal)?;
         Ok(true)
     }
 }
 
+/// Opens a file to change it, locked; None where another writer holds the lock.
+fn lock(path: &Path) -> std::io::Result<Option<Output>> {
+    for _ in 0..100 {
+        let file = Output::open(path)?;
+        match file.file().try_lock() {
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+            // Renamed over while we waited: the lock is on a file that is gone.
+            Ok(()) if !leads_to(path, file.file()) => {}
+            Ok(()) => return Ok(Some(file)),
+        }
+    }
+    Ok(None)
+}
+
 /// The journal of a file: `.NAME.trilith-journal` beside it.
-fn journal_path(path: &Path) -> PathBuf {
+pub(super) fn journal_path(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".trilith-journal");
     path.with_file_name(name)
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+/// Whoever may not read the file may not read what it held.
+fn write_new(path: &Path, bytes: &[u8], permissions: Permissions) -> std::io::Result<()> {
+    let mut file = Output::create_new(path)?;
+    file.file().set_permissions(permissions)?;
     file.write_all(bytes)?;
-    file.sync_all()
+    file.sync()
 }
 
 /// Puts the old bytes back if the journal is whole and of this file, then removes it.
-fn undo(file: &mut File, path: &Path, journal: &Path) -> Result<()> {
+fn undo(file: &mut Output, path: &Path, journal: &Path) -> Result<()> {
     let fail = |e| Error::io(format!("undoing an update of {}", path.display()), e);
-    let Some(saved) = load(journal, file)? else { return Ok(()) };
+    let Some(saved) = load(journal, file.file())? else { return Ok(()) };
     if let Some(saved) = saved {
         for (at, bytes) in &saved.regions {
-            file.seek(SeekFrom::Start(*at)).and_then(|_| file.write_all(bytes)).map_err(fail)?;
+            file.write_all_at(*at, bytes).map_err(fail)?;
         }
-        file.set_len(saved.old_len).map_err(fail)?;
-        file.sync_all().map_err(fail)?;
+        file.resize(saved.old_len).map_err(fail)?;
+        file.sync().map_err(fail)?;
     }
-    std::fs::remove_file(journal).map_err(fail)?;
-    super::replace::sync_folder(path);
-    Ok(())
+    disk::remove(journal).map_err(fail)?;
+    disk::sync_folder(path).map_err(fail)
 }
 
 /// A journal: None where there is none, `Some(None)` where it is torn (nothing was changed yet) or of another file.
@@ -192,24 +209,15 @@ fn load(journal: &Path, file: &File) -> Result<Option<Option<Saved>>> {
         Err(error) => return Err(fail(error)),
         Ok(from) => from.take(LONGEST).read_to_end(&mut bytes).map_err(fail)?,
     };
-    Ok(Some(Saved::parse(&bytes).filter(|saved| saved.identity == identity(file))))
-}
-
-#[cfg(unix)]
-fn identity(file: &File) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-    file.metadata().map_or((0, 0), |m| (m.dev(), m.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &File) -> (u64, u64) {
-    (0, 0)
+    let this = file.metadata().map(|metadata| identity(&metadata)).map_err(fail)?;
+    Ok(Some(Saved::parse(&bytes).filter(|saved| saved.identity == this)))
 }
 
 impl Saved {
     fn print(&self) -> Vec<u8> {
         let mut bytes = MARK.to_vec();
-        for number in [self.identity.0, self.identity.1, self.old_len, self.regions.len() as u64] {
+        let [device, number, born] = self.identity;
+        for number in [device, number, born, self.old_len, self.regions.len() as u64] {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
         for (at, old) in &self.regions {
@@ -228,7 +236,7 @@ impl Saved {
             return None;
         }
         let mut at = super::Cursor::new(body.strip_prefix(MARK)?, 0);
-        let identity = (at.u64().ok()?, at.u64().ok()?);
+        let identity = [at.u64().ok()?, at.u64().ok()?, at.u64().ok()?];
         let (old_len, count) = (at.u64().ok()?, at.u64().ok()?);
         let mut regions = Vec::new();
         for _ in 0..count {
@@ -276,6 +284,19 @@ impl Source for Before {
         Ok(())
     }
 
+    fn is_changed(&self) -> bool {
+        self.inner.is_changed()
+    }
+
+    fn notice(&self) -> Option<String> {
+        let (count, size) = (self.saved.regions.len(), self.inner.len());
+        Some(format!(
+            "an update of this file did not end: what it held before is shown, and the next writer puts it back \
+             ({count} places, {} of {size} bytes)",
+            self.saved.old_len
+        ))
+    }
+
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -284,6 +305,7 @@ impl Source for Before {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kind;
     use crate::bytes::{Replace, open, read_text};
 
     fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -327,15 +349,19 @@ mod tests {
     #[test]
     fn a_torn_journal_means_that_nothing_was_changed_yet() {
         let (_folder, path) = file(b"content");
-        let whole = Saved { identity: (1, 2), old_len: 3, regions: vec![(0, b"abc".to_vec())] }.print();
+        let whole = Saved { identity: [1, 2, 3], old_len: 3, regions: vec![(0, b"abc".to_vec())] }.print();
+        let write = |bytes: &[u8]| {
+            let permissions = std::fs::metadata(&path).unwrap().permissions();
+            write_new(&journal_path(&path), bytes, permissions).unwrap();
+        };
         for cut in 0..whole.len() {
             assert_eq!(Saved::parse(&whole[..cut]), None);
-            write_new(&journal_path(&path), &whole[..cut]).unwrap();
+            write(&whole[..cut]);
             assert_eq!(read_text(&path, 100).unwrap(), b"content");
             Journal::recover(&path).unwrap();
         }
         // Whole, but of another file.
-        write_new(&journal_path(&path), &whole).unwrap();
+        write(&whole);
         Journal::recover(&path).unwrap();
         assert_eq!(read_text(&path, 100).unwrap(), b"content");
     }

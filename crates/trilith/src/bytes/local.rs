@@ -1,7 +1,7 @@
 //! Files on this machine: positioned reads, and maps where views are wanted.
 
 use std::fs::{File, Metadata};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
@@ -41,7 +41,7 @@ pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<SourceRef> {
         return super::spool(file, &path.to_string_lossy());
     }
     let again = file.try_clone().map_err(|e| Error::io(doing(), e))?;
-    let source = std::sync::Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options));
+    let source = std::sync::Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options).at(path));
     // An update that has not ended is not seen: the journal holds what was there before.
     super::journal::Before::of(source, path, &again)
 }
@@ -53,18 +53,33 @@ pub struct LocalFile {
     name: String,
     size: u64,
     modified: Option<SystemTime>,
+    /// Where it was opened; None for a file without a name.
+    path: Option<PathBuf>,
     options: OpenOptions,
     map: OnceLock<Option<Map>>,
 }
 
 impl LocalFile {
     pub(super) fn new(file: File, metadata: &Metadata, name: String, options: OpenOptions) -> Self {
-        Self { file, name, size: metadata.len(), modified: metadata.modified().ok(), options, map: OnceLock::new() }
+        let (size, modified) = (metadata.len(), metadata.modified().ok());
+        Self { file, name, size, modified, path: None, options, map: OnceLock::new() }
+    }
+
+    /// Remembers the path that it was opened at.
+    pub(super) fn at(mut self, path: &Path) -> Self {
+        self.path = Some(path.to_path_buf());
+        self
     }
 
     /// Whether size and modification time are still those of the moment it was opened.
     pub fn is_unchanged(&self) -> bool {
         self.file.metadata().is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.modified)
+    }
+
+    #[cold]
+    fn was_changed(&self) -> Error {
+        Error::new(crate::Kind::Io, format!("{} was changed by another process while it was open", self.name))
+            .hint("open it again")
     }
 }
 
@@ -77,13 +92,16 @@ impl Source for LocalFile {
         if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.size) {
             return Err(past_end(offset, into.len() as u64, self.size));
         }
-        read_exact_at(&self.file, offset, into).map_err(|error| {
+        let read = super::disk::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
+        read.map_err(|error| {
             if error.kind() == std::io::ErrorKind::UnexpectedEof {
                 Error::new(crate::Kind::Io, "the file was truncated while it was open").at_byte(offset)
             } else {
                 Error::io(format!("reading {}", self.name), error).at_byte(offset)
             }
-        })
+        })?;
+        // After reading: what was read is then from before any change.
+        if self.is_unchanged() { Ok(()) } else { Err(self.was_changed().at_byte(offset)) }
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
@@ -96,9 +114,29 @@ impl Source for LocalFile {
         map.bytes().get(start..end)
     }
 
+    fn is_changed(&self) -> bool {
+        let elsewhere = |path: &PathBuf| !super::replace::leads_to(path, &self.file);
+        !self.is_unchanged() || self.path.as_ref().is_some_and(elsewhere)
+    }
+
     fn name(&self) -> &str {
         &self.name
     }
+}
+
+/// What tells a file from every other: device, number, and when it was made, since numbers are used again.
+#[cfg(unix)]
+pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
+    use std::os::unix::fs::MetadataExt;
+    let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    [metadata.dev(), metadata.ino(), born.map_or(0, |born| born.as_nanos() as u64)]
+}
+
+/// What tells a file from another here: when it was made.
+#[cfg(not(unix))]
+pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
+    let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    [0, 0, born.map_or(0, |born| born.as_nanos() as u64)]
 }
 
 #[cfg(unix)]

@@ -5,6 +5,8 @@
 //! This module and `file.rs` are the only ones that open files.
 
 mod cursor;
+#[doc(hidden)]
+pub mod disk;
 mod journal;
 mod local;
 mod map;

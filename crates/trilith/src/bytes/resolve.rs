@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::local::{LocalFile, OpenOptions};
 use super::source::SourceRef;
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::percent::strictly_decoded;
 
 /// Opens the target of a relative reference.
@@ -45,7 +46,9 @@ pub struct Folder {
     root: PathBuf,
     current: PathBuf,
     options: OpenOptions,
+    /// How many files may still lead on, and how many there may be in all.
     depth: u64,
+    most: u64,
 }
 
 impl Folder {
@@ -53,14 +56,20 @@ impl Folder {
     pub fn new(folder: impl AsRef<Path>, options: OpenOptions, depth: u64) -> Self {
         let folder = folder.as_ref();
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        Self { root: folder.to_path_buf(), current: folder.to_path_buf(), options, depth }
+        Self { root: folder.to_path_buf(), current: folder.to_path_buf(), options, depth, most: depth }
     }
 }
 
 impl Resolve for Folder {
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
-        let depth = self.depth.checked_sub(1).ok_or_else(|| refused("too many files refer to each other"))?;
+        let depth = self.depth.checked_sub(1).ok_or_else(|| {
+            Limits::exceeded(
+                "external_depth",
+                self.most,
+                format_args!("the reference {uri:?} is refused: more files refer to each other"),
+            )
+        })?;
         let decoded = percent_decode(uri).ok_or_else(|| refused("it is no valid URI"))?;
         let has_scheme = decoded.split(['/', '\\']).next().is_some_and(|first| first.contains(':'));
         if has_scheme {
@@ -90,7 +99,7 @@ impl Resolve for Folder {
             return Err(refused("a link in it leads out of the file's folder"));
         }
         let current = path.parent().map_or_else(|| self.current.clone(), Path::to_path_buf);
-        let source = LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), self.options);
+        let source = LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), self.options).at(&path);
         Ok((Arc::new(source), Arc::new(Self { current, depth, ..self.clone() })))
     }
 }

@@ -54,6 +54,16 @@ pub trait Source: Send + Sync {
         Ok(vec![range])
     }
 
+    /// Whether what the bytes come from has become another since it was opened: written to, or replaced.
+    fn is_changed(&self) -> bool {
+        false
+    }
+
+    /// What is odd about where the bytes come from, for people: an update that did not end.
+    fn notice(&self) -> Option<String> {
+        None
+    }
+
     /// What to call it in messages: a path or URL.
     fn name(&self) -> &str;
 }
@@ -143,6 +153,14 @@ impl Source for Window {
 
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         self.inner.stored(self.start.saturating_add(range.start)..self.start.saturating_add(range.end))
+    }
+
+    fn is_changed(&self) -> bool {
+        self.inner.is_changed()
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.inner.notice()
     }
 
     fn name(&self) -> &str {

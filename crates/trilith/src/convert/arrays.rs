@@ -73,7 +73,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Los
 /// The blocks of the new file: those of this one under their numbers, then the arrays that need one
 /// of their own, the streamed one last. `source` of every use is set where it changes.
 pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>]) -> Result<Vec<Content>> {
-    let blocks = file.sections().blocks()?;
+    let blocks = file.sections().all_blocks()?;
     if let Some(lost) = uses.iter().filter_map(|item| item.block).find(|block| *block >= blocks.len()) {
         let found = format!("block {lost} is known from the index alone: the blocks before it are broken");
         return Err(Error::malformed(found).hint("repair the file first"));

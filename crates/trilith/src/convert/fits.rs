@@ -168,7 +168,7 @@ fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
 
 /// The ASDF file of the last HDU: the tree, and the blocks that are in no HDU.
 fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<SourceRef> {
-    let blocks = file.sections().blocks()?;
+    let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
     let mut kept: Vec<&Block> = Vec::new();
     let mut walk = file.tree().root().walk(file.limits()).as_written();
@@ -225,7 +225,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     let sections = file.sections();
     let mut edit = file.tree().edit();
     let mut taken: Vec<(String, Array)> = Vec::new();
-    let own = sections.blocks()?;
+    let own = sections.all_blocks()?;
     let mut walk = file.tree().root().walk(file.limits()).as_written();
     while let Some(visit) = walk.step()? {
         let node = visit.node;

@@ -150,7 +150,7 @@ fn write<W: Write + Seek>(
     writer.header(&sections.header().line, &sections.header().comments, tree)?;
     let hints = block_hints(file)?;
     let mut done = Converted::default();
-    for block in sections.blocks()? {
+    for block in sections.all_blocks()? {
         let stored = block.stored(sections.source())?;
         let written = write_block(file, &mut writer, block, &stored, options, hints.get(&block.index))
             .doing(|| format!("block {}", block.index))?;

@@ -138,7 +138,8 @@ impl DudleyFile {
 
     /// What is odd about the layout but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
-        self.warnings.iter().map(|warning| warning.to_string()).collect()
+        let notice = self.source.notice().into_iter();
+        notice.chain(self.warnings.iter().map(|warning| warning.to_string())).collect()
     }
 
     /// What was found wrong or odd about the layout, with its place in its text.

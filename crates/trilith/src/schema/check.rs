@@ -13,6 +13,13 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar};
 
+/// Validating may take so many steps for each node that a tree may have at most, …
+const STEPS: u64 = 16;
+/// … this part of them for each node that it has, …
+const PER_NODE: u64 = 1000;
+/// … and this part of them whatever it has.
+const AT_ALL: u64 = 10;
+
 /// Checks nodes of one tree against parts of one program.
 pub(super) struct Check<'a, 't> {
     pub(super) program: &'a Program,
@@ -32,6 +39,8 @@ pub(super) struct Check<'a, 't> {
     most_depth: usize,
     steps: u64,
     most_steps: u64,
+    /// The limit `nodes`, which the steps follow from.
+    limit: u64,
     /// Set when a limit stops the check; every answer after that is worth nothing.
     pub(super) stopped: Option<Error>,
 }
@@ -54,7 +63,9 @@ impl<'a, 't> Check<'a, 't> {
             depth: 0,
             most_depth,
             steps: 0,
-            most_steps: limits.nodes.saturating_mul(16),
+            most_steps: (survey.count.saturating_mul(limits.nodes / PER_NODE).saturating_add(limits.nodes / AT_ALL))
+                .min(limits.nodes.saturating_mul(STEPS)),
+            limit: limits.nodes,
             stopped: None,
         }
     }
@@ -108,7 +119,7 @@ impl<'a, 't> Check<'a, 't> {
             self.stopped = Some(if self.depth >= self.most_depth {
                 Limits::exceeded("depth", self.most_depth as u64, "the tree nests deeper than its schema can be followed")
             } else {
-                Limits::exceeded("nodes", self.most_steps, "validating takes more steps")
+                Limits::exceeded("nodes", self.limit, format_args!("validating takes more than {} steps", self.most_steps))
             });
         }
     }

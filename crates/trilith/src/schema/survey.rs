@@ -20,6 +20,8 @@ pub(super) struct Survey<'t> {
     pub(super) large: Vec<Node<'t>>,
     /// Keys that are neither text, integer nor boolean.
     pub(super) keys: Vec<Node<'t>>,
+    /// How many nodes there are.
+    pub(super) count: u64,
     /// Whether there may be aliases.
     aliases: bool,
 }
@@ -51,6 +53,7 @@ impl<'t> Survey<'t> {
             };
             survey.node(node, &mut stack, &mut seen);
         }
+        survey.count = limits.nodes - budget;
         Ok(survey)
     }
 

@@ -247,6 +247,9 @@ fn plan(steps: &[Step], memory_size: Option<u64>, array: Option<&Described>) -> 
             Step::Quantize { bits, .. } => {
                 let bits = bits.or(array.map(|a| a.item_size.saturating_mul(8))).ok_or_else(|| missing("quantize", "dtype"))?;
                 let float = quantize::Float::new(bits, array.is_some_and(|a| a.big_endian))?;
+                if let Some(len) = len.filter(|len| !len.is_multiple_of(float.width as u64)) {
+                    return Err(quantize::no_floats(len, float));
+                }
                 (Ready::Quantize(float), None)
             }
             Step::Zlib => (Ready::Zlib, None),

@@ -98,14 +98,17 @@ pub(super) struct Quantized {
     chunks: OnceLock<Vec<Chunk>>,
 }
 
+/// The error for a length that no number of floats has.
+#[cold]
+pub(super) fn no_floats(len: u64, float: Float) -> Error {
+    Error::malformed(format!("quantize: {len} bytes are no whole number of floats of {} bytes", float.width))
+}
+
 impl Quantized {
     /// Floats of `len` bytes in all.
     pub(super) fn new(float: Float, stored: SourceRef, len: u64, limits: &Limits) -> Result<Self> {
         if !len.is_multiple_of(float.width as u64) {
-            return Err(Error::malformed(format!(
-                "quantize: {len} bytes are no whole number of floats of {} bytes",
-                float.width
-            )));
+            return Err(no_floats(len, float));
         }
         Ok(Self { float, stored, len, limits: limits.clone(), chunks: OnceLock::new() })
     }

@@ -1,0 +1,122 @@
+//! `trilith repair FILE -o OUT`: what is left of a damaged file.
+
+use clap::Args;
+use serde_json::{Value, json};
+use trilith::Result;
+use trilith::repair::{ArrayFate, Fate, Report, salvage};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, clean};
+use crate::target::Target;
+
+/// Save what is left of a damaged or truncated file, with a report of what was lost
+///
+/// Nothing is made up: an array whose end is missing keeps its whole rows, one of which nothing is left
+/// becomes null, lines of the tree that are no YAML are left out. What is written opens and verifies.
+/// Exit status 1 where something was lost. `verify --deep` says beforehand whether a file needs it.
+#[derive(Debug, Args)]
+pub struct Repair {
+    /// The damaged file, or - for standard input; it stays as it is
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// The file to write, or - for standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: String,
+}
+
+impl Repair {
+    /// Writes what is left and says what is not.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let source = options.open(&self.file)?;
+        let left = salvage(source.clone(), &options.limits()?)?;
+        let mut target = Target::create_from(&self.output, &self.file, &*source)?;
+        left.write(target.writer())?;
+        target.commit()?;
+        let report = left.report();
+        // What was written may be standard output itself.
+        if self.output != "-" {
+            let mut out = Out::new();
+            if options.json {
+                out.json(&self.json(report))?;
+            } else {
+                self.text(report, &mut out)?;
+            }
+            out.finish()?;
+        }
+        Ok(if report.is_whole() { Outcome::Yes } else { Outcome::No })
+    }
+
+    fn text(&self, report: &Report, out: &mut Out) -> Result<()> {
+        for note in &report.notes {
+            out.line(note)?;
+        }
+        match &report.tree {
+            None => out.line("there is no tree")?,
+            Some(lost) => {
+                for (line, why) in lost {
+                    out.line(&format!("line {line} of the tree: {why}"))?;
+                }
+            }
+        }
+        for block in &report.blocks {
+            if let Some(what) = block_text(&block.fate) {
+                out.line(&format!("block {}: {what}", block.number))?;
+            }
+        }
+        for (path, fate) in &report.arrays {
+            match fate {
+                ArrayFate::Cut { rows, of } => out.line(&format!("{path}: {rows} of {of} rows are left"))?,
+                ArrayFate::Lost(why) => out.line(&format!("{path}: lost, null now: {why}"))?,
+                _ => {}
+            }
+        }
+        let whole = report.blocks.iter().filter(|block| block.fate == Fate::Whole).count();
+        let all = if report.is_whole() { "nothing was lost: " } else { "" };
+        out.line(&format!("{}: {all}{whole} of {} blocks are whole", self.output, report.blocks.len()))
+    }
+
+    fn json(&self, report: &Report) -> Value {
+        let tree = report
+            .tree
+            .as_ref()
+            .map(|lost| lost.iter().map(|(line, why)| json!({"line": line, "message": clean(why)})).collect::<Vec<_>>());
+        let blocks: Vec<Value> = report
+            .blocks
+            .iter()
+            .map(|block| {
+                let (state, have, of, why) = match &block.fate {
+                    Fate::Whole => ("whole", None, None, None),
+                    Fate::Damaged => ("damaged", None, None, None),
+                    Fate::Part { have, of } => ("part", Some(*have), Some(*of), None),
+                    Fate::Lost(why) => ("lost", None, None, Some(clean(why).into_owned())),
+                    _ => ("unknown", None, None, None),
+                };
+                json!({"block": block.number, "offset": block.offset, "state": state, "bytes": have, "of": of, "message": why})
+            })
+            .collect();
+        let arrays: Vec<Value> = report
+            .arrays
+            .iter()
+            .map(|(path, fate)| match fate {
+                ArrayFate::Cut { rows, of } => json!({"path": clean(path), "state": "cut", "rows": rows, "of": of}),
+                ArrayFate::Lost(why) => json!({"path": clean(path), "state": "lost", "message": clean(why)}),
+                _ => json!({"path": clean(path), "state": "unknown"}),
+            })
+            .collect();
+        let notes: Vec<_> = report.notes.iter().map(|note| clean(note)).collect();
+        json!({
+            "file": self.file, "output": self.output, "generation": report.generation, "whole": report.is_whole(),
+            "tree": tree, "blocks": blocks, "arrays": arrays, "notes": notes,
+        })
+    }
+}
+
+fn block_text(fate: &Fate) -> Option<String> {
+    match fate {
+        Fate::Damaged => Some("its checksum is wrong: some bytes are damaged; they are kept as they are".to_owned()),
+        Fate::Part { have, of } => Some(format!("{have} of {of} bytes are left")),
+        Fate::Lost(why) => Some(format!("lost: {why}")),
+        _ => None,
+    }
+}

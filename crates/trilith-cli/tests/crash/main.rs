@@ -1,0 +1,299 @@
+//! Whatever happens while a file is written, it holds the old content or the new, never a mixture: for every
+//! operation of the command, in every generation, at every moment, in every order in which a disk may have
+//! kept what was not synced; with a disk that is full or fails; and with the process killed.
+//!
+//! `TRILITH_CRASH_ROUNDS` is how often processes are killed (default 300); `cargo xtask crash --rounds N`
+//! sets it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where something is not as expected")]
+#![allow(clippy::disallowed_methods, reason = "a test lays out files of its own")]
+#![cfg(target_os = "linux")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod disk;
+mod kill;
+mod work;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use disk::{Event, Fault, Recorder, State, read_folder};
+use trilith::bytes::{Journal, OpenOptions, Replace, disk::watch};
+use trilith::{Target, asdf::TARGETS};
+use work::Work;
+
+/// The watch is one for the whole process, and so is the working folder.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let guard = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    watch(None);
+    guard
+}
+
+/// A folder for the files, and one that keeps them alive.
+struct Place {
+    _above: tempfile::TempDir,
+    folder: PathBuf,
+    vault: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        // In memory where there is such a place: nothing here depends on a real disk.
+        let base = Path::new("/dev/shm");
+        let above = if base.is_dir() { tempfile::tempdir_in(base) } else { tempfile::tempdir() }.unwrap();
+        let (folder, vault) = (above.path().join("folder"), above.path().join("vault"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::create_dir(&vault).unwrap();
+        Self { folder: folder.canonicalize().unwrap(), vault, _above: above }
+    }
+
+    fn prepare(&self, work: &Work, target: &'static Target) -> BTreeMap<String, Vec<u8>> {
+        (work.prepare)(&self.folder, target);
+        read_folder(&self.folder)
+    }
+}
+
+/// Runs the command in a folder; its exit status.
+fn run(folder: &Path, words: &[&str]) -> u8 {
+    std::env::set_current_dir(folder).unwrap();
+    let words = ["trilith", "--quiet"].iter().chain(words).map(OsString::from);
+    trilith_cli::run(words)
+}
+
+/// What a reader sees of a file: what it holds, or that there is none.
+fn seen(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    let path = folder.join(name);
+    if !path.exists() {
+        return None;
+    }
+    let source = trilith::bytes::open(&path, OpenOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut bytes = vec![0; source.len() as usize];
+    source.read_at(0, &mut bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
+    Some(bytes)
+}
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// Checks that every file is as before or as after; whether the main one is new.
+fn old_or_new(folder: &Path, work: &Work, old: &Files, new: &Files, where_: &dyn Fn() -> String) -> bool {
+    let main = seen(folder, work.main);
+    let is_new = main.as_ref() == new.get(work.main);
+    assert!(is_new || main.as_ref() == old.get(work.main), "{}: {} is neither old nor new", where_(), work.main);
+    for name in old.keys().chain(new.keys()) {
+        let content = seen(folder, name);
+        let (is_old, as_after) = (content.as_ref() == old.get(name), content.as_ref() == new.get(name));
+        assert!(as_after || is_old, "{}: {name} is neither old nor new", where_());
+        // What the new file no longer names may still be there.
+        let is_left = !new.contains_key(name);
+        assert!(
+            as_after || is_left || !is_new || old.get(work.main) == new.get(work.main),
+            "{}: {name} is older than {}",
+            where_(),
+            work.main
+        );
+    }
+    is_new
+}
+
+/// What is left beside the files: temporary ones and journals.
+fn leftovers<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+    names.filter(|name| name.contains(".trilith-")).count()
+}
+
+/// Whether more than one is left of the same file.
+fn too_many<'n>(names: impl Iterator<Item = &'n str>) -> bool {
+    let mut files: Vec<&str> = names.filter_map(|name| name.split_once(".trilith-")).map(|(file, _)| file).collect();
+    let all = files.len();
+    files.sort_unstable();
+    files.dedup();
+    files.len() < all
+}
+
+/// Clears what a killed process left, as the next writer does.
+fn next_writer(folder: &Path, names: &[String]) {
+    for name in names {
+        let path = folder.join(name);
+        if path.exists() {
+            Journal::recover(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+        drop(Replace::create(&path).unwrap_or_else(|e| panic!("{name}: {e}")));
+    }
+}
+
+#[derive(Default, Debug)]
+struct Counts {
+    runs: usize,
+    cuts: usize,
+    states: usize,
+    reordered: usize,
+    in_recovery: usize,
+    old: usize,
+    new: usize,
+}
+
+#[test]
+fn every_cut_and_every_reordering_leaves_the_old_content_or_the_new() {
+    let _alone = alone();
+    let mut counts = Counts::default();
+    for target in TARGETS {
+        for work in work::ALL.iter().filter(|work| (work.of)(target)) {
+            crash(work, target, &mut counts);
+        }
+    }
+    common::say(&format!(
+        "crash matrix: {} operations x {} generations = {} runs; {} cuts, {} states, of them {} reordered or torn, \
+         {} in the middle of a recovery; {} old, {} new, 0 mixtures",
+        work::ALL.len(),
+        TARGETS.len(),
+        counts.runs,
+        counts.cuts,
+        counts.states,
+        counts.reordered,
+        counts.in_recovery,
+        counts.old,
+        counts.new,
+    ));
+    assert!(counts.old > 1000 && counts.new > 1000, "{counts:?}");
+}
+
+fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
+    let place = Place::new();
+    let old = place.prepare(work, target);
+    let recorder = Arc::new(Recorder::new(&place.folder, &place.vault, None));
+    watch(Some(recorder.clone()));
+    let status = run(&place.folder, work.words);
+    watch(None);
+    assert_eq!(status, 0, "{} of {}", work.name, target.name);
+    let new = read_folder(&place.folder);
+    assert!(old != new || work.name == "update", "{} of {} changes something", work.name, target.name);
+    assert_eq!(leftovers(new.keys().map(String::as_str)), 0);
+    let story = recorder.story(&old);
+    assert!(!story.left_pending(), "{} of {}: something is not synced at the end", work.name, target.name);
+    counts.runs += 1;
+    counts.cuts += story.events.len() + 1;
+    let roots: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
+    let mut last_journal: Option<(usize, State)> = None;
+    story.crashes(|crash| {
+        let where_ = || format!("{} of {}, cut {} of {}", work.name, target.name, crash.cut, story.events.len());
+        crash.state.lay_out(&place.folder, &place.vault);
+        let is_new = old_or_new(&place.folder, work, &old, &new, &where_);
+        assert!(is_new || crash.cut < story.events.len(), "{}: done, but not there", where_());
+        assert!(!too_many(crash.state.names()), "{}: more than one is left of a file", where_());
+        if crash.state.names().any(|name| name.contains("journal")) {
+            last_journal = Some((crash.cut, crash.state.clone()));
+        }
+        next_writer(&place.folder, &roots);
+        assert_eq!(old_or_new(&place.folder, work, &old, &new, &where_), is_new, "{}: recovery changed it", where_());
+        assert_eq!(leftovers(read_folder(&place.folder).keys().map(String::as_str)), 0, "{}", where_());
+        counts.states += 1;
+        counts.reordered += usize::from(crash.reordered);
+        *(if is_new { &mut counts.new } else { &mut counts.old }) += 1;
+    });
+    if let Some((cut, state)) = last_journal {
+        crash_in_recovery(work, &place, &state, &old, &new, cut, counts);
+    }
+}
+
+/// The next writer is killed too, while it puts the old bytes back.
+fn crash_in_recovery(work: &Work, place: &Place, state: &State, old: &Files, new: &Files, cut: usize, counts: &mut Counts) {
+    state.lay_out(&place.folder, &place.vault);
+    let before = read_folder(&place.folder);
+    let vault = place.vault.join("again");
+    std::fs::create_dir(&vault).unwrap();
+    let recorder = Arc::new(Recorder::new(&place.folder, &vault, None));
+    watch(Some(recorder.clone()));
+    Journal::recover(place.folder.join(work.main)).unwrap();
+    watch(None);
+    let story = recorder.story(&before);
+    assert!(!story.left_pending(), "{}: something of the recovery is not synced", work.name);
+    story.crashes(|crash| {
+        let where_ = || format!("{}, cut {cut}, then cut {} of the recovery", work.name, crash.cut);
+        crash.state.lay_out(&place.folder, &vault);
+        old_or_new(&place.folder, work, old, new, &where_);
+        next_writer(&place.folder, &[work.main.to_owned()]);
+        old_or_new(&place.folder, work, old, new, &where_);
+        counts.in_recovery += 1;
+    });
+}
+
+#[test]
+fn a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new() {
+    let _alone = alone();
+    let (mut tried, mut refused) = (0, 0);
+    for target in [Target::newest(), Target::named("finf-0.1").unwrap()] {
+        // A history says when it was written: two runs differ.
+        for work in work::ALL.iter().filter(|work| (work.of)(target) && !work.name.starts_with("history")) {
+            let place = Place::new();
+            let old = place.prepare(work, target);
+            let recorder = Arc::new(Recorder::new(&place.folder, &place.vault, None));
+            watch(Some(recorder.clone()));
+            assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
+            watch(None);
+            let new = read_folder(&place.folder);
+            let (acts, reads) = recorder.counts();
+            let faults = [Fault::Full, Fault::Broken, Fault::Interrupted, Fault::Short].map(|fault| (fault, acts));
+            for (fault, count) in faults.into_iter().chain([(Fault::Unreadable, reads)]) {
+                for at in 0..count {
+                    tried += 1;
+                    refused += usize::from(!fails(work, target, &old, &new, fault, at));
+                }
+            }
+        }
+    }
+    common::say(&format!("failing disk: {tried} faults, {refused} of them refused the operation, 0 mixtures"));
+}
+
+/// Runs an operation on a disk that fails; whether it was done all the same.
+fn fails(work: &Work, target: &'static Target, old: &Files, new: &Files, fault: Fault, at: usize) -> bool {
+    let place = Place::new();
+    place.prepare(work, target);
+    let where_ = || format!("{} of {}, {fault:?} at act {at}", work.name, target.name);
+    watch(Some(Arc::new(Recorder::new(&place.folder, &place.vault, Some((at, fault))))));
+    let status = run(&place.folder, work.words);
+    watch(None);
+    let is_new = old_or_new(&place.folder, work, old, new, &where_);
+    if status == 0 {
+        assert!(is_new, "{}: said to be done", where_());
+    }
+    if matches!(fault, Fault::Interrupted | Fault::Short) {
+        assert_eq!(status, 0, "{}", where_());
+    }
+    assert!(!too_many(read_folder(&place.folder).keys().map(String::as_str)), "{}", where_());
+    // The disk is mended: the next run does it, and nothing is left.
+    let again = run(&place.folder, work.words);
+    assert!(again == 0 || is_new, "{}: the next run ended with {again}", where_());
+    next_writer(&place.folder, &[work.main.to_owned()]);
+    assert_eq!(leftovers(read_folder(&place.folder).keys().map(String::as_str)), 0, "{}", where_());
+    status == 0
+}
+
+#[test]
+fn the_recorder_sees_what_lacks_a_sync() {
+    // A writer that forgets the sync before the rename must be found out.
+    let place = Place::new();
+    std::fs::write(place.folder.join("x"), b"old").unwrap();
+    let old = read_folder(&place.folder);
+    let recorder = Recorder::new(&place.folder, &place.vault, None);
+    let (temporary, target) = (place.folder.join("t"), place.folder.join("x"));
+    {
+        use trilith::bytes::disk::{Act, Watch as _};
+        std::fs::write(&temporary, b"new").unwrap();
+        recorder.after(Act::Create(&temporary));
+        recorder.after(Act::Write(&temporary, 0, b"new"));
+        std::fs::rename(&temporary, &target).unwrap();
+        recorder.after(Act::Rename(&temporary, &target));
+    }
+    let story = recorder.story(&old);
+    assert!(story.events.iter().any(|event| matches!(event, Event::Names(_))) && story.left_pending());
+    let mut mixtures = 0;
+    story.crashes(|crash| {
+        crash.state.lay_out(&place.folder, &place.vault);
+        let content = seen(&place.folder, "x");
+        mixtures += usize::from(![Some(b"old".to_vec()), Some(b"new".to_vec())].contains(&content));
+    });
+    assert!(mixtures > 0);
+}

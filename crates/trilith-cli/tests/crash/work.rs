@@ -1,0 +1,250 @@
+//! The operations under test: how a folder looks before, and the words of the command.
+
+use std::path::Path;
+
+use trilith::dudley::Draft;
+use trilith::layout::ByteOrder;
+use trilith::tree::Value;
+use trilith::{Array, ArrayOptions, Builder, Target};
+
+/// One operation: a name, what lies in the folder, the command, and the files that must be old or new.
+pub struct Work {
+    pub name: &'static str,
+    pub prepare: fn(&Path, &'static Target),
+    pub words: &'static [&'static str],
+    /// The file whose content counts first: where it is new, all others must be.
+    pub main: &'static str,
+    /// Only in generations of which this is true.
+    pub of: fn(&Target) -> bool,
+}
+
+fn any(_: &Target) -> bool {
+    true
+}
+
+fn newest(target: &Target) -> bool {
+    target.name == Target::newest().name
+}
+
+fn streams(target: &Target) -> bool {
+    target.generation().fields.flags.is_some()
+}
+
+fn with_history(target: &Target) -> bool {
+    target.generation().major == 1
+}
+
+/// Every operation that writes.
+pub const ALL: &[Work] = &[
+    Work { name: "set", prepare: plain, words: &["set", "x.asdf#/name", "new"], main: "x.asdf", of: any },
+    Work {
+        name: "set --in-place",
+        prepare: plain,
+        words: &["set", "--in-place", "x.asdf#/name", "new"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work {
+        name: "set --in-place, no room",
+        prepare: plain,
+        words: &["set", "--in-place", "x.asdf#/long", LONG],
+        main: "x.asdf",
+        of: any,
+    },
+    Work { name: "insert", prepare: plain, words: &["insert", "x.asdf#/list/-", "4"], main: "x.asdf", of: any },
+    Work {
+        name: "insert --in-place",
+        prepare: plain,
+        words: &["insert", "--in-place", "x.asdf#/more", "[1, 2]"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work { name: "delete", prepare: plain, words: &["delete", "x.asdf#/list"], main: "x.asdf", of: any },
+    Work {
+        name: "delete --in-place",
+        prepare: plain,
+        words: &["delete", "--in-place", "x.asdf#/list/0"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work { name: "rename", prepare: plain, words: &["rename", "x.asdf#/name", "title"], main: "x.asdf", of: any },
+    Work {
+        name: "rename --in-place",
+        prepare: plain,
+        words: &["rename", "--in-place", "x.asdf#/name", "title"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work { name: "update", prepare: plain, words: &["update", "x.asdf"], main: "x.asdf", of: any },
+    Work {
+        name: "update --from",
+        prepare: with_text,
+        words: &["update", "--in-place", "--from", "new.yaml", "x.asdf"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work { name: "history add", prepare: plain, words: &["history", "add", "x.asdf", "seen"], main: "x.asdf", of: with_history },
+    Work {
+        name: "history add --in-place",
+        prepare: plain,
+        words: &["history", "add", "--in-place", "x.asdf", "seen"],
+        main: "x.asdf",
+        of: with_history,
+    },
+    Work { name: "repack to itself", prepare: plain, words: &["repack", "x.asdf", "x.asdf"], main: "x.asdf", of: any },
+    Work { name: "repack over another", prepare: two, words: &["repack", "x.asdf", "y.asdf"], main: "y.asdf", of: any },
+    Work {
+        name: "convert to itself",
+        prepare: plain,
+        words: &["convert", "--codec", "zlib", "x.asdf", "x.asdf"],
+        main: "x.asdf",
+        of: with_history,
+    },
+    Work { name: "convert to a new file", prepare: plain, words: &["convert", "x.asdf", "new.asdf"], main: "new.asdf", of: any },
+    Work {
+        name: "convert --to the newest",
+        prepare: plain,
+        words: &["convert", "--allow-loss", "--to", "asdf-1.6", "x.asdf", "x.asdf"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work {
+        name: "convert --to the oldest",
+        prepare: plain,
+        words: &["convert", "--allow-loss", "--to", "finf-0.1", "x.asdf", "x.asdf"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work {
+        name: "convert to .bd",
+        prepare: plain,
+        words: &["convert", "--allow-loss", "x.asdf", "x.bd"],
+        main: "x.bd",
+        of: newest,
+    },
+    Work {
+        name: "convert to .fits",
+        prepare: plain,
+        words: &["convert", "--allow-loss", "x.asdf", "x.fits"],
+        main: "x.fits",
+        of: newest,
+    },
+    Work { name: "explode", prepare: plain, words: &["explode", "x.asdf"], main: "x_exploded.asdf", of: any },
+    Work { name: "explode again", prepare: exploded, words: &["explode", "x.asdf"], main: "x_exploded.asdf", of: newest },
+    Work { name: "implode", prepare: exploded, words: &["implode", "x_exploded.asdf"], main: "x_exploded_all.asdf", of: any },
+    Work {
+        name: "implode to itself",
+        prepare: exploded,
+        words: &["implode", "x_exploded.asdf", "-o", "x_exploded.asdf"],
+        main: "x_exploded.asdf",
+        of: any,
+    },
+    Work { name: "resolve to itself", prepare: plain, words: &["resolve", "x.asdf", "x.asdf"], main: "x.asdf", of: any },
+    Work { name: "append", prepare: streamed, words: &["append", "x.asdf#/table", "rows.npy"], main: "x.asdf", of: streams },
+    Work { name: "append to .bd", prepare: stream, words: &["append", "x.bd#/time", "rows.npy"], main: "x.bd", of: newest },
+    Work { name: "set --from", prepare: with_rows, words: &["set", "x.asdf#/a", "--from", "rows.npy"], main: "x.asdf", of: any },
+    Work {
+        name: "set --in-place --from, fits",
+        prepare: with_rows,
+        words: &["set", "--in-place", "x.asdf#/a", "--from", "rows.npy"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work {
+        name: "insert --in-place --from",
+        prepare: with_rows,
+        words: &["insert", "--in-place", "x.asdf#/b", "--from", "rows.npy"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work { name: "delete an array", prepare: plain, words: &["delete", "x.asdf#/a"], main: "x.asdf", of: any },
+    Work {
+        name: "delete --in-place an array",
+        prepare: plain,
+        words: &["delete", "--in-place", "x.asdf#/table"],
+        main: "x.asdf",
+        of: any,
+    },
+    Work {
+        name: "set --from, exploded",
+        prepare: exploded_rows,
+        words: &["set", "x_exploded.asdf#/a", "--from", "rows.npy"],
+        main: "x_exploded.asdf",
+        of: any,
+    },
+    Work { name: "get -o", prepare: plain, words: &["get", "x.asdf#/a", "-o", "a.npy"], main: "a.npy", of: newest },
+];
+
+const LONG: &str = "a text that is longer than the room behind the tree, so that the whole file must be written: 0123456789 \
+    0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 \
+    0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789";
+
+/// A file with two arrays and room behind its tree.
+fn plain(folder: &Path, target: &'static Target) {
+    file(&folder.join("x.asdf"), target, "old", false);
+}
+
+/// Another one in the way of what will be written.
+fn two(folder: &Path, target: &'static Target) {
+    plain(folder, target);
+    file(&folder.join("y.asdf"), target, "the other", false);
+}
+
+fn with_text(folder: &Path, target: &'static Target) {
+    plain(folder, target);
+    let file = trilith::open_asdf(folder.join("x.asdf")).expect("it opens");
+    std::fs::write(folder.join("new.yaml"), file.tree().text().replace("old", "new")).expect("it can be written");
+}
+
+/// A file whose last array grows, and rows for it.
+fn streamed(folder: &Path, target: &'static Target) {
+    file(&folder.join("x.asdf"), target, "old", true);
+    rows(folder, &[4, 2]);
+}
+
+fn with_rows(folder: &Path, target: &'static Target) {
+    plain(folder, target);
+    rows(folder, &[4, 2]);
+}
+
+fn exploded_rows(folder: &Path, target: &'static Target) {
+    exploded(folder, target);
+    rows(folder, &[4, 2]);
+}
+
+/// A native Dudley file with records, and more of them.
+fn stream(folder: &Path, _: &'static Target) {
+    let time = |x: f64| Draft::data(Array::from_slice(&[x, x], &[2]).expect("two elements"));
+    let draft = Draft::dict([("other", time(9.0)), ("time", Draft::list([time(0.5), time(1.5)]))]);
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    draft.write(ByteOrder::Little, &trilith::Limits::default(), &mut bytes).expect("it is written");
+    std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
+    rows(folder, &[3, 2]);
+}
+
+fn rows(folder: &Path, shape: &[u64]) {
+    let values: Vec<f64> = (0..shape.iter().product::<u64>()).map(|n| n as f64 + 100.0).collect();
+    let mut npy = Vec::new();
+    Array::from_slice(&values, shape).expect("as many elements").write_npy(&mut npy).expect("memory");
+    std::fs::write(folder.join("rows.npy"), npy).expect("it can be written");
+}
+
+/// What `explode` makes of a file.
+fn exploded(folder: &Path, target: &'static Target) {
+    plain(folder, target);
+    let words = ["trilith", "explode", "--quiet"].map(std::ffi::OsString::from).into_iter();
+    assert_eq!(trilith_cli::run(words.chain([folder.join("x.asdf").into_os_string()])), 0);
+    file(&folder.join("x.asdf"), target, "changed", false);
+}
+
+fn file(path: &Path, target: &'static Target, name: &str, streamed: bool) {
+    let mut options = trilith::asdf::WriteOptions::default();
+    options.tree_padding = 200;
+    let mut builder = Builder::new(target).with_options(options);
+    let one: Vec<f64> = (0..40).map(f64::from).collect();
+    let a = builder.array(&Array::from_slice(&one, &[40]).expect("40 elements"), &ArrayOptions::default()).expect("an array");
+    let last = if streamed { ArrayOptions::streamed() } else { ArrayOptions::default() };
+    let table = builder.array(&Array::from_slice(&one, &[20, 2]).expect("40 elements"), &last).expect("an array");
+    let list = Value::seq([1, 2, 3]);
+    builder.write(path, Value::map([("name", name.into()), ("a", a), ("list", list), ("table", table)])).expect("it is written");
+}

@@ -1,0 +1,138 @@
+//! Every limit: the default lets an honest file pass, a lower one refuses it, and the error says which, what
+//! its value is, and how to raise it: by option, by environment, or in a program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where something is not as expected")]
+#![allow(clippy::disallowed_methods, reason = "a test lays out files of its own")]
+
+mod common;
+
+use std::path::Path;
+
+use trilith::asdf::WriteOptions;
+use trilith::dudley::Draft;
+use trilith::layout::ByteOrder;
+use trilith::tree::Value;
+use trilith::{Array, ArrayOptions, Builder, Kind, Limits, Target};
+
+/// One limit: a value that is too low, what makes a file that exceeds it, and a command that reads it.
+struct Row {
+    name: &'static str,
+    low: &'static str,
+    /// Where the default is too low for the file: what lets it pass.
+    high: Option<&'static str>,
+    words: &'static [&'static str],
+}
+
+const ROWS: &[Row] = &[
+    Row { name: "depth", low: "3", high: None, words: &["tree", "plain.asdf"] },
+    Row { name: "depth", low: "256", high: Some("1000"), words: &["refs", "deep.asdf"] },
+    Row { name: "text", low: "50", high: None, words: &["tree", "plain.asdf"] },
+    Row { name: "scalar", low: "10", high: None, words: &["tree", "plain.asdf"] },
+    Row { name: "nodes", low: "5", high: None, words: &["digest", "plain.asdf"] },
+    Row { name: "expansion", low: "2", high: None, words: &["to-yaml", "--resolve", "shared.asdf"] },
+    Row { name: "items", low: "1", high: None, words: &["digest", "x.bd"] },
+    Row { name: "memory", low: "64", high: None, words: &["digest", "plain.asdf"] },
+    Row { name: "external_depth", low: "1", high: None, words: &["get", "chain0.asdf#/a"] },
+    Row { name: "external_depth", low: "8", high: Some("20"), words: &["get", "long0.asdf#/a"] },
+    Row { name: "zlib_ratio", low: "2", high: None, words: &["digest", "zlib.asdf"] },
+    Row { name: "lz4_ratio", low: "2", high: None, words: &["digest", "lz4.asdf"] },
+    Row { name: "bzip2_ratio", low: "2", high: None, words: &["digest", "bzp2.asdf"] },
+    Row { name: "ratio", low: "2", high: None, words: &["digest", "zstd.asdf"] },
+];
+
+fn asdf(path: &Path, value: Vec<(&str, Value)>, codec: Option<&str>) {
+    let mut builder = Builder::new(Target::newest()).with_options(WriteOptions::default());
+    let options = codec.map_or_else(ArrayOptions::default, |codec| ArrayOptions::codec(codec).unwrap());
+    let data = builder.array(&Array::from_slice(&[7u8; 4000], &[4000]).unwrap(), &options).unwrap();
+    let mut tree = Value::map(value);
+    tree.set("data", data);
+    builder.write(path, tree).unwrap();
+}
+
+fn text(path: &Path, tree: &str) {
+    std::fs::write(path, format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{tree}\n...\n")).unwrap();
+}
+
+fn files(folder: &Path) {
+    let deep = Value::seq([Value::seq([Value::seq([Value::seq([1])])])]);
+    asdf(&folder.join("plain.asdf"), vec![("deep", deep), ("name", "a text of some length".into())], None);
+    for codec in ["zlib", "lz4", "bzp2", "zstd"] {
+        asdf(&folder.join(format!("{codec}.asdf")), vec![], Some(codec));
+    }
+    text(&folder.join("deep.asdf"), &format!("a: {}{}", "[".repeat(300), "]".repeat(300)));
+    text(&folder.join("shared.asdf"), "a: [1, 2, 3, 4, 5]\nb: {$ref: '#/a'}\nc: {$ref: '#/a'}");
+    for (name, count) in [("chain", 3), ("long", 10)] {
+        for n in 0..count {
+            text(&folder.join(format!("{name}{n}.asdf")), &format!("a: {{$ref: '{name}{}.asdf#/a'}}", n + 1));
+        }
+        text(&folder.join(format!("{name}{count}.asdf")), "a: 5");
+    }
+    let one = || Draft::data(Array::from_slice(&[1.0f64], &[1]).unwrap());
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    Draft::dict([("a", one()), ("b", one()), ("c", one())]).write(ByteOrder::Little, &Limits::default(), &mut bytes).unwrap();
+    std::fs::write(folder.join("x.bd"), bytes.into_inner()).unwrap();
+}
+
+#[test]
+fn every_limit_is_known_by_a_file_that_exceeds_it() {
+    for name in Limits::NAMES {
+        assert!(ROWS.iter().any(|row| row.name == *name), "no row for {name}");
+    }
+}
+
+#[test]
+fn every_limit_refuses_says_how_to_raise_it_and_is_raised_by_option_and_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    files(folder.path());
+    let run = |words: &[&str], option: Option<&str>, environment: Option<&str>| {
+        let mut command = common::trilith();
+        command.current_dir(folder.path()).args(words);
+        if let Some(option) = option {
+            command.args(["--limit", option]);
+        }
+        if let Some(environment) = environment {
+            command.env("TRILITH_LIMITS", environment);
+        }
+        common::run(command, None)
+    };
+    for row in ROWS {
+        let low = format!("{}={}", row.name, row.low);
+        let high = row.high.map_or_else(|| format!("{}=1T", row.name), |high| format!("{}={high}", row.name));
+        for (option, environment) in [(Some(low.as_str()), None), (None, Some(low.as_str()))] {
+            let refused = run(row.words, option, environment);
+            let said = format!("{:?} with {low}: {:?} {}", row.words, refused.status, refused.stderr);
+            assert_ne!(refused.status, Ok(0), "{said}");
+            assert!(refused.stderr.contains(&low), "names the limit and its value: {said}");
+            assert!(refused.stderr.contains(&format!("--limit {}=N", row.name)), "names the option: {said}");
+            assert!(refused.stderr.contains(&format!("TRILITH_LIMITS={}=N", row.name)), "names the variable: {said}");
+        }
+        let (option, environment) = (run(row.words, Some(&high), None), run(row.words, None, Some(&high)));
+        assert_eq!(option.status, Ok(0), "{:?} with {high}: {}", row.words, option.stderr);
+        assert_eq!(environment.status, Ok(0), "{:?} with {high}: {}", row.words, environment.stderr);
+        // The option is nearer than the environment.
+        assert_eq!(run(row.words, Some(&high), Some(&low)).status, Ok(0), "{:?}", row.words);
+        if row.high.is_none() {
+            assert_eq!(run(row.words, None, None).status, Ok(0), "{:?}", row.words);
+        }
+    }
+}
+
+#[test]
+fn a_program_sets_limits_by_name_and_by_field() {
+    let folder = tempfile::tempdir().unwrap();
+    files(folder.path());
+    for row in ROWS.iter().filter(|row| row.words[0] == "digest" && row.words[1] != "x.bd") {
+        let mut limits = Limits::default();
+        limits.set(&format!("{}={}", row.name, row.low)).unwrap();
+        let source = trilith::bytes::open(folder.path().join(row.words[1]), Default::default()).unwrap();
+        let opened = trilith::file::open_asdf_source(source, std::sync::Arc::new(trilith::bytes::Nowhere), &limits);
+        let kinds: Vec<Kind> = match opened.and_then(|file| trilith::digest::of_file(&file)) {
+            Err(error) => vec![error.kind()],
+            Ok(entries) => entries.into_iter().filter_map(|entry| entry.digest.err()).map(|e| e.kind()).collect(),
+        };
+        assert!(kinds.contains(&Kind::Limit), "{}: {kinds:?}", row.name);
+    }
+    let mut limits = Limits::default();
+    limits.depth = 1000;
+    assert_eq!(limits, "depth=1000".parse().unwrap());
+}

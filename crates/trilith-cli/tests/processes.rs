@@ -1,0 +1,227 @@
+//! Several processes at one file: a second writer is refused, and readers are told when the file changed under
+//! them. Files that are cut or replaced while they are open end in errors, not in crashes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where something is not as expected")]
+#![allow(clippy::disallowed_methods, reason = "a test lays out files of its own")]
+#![cfg(unix)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use trilith::bytes::{self, Folder, Journal, OpenOptions, Replace, Resolve};
+use trilith::tree::Value;
+use trilith::{Array, ArrayOptions, Builder, Kind, Target};
+
+fn file(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join("x.asdf");
+    let mut options = trilith::asdf::WriteOptions::default();
+    options.tree_padding = 500;
+    let mut builder = Builder::new(Target::newest()).with_options(options);
+    let values: Vec<f64> = (0..100_000).map(f64::from).collect();
+    let a = builder.array(&Array::from_slice(&values, &[100_000]).unwrap(), &ArrayOptions::default()).unwrap();
+    let z = builder.array(&Array::from_slice(&values, &[100_000]).unwrap(), &ArrayOptions::codec("lz4").unwrap()).unwrap();
+    builder.write(&path, Value::map([("a", a), ("z", z), ("name", name.into())])).unwrap();
+    path
+}
+
+/// Makes sure that what is written now has another time than what was written before.
+fn later() {
+    std::thread::sleep(std::time::Duration::from_millis(20));
+}
+
+#[test]
+fn a_second_writer_is_refused_with_a_clear_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "old");
+    let before = std::fs::read(&path).unwrap();
+    let set = |words: &[&str]| {
+        let mut command = common::trilith();
+        command.current_dir(folder.path()).arg("set").args(words).args(["x.asdf#/name", "new"]);
+        common::run(command, None)
+    };
+    for words in [&["--in-place"][..], &[]] {
+        let update = Journal::begin(&path, &[0..1]).unwrap();
+        let refused = set(words);
+        assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains("is being changed by another process"), "{}", refused.stderr);
+        update.roll_back().unwrap();
+        let replace = Replace::create(&path).unwrap();
+        let refused = set(words);
+        assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains("is being changed by another process"), "{}", refused.stderr);
+        drop(replace);
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(set(&[]).status, Ok(0));
+}
+
+#[test]
+fn readers_see_the_old_content_and_are_told_that_it_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "old");
+    let reader = trilith::open_asdf(&path).unwrap();
+    let old: Vec<f64> = reader.array_at("/a").unwrap().load().unwrap();
+    later();
+    // Renamed over: whoever has it open reads on in the old file, and can ask.
+    file(folder.path(), "new");
+    assert!(reader.sections().source().is_changed());
+    assert_eq!(reader.array_at("/z").unwrap().load::<f64>().unwrap(), old);
+    // Changed in place: reading on would mix.
+    let reader = trilith::open_asdf(&path).unwrap();
+    assert!(!reader.sections().source().is_changed());
+    later();
+    let mut update = Journal::begin(&path, &[]).unwrap();
+    let end = update.old_len();
+    update.write_at(end, b"more").unwrap();
+    update.commit().unwrap();
+    assert!(reader.sections().source().is_changed());
+    let error = reader.array_at("/z").and_then(|array| array.load::<f64>()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Io);
+    assert!(error.to_string().contains("changed by another process while it was open"), "{error}");
+    assert!(error.opt_hint().is_some_and(|hint| hint.contains("open it again")));
+}
+
+#[test]
+fn an_update_that_did_not_end_is_told_and_the_old_content_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "old");
+    let place = std::fs::read(&path).unwrap().windows(3).position(|w| w == b"old").unwrap() as u64;
+    let mut update = Journal::begin(&path, &[place..place + 3]).unwrap();
+    update.write_at(place, b"new").unwrap();
+    drop(update);
+    let reader = trilith::open_asdf(&path).unwrap();
+    assert_eq!(reader.tree().at("/name").unwrap().text(), "old");
+    assert!(reader.warnings().iter().any(|warning| warning.contains("did not end")), "{:?}", reader.warnings());
+    let mut command = common::trilith();
+    command.arg("info").arg(&path);
+    let ended = common::run(command, None);
+    assert!(ended.stderr.contains("did not end"), "{}", ended.stderr);
+    drop(reader);
+    assert!(Journal::recover(&path).unwrap());
+    assert!(trilith::open_asdf(&path).unwrap().warnings().is_empty());
+}
+
+/// Runs one of the tests below as a process of its own, which may crash.
+fn child(what: &str, path: &Path) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "the_child", "--ignored", "--nocapture"]).env("WHAT", what).env("FILE", path);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{what}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("CHILD DONE"), "{what}: {said}");
+}
+
+#[test]
+fn a_file_that_is_cut_while_it_is_mapped_is_an_error_and_no_crash() {
+    for what in ["cut", "cut to nothing", "cut and grown", "replaced", "without maps"] {
+        let folder = tempfile::tempdir().unwrap();
+        child(what, &file(folder.path(), "old"));
+    }
+}
+
+#[test]
+#[ignore = "the child of the test above"]
+fn the_child() {
+    let (Ok(what), Some(path)) = (std::env::var("WHAT"), std::env::var_os("FILE")) else { return };
+    let path = PathBuf::from(path);
+    let mut options = OpenOptions::default();
+    options.map = what != "without maps";
+    let source = bytes::open(&path, options).unwrap();
+    let limits = trilith::Limits::default();
+    let reader = trilith::file::open_asdf_source(source.clone(), std::sync::Arc::new(bytes::Nowhere), &limits).unwrap();
+    let (a, z) = (reader.array_at("/a").unwrap(), reader.array_at("/z").unwrap());
+    // The map is there and was used.
+    assert_eq!(a.view::<f64>().is_some(), options.map);
+    let expected: Vec<f64> = a.load().unwrap();
+    later();
+    let open = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    match what.as_str() {
+        "cut to nothing" => open.set_len(0).unwrap(),
+        "cut and grown" => {
+            let len = open.metadata().unwrap().len();
+            open.set_len(5000).unwrap();
+            open.set_len(len).unwrap();
+        }
+        "replaced" => {
+            file(path.parent().unwrap(), "new");
+        }
+        _ => open.set_len(5000).unwrap(),
+    }
+    if what == "replaced" {
+        assert!(source.is_changed());
+        assert_eq!(a.load::<f64>().unwrap(), expected);
+    } else {
+        assert!(a.view::<f64>().is_none());
+        for error in [a.load::<f64>().unwrap_err(), z.load::<f64>().unwrap_err()] {
+            assert_eq!(error.kind(), Kind::Io, "{error}");
+        }
+    }
+    println!("CHILD DONE");
+}
+
+#[test]
+fn what_is_no_regular_file_is_never_mapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let content = std::fs::read(file(folder.path(), "old")).unwrap();
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, content)
+    });
+    let source = bytes::open(&pipe, OpenOptions::default()).unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(source.len() > 100_000);
+    // Short pipes are kept in memory; there is no file to be mapped or cut.
+    let reader = trilith::file::open_asdf_source(source, std::sync::Arc::new(bytes::Nowhere), &Default::default()).unwrap();
+    assert_eq!(reader.array_at("/a").unwrap().load::<f64>().unwrap().len(), 100_000);
+    assert_eq!(bytes::open(folder.path(), OpenOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
+    // Behind a reference not even that: a pipe would wait for its writer.
+    let sandbox = Folder::new(folder.path(), OpenOptions::default(), 8);
+    assert_eq!(sandbox.resolve("pipe").err().map(|e| e.kind()), Some(Kind::Limit));
+}
+
+#[test]
+fn a_link_swapped_between_check_and_use_never_leads_out() {
+    use std::os::unix::fs::symlink;
+    let above = tempfile::tempdir().unwrap();
+    let folder = above.path().join("in");
+    std::fs::create_dir_all(folder.join("deep")).unwrap();
+    std::fs::create_dir(above.path().join("out")).unwrap();
+    std::fs::write(folder.join("deep/x"), b"inside").unwrap();
+    std::fs::write(above.path().join("out/x"), b"secret").unwrap();
+    symlink("deep", folder.join("link")).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let (mut inside, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut n, swap) = (0u32, folder.join("swap"));
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                n += 1;
+                symlink(if n.is_multiple_of(2) { "deep" } else { "../out" }, &swap).unwrap();
+                std::fs::rename(&swap, folder.join("link")).unwrap();
+            }
+        });
+        let sandbox = Folder::new(&folder, OpenOptions::default(), 8);
+        for _ in 0..20_000 {
+            match sandbox.resolve("link/x") {
+                Ok((source, _)) => {
+                    let mut content = [0; 6];
+                    source.read_at(0, &mut content).unwrap();
+                    assert_eq!(&content, b"inside");
+                    inside += 1;
+                }
+                Err(error) => {
+                    assert!(matches!(error.kind(), Kind::Limit | Kind::Io), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    common::say(&format!("swapped links: {inside} opened inside, {refused} refused, 0 led out"));
+    assert!(inside > 0 && refused > 0);
+}

@@ -1,0 +1,231 @@
+//! Which blocks are left of a file, and how much of each.
+
+use std::sync::Arc;
+
+use crate::asdf::{Block, Header, block, checksum, index, next_block};
+use crate::bytes::{Source, SourceRef, Window, read_vec};
+use crate::codec::{self, CodecId};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// How much of a block is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fate {
+    /// All of it.
+    Whole,
+    /// All of it by its size, but its checksum says that bytes are wrong.
+    Damaged,
+    /// The first bytes, so many of so many, decoded.
+    Part {
+        /// Bytes that can be read.
+        have: u64,
+        /// Bytes that there were.
+        of: u64,
+    },
+    /// Nothing, for this reason.
+    Lost(String),
+}
+
+impl Fate {
+    /// Whether the stored bytes are kept as they are.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self, Self::Whole | Self::Damaged)
+    }
+}
+
+/// One block of the report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockFate {
+    /// Its number.
+    pub number: usize,
+    /// Where it begins in the damaged file; None where it was not found.
+    pub offset: Option<u64>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// A block and what is left of it.
+pub(super) struct Piece {
+    pub(super) block: Option<Block>,
+    pub(super) fate: BlockFate,
+    /// The decoded bytes that can be read, where that is not all of the block.
+    pub(super) data: Option<SourceRef>,
+}
+
+impl Piece {
+    /// How many decoded bytes there are.
+    pub(super) fn available(&self) -> u64 {
+        match (&self.data, &self.block) {
+            (Some(data), _) => data.len(),
+            (None, Some(block)) => block.decoded_len(),
+            (None, None) => 0,
+        }
+    }
+
+    fn lost(why: &str) -> Self {
+        let fate = BlockFate { number: 0, offset: None, fate: Fate::Lost(why.to_owned()) };
+        Self { block: None, fate, data: None }
+    }
+}
+
+/// Every block behind `from`, by number.
+pub(super) fn find(
+    source: &SourceRef,
+    header: &Header,
+    from: u64,
+    limits: &Limits,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Piece>> {
+    let index = index::find(&**source, from, limits)?;
+    let end = index.as_ref().map_or(source.len(), |index| index.offset);
+    let mut rows = header.rows.clone();
+    let mut found: Vec<Piece> = Vec::new();
+    let mut at = next_block(source, &rows, from, limits)?;
+    while let Some(mark) = at.filter(|mark| *mark < end) {
+        let Ok(block) = block::read(&**source, &rows, mark, found.len()) else {
+            at = next_block(source, &rows, mark + 1, limits)?;
+            continue;
+        };
+        rows = vec![block.generation];
+        let right = block.check(source.len()).is_ok() && block.data_offset <= source.len();
+        let behind = match block.end() {
+            Some(behind) if right => behind.min(end),
+            // The sizes are wrong, or the file is cut: what is here goes on to the next block.
+            _ => next_sound(source, &rows, mark + 4, end, limits)?.unwrap_or(end),
+        };
+        found.push(look(source, block, right, behind, limits));
+        at = next_block(source, &rows, behind.max(mark + 4), limits)?;
+        let gap = at.unwrap_or(end).min(end);
+        if right && index.is_none() && !is_blank(source, behind, gap, limits)? {
+            notes.push(format!("{} bytes from byte {behind} on belong to no block; one is taken for lost there", gap - behind));
+            found.push(Piece::lost("its header is damaged"));
+        }
+    }
+    if let Some(Ok(entries)) = index.map(|index| index.entries) {
+        found = by_index(found, &entries, notes);
+    }
+    for (number, piece) in found.iter_mut().enumerate() {
+        piece.fate.number = number;
+    }
+    Ok(found)
+}
+
+/// The blocks in the order of the index, where it knows all of them: those that are missing keep their numbers.
+fn by_index(found: Vec<Piece>, entries: &[u64], notes: &mut Vec<String>) -> Vec<Piece> {
+    let known = |piece: &Piece| piece.fate.offset.is_some_and(|at| entries.contains(&at));
+    let sound = entries.windows(2).all(|pair| pair[0] < pair[1]) && entries.len() as u64 <= 1 << 24;
+    if !sound || !found.iter().all(known) {
+        notes.push("the block index does not fit the blocks; they are numbered as they come".to_owned());
+        return found;
+    }
+    let mut found = found.into_iter().peekable();
+    entries
+        .iter()
+        .map(|entry| {
+            found
+                .next_if(|piece| piece.fate.offset == Some(*entry))
+                .unwrap_or_else(|| Piece::lost(&format!("no block stands at byte {entry}, where the index says")))
+        })
+        .collect()
+}
+
+/// The next mark whose header makes sense: its sizes fit into the file.
+fn next_sound(
+    source: &SourceRef,
+    rows: &[&'static crate::asdf::Generation],
+    from: u64,
+    end: u64,
+    limits: &Limits,
+) -> Result<Option<u64>> {
+    let mut at = next_block(source, rows, from, limits)?;
+    while let Some(mark) = at.filter(|mark| *mark < end) {
+        if block::read(&**source, rows, mark, 0).is_ok_and(|block| block.check(source.len()).is_ok()) {
+            return Ok(Some(mark));
+        }
+        at = next_block(source, rows, mark + 1, limits)?;
+    }
+    Ok(None)
+}
+
+fn is_blank(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<bool> {
+    let mut at = from;
+    while at < to {
+        let bytes = read_vec(&**source, at, (to - at).min(1 << 20), limits)?;
+        if bytes.iter().any(|byte| !matches!(byte, 0 | b' ')) {
+            return Ok(false);
+        }
+        at += bytes.len() as u64;
+    }
+    Ok(true)
+}
+
+/// How much of a block is there, which is followed by other things from byte `behind` on.
+fn look(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Piece {
+    let of = block.decoded_len();
+    let (fate, data) = match left(source, &block, right, behind, limits) {
+        Ok((fate, data)) => (fate, data),
+        Err(error) => (Fate::Lost(error.to_string()), None),
+    };
+    let data = if fate == (Fate::Part { have: of, of }) { None } else { data };
+    Piece { fate: BlockFate { number: 0, offset: Some(block.offset), fate }, block: Some(block), data }
+}
+
+fn left(source: &SourceRef, block: &Block, right: bool, behind: u64, limits: &Limits) -> Result<(Fate, Option<SourceRef>)> {
+    let of = block.decoded_len();
+    let is_chain = block.is_encoded() || block.codes != [0; 16];
+    if right {
+        let stored = block.stored(source)?;
+        let stated = block.checksum.as_deref().filter(|sum| sum.len() == 16 && !block.is_streamed());
+        let same = stated.is_none_or(|stated| checksum::md5_of(&*stored).is_ok_and(|found| found == stated));
+        if block.is_plain() || is_chain {
+            return Ok((if same { Fate::Whole } else { Fate::Damaged }, None));
+        }
+        let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits)?;
+        let have = readable(&*decoded);
+        if have == of {
+            // Until 5.2 Python asdf hashed the decoded bytes.
+            let same = same || stated.is_some_and(|stated| checksum::md5_of(&*decoded).is_ok_and(|found| found == stated));
+            return Ok((if same { Fate::Whole } else { Fate::Damaged }, None));
+        }
+        return part(decoded, have, of);
+    }
+    if is_chain {
+        return Err(Error::malformed("it is cut, and an encoding chain cannot be decoded in part"));
+    }
+    let have = behind.saturating_sub(block.data_offset);
+    let stored: SourceRef = Arc::new(Window::new(source.clone(), block.data_offset.min(source.len()), have)?);
+    if block.is_plain() {
+        let have = have.min(of);
+        return part(stored, have, of);
+    }
+    let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits)?;
+    let have = readable(&*decoded);
+    part(decoded, have, of)
+}
+
+fn part(data: SourceRef, have: u64, of: u64) -> Result<(Fate, Option<SourceRef>)> {
+    if have == 0 {
+        return Err(Error::malformed("nothing of it can be read"));
+    }
+    Ok((Fate::Part { have, of }, Some(Arc::new(Window::new(data, 0, have)?))))
+}
+
+/// How many bytes can be read from the start on.
+fn readable(source: &dyn Source) -> u64 {
+    let (mut at, mut piece) = (0, 1u64 << 20);
+    let mut buffer = vec![0; 1 << 20];
+    while at < source.len() {
+        let len = piece.min(source.len() - at);
+        let into = buffer.get_mut(..len as usize).unwrap_or_default();
+        if source.read_at(at, into).is_ok() {
+            at += len;
+        } else if piece > 64 {
+            piece /= 4;
+        } else {
+            break;
+        }
+    }
+    at
+}

@@ -1,0 +1,266 @@
+//! Saving what is left of a damaged or truncated file of the ASDF family.
+//!
+//! What cannot be read is left out and reported, and nothing is made up: lines of the tree that are no
+//! YAML go, an array whose end is missing keeps its whole rows, one of which nothing is left becomes
+//! null. Every block keeps its number. What is written opens and verifies.
+
+mod blocks;
+mod text;
+
+use std::io::{Seek, Write};
+
+use crate::array::{Datatype, element_count};
+use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
+use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
+use crate::bytes::{Slice, Source, SourceRef, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, Tree, Value};
+
+pub use blocks::{BlockFate, Fate};
+
+/// What became of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArrayFate {
+    /// The first rows are there, so many of so many.
+    Cut {
+        /// Rows that are kept.
+        rows: u64,
+        /// Rows that there were.
+        of: u64,
+    },
+    /// Nothing of it could be read, for this reason; it is null now.
+    Lost(String),
+}
+
+/// What was found, and what was lost.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Report {
+    /// The generation that is written.
+    pub generation: &'static str,
+    /// Lines of the file that were left out of the tree, and why; None where there is no tree at all.
+    pub tree: Option<Vec<(u32, String)>>,
+    /// Every block by its number.
+    pub blocks: Vec<BlockFate>,
+    /// Arrays that are not whole, by tree path.
+    pub arrays: Vec<(String, ArrayFate)>,
+    /// What else is to be said.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Whether everything is there.
+    pub fn is_whole(&self) -> bool {
+        self.arrays.is_empty()
+            && self.tree.as_ref().is_some_and(Vec::is_empty)
+            && self.blocks.iter().all(|block| block.fate == Fate::Whole)
+    }
+}
+
+/// What is left of a file, ready to be written.
+pub struct Salvage {
+    source: SourceRef,
+    header: Header,
+    generation: &'static Generation,
+    tree: Option<String>,
+    pieces: Vec<blocks::Piece>,
+    report: Report,
+}
+
+/// Looks what is left of a file, whatever state it is in.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for what is or was no file of the family,
+/// [`Kind::Io`](crate::Kind::Io), [`Kind::Limit`](crate::Kind::Limit) where the text is too long.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trilith::{Limits, bytes::Slice, file, repair};
+/// let cut = "#ASDF 1.0.0\n%YAML 1.1\n---\na: 1\nb: [2, 3";
+/// assert!(file::open_asdf_bytes(cut.into()).is_err());
+/// let left = repair::salvage(Arc::new(Slice::new(cut.into(), "memory")), &Limits::default())?;
+/// let mut out = std::io::Cursor::new(Vec::new());
+/// left.write(&mut out)?;
+/// let file = file::open_asdf_bytes(out.into_inner())?;
+/// assert_eq!(file.tree().at("/a").and_then(|a| a.as_i64()), Some(1));
+/// assert!(!left.report().is_whole());
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn salvage(source: SourceRef, limits: &Limits) -> Result<Salvage> {
+    let mut notes: Vec<String> = source.notice().into_iter().collect();
+    let (header, from) = read_header(&source, limits, &mut notes)?;
+    let extent = match header::find_tree(&*source, &header, limits) {
+        Ok(found) => found.map(|tree| (tree.start, tree.end)),
+        Err(error) if error.kind() == crate::Kind::Malformed => {
+            let end = crate::asdf::next_block(&source, &header.rows, from, limits)?.unwrap_or(source.len());
+            Some((from, end.min(from.saturating_add(limits.text))))
+        }
+        Err(error) => return Err(error),
+    };
+    let from = extent.map_or(from, |(_, end)| end);
+    let pieces = blocks::find(&source, &header, from, limits, &mut notes)?;
+    let generation = pieces.iter().find_map(|piece| piece.block.as_ref().map(|block| block.generation));
+    let generation = generation.or_else(|| header.rows.last().copied());
+    let generation = generation.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let mut report = Report { generation: generation.name, tree: None, blocks: Vec::new(), arrays: Vec::new(), notes };
+    let mut tree = None;
+    if let Some((start, end)) = extent {
+        let bytes = read_vec(&*source, start, end - start, limits)?;
+        let before = read_vec(&*source, 0, start, limits)?;
+        let line = memchr::memchr_iter(b'\n', &before).count() as u32;
+        let (text, lost) = text::salvage(bytes, limits)?;
+        report.tree = Some(lost.into_iter().map(|(at, why)| (line.saturating_add(at), why)).collect());
+        let parsed = Tree::parse(text, limits)?;
+        tree = Some(mend(&parsed, &pieces, limits, &mut report)?);
+    }
+    report.blocks = pieces.iter().map(|piece| piece.fate.clone()).collect();
+    Ok(Salvage { source, header, generation, tree, pieces, report })
+}
+
+/// The header, or that of ASDF 1.0 where it is damaged; and where to look for the tree.
+fn read_header(source: &SourceRef, limits: &Limits, notes: &mut Vec<String>) -> Result<(Header, u64)> {
+    match header::read(&**source, limits) {
+        Ok(header) => {
+            let end = header.end;
+            Ok((header, end))
+        }
+        Err(error) => {
+            let start = read_vec(&**source, 0, source.len().min(64 << 10), limits)?;
+            let tree = ["%YAML", "---"].iter().filter_map(|mark| memchr::memmem::find(&start, mark.as_bytes())).min();
+            let standard = Slice::new(b"#ASDF 1.0.0\n".to_vec(), source.name());
+            let header = header::read(&standard, limits)?;
+            let block = crate::asdf::next_block(source, &header.rows, 0, limits)?;
+            let from = tree.map(|at| at as u64).into_iter().chain(block).min();
+            let from = from.ok_or_else(|| {
+                Error::unsupported(format!("{} has neither header nor tree nor blocks: it is no ASDF file", source.name()))
+            })?;
+            notes.push(format!("the header is damaged, and taken for #ASDF 1.0.0: {error}"));
+            Ok((Header { end: from, ..header }, from))
+        }
+    }
+}
+
+/// The tree with every array cut or emptied that is not whole.
+fn mend(tree: &Tree, pieces: &[blocks::Piece], limits: &Limits, report: &mut Report) -> Result<String> {
+    let mut edit = tree.edit();
+    let mut walk = tree.root().walk(limits).as_written();
+    while let Some(visit) = walk.step()? {
+        if visit.node.is_alias() || !ndarray::is_ndarray(visit.node) {
+            continue;
+        }
+        let node = visit.node;
+        let fate = match fate(node, pieces, limits) {
+            Ok(None) => continue,
+            Ok(Some(fate)) => fate,
+            Err(error) => ArrayFate::Lost(error.to_string()),
+        };
+        match &fate {
+            ArrayFate::Cut { rows, .. } => {
+                if let Some(first) = node.get("shape").and_then(|shape| shape.index(0)) {
+                    edit.replace_node(first, &Value::from(*rows));
+                }
+                if node.get("mask").is_some_and(|mask| !mask.is_scalar()) {
+                    edit.delete_key(node, "mask");
+                    report.notes.push(format!("the mask of {} is left out: it has another shape now", walk.path()));
+                }
+            }
+            ArrayFate::Lost(_) => {
+                let anchor = node.anchor().map_or(String::new(), |name| format!("&{name} "));
+                edit.replace(node.whole_span(), format!("{anchor}null"));
+            }
+        }
+        report.arrays.push((walk.path().to_string(), fate));
+        walk.skip_children();
+    }
+    let text = match edit.finish(limits) {
+        Ok(tree) => tree.into_text(),
+        Err(error) => {
+            report.notes.push(format!("arrays that are not whole stay in the tree as they were: {error}"));
+            tree.text().to_owned()
+        }
+    };
+    Ok(text)
+}
+
+/// What becomes of an array; None where it is whole.
+fn fate(node: Node<'_>, pieces: &[blocks::Piece], limits: &Limits) -> Result<Option<ArrayFate>> {
+    let array = Ndarray::read(node, limits)?;
+    let Origin::Block(number) = array.origin else { return Ok(None) };
+    let place = if number < 0 { number + pieces.len() as i64 } else { number };
+    let piece = usize::try_from(place).ok().and_then(|place| pieces.get(place));
+    let lost = |why: &str| Ok(Some(ArrayFate::Lost(format!("block {number}: {why}"))));
+    let Some(piece) = piece else { return lost("is not there") };
+    if let Fate::Lost(why) = &piece.fate.fate {
+        return lost(why);
+    }
+    let have = piece.available();
+    let Err(error) = array.over(std::sync::Arc::new(Extent(have)), limits) else { return Ok(None) };
+    let (Some(dims), None) = (&array.shape, &array.strides) else { return Err(error) };
+    let rest: Option<Vec<u64>> = dims.iter().skip(1).map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect();
+    let (Some(Dim::Fixed(of)), Some(rest)) = (dims.first(), rest) else { return Err(error) };
+    let item = array.datatype.as_ref().map_or(1, Datatype::item_size);
+    let row = element_count(&rest)?.checked_mul(item).filter(|row| *row > 0);
+    let rows = row.map_or(0, |row| have.saturating_sub(array.offset) / row);
+    if rows == 0 || rows >= *of { Err(error) } else { Ok(Some(ArrayFate::Cut { rows, of: *of })) }
+}
+
+/// So many bytes, of which only the number matters.
+struct Extent(u64);
+
+impl Source for Extent {
+    fn len(&self) -> u64 {
+        self.0
+    }
+
+    fn read_at(&self, offset: u64, _: &mut [u8]) -> Result<()> {
+        Err(Error::usage("these bytes are only counted").at_byte(offset))
+    }
+
+    fn name(&self) -> &'static str {
+        "what is left"
+    }
+}
+
+impl Salvage {
+    /// What was found, and what was lost.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Writes what is left, with a new index and new checksums.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
+    pub fn write<W: Write + Seek>(&self, out: W) -> Result<()> {
+        let mut options = WriteOptions::default();
+        if self.generation.major == 0 {
+            options.align = 1;
+        }
+        let mut writer = FileWriter::new(out, self.generation, options);
+        writer.header(&self.header.line, &self.header.comments, self.tree.as_deref())?;
+        for (number, piece) in self.pieces.iter().enumerate() {
+            match (&piece.block, &piece.data) {
+                (Some(block), None) if piece.fate.fate.is_kept() => {
+                    let stored = block.stored(&self.source)?;
+                    if block.is_streamed() {
+                        let mut how = BlockOptions::default();
+                        how.streamed = number + 1 == self.pieces.len();
+                        writer.block(&*stored, &how)?;
+                    } else {
+                        writer.copy(&*stored, block)?;
+                    }
+                }
+                (_, Some(data)) => {
+                    writer.block(&**data, &BlockOptions::default())?;
+                }
+                // The number stays taken, so that those behind keep theirs.
+                _ => {
+                    writer.block(&Slice::new(Vec::new(), "nothing"), &BlockOptions::default())?;
+                }
+            }
+        }
+        writer.finish()
+    }
+}

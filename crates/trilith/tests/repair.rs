@@ -1,0 +1,150 @@
+//! Repair: what is saved of files that are cut off or damaged opens and verifies, and nothing is made up.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where something is not as expected")]
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use trilith::bytes::Slice;
+use trilith::repair::{ArrayFate, Fate, Report, salvage};
+use trilith::{Array, ArrayOptions, AsdfFile, Builder, Limits, Target, Value, digest, open_asdf_bytes, verify};
+
+fn whole(codec: Option<&str>, target: &'static Target) -> Vec<u8> {
+    let mut builder = Builder::new(target);
+    let values: Vec<i32> = (0..3000).collect();
+    let options = codec.map_or_else(ArrayOptions::default, |codec| ArrayOptions::codec(codec).unwrap());
+    let one = builder.array(&Array::from_slice(&values, &[300, 10]).unwrap(), &ArrayOptions::default()).unwrap();
+    let two = builder.array(&Array::from_slice(&values, &[1000, 3]).unwrap(), &options).unwrap();
+    let three = builder.array(&Array::from_slice(&[7u8; 50], &[50]).unwrap(), &ArrayOptions::default()).unwrap();
+    let tree = Value::map([("one", one), ("two", two), ("three", three), ("name", "x".into()), ("list", Value::seq([1, 2]))]);
+    let mut out = Cursor::new(Vec::new());
+    builder.write_to(&mut out, tree).unwrap();
+    out.into_inner()
+}
+
+/// What is left, and the file that is written, which must open and verify.
+fn repaired(bytes: &[u8]) -> (Report, AsdfFile) {
+    let left = salvage(Arc::new(Slice::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
+    let mut out = Cursor::new(Vec::new());
+    left.write(&mut out).unwrap();
+    let file = open_asdf_bytes(out.into_inner()).unwrap();
+    let report = verify::verify(&file, true, &|_| ()).unwrap();
+    assert!(report.is_right(), "{report:?}");
+    (left.report().clone(), file)
+}
+
+fn offsets(bytes: &[u8]) -> Vec<u64> {
+    open_asdf_bytes(bytes.to_vec()).unwrap().sections().blocks().unwrap().iter().map(|block| block.offset).collect()
+}
+
+#[test]
+fn a_whole_file_of_any_generation_stays_whole() {
+    for target in trilith::asdf::TARGETS {
+        let bytes = whole(None, target);
+        let (report, file) = repaired(&bytes);
+        assert!(report.is_whole(), "{}: {report:?}", target.name);
+        let digests = |file: &AsdfFile| -> Vec<_> {
+            digest::of_file(file).unwrap().into_iter().map(|entry| (entry.path, entry.digest.unwrap().1)).collect()
+        };
+        assert_eq!(digests(&open_asdf_bytes(bytes).unwrap()), digests(&file), "{}", target.name);
+    }
+}
+
+#[test]
+fn of_a_file_cut_anywhere_everything_before_the_cut_is_saved() {
+    for target in ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.6"] {
+        let bytes = whole(None, Target::named(target).unwrap());
+        let starts = offsets(&bytes);
+        for cut in (starts[0] as usize + 60..bytes.len() - 100).step_by(997) {
+            let (report, file) = repaired(&bytes[..cut]);
+            let one = file.tree().at("/one").unwrap();
+            if cut as u64 > starts[1] {
+                assert_eq!(file.array(one).unwrap().load::<i32>().unwrap(), (0..3000).collect::<Vec<_>>(), "{target} {cut}");
+            } else if one.is_null() {
+                // Not even one row.
+                assert!(report.arrays.iter().any(|(path, fate)| path == "/one" && matches!(fate, ArrayFate::Lost(_))));
+            } else {
+                let rows = file.array(one).unwrap().load::<i32>().unwrap();
+                assert_eq!(rows, (0..rows.len() as i32).collect::<Vec<_>>(), "{target} {cut}");
+                assert!(
+                    report.arrays.iter().any(|(path, fate)| path == "/one" && matches!(fate, ArrayFate::Cut { of: 300, .. }))
+                );
+            }
+            assert!(!report.is_whole());
+        }
+    }
+}
+
+#[test]
+fn a_compressed_block_that_is_cut_keeps_the_rows_that_can_be_decoded() {
+    for codec in ["zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"] {
+        let bytes = whole(Some(codec), Target::newest());
+        let starts = offsets(&bytes);
+        let cut = (starts[1] + (starts[2] - starts[1]) * 3 / 4) as usize;
+        let (report, file) = repaired(&bytes[..cut]);
+        match report.arrays.iter().find(|(path, _)| path == "/two") {
+            Some((_, ArrayFate::Cut { rows, of: 1000 })) => {
+                let values = file.array_at("/two").unwrap().load::<i32>().unwrap();
+                assert_eq!(values, (0..*rows as i32 * 3).collect::<Vec<_>>(), "{codec}");
+            }
+            // What was compressed as one piece is lost as one.
+            Some((_, ArrayFate::Lost(_))) => assert!(file.tree().at("/two").unwrap().is_null(), "{codec}"),
+            other => panic!("{codec}: {other:?}"),
+        }
+        assert!(file.tree().at("/three").unwrap().is_null());
+    }
+}
+
+#[test]
+fn a_damaged_header_in_the_middle_costs_its_block_and_no_other() {
+    let bytes = whole(None, Target::newest());
+    let starts = offsets(&bytes);
+    let index = bytes.windows(17).rposition(|w| w == b"#ASDF BLOCK INDEX").unwrap();
+    for keep_index in [true, false] {
+        let mut broken = bytes.clone();
+        if !keep_index {
+            broken.truncate(index);
+        }
+        broken[starts[1] as usize..starts[1] as usize + 54].fill(0x55);
+        let (report, file) = repaired(&broken);
+        assert_eq!(report.blocks.len(), 3, "{report:?}");
+        assert!(matches!(report.blocks[1].fate, Fate::Lost(_)));
+        assert_eq!(report.arrays.len(), 1);
+        assert!(file.tree().at("/two").unwrap().is_null());
+        assert_eq!(file.array_at("/three").unwrap().load::<u8>().unwrap(), [7; 50]);
+    }
+    // A wrong size alone: the next block tells where this one ends.
+    let mut broken = bytes.clone();
+    broken[starts[0] as usize + 14..starts[0] as usize + 38].fill(0xff);
+    let (_, file) = repaired(&broken);
+    assert_eq!(file.array_at("/one").unwrap().load::<i32>().unwrap().len(), 3000);
+}
+
+#[test]
+fn damaged_lines_of_the_tree_are_left_out_and_named() {
+    let bytes = whole(None, Target::newest());
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let at = text.find("name: x").unwrap();
+    let mut broken = bytes.clone();
+    broken[at..at + 7].copy_from_slice(b"na: \"\x01x");
+    let (report, file) = repaired(&broken);
+    assert!(!report.tree.unwrap().is_empty());
+    assert_eq!(file.array_at("/one").unwrap().shape(), [300, 10]);
+    // Without a header, and cut inside the tree.
+    let (report, _) = repaired(&bytes[12..]);
+    assert!(report.notes.iter().any(|note| note.contains("header")), "{report:?}");
+    let (report, file) = repaired(&bytes[..at]);
+    assert!(report.tree.unwrap().iter().any(|(_, why)| why.contains("end of the tree")));
+    assert!(file.tree().at("/one").unwrap().is_null());
+    assert!(salvage(Arc::new(Slice::new(vec![0; 100], "zeros")), &Limits::default()).is_err());
+}
+
+#[test]
+fn bytes_that_changed_are_kept_and_reported() {
+    let mut bytes = whole(None, Target::newest());
+    let data = offsets(&bytes)[0] as usize + 400;
+    bytes[data] ^= 1;
+    let (report, _) = repaired(&bytes);
+    assert_eq!(report.blocks[0].fate, Fate::Damaged);
+    assert!(report.arrays.is_empty() && !report.is_whole());
+}

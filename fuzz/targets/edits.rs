@@ -1,0 +1,195 @@
+//! Edits of a tree against a model: after each edit the tree says what a plain value says after the same
+//! change, whatever styles it is written in. In a tree of any text, an edit that is taken leads to what was set.
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use trilith::Kind;
+use trilith::tree::{Data, PrintOptions, Tree, TreePath, Value, print_document};
+use trilith_fuzz::{AnyValue, limits, same};
+
+#[derive(Arbitrary, Debug)]
+enum Input {
+    Made(AnyValue, Vec<Change>),
+    Text(String, String, AnyValue),
+}
+
+#[derive(Arbitrary, Debug)]
+struct Change {
+    /// Which child to go down to, level by level.
+    way: Vec<u8>,
+    what: What,
+}
+
+#[derive(Arbitrary, Debug)]
+enum What {
+    Set(AnyValue),
+    Insert(u8, AnyValue),
+    Append(AnyValue),
+    Delete,
+    Rename(u8),
+}
+
+fuzz_target!(|input: Input| match input {
+    Input::Made(value, changes) => made(value.0, &changes),
+    Input::Text(text, path, value) => of_text(&text, &path, &value.0),
+});
+
+fn made(mut model: Value, changes: &[Change]) {
+    let limits = limits();
+    let handles = vec![("!e!".to_owned(), "tag:e.org:".to_owned())];
+    let text = print_document(&model, &PrintOptions { handles, ..PrintOptions::default() });
+    let mut tree = Tree::parse(text, &limits).expect("what was printed parses");
+    for change in changes.iter().take(8) {
+        let (path, keys) = walk(&model, &change.way);
+        let mut edit = tree.edit();
+        let before = model.clone();
+        let done = match &change.what {
+            What::Set(value) => {
+                let done = edit.set(&path, &value.0);
+                set(place(&mut model, &keys), &value.0);
+                done
+            }
+            What::Insert(key, value) => {
+                let key = format!("new{}", key % 4);
+                let parent = place(&mut model, &keys);
+                let (at, fits) = match &mut parent.data {
+                    Data::Map(pairs) if pairs.iter().all(|(known, _)| known.as_str() != Some(&key)) => {
+                        pairs.push((Value::from(key.as_str()), value.0.clone()));
+                        (key, true)
+                    }
+                    Data::Seq(items) => {
+                        let at = usize::from(value_byte(&key)) % (items.len() + 1);
+                        items.insert(at, value.0.clone());
+                        (at.to_string(), true)
+                    }
+                    _ => (key, false),
+                };
+                let done = edit.insert(&path.join(at), &value.0);
+                if !fits {
+                    model = before;
+                    // Null becomes the mapping that is asked for; that is told in `set`.
+                    continue;
+                }
+                done
+            }
+            What::Append(value) => match &mut place(&mut model, &keys).data {
+                Data::Seq(items) => {
+                    items.push(value.0.clone());
+                    edit.append(&path, &value.0)
+                }
+                Data::Null => continue,
+                _ => {
+                    assert!(edit.append(&path, &value.0).is_err());
+                    continue;
+                }
+            },
+            What::Delete => match keys.split_last() {
+                None => {
+                    assert!(edit.delete(&path).is_err());
+                    continue;
+                }
+                Some((last, above)) => {
+                    match &mut place(&mut model, above).data {
+                        Data::Map(pairs) => drop(pairs.remove(*last)),
+                        Data::Seq(items) => drop(items.remove(*last)),
+                        _ => {}
+                    }
+                    edit.delete(&path)
+                }
+            },
+            What::Rename(key) => {
+                let key = format!("name{}", key % 4);
+                let Some((last, above)) = keys.split_last() else { continue };
+                match &mut place(&mut model, above).data {
+                    Data::Map(pairs) if pairs.iter().all(|(known, _)| known.as_str() != Some(&key)) => {
+                        pairs[*last].0 = Value::from(key.as_str());
+                        edit.rename(&path, &key)
+                    }
+                    _ => {
+                        assert!(edit.rename(&path, &key).is_err());
+                        continue;
+                    }
+                }
+            }
+        };
+        done.unwrap_or_else(|error| panic!("{path}: {error}\n{}", tree.text()));
+        let old = tree.text().to_owned();
+        tree = edit.finish(&limits).unwrap_or_else(|error| panic!("{error}\n{old}"));
+        let read = tree.root().to_value(&limits).expect("a tree without aliases is a value");
+        assert!(same(&read, &model), "{:?} at {path}\nbefore:\n{old}\nafter:\n{}\nexpected {model:?}", change.what, tree.text());
+    }
+}
+
+/// A value without a tag takes that of the node it replaces, where both are of one kind and it is not null.
+fn set(old: &mut Value, new: &Value) {
+    let kind = |value: &Value| match value.data {
+        Data::Seq(_) => 0,
+        Data::Map(_) => 1,
+        _ => 2,
+    };
+    let inherited = (new.tag.is_none() && kind(old) == kind(new) && !new.is_null()).then(|| old.tag.clone()).flatten();
+    *old = new.clone();
+    if inherited.is_some() {
+        old.tag = inherited;
+    }
+}
+
+fn value_byte(key: &str) -> u8 {
+    key.as_bytes().last().map_or(0, |byte| byte - b'0')
+}
+
+/// A path that exists, and the places along it.
+fn walk(model: &Value, way: &[u8]) -> (TreePath, Vec<usize>) {
+    let (mut path, mut places, mut at) = (TreePath::root(), Vec::new(), model);
+    for step in way {
+        let len = at.items().len().max(at.entries().len());
+        if len == 0 {
+            break;
+        }
+        let place = usize::from(*step) % len;
+        match &at.data {
+            Data::Map(pairs) => {
+                path.push(pairs[place].0.as_str().unwrap_or_default());
+                at = &pairs[place].1;
+            }
+            Data::Seq(items) => {
+                path.push(place.to_string());
+                at = &items[place];
+            }
+            _ => break,
+        }
+        places.push(place);
+    }
+    (path, places)
+}
+
+fn place<'v>(model: &'v mut Value, places: &[usize]) -> &'v mut Value {
+    places.iter().fold(model, |at, place| match &mut at.data {
+        Data::Map(pairs) => &mut pairs[*place].1,
+        Data::Seq(items) => &mut items[*place],
+        _ => unreachable!("a place was found on the way down"),
+    })
+}
+
+fn of_text(text: &str, path: &str, value: &Value) {
+    let limits = limits();
+    let Ok(tree) = Tree::parse(text, &limits) else { return };
+    let Ok(path) = TreePath::parse(path) else { return };
+    let mut edit = tree.edit();
+    if edit.set(&path, value).is_err() {
+        return;
+    }
+    match edit.finish(&limits) {
+        Ok(after) => {
+            let found = after.find(&path).unwrap_or_else(|| panic!("{path} is gone\n{text}\n{}", after.text()));
+            if let (Ok(mut read), tag) = (found.to_value(&limits), value.tag.is_some()) {
+                if !tag {
+                    read.tag = None;
+                }
+                assert!(same(&read, value) || !tag, "{path}\n{text}\n{}\n{read:?} instead of {value:?}", after.text());
+            }
+        }
+        Err(error) => assert_ne!(error.kind(), Kind::Malformed, "{error}"),
+    }
+}
