@@ -256,6 +256,31 @@ fn one_thread_gives_the_same_bytes() {
     set_threads(None);
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Encoded by one thread or by several, and however it is cut: the same bytes, and one stream that decodes to the input.
+    #[test]
+    fn any_input_is_encoded_the_same_with_any_threads(which in any::<proptest::sample::Index>(), len in 0usize..2_500_000, seed: u64, cut in 1usize..1_000_000, threads in 2usize..5) {
+        let variants = variants();
+        let (id, options) = which.get(&variants);
+        let data = mixed(len, seed);
+        set_threads(Some(1));
+        let one = encode(*id, &data, options).unwrap();
+        set_threads(Some(threads));
+        let many = encode_cut(*id, &data, &[cut], &EncodeOptions { total: Some(len as u64), ..options.clone() });
+        prop_assert!(one == many, "{} {:?} of {} bytes cut at {}", id, options, len, cut);
+        prop_assert!(decode_all(*id, &one, len).unwrap() == data);
+        set_threads(None);
+        if *id == CodecId(*b"zlib") && len > 0 {
+            let mut whole = vec![0; len];
+            let mut stream = flate2::Decompress::new(true);
+            let status = stream.decompress(&one, &mut whole, flate2::FlushDecompress::Finish).unwrap();
+            prop_assert!(status == flate2::Status::StreamEnd && stream.total_in() == one.len() as u64 && whole == data);
+        }
+    }
+}
+
 #[test]
 fn several_bzip2_streams_in_a_row_are_one_block() {
     let data = mixed(3_000_000, 31);
