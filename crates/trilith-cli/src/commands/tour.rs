@@ -1,5 +1,6 @@
 //! `trilith tour`: the main job on an example that it makes itself.
 
+mod family;
 mod forms;
 mod sky;
 
@@ -41,6 +42,7 @@ impl Tour {
         check(&mut guide, &path)?;
         edit(&mut guide, &path)?;
         forms::write_all(&mut guide, &path, &self.folder, options)?;
+        family::show(&mut guide, &self.folder, options)?;
         guide.line("")?;
         guide.line("Now try it on a file of yours:")?;
         guide.line("  trilith info FILE          trilith tree FILE          trilith get FILE#/path --slice 0:10,5")?;

@@ -7,11 +7,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::datatype::datatype_of;
+use super::draft::Draft;
 use super::read::DudleyFile;
 use super::write::base_of;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Code, Dialect, Entry, ItemId, Kind, Layout, Located, Options, Supply};
+use crate::layout::{Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Located, Options, Scalar, Supply};
 use crate::limits::Limits;
 use crate::span::Span;
 
@@ -64,6 +65,34 @@ impl Catalog {
             return Err(Error::usage(format!("the catalog has {} files and {rows} records", files.len())));
         }
         Ok(Self { files: Arc::new(files), records, offsets })
+    }
+
+    /// A catalog to be written, in which `template` is named as the layout of the files, each with its
+    /// name and the values of all stored parameters in the order of the text.
+    ///
+    /// ```
+    /// use trilith::dudley::Catalog;
+    /// let rows = [("a.bd".to_owned(), vec![2, 3]), ("b.bd".to_owned(), vec![4, 5])];
+    /// let (text, _) = Catalog::draft("run.dud", &rows)?.layout()?;
+    /// assert_eq!(text, "#: dialect=2025\n#: template=\"run.dud\"\nfiles = S1[2, 4]\nrecords = i8[2, 2]\n");
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the files have not the same number of parameters.
+    pub fn draft(template: &str, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
+        let width = rows.first().map_or(0, |(_, values)| values.len());
+        if let Some((file, values)) = rows.iter().find(|(_, values)| values.len() != width) {
+            return Err(Error::usage(format!("{file} has {} parameters, the first file {width}", values.len())));
+        }
+        let names: Vec<&str> = rows.iter().map(|(file, _)| file.as_str()).collect();
+        let values: Vec<i64> = rows.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+        let mut draft = Draft::dict([
+            ("files", Draft::data(Array::from_texts(&names, &[rows.len() as u64])?)),
+            ("records", Draft::data(Array::from_slice(&values, &[rows.len() as u64, width as u64])?)),
+        ]);
+        draft.attributes.push(("template".to_owned(), Attribute::Value(Scalar::Text(template.to_owned()))));
+        Ok(draft)
     }
 
     /// How many files there are.

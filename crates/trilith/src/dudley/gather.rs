@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::datatype::datatype_of;
 use super::family::{Catalog, Place};
-use super::inflate::inflated;
-use super::read::element_bytes;
+use super::inflate::{Form, inflated};
 use super::signature::Signature;
 use crate::array::{Array, Datatype};
 use crate::bytes::{Resolve, Source, SourceRef, Window};
@@ -54,7 +53,7 @@ impl Catalog {
     ) -> Result<Array> {
         let mut first: Option<(String, Located)> = None;
         let mut pieces = Vec::new();
-        let mut whole = 0;
+        let mut whole = None;
         options.limits.charge_memory((rows.len() as u64).saturating_mul(48), "the places of an item in a family")?;
         self.locate_rows(template, item, rows.clone(), options, &mut |place| {
             let Place { file, offset, found, compressed } = place;
@@ -64,7 +63,7 @@ impl Catalog {
                 _ => 0,
             };
             if let Some(entry) = &compressed {
-                whole = element_bytes(entry)?;
+                whole = Some(Form::of(entry)?);
             }
             pieces.push(Piece {
                 offset: offset.map(|at| at.saturating_sub(inside)),
@@ -152,8 +151,8 @@ struct Joined {
     pieces: Vec<Piece>,
     span: u64,
     filter: Option<Filter>,
-    /// Bytes of the item before it was compressed.
-    whole: u64,
+    /// The item before it was compressed.
+    whole: Option<Form>,
     native: bool,
     /// The order that every signature must have, where the layout leaves it to them.
     order: Option<ByteOrder>,
@@ -193,10 +192,10 @@ impl Joined {
                 return Err(Error::usage(message).hint("read the files of each byte order by themselves"));
             }
         }
-        let Some(filter) = &self.filter else { return Ok((source, *offset)) };
+        let (Some(filter), Some(whole)) = (&self.filter, &self.whole) else { return Ok((source, *offset)) };
         let stored = stored.ok_or_else(|| Error::usage("the stored length of the compressed item is not known"))?;
         let window = Window::new(source, *offset, stored)?;
-        Ok((inflated(filter, Arc::new(window), self.whole, &self.limits)?, *inside))
+        Ok((inflated(filter, Arc::new(window), whole, &self.limits)?, *inside))
     }
 }
 

@@ -3,24 +3,96 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use crate::bytes::{Slice, SourceRef, read_vec};
+use crate::bytes::{Slice, SourceRef, read_vec, to_usize};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, Result};
-use crate::layout::Filter;
+use crate::layout::{ByteOrder, Entry, Filter, ResolvedType};
 use crate::limits::Limits;
 
-/// The bytes of a compressed array as they were before, `len` of them.
+/// An array before it was compressed.
+#[derive(Debug, Clone)]
+pub(super) struct Form {
+    /// Its bytes.
+    pub len: u64,
+    /// Its dimensions, slowest first.
+    #[cfg_attr(not(any(feature = "png", feature = "jpeg")), allow(dead_code, reason = "only images ask for it"))]
+    pub shape: Vec<u64>,
+    /// Bytes of a number; 0 where the elements are structs.
+    pub word: u64,
+    /// The order of its bytes.
+    pub order: Option<ByteOrder>,
+}
+
+impl Form {
+    /// The form of an item.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where its size does not fit.
+    pub fn of(entry: &Entry) -> Result<Self> {
+        let item = match &entry.typed {
+            ResolvedType::Dynamic => None,
+            typed => typed.size(),
+        };
+        let size = item.and_then(|item| entry.shape.iter().try_fold(item, |n, dim| n.checked_mul(*dim)));
+        let len = size.ok_or_else(|| Error::malformed("the size of the compressed array does not fit in 64 bits"))?;
+        to_usize(len)?;
+        let (word, order) = match &entry.typed {
+            ResolvedType::Primitive { primitive, byteorder } => (primitive.size(), *byteorder),
+            _ => (0, None),
+        };
+        Ok(Self { len, shape: entry.shape.clone(), word, order })
+    }
+}
+
+/// The bytes of a compressed array as they were before.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for any filter but `gzip`,
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for filters that are not available,
 /// [`Kind::Malformed`](crate::Kind::Malformed) where the bytes do not decode, at once or when they are read.
-pub(super) fn inflated(filter: &Filter, stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
-    if filter.name != "gzip" {
-        let message = format!("filter {} is not available", filter.name);
-        return Err(
-            Error::unsupported(message).hint("of the filters only gzip can be read; the stored bytes can be described as u1")
-        );
+pub(super) fn inflated(filter: &Filter, stored: SourceRef, form: &Form, limits: &Limits) -> Result<SourceRef> {
+    if filter.name == "gzip" {
+        return gunzipped(stored, form.len, limits);
     }
+    if !matches!(filter.name.as_str(), "png" | "jpeg") {
+        return Err(unavailable(&filter.name));
+    }
+    // An image of one color takes next to nothing, but hardly less than that.
+    if form.len > stored.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16) {
+        let what = format_args!("{} bytes decode to {}", stored.len(), form.len);
+        return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
+    }
+    let bytes = read_vec(&*stored, 0, stored.len(), limits)?;
+    let mut out = image(&filter.name, &bytes, form, limits)?;
+    if form.order == Some(ByteOrder::Little) && form.word == 2 {
+        out.chunks_exact_mut(2).for_each(<[u8]>::reverse);
+    }
+    Ok(Arc::new(Slice::new(out, stored.name())))
+}
+
+/// The elements of an image, numbers big-endian.
+#[cfg_attr(not(any(feature = "png", feature = "jpeg")), allow(unused_variables, reason = "what no feature reads"))]
+fn image(name: &str, bytes: &[u8], form: &Form, limits: &Limits) -> Result<Vec<u8>> {
+    match name {
+        #[cfg(feature = "png")]
+        "png" => super::png::decode(bytes, form, limits),
+        #[cfg(feature = "jpeg")]
+        "jpeg" => super::jpeg::decode(bytes, form, limits),
+        name => Err(unavailable(name)),
+    }
+}
+
+/// Why a filter cannot be used.
+pub(super) fn unavailable(name: &str) -> Error {
+    let hint = match name {
+        "zfp" => "there is no sound library for zfp; the stored bytes can be described as u1",
+        "png" => "it is a feature of the library that was left out; the stored bytes can be described as u1",
+        "jpeg" => "it is read only, by a feature of the library; the stored bytes can be described as u1",
+        _ => "gzip, png and jpeg can be read; the stored bytes can be described as u1",
+    };
+    Error::unsupported(format!("filter {name} is not available")).hint(hint)
+}
+
+fn gunzipped(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
     let head = read_vec(&*stored, 0, stored.len().min(2), limits)?;
     if head != [0x1f, 0x8b] {
         return codec::decoder(CodecId(*b"zlib"), stored, len, limits);

@@ -12,9 +12,13 @@ mod draft;
 mod family;
 mod gather;
 mod inflate;
+#[cfg(feature = "jpeg")]
+mod jpeg;
 mod npz;
 mod outline;
 mod path;
+#[cfg(feature = "png")]
+mod png;
 mod read;
 mod rewrite;
 mod signature;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::datatype::datatype_of;
-use super::inflate::inflated;
+use super::inflate::{Form, inflated};
 use super::outline::Outline;
 use super::signature::Signature;
 use crate::array::Array;
-use crate::bytes::{Nowhere, Resolve, Slice, SourceRef, Window, read_vec, to_usize};
+use crate::bytes::{Nowhere, Resolve, Slice, SourceRef, Window, read_vec};
 use crate::error::{Context, Error, Result};
 use crate::layout::{
     ByteOrder, Diagnostic, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
@@ -375,8 +375,7 @@ impl<'f> Items<'f> {
         let Some(filter) = filter else { return Ok((file.source.clone(), start)) };
         let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
         let window = Window::new(file.source.clone(), start, stored)?;
-        let size = element_bytes(entry)?;
-        Ok((inflated(filter, Arc::new(window), size, file.limits())?, 0))
+        Ok((inflated(filter, Arc::new(window), &Form::of(entry)?, file.limits())?, 0))
     }
 
     /// The path of the item that a value of a reference array means (dialect 2026): `&k`; None for a null
@@ -401,17 +400,6 @@ impl<'f> Items<'f> {
     pub fn docs(&self, item: ItemId) -> impl Iterator<Item = &'f str> {
         self.file.layout.docs(item)
     }
-}
-
-/// The bytes of an array before it was compressed.
-pub(super) fn element_bytes(entry: &Entry) -> Result<u64> {
-    let item = match &entry.typed {
-        ResolvedType::Dynamic => None,
-        typed => typed.size(),
-    };
-    let size = item.and_then(|item| entry.shape.iter().try_fold(item, |n, dim| n.checked_mul(*dim)));
-    let size = size.ok_or_else(|| Error::malformed("the size of the compressed array does not fit in 64 bits"))?;
-    to_usize(size).map(|_| size)
 }
 
 fn no_item(path: &str) -> Error {

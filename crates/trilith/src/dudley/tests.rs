@@ -151,7 +151,7 @@ fn compressed_arrays_are_zlib_or_gzip() {
             assert!(bad.array_at("/x").and_then(|x| x.load::<f64>()).is_err(), "{text}");
         }
     }
-    let file = under(&[3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3], "x: <u1(3, 3) -> png\n");
+    let file = under(&[3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3], "x: <u1(3, 3) -> zfp\n");
     let error = DudleyFile::open_with(
         file.source().clone(),
         &crate::bytes::Nowhere,
@@ -162,7 +162,7 @@ fn compressed_arrays_are_zlib_or_gzip() {
     .array_at("/x")
     .unwrap_err();
     assert_eq!(error.kind(), Kind::Unsupported);
-    assert!(error.to_string().contains("png"), "{error}");
+    assert!(error.to_string().contains("zfp"), "{error}");
 }
 
 #[test]
@@ -493,4 +493,69 @@ fn a_family_whose_files_differ_is_read_where_they_are_alike() {
     assert!(at("/rho", 3..5).unwrap_err().to_string().contains("run0004.bd"));
     assert!(at("/none", 0..2).unwrap_err().to_string().contains("no item /none"));
     assert!(at("/rho", 5..7).is_err() && at("/rho", 2..2).is_err());
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn images_are_png_files_behind_their_length() {
+    use crate::array::Array;
+    let layout = Layout::read(b"a: u1(2,3) -> png  b: <u2(2,2,3) -> png(3)  c: >u2(1,2) -> png(0)  d: u1").unwrap();
+    let mut out = std::io::Cursor::new(Vec::new());
+    let wide: Vec<u16> = (0..12).map(|n| n * 1000).collect();
+    let mut supply = |entry: &crate::layout::Entry| match entry.path.as_str() {
+        "/a" => Array::from_slice(&[1u8, 2, 3, 4, 5, 6], &[2, 3]),
+        "/b" => Array::from_slice(&wide, &[2, 2, 3]),
+        "/c" => Array::from_slice(&[0x102u16, 0x304], &[1, 2]),
+        _ => Array::from_slice(&[7u8], &[]),
+    };
+    NewStream::new(&layout, Vec::new()).write(&mut supply, &mut out).unwrap();
+    let bytes = out.into_inner();
+    let file = open(bytes.clone()).unwrap();
+    assert_eq!(file.array_at("/a").unwrap().load::<u8>().unwrap(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(file.array_at("/b").unwrap().load_as::<u16>().unwrap(), wide);
+    assert_eq!(file.array_at("/c").unwrap().load_as::<u16>().unwrap(), [0x102, 0x304]);
+    assert_eq!(file.array_at("/d").unwrap().load::<u8>().unwrap(), [7]);
+    let at = file.items().unwrap().entry("/a").unwrap().address.unwrap() + 16;
+    assert_eq!(bytes[at as usize..][..8], *b"\x89PNG\r\n\x1a\n");
+    // An image of another size, and one that is cut.
+    let other = Layout::read(b"a: u1(3,2) -> png").unwrap();
+    let wrong = DudleyFile::open(Arc::new(Slice::new(bytes.clone(), "x")), Some(other), &Limits::default()).unwrap();
+    assert!(wrong.array_at("/a").and_then(|a| a.load::<u8>()).unwrap_err().to_string().contains("the layout says"));
+    for cut in 0..60 {
+        let mut broken = bytes.clone();
+        broken[at as usize + cut] ^= 0x55;
+        let _ = open(broken).and_then(|file| file.array_at("/a")?.load::<u8>());
+    }
+}
+
+#[cfg(feature = "jpeg")]
+#[test]
+fn jpeg_files_are_read() {
+    // 8 x 16 pixels of Pillow 12: the upper half 30, the lower 100.
+    const IMAGE: &str = "\
+        ff d8 ff e0 00 10 4a 46 49 46 00 01 01 00 00 01 00 01 00 00 ff db 00 43 \
+        00 02 01 01 01 01 01 02 01 01 01 02 02 02 02 02 04 03 02 02 02 02 05 04 \
+        04 03 04 06 05 06 06 06 05 06 06 06 07 09 08 06 07 09 07 06 06 08 0b 08 \
+        09 0a 0a 0a 0a 0a 06 08 0b 0c 0b 0a 0c 09 0a 0a 0a ff c0 00 0b 08 00 08 \
+        00 10 01 01 11 00 ff c4 00 15 00 01 01 00 00 00 00 00 00 00 00 00 00 00 \
+        00 00 00 00 08 ff c4 00 18 10 00 02 03 00 00 00 00 00 00 00 00 00 00 00 \
+        00 00 00 18 67 a5 e3 ff da 00 08 01 01 00 00 3f 00 80 d0 19 66 87 70 80 \
+        cb 34 3b 9f ff d9";
+    let image: Vec<u8> = IMAGE.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    let mut data = (image.len() as i64).to_le_bytes().to_vec();
+    data.extend(&image);
+    let read = |data: &[u8], text: &str| open(native(ByteOrder::Little, data, text))?.array_at("/x")?.load::<u8>();
+    let pixels = read(&data, "x: u1(8, 16) -> jpeg(95)\n").unwrap();
+    assert!(pixels[..64].iter().all(|pixel| pixel.abs_diff(30) < 2) && pixels[64..].iter().all(|pixel| pixel.abs_diff(100) < 2));
+    assert!(read(&data, "x: u1(16, 8) -> jpeg\n").is_err() && read(&data, "x: u1(8, 16, 4) -> jpeg\n").is_err());
+    for at in 8..data.len() {
+        let mut broken = data.clone();
+        broken[at] ^= 0x55;
+        let _ = read(&broken, "x: u1(8, 16) -> jpeg\n");
+    }
+    let layout = Layout::read(b"x: u1(8, 16) -> jpeg").unwrap();
+    let mut out = std::io::Cursor::new(Vec::new());
+    let error =
+        NewStream::new(&layout, Vec::new()).write(&mut |_| crate::array::Array::from_slice(&[0u8; 128], &[8, 16]), &mut out);
+    assert_eq!(error.unwrap_err().kind(), Kind::Unsupported);
 }

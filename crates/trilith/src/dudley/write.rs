@@ -5,7 +5,9 @@ use std::io::{Seek, SeekFrom, Write};
 use super::datatype::datatype_of;
 use super::signature::Signature;
 use super::store::store;
-use crate::array::Array;
+#[cfg(feature = "png")]
+use crate::array::Byteorder;
+use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
 use crate::layout::{ByteOrder, Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, ResolvedType, Scalar, Supply};
 use crate::limits::Limits;
@@ -54,7 +56,7 @@ impl<'l> NewStream<'l> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where data or parameters do not fit the layout (E409), or would
     /// be written over the header (E410); [`Kind::Unsupported`](crate::Kind::Unsupported) for filters
-    /// other than gzip; [`Kind::Io`](crate::Kind::Io).
+    /// other than gzip and png; [`Kind::Io`](crate::Kind::Io).
     pub fn write<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<u64> {
         let options = Options { native: true, order: Some(self.order), limits: self.limits.clone() };
         let fail = |e| Error::io("writing", e);
@@ -131,17 +133,36 @@ pub(super) fn evaluate<'l>(
 
 fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8>> {
     let level = match (filter.name.as_str(), filter.arguments.as_slice()) {
-        ("gzip", []) => 9,
-        ("gzip", [Scalar::Integer(level)]) => *level,
-        _ => return Err(Error::unsupported(format!("filter {} is not available", filter.name))),
+        ("gzip" | "png", []) => 9,
+        ("gzip" | "png", [Scalar::Integer(level)]) => *level,
+        _ => return Err(super::inflate::unavailable(&filter.name)),
     };
+    let mut shape = entry.shape.clone();
+    let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+    if filter.name == "png" {
+        return image(&data(entry)?, &datatype, entry, level);
+    }
     let level =
         u32::try_from(level).map_or_else(|_| flate2::Compression::default(), |level| flate2::Compression::new(level.min(9)));
     let mut out = flate2::write::ZlibEncoder::new(Vec::new(), level);
-    let mut shape = entry.shape.clone();
-    let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
     store(&data(entry)?, &datatype, order, &shape, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("compressing", e)))?;
     out.finish().map_err(|e| Error::io("compressing", e))
+}
+
+/// An array as a PNG file.
+#[cfg(feature = "png")]
+fn image(array: &Array, datatype: &Datatype, entry: &Entry, level: i64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    store(array, datatype, Byteorder::Big, &entry.shape, &mut |piece| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    })?;
+    super::png::encode(&bytes, &super::inflate::Form::of(entry)?, u8::try_from(level).unwrap_or(9).min(9))
+}
+
+#[cfg(not(feature = "png"))]
+fn image(_: &Array, _: &Datatype, _: &Entry, _: i64) -> Result<Vec<u8>> {
+    Err(super::inflate::unavailable("png"))
 }
 
 /// Writes the items from number `from` on, at their bytes of the file; returns the largest end.

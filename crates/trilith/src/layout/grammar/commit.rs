@@ -7,7 +7,7 @@ use super::{
     Placement, Primitive, Span, Step, T, Token, TypeId, TypeKind,
 };
 use crate::layout::decision;
-use crate::layout::model::{Data, Param, Use};
+use crate::layout::model::{Data, Param, PrimitiveKind, Use};
 use crate::layout::names::Symbol;
 
 impl Parser<'_> {
@@ -157,7 +157,8 @@ impl Parser<'_> {
         let in_summary = matches!(self.frames.last(), Some(Frame::Summary { .. }));
         let bracket = if self.dialect == Dialect::D2025 { T::OpenBracket } else { T::OpenParen };
         if draft.ty != TypeId::NONE && self.integer_of(draft.ty).is_none() {
-            if in_summary {
+            // `time : f8` is data (D12); an unsigned integer is still no parameter of 2025 (D31).
+            if in_summary && !self.is_unsigned(draft.ty) {
                 draft.owner = Owner::Summary;
                 return self.after_data_type(draft);
             }
@@ -186,6 +187,16 @@ impl Parser<'_> {
         };
         let message = format!("parameter `{name}` is not a scalar of {types}");
         self.fail(Diagnostic::new(Code::E307, span, message).hint(hint))
+    }
+
+    /// Whether a datatype comes down to one unsigned integer.
+    fn is_unsigned(&self, ty: TypeId) -> bool {
+        let mut ty = ty;
+        while let TypeKind::Alias(what) = self.layout.ty(ty).kind {
+            ty = what.ty;
+        }
+        let kind = |primitive: Primitive| matches!(primitive.kind(), PrimitiveKind::Unsigned | PrimitiveKind::Pointer);
+        matches!(self.layout.ty(ty).kind, TypeKind::Primitive(primitive, _) if kind(primitive))
     }
 
     /// What a datatype comes down to, where that is a legal type of a parameter.

@@ -163,7 +163,7 @@ impl Parser<'_> {
     /// list = '[' … ']' ('*' count)?    (from the ']' on)
     fn close_list(&mut self) -> Parse {
         self.bump();
-        let Some(Frame::List { item: list, step, placed, before, holds, .. }) = self.frames.pop() else { return Ok(()) };
+        let Some(Frame::List { item: list, step, mut placed, before, holds, .. }) = self.frames.pop() else { return Ok(()) };
         self.aim(list);
         let mut count = Count::Once;
         let mut count_span = Span::default();
@@ -172,6 +172,8 @@ impl Parser<'_> {
             if let (Some(span), true) = (placed, !matches!(count, Count::Once | Count::Fixed(1))) {
                 let message = "an address inside a repetition: all copies would lie at one place";
                 self.report(Diagnostic::new(Code::E313, span, message).hint("use % or nothing"));
+                // The list around need not say it again.
+                placed = None;
             }
         }
         let steps = self.layout.steps.len() as u32;
