@@ -355,7 +355,126 @@ def differences(seeds):
     return counts, found
 
 
+# ---- edits -------------------------------------------------------------------------------------------
+
+VALUES = [("new", "new"), ("5", 5), ("'5'", "5"), ("[1, {a: x}]", [1, {"a": "x"}]), ("{k: 1.5, l: [true]}", {"k": 1.5, "l": [True]}),
+          ("~", None), ("'a: b #c'", "a: b #c"), ('"two\\nlines"', "two\nlines"), ("1e3", "1e3"), ("[]", []), ("{}", {}), ("''", "")]  # fmt: skip
+
+
+def places(value, path=()):
+    """Every collection of a value with its path: keys that are text only, so that a path is clear."""
+    if isinstance(value, dict):
+        yield path, value
+        for key, item in value.items():
+            if isinstance(key, str):
+                yield from places(item, (*path, key))
+    elif isinstance(value, list):
+        yield path, value
+        for at, item in enumerate(value):
+            yield from places(item, (*path, str(at)))
+
+
+def pointer(path):
+    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in path)
+
+
+def edited(value, rng):
+    """One edit at random: the command's words, with the value changed in the same way."""
+    path, place = rng.choice(list(places(value)))
+    kind = rng.choice(["set", "set", "delete", "insert", "rename", "append"])
+    yaml_text, new = rng.choice(VALUES)
+    names = [key for key in place if isinstance(key, str)] if isinstance(place, dict) else []
+    if isinstance(place, dict):
+        if kind in ("insert", "append") or not names:
+            if "new key" in place:
+                return None
+            place["new key"] = new
+            return ["insert", pointer((*path, "new key")), yaml_text]
+        name = rng.choice(names)
+        where = pointer((*path, name))
+        if kind == "set":
+            place[name] = new
+            return ["set", where, yaml_text]
+        if kind == "delete":
+            del place[name]
+            return ["delete", where]
+        other = rng.choice(["renamed", "re: named", "7 #", "é"])
+        if other in place:
+            return None
+        pairs = [(other if key == name else key, item) for key, item in place.items()]
+        place.clear()
+        place.update(pairs)
+        return ["rename", where, other]
+    if kind in ("append", "rename") or not place:
+        place.append(new)
+        return ["insert", pointer((*path, "-")), yaml_text]
+    at = rng.randrange(len(place))
+    where = pointer((*path, str(at)))
+    if kind == "set":
+        place[at] = new
+        return ["set", where, yaml_text]
+    if kind == "delete":
+        del place[at]
+        return ["delete", where]
+    place.insert(at, new)
+    return ["insert", where, yaml_text]
+
+
+def plain(text):
+    """Whether edits of a document change one place only, and the value of a node is what is set."""
+    return not any(mark in text for mark in ("*a", "<<", "!", "\ufeff"))
+
+
+def edits(seeds):
+    """As `differences`, with one edit by the command in between: PyYAML reads the result."""
+    counts, found = collections.Counter(), []
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "t.asdf"
+        for seed in seeds:
+            text = Grower(seed).document()
+            if not plain(text.split("---", 1)[1]):
+                continue
+            try:
+                value = theirs(text.encode())
+            except Refused:
+                continue
+            if not isinstance(value, (dict, list)):
+                continue
+            words = edited(value, random.Random(seed))
+            if words is None or "\0" in words[1]:
+                continue
+            path.write_bytes(b"#ASDF 1.0.0\n" + text.encode())
+            command = [PROGRAM, words[0], f"{path}#{words[1]}", *words[2:]]
+            ended = subprocess.run(command, capture_output=True, check=False)
+            after = path.read_bytes().removeprefix(b"#ASDF 1.0.0\n")
+            try:
+                read = theirs(after)
+            except Refused as refusal:
+                read = ("refused", str(refusal))
+            counts[words[0]] += 1
+            if ended.returncode or not alike(read, value):
+                counts["different"] += 1
+                found.append((seed, f"{text}\n-> {words}\n{ended.stderr.decode()}{after.decode()}", value, read))
+    return counts, found
+
+
+def alike(a, b):
+    """Equal, NaN too, in the same order."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(alike(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(alike, a, b))
+    return repr(a) == repr(b)
+
+
 class Yaml(unittest.TestCase):
+    def test_edits_at_random(self):
+        counts, found = edits(range(1000))
+        print(f"YAML edited at random: {dict(counts)}", file=sys.stderr)
+        shown = "\n".join(f"seed {seed}\n{text}\nwanted: {wanted!r}\nPyYAML: {read!r}" for seed, text, wanted, read in found[:3])
+        self.assertEqual(len(found), 0, f"{dict(counts)}\n{shown}")
+        self.assertGreater(sum(counts.values()), 200)
+
     def test_documents_at_random(self):
         counts, found = differences(range(1000))
         print(f"YAML at random: {dict(counts)}", file=sys.stderr)
@@ -369,4 +488,8 @@ if __name__ == "__main__":
     tally, differ = differences(range(START, START + MANY))
     for seed, text, wanted, mine in differ[:20]:
         print(f"---------- seed {seed}\n{text!r}\n{text}\nPyYAML: {wanted!r}\nours:   {mine!r}")
+    print(dict(tally))
+    tally, differ = edits(range(START, START + MANY))
+    for seed, text, wanted, read in differ[:20]:
+        print(f"---------- seed {seed}\n{text}\nwanted: {wanted!r}\nPyYAML: {read!r}")
     print(dict(tally))

@@ -86,6 +86,28 @@ fn keys_and_items_are_inserted_in_the_style_around() {
 }
 
 #[test]
+fn a_pair_without_braces_gets_them_when_it_grows() {
+    assert_eq!(insert("[a: 1 , x]\n", "/0/b", 2), "[{a: 1, b: 2} , x]\n");
+    assert_eq!(insert("[a: ]\n", "/0/b", 2), "[{a: , b: 2} ]\n");
+    assert_eq!(delete("[x, a: 1]\n", "/1/a"), "[x, {}]\n");
+    assert_eq!(set("[x, a: 1]\n", "/1/a", 2), "[x, a: 2]\n");
+    let both = after("[a: 1]\n", |edit| {
+        edit.insert(&path("/-"), &9.into())?;
+        edit.insert(&path("/0/b"), &2.into())?;
+        edit.insert(&path("/0/c"), &3.into())
+    });
+    assert_eq!(both, "[{a: 1, b: 2, c: 3}, 9]\n");
+}
+
+#[test]
+fn a_comma_behind_nothing_is_kept_apart() {
+    // Without the blank `b:,` would be text to readers of YAML 1.1.
+    assert_eq!(insert("{a: 1, b:}\n", "/c", 2), "{a: 1, b: , c: 2}\n");
+    assert_eq!(insert("[x, !t ]\n", "/-", 2), "[x, !t , 2 ]\n");
+    assert_eq!(insert("{a: 1, b: !!str }\n", "/c", 2), "{a: 1, b: !!str , c: 2 }\n");
+}
+
+#[test]
 fn deleting_takes_the_line_and_leaves_the_comments_around() {
     assert_eq!(delete("# a\na: 1 # one\n# b\nb: 2\n", "/a"), "# a\n# b\nb: 2\n");
     assert_eq!(delete("a: 1\nb:\n  c: 1\n  d: 2\n", "/b"), "a: 1\n");

@@ -169,13 +169,37 @@ impl<'t> Edit<'t> {
                 let first = self.filled.insert(mapping.id());
                 return self.replace(Span::of(at, at), if first { inner.to_owned() } else { format!(", {inner}") });
             }
-            let (at, comma) = place::flow_end(text, mapping);
-            self.replace(Span::of(at, at), if comma { format!(" {inner},") } else { format!(", {inner}") });
-            return;
+            if !mapping.raw().starts_with('{') {
+                return self.insert_into_bare(mapping, inner);
+            }
+            let last = mapping.entries().last().map(|(_, value)| value);
+            return self.insert_at_flow_end(mapping, last, inner);
         }
         let column = place::column(text, mapping.span().start as usize);
         let printed = print_value(&pair.block(), column, &self.options);
         self.insert_line(mapping, column, &printed);
+    }
+
+    /// Adds an entry behind the last one between brackets.
+    fn insert_at_flow_end(&mut self, parent: Node<'t>, last: Option<Node<'t>>, printed: &str) {
+        let (at, comma) = place::flow_end(self.tree.text(), parent);
+        let text = if comma { format!(" {printed},") } else { format!("{}, {printed}", blank_behind(last)) };
+        self.replace(Span::of(at, at), text);
+    }
+
+    /// Adds a pair to `a: 1` in `[a: 1]`, which gets its braces.
+    fn insert_into_bare(&mut self, mapping: Node<'t>, inner: &str) {
+        let (start, end) = (mapping.span().start as usize, mapping.span().end as usize);
+        let blank = blank_behind(mapping.entries().last().map(|(_, value)| value));
+        // Of what is added at one place, the larger column comes first: pairs, the brace, items behind it.
+        let mut add = |at: usize, column: usize, text: String| {
+            self.changes.push(Change { span: Span::of(at, at), column, text });
+        };
+        if self.filled.insert(mapping.id()) {
+            add(start, 0, "{".to_owned());
+            add(end, 1, "}".to_owned());
+        }
+        add(end, 2, format!("{blank}, {inner}"));
     }
 
     /// Adds an item to a sequence that has some.
@@ -185,10 +209,7 @@ impl<'t> Edit<'t> {
             let printed = print_flow(value, &self.options);
             match place::parts(sequence).get(index) {
                 Some(part) => self.replace(Span::of(part.start, part.start), format!("{printed}, ")),
-                None => {
-                    let (at, comma) = place::flow_end(text, sequence);
-                    self.replace(Span::of(at, at), if comma { format!(" {printed},") } else { format!(", {printed}") });
-                }
+                None => self.insert_at_flow_end(sequence, sequence.items().last(), &printed),
             }
             return;
         }
@@ -210,6 +231,11 @@ impl<'t> Edit<'t> {
         };
         self.changes.push(Change { span: Span::of(at, at), column, text });
     }
+}
+
+/// What keeps a comma from becoming part of what stands before it: `a:` and `!t` may have one.
+fn blank_behind(last: Option<Node<'_>>) -> &'static str {
+    if last.is_some_and(|node| node.span().is_empty()) { " " } else { "" }
 }
 
 fn kind_of(value: &Value) -> NodeKind {
