@@ -109,6 +109,9 @@ impl<'a> Builder<'a> {
     /// let mut builder = Builder::new(Target::newest()).inline_up_to(4);
     /// let node = builder.array(&Array::from_slice(&[1i32, 2, 3], &[3])?, &ArrayOptions::default())?;
     /// assert!(node.get("data").is_some() && node.get("source").is_none());
+    /// // The tree holds no integers above 63 bits.
+    /// let node = builder.array(&Array::from_slice(&[u64::MAX], &[1])?, &ArrayOptions::default())?;
+    /// assert!(node.get("source").is_some());
     /// # Ok::<(), trilith::Error>(())
     /// ```
     #[must_use]
@@ -124,8 +127,15 @@ impl<'a> Builder<'a> {
     pub fn array(&mut self, array: &Array, options: &ArrayOptions) -> Result<Value> {
         let order = options.byteorder.unwrap_or(array.byteorder());
         self.allow(array.datatype())?;
-        if options.inline || (array.len() <= self.inline_up_to && !options.streamed && !array.is_empty()) {
+        if options.inline {
             return self.inline(array);
+        }
+        // What the tree may not hold, such as integers above 63 bits, is stored all the same.
+        if array.len() <= self.inline_up_to && !options.streamed && !array.is_empty() {
+            let node = self.inline(array)?;
+            if node.check_subset().is_ok() {
+                return Ok(node);
+            }
         }
         let source = self.block_number(options)?;
         let mut node = self.node(source, array.datatype(), order, array.shape(), options.streamed);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::array::{Array, Byteorder, Datatype, Mask, StructType};
+use crate::array::{Array, Byteorder, Datatype, Mask, Precision, Scalar as Element, StructType};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar};
@@ -206,86 +206,68 @@ fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits
     Ok(())
 }
 
-/// Appends one element, little-endian.
+/// Appends one element, little-endian; null counts as nothing.
 fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()> {
     let misfit = || Error::malformed(format!("{} does not fit the datatype {datatype}", describe(value)));
-    let integer = || match value {
-        Value::Null => Ok(0),
-        Value::Bool(b) => Ok(i128::from(*b)),
-        Value::Int(n) => Ok(*n),
-        Value::Float(f) if f.fract() == 0.0 && f.abs() < 1e19 => Ok(*f as i128),
-        _ => Err(misfit()),
-    };
-    let float = || match value {
-        Value::Null => Ok(0.0),
-        Value::Bool(b) => Ok(f64::from(u8::from(*b))),
-        Value::Int(n) => Ok(*n as f64),
-        Value::Float(f) => Ok(*f),
-        Value::Text(text) => text.trim().parse().map_err(|_| misfit()),
-        Value::Complex(..) => Err(misfit()),
-    };
-    let pair = || match value {
-        Value::Complex(re, im) => Ok((*re, *im)),
-        Value::Text(text) => complex(text).ok_or_else(misfit),
-        _ => float().map(|re| (re, 0.0)),
-    };
-    macro_rules! int {
-        ($t:ty) => {
-            bytes.extend_from_slice(&<$t>::try_from(integer()?).map_err(|_| misfit())?.to_le_bytes())
-        };
-    }
-    match datatype {
-        Datatype::Int8 => int!(i8),
-        Datatype::Int16 => int!(i16),
-        Datatype::Int32 => int!(i32),
-        Datatype::Int64 => int!(i64),
-        Datatype::Uint8 => int!(u8),
-        Datatype::Uint16 => int!(u16),
-        Datatype::Uint32 => int!(u32),
-        Datatype::Uint64 => int!(u64),
-        Datatype::Float16 => bytes.extend_from_slice(&half::f16::from_f64(float()?).to_le_bytes()),
-        Datatype::Float32 => bytes.extend_from_slice(&(float()? as f32).to_le_bytes()),
-        Datatype::Float64 => bytes.extend_from_slice(&float()?.to_le_bytes()),
-        Datatype::Complex64 => {
-            let (re, im) = pair()?;
-            bytes.extend_from_slice(&(re as f32).to_le_bytes());
-            bytes.extend_from_slice(&(im as f32).to_le_bytes());
-        }
-        Datatype::Complex128 => {
-            let (re, im) = pair()?;
-            bytes.extend_from_slice(&re.to_le_bytes());
-            bytes.extend_from_slice(&im.to_le_bytes());
-        }
-        Datatype::Bool8 => bytes.push(u8::from(integer()? != 0)),
-        Datatype::Ascii(width) => put_text(value, *width, bytes, |text, out| {
-            if !text.is_ascii() {
-                return Err(Error::malformed(format!("{text:?} is not ascii")));
+    let scalar = match datatype {
+        Datatype::Ascii(_) | Datatype::Ucs4(_) if *value == Value::Null => Element::Text(String::new()),
+        Datatype::Ascii(_) | Datatype::Ucs4(_) => Element::Text(describe(value)),
+        Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => real(value).map(double).ok_or_else(misfit)?,
+        Datatype::Complex64 | Datatype::Complex128 => {
+            let (re, im) = match value {
+                Value::Complex(re, im) => Some((*re, *im)),
+                Value::Text(text) => complex(text),
+                _ => real(value).map(|re| (re, 0.0)),
             }
-            out.extend_from_slice(text.as_bytes());
-            Ok(text.len())
-        })?,
-        Datatype::Ucs4(width) => put_text(value, width.saturating_mul(4), bytes, |text, out| {
-            out.extend(text.chars().flat_map(|c| u32::from(c).to_le_bytes()));
-            Ok(text.chars().count() * 4)
-        })?,
-        other => return Err(Error::unsupported(format!("inline data of the datatype {other}"))),
-    }
-    Ok(())
+            .ok_or_else(misfit)?;
+            Element::Complex(re, im, Precision::Double)
+        }
+        Datatype::Struct(_)
+        | Datatype::Float128
+        | Datatype::Complex256
+        | Datatype::Complex32
+        | Datatype::Utf8(_)
+        | Datatype::Ucs2(_) => {
+            return Err(Error::unsupported(format!("inline data of the datatype {datatype}")));
+        }
+        _ => {
+            let number = whole(value).ok_or_else(misfit)?;
+            match (datatype, i64::try_from(number), u64::try_from(number)) {
+                (Datatype::Bool8, ..) => Element::Bool(number != 0),
+                (_, Ok(number), _) => Element::Int(number),
+                (_, _, Ok(number)) => Element::Uint(number),
+                _ => return Err(misfit()),
+            }
+        }
+    };
+    scalar.encode(datatype, Byteorder::Little, bytes).map_err(|_| misfit())
 }
 
-/// Appends text, padded with NUL to `width` bytes.
-fn put_text(value: &Value<'_>, width: u32, bytes: &mut Vec<u8>, write: fn(&str, &mut Vec<u8>) -> Result<usize>) -> Result<()> {
-    let text = match value {
-        Value::Null => String::new(),
-        other => describe(other),
-    };
-    let written = write(&text, bytes)?;
-    let width = width as usize;
-    if written > width {
-        return Err(Error::malformed(format!("text of {written} bytes does not fit into {width}")));
+fn double(x: f64) -> Element {
+    Element::Float(x, Precision::Double)
+}
+
+/// A value as a whole number.
+fn whole(value: &Value<'_>) -> Option<i128> {
+    match value {
+        Value::Null => Some(0),
+        Value::Bool(b) => Some(i128::from(*b)),
+        Value::Int(n) => Some(*n),
+        Value::Float(f) if f.fract() == 0.0 && f.abs() < 1e19 => Some(*f as i128),
+        _ => None,
     }
-    bytes.resize(bytes.len() + (width - written), 0);
-    Ok(())
+}
+
+/// A value as a float.
+fn real(value: &Value<'_>) -> Option<f64> {
+    match value {
+        Value::Null => Some(0.0),
+        Value::Bool(b) => Some(f64::from(u8::from(*b))),
+        Value::Int(n) => Some(*n as f64),
+        Value::Float(f) => Some(*f),
+        Value::Text(text) => text.trim().parse().ok(),
+        Value::Complex(..) => None,
+    }
 }
 
 /// An element as text, as Python prints it.

@@ -325,3 +325,91 @@ fn used_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
     }
     Ok(used)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Array;
+    use crate::asdf::{ArrayOptions, Builder, Target, WriteOptions};
+    use crate::bytes::{OpenOptions, open, spool};
+    use crate::limits::Limits;
+    use crate::tree::Value;
+
+    fn numbers(count: i32) -> Array {
+        Array::from_slice(&(0..count).collect::<Vec<_>>(), &[count as u64]).unwrap()
+    }
+
+    fn opened(path: &Path) -> AsdfFile {
+        AsdfFile::open(open(path, OpenOptions::default()).unwrap(), &Limits::default()).unwrap()
+    }
+
+    /// `a`, `b`, `c` with an empty block between, and room behind the tree.
+    fn sample(path: &Path, target: &'static Target) {
+        let mut layout = WriteOptions::default();
+        layout.tree_padding = 2000;
+        let mut builder = Builder::new(target).with_options(layout);
+        let mut tree = Value::map::<&str, Value>([]);
+        for name in ["a", "idle", "b", "c"] {
+            tree.set(name, builder.array(&numbers(50), &ArrayOptions::default()).unwrap());
+        }
+        builder.write(path, tree).unwrap();
+        let file = opened(path);
+        let mut edit = file.tree().edit();
+        edit.set(&crate::tree::TreePath::parse("/idle").unwrap(), &1.into()).unwrap();
+        let placement = Placement::plan(&file, &BTreeSet::from([1]), &[]).unwrap().unwrap();
+        assert!(placement.apply(&file, path, &edit.text().unwrap()).unwrap());
+    }
+
+    #[test]
+    fn killed_after_any_write_the_old_arrays_are_there() {
+        for target in ["finf-0.1", "asdf-0.1", "asdf-1.6"].map(|name| Target::named(name).unwrap()) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("x.asdf");
+            // New blocks: one that goes into the empty place, one into that of `b`, one behind all.
+            let mut builder = Builder::new(target);
+            for count in [40, 45, 300] {
+                builder.array(&numbers(count), &ArrayOptions::default()).unwrap();
+            }
+            let mut out = std::io::Cursor::new(Vec::new());
+            builder.write_blocks(target.generation(), target.header, &mut out).unwrap();
+            let new = spool(std::io::Cursor::new(out.into_inner()), "new").unwrap();
+            let new = AsdfFile::open(new, &Limits::default()).unwrap();
+            for kill_after in 0.. {
+                sample(&path, target);
+                let file = opened(&path);
+                let added: Vec<NewBlock<'_>> =
+                    new.sections().blocks().unwrap().into_iter().map(|block| NewBlock { file: &new, block }).collect();
+                let placement = Placement::plan(&file, &BTreeSet::from([2]), &added).unwrap().unwrap();
+                assert_eq!(placement.numbers, [1, 2, 4], "{}", target.name);
+                let text = file.tree().text().replace("idle: 1", "idle: 2");
+                let steps = placement.steps(&file, &text).unwrap().unwrap();
+                if kill_after > steps.writes.len() {
+                    break;
+                }
+                let mut update = Journal::begin(&path, &steps.saved).unwrap();
+                steps.scratch.iter().for_each(|region| update.scratch(region.clone()));
+                for (at, piece) in steps.writes.iter().take(kill_after) {
+                    match piece {
+                        Piece::Bytes(bytes) => update.write_at(*at, bytes).unwrap(),
+                        Piece::Block(new) => copy(&mut update, *at, new).unwrap(),
+                    }
+                }
+                drop((update, file));
+                for recovered in [false, true] {
+                    if recovered {
+                        assert!(Journal::recover(&path).unwrap());
+                    }
+                    let file = opened(&path);
+                    for name in ["/a", "/b", "/c"] {
+                        let values = file.array_at(name).unwrap().load::<i32>().unwrap();
+                        assert_eq!(values, (0..50).collect::<Vec<_>>(), "{} {kill_after} {recovered} {name}", target.name);
+                    }
+                    assert_eq!(file.tree().at("/idle").unwrap().as_i64(), Some(1));
+                    assert_eq!(file.sections().blocks().unwrap().len(), 4);
+                    assert_ne!(file.sections().index_report().valid, Some(false));
+                }
+                std::fs::remove_file(&path).unwrap();
+            }
+        }
+    }
+}
