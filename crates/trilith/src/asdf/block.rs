@@ -3,9 +3,8 @@
 //! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
 
 use super::generation::{self, Generation};
-use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
+use crate::bytes::{Cursor, Source, SourceRef, Window};
 use crate::error::{Error, Result};
-use crate::limits::Limits;
 
 /// Flag: the block is the last and extends to the end of the file.
 pub const STREAMED: u32 = 0x1;
