@@ -216,7 +216,7 @@ def show(report):
                 mark = "w" if row["by"] == "wall_s" else " "
                 verdict = "" if want is None else f" (wanted {want:g}: {'met' if row['ratio'][who] >= want else 'MISSED'})"
                 times = f"{row['ratio'][who]:8.2f}{mark}{verdict}"
-            print(f"{name:<16} {who:<14} {figure['cpu_s']:10.4f} {figure['wall_s']:10.4f} {figure['peak_mib']:9.0f} {times}")
+            print(f"{name:<16} {who:<14} {seconds(figure['cpu_s'])} {seconds(figure['wall_s'])} {figure['peak_mib']:9.0f} {times}")
         for who, problem in row["problems"].items():
             print(f"{name:<16} {who:<14} {problem}")
         print(f"{'':<16} {row['what']}")
@@ -226,6 +226,10 @@ def show(report):
         widths = [max(len(str(line[i])) for line in lines) for i in range(len(table["columns"]))]
         for line in lines:
             print(" ".join(f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths))).rstrip())
+
+
+def seconds(figure):
+    return f"{figure:10.4f}" if figure >= 0.001 else f"{figure * 1e6:8.2f}us"
 
 
 def format_cell(cell):

@@ -72,7 +72,7 @@ def works(bench):
         ),
         Work(
             "many-list-in",
-            f"open and list {count:,} arrays, inside a Rust process, best of 10",
+            f"open and list {count:,} arrays, inside a Rust process, 20 times",
             {
                 "trilith": [peer, "trilith", "list", file],
                 "asdf-rs": [peer, "asdf-rs", "list", file],
@@ -90,7 +90,7 @@ def works(bench):
         ),
         Work(
             "many-write",
-            f"write {count:,} arrays with checksums, inside a Rust process, best of 3",
+            f"write {count:,} arrays with checksums, inside a Rust process, 5 times",
             {
                 "trilith": [peer, "trilith", "write", out / "t.asdf", count],
                 "asdf-rs": [peer, "asdf-rs", "write", out / "r.asdf", count],

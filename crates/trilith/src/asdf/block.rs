@@ -3,9 +3,8 @@
 //! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
 
 use super::generation::{self, Generation};
-use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
+use crate::bytes::{Cursor, Source, SourceRef, Window};
 use crate::error::{Error, Result};
-use crate::limits::Limits;
 
 /// Flag: the block is the last and extends to the end of the file.
 pub const STREAMED: u32 = 0x1;
@@ -139,10 +138,13 @@ pub fn read(source: &dyn Source, rows: &[&'static Generation], offset: u64, inde
 }
 
 fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
-    const LONGEST_FIXED: u64 = 8 + 2 + 48;
-    let bytes = read_vec(source, offset, source.len().saturating_sub(offset).min(LONGEST_FIXED), &Limits::default())?;
-    let magic = magic_len(&bytes).ok_or_else(|| Error::malformed("no block mark (d3 42 4c 4b) where a block was expected"))?;
-    let mut at = Cursor::new(&bytes, offset);
+    const LONGEST_FIXED: usize = 8 + 2 + 48;
+    let mut bytes = [0; LONGEST_FIXED];
+    let bytes = &mut bytes[..source.len().saturating_sub(offset).min(LONGEST_FIXED as u64) as usize];
+    source.read_at(offset, bytes)?;
+    let bytes = &*bytes;
+    let magic = magic_len(bytes).ok_or_else(|| Error::malformed("no block mark (d3 42 4c 4b) where a block was expected"))?;
+    let mut at = Cursor::new(bytes, offset);
     at.take(magic)?;
     let header_size = at.u16()?;
     let fields = at.rest();

@@ -43,7 +43,7 @@ pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
 /// ([`crate::threads::threads`]) it is computed right away.
 pub struct Md5Thread {
     send: Option<SyncSender<Vec<u8>>>,
-    back: Receiver<Vec<u8>>,
+    back: Option<Receiver<Vec<u8>>>,
     thread: Option<JoinHandle<[u8; 16]>>,
     buffer: Vec<u8>,
     small: Md5,
@@ -60,8 +60,7 @@ impl Default for Md5Thread {
 impl Md5Thread {
     /// Nothing hashed yet; the thread starts only when there is a piece worth sending.
     pub fn new() -> Self {
-        let (_, back) = sync_channel(1);
-        Self { send: None, back, thread: None, buffer: Vec::new(), small: Md5::new() }
+        Self { send: None, back: None, thread: None, buffer: Vec::new(), small: Md5::new() }
     }
 
     /// Hashes these bytes, too.
@@ -81,11 +80,11 @@ impl Md5Thread {
         if self.thread.is_none() && threads() > 1 {
             self.start();
         }
-        let next = self.back.try_recv().map(|mut used| {
+        let next = self.back.as_ref().and_then(|back| back.try_recv().ok()).map(|mut used| {
             used.clear();
             used
         });
-        let full = std::mem::replace(&mut self.buffer, next.unwrap_or_else(|_| Vec::with_capacity(PIECE)));
+        let full = std::mem::replace(&mut self.buffer, next.unwrap_or_else(|| Vec::with_capacity(PIECE)));
         // Without a thread (none could be started) the hash is computed right here.
         match &self.send {
             Some(send) => drop(send.send(full)),
@@ -105,7 +104,7 @@ impl Md5Thread {
             md5.finish()
         });
         if let Ok(thread) = started {
-            (self.send, self.back, self.thread) = (Some(send), back, Some(thread));
+            (self.send, self.back, self.thread) = (Some(send), Some(back), Some(thread));
         }
     }
 

@@ -55,37 +55,46 @@ macro_rules! rounds {
 pub(crate) struct Md5 {
     state: [u32; 4],
     len: u64,
-    /// What does not fill 64 bytes yet.
-    rest: Vec<u8>,
+    /// What does not fill 64 bytes yet, and how many bytes that is.
+    rest: [u8; 64],
+    held: usize,
 }
 
 impl Md5 {
     /// Nothing hashed yet.
     pub(crate) fn new() -> Self {
-        Self { state: START, len: 0, rest: Vec::with_capacity(64) }
+        Self { state: START, len: 0, rest: [0; 64], held: 0 }
     }
 
     /// Hashes these bytes, too.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         self.len = self.len.wrapping_add(bytes.len() as u64);
-        if !self.rest.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(64 - self.rest.len()));
-            self.rest.extend_from_slice(now);
+        if self.held > 0 {
+            let (now, later) = bytes.split_at(bytes.len().min(64 - self.held));
+            self.hold(now);
             bytes = later;
-            if self.rest.len() == 64 {
+            if self.held == 64 {
                 compress(&mut self.state, &self.rest);
-                self.rest.clear();
+                self.held = 0;
             }
         }
         let (whole, rest) = bytes.split_at(bytes.len() & !63);
         compress(&mut self.state, whole);
-        self.rest.extend_from_slice(rest);
+        self.hold(rest);
+    }
+
+    /// Keeps bytes, for which there is room, until there are 64.
+    fn hold(&mut self, bytes: &[u8]) {
+        self.rest[self.held..self.held + bytes.len()].copy_from_slice(bytes);
+        self.held += bytes.len();
     }
 
     /// The digest of everything.
     pub(crate) fn finish(mut self) -> [u8; 16] {
-        pad(&mut self.rest, self.len);
-        compress(&mut self.state, &self.rest);
+        let mut last = Vec::with_capacity(128);
+        last.extend_from_slice(&self.rest[..self.held]);
+        pad(&mut last, self.len);
+        compress(&mut self.state, &last);
         digest(self.state)
     }
 

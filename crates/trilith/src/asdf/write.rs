@@ -80,6 +80,8 @@ pub struct Written {
 pub struct FileWriter<W: Write + Seek> {
     out: W,
     at: u64,
+    /// The last bytes of what was written, held back so that a header can be filled in without going back in the file.
+    tail: Vec<u8>,
     generation: &'static Generation,
     options: WriteOptions,
     offsets: Vec<u64>,
@@ -90,6 +92,9 @@ pub struct FileWriter<W: Write + Seek> {
     has_tree: bool,
     streamed: bool,
 }
+
+/// Bytes held back at most.
+const TAIL: usize = 1 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spare {
@@ -105,7 +110,18 @@ impl<W: Write + Seek> FileWriter<W> {
     /// A writer at the start of `out`.
     pub fn new(out: W, generation: &'static Generation, options: WriteOptions) -> Self {
         let (offsets, spare) = (Vec::new(), Spare::Header);
-        Self { out, at: 0, generation, options, offsets, spare, blank: (0, 0), has_tree: false, streamed: false }
+        Self {
+            out,
+            at: 0,
+            tail: Vec::new(),
+            generation,
+            options,
+            offsets,
+            spare,
+            blank: (0, 0),
+            has_tree: false,
+            streamed: false,
+        }
     }
 
     /// Writes header line, comments and tree (the whole YAML document, `%YAML` to `...`).
@@ -314,6 +330,7 @@ impl<W: Write + Seek> FileWriter<W> {
                 self.patch(at, &zeros[..n as usize])?;
             }
         }
+        self.spill().map_err(failed)?;
         self.out.flush().map_err(failed)
     }
 
@@ -323,8 +340,27 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes).map_err(failed)?;
+        self.append(bytes).map_err(failed)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if self.tail.len() + bytes.len() > TAIL {
+            self.spill()?;
+        }
+        if bytes.len() > TAIL / 4 {
+            self.spill()?;
+            self.out.write_all(bytes)?;
+        } else {
+            self.tail.extend_from_slice(bytes);
+        }
         self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes what is held back.
+    fn spill(&mut self) -> std::io::Result<()> {
+        self.out.write_all(&self.tail)?;
+        self.tail.clear();
         Ok(())
     }
 
@@ -338,7 +374,7 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 
     fn fill(&mut self, byte: u8, mut count: u64) -> Result<()> {
-        let filling = [byte; 4096];
+        let filling = if byte == 0 { &[0; 4096] } else { &[b' '; 4096] };
         while count > 0 {
             let n = count.min(filling.len() as u64);
             self.put(&filling[..n as usize])?;
@@ -348,6 +384,12 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 
     fn patch(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        let held = at.checked_sub(self.at - self.tail.len() as u64).and_then(|from| usize::try_from(from).ok());
+        if let Some(place) = held.and_then(|from| self.tail.get_mut(from..from.checked_add(bytes.len())?)) {
+            place.copy_from_slice(bytes);
+            return Ok(());
+        }
+        self.spill().map_err(failed)?;
         self.out.seek(SeekFrom::Start(at)).map_err(failed)?;
         self.out.write_all(bytes).map_err(failed)?;
         self.out.seek(SeekFrom::Start(self.at)).map_err(failed)?;
@@ -413,8 +455,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
         if let Some(md5) = &mut self.md5 {
             md5.update(bytes);
         }
-        self.file.out.write_all(bytes)?;
-        self.file.at += bytes.len() as u64;
+        self.file.append(bytes)?;
         self.used += bytes.len() as u64;
         Ok(())
     }

@@ -5,6 +5,10 @@ use super::scalar::{Scalar, resolve};
 
 /// Appends `text`, quoted where it must be or where `style` asks for it.
 pub(super) fn write_text(out: &mut String, text: &str, style: Option<Style>, in_flow: bool) {
+    if style.is_none() && is_word(text) {
+        out.push_str(text);
+        return;
+    }
     if !is_printable(text) || text.contains(['\n', '\t']) || style == Some(Style::Double) {
         write_double(out, text);
     } else if style != Some(Style::Single) && is_plain(text, in_flow) {
@@ -14,6 +18,15 @@ pub(super) fn write_text(out: &mut String, text: &str, style: Option<Style>, in_
         out.push_str(&text.replace('\'', "''"));
         out.push('\'');
     }
+}
+
+/// Whether `text` is of ASCII letters, digits, `_` and `-`, begins with a letter and is longer than all words that mean
+/// something else: what nearly every key is, and can stand anywhere.
+fn is_word(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() > 5
+        && bytes[0].is_ascii_alphabetic()
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// Whether `text` can stand without quotes and every reader takes it for this text.
@@ -126,6 +139,16 @@ fn write_double(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_a_word_is_plain() {
+        for text in ["array000", "byteorder", "e-1-e-1", "infinity", "abcdef", "n_-_-_-", "x1e100", "falsey"] {
+            assert!(is_word(text) && is_plain(text, true) && is_plain(text, false), "{text}");
+        }
+        for text in ["false", "0x1234", "-abcdef", "1e1000", "a: bcdef", "ünüüüü", "."] {
+            assert!(!is_word(text), "{text}");
+        }
+    }
 
     #[test]
     fn what_any_reader_would_misread_is_quoted() {

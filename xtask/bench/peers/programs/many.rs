@@ -13,12 +13,12 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let best = match words[..] {
-        ["trilith", "list", path] => time(10, || list(path)),
-        ["asdf-rs", "list", path] => time(10, || list_asdf_rs(path)),
-        ["safetensors", "list", path] => time(10, || list_safetensors(path)),
+        ["trilith", "list", path] => time(20, || list(path)),
+        ["asdf-rs", "list", path] => time(20, || list_asdf_rs(path)),
+        ["safetensors", "list", path] => time(20, || list_safetensors(path)),
         ["trilith", "read-one", path] => read_one(path),
-        ["trilith", "write", path, count] => time(3, || write(path, count.parse()?)),
-        ["asdf-rs", "write", path, count] => time(3, || write_asdf_rs(path, count.parse()?)),
+        ["trilith", "write", path, count] => time(5, || write(path, count.parse()?)),
+        ["asdf-rs", "write", path, count] => time(5, || write_asdf_rs(path, count.parse()?)),
         _ => Err("many trilith|asdf-rs|safetensors list|read-one|write FILE [COUNT]".into()),
     };
     match best {
@@ -36,15 +36,15 @@ fn cpu() -> Outcome<f64> {
     Ok(text.split(' ').next().unwrap_or_default().parse::<f64>()? / 1e9)
 }
 
-/// CPU and wall seconds of the best of some runs.
+/// Mean CPU seconds (the system counts them at its ticks) and the best wall seconds of some runs.
 fn time(runs: usize, mut work: impl FnMut() -> Outcome<usize>) -> Outcome<(f64, f64)> {
-    let mut best = (f64::INFINITY, f64::INFINITY);
+    let (before, mut wall) = (cpu()?, f64::INFINITY);
     for _ in 0..runs {
-        let (start, before) = (Instant::now(), cpu()?);
+        let start = Instant::now();
         std::hint::black_box(work()?);
-        best = (best.0.min(cpu()? - before), best.1.min(start.elapsed().as_secs_f64()));
+        wall = wall.min(start.elapsed().as_secs_f64());
     }
-    Ok(best)
+    Ok(((cpu()? - before) / runs as f64, wall))
 }
 
 fn list(path: &str) -> Outcome<usize> {
@@ -89,12 +89,12 @@ fn read_one(path: &str) -> Outcome<(f64, f64)> {
     let path = listed.get(listed.len() / 2).ok_or("no arrays")?.path.clone();
     let (cpu, wall) = time(5, || {
         let mut sum = 0;
-        for _ in 0..1000 {
+        for _ in 0..100_000 {
             sum += file.array_at(&path)?.load::<f32>()?.len();
         }
         Ok(sum)
     })?;
-    Ok((cpu / 1000.0, wall / 1000.0))
+    Ok((cpu / 100_000.0, wall / 100_000.0))
 }
 
 fn write(path: &str, count: usize) -> Outcome<usize> {
