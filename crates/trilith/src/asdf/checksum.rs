@@ -47,6 +47,8 @@ pub struct Md5Thread {
     thread: Option<JoinHandle<[u8; 16]>>,
     buffer: Vec<u8>,
     small: Md5,
+    /// Whether `small` hashes everything.
+    alone: bool,
 }
 
 const PIECE: usize = 1 << 20;
@@ -60,7 +62,7 @@ impl Default for Md5Thread {
 impl Md5Thread {
     /// Nothing hashed yet; the thread starts only when there is a piece worth sending.
     pub fn new() -> Self {
-        Self { send: None, back: None, thread: None, buffer: Vec::new(), small: Md5::new() }
+        Self { send: None, back: None, thread: None, buffer: Vec::new(), small: Md5::new(), alone: false }
     }
 
     /// Hashes these bytes, too.
@@ -77,8 +79,12 @@ impl Md5Thread {
     }
 
     fn send_piece(&mut self) {
-        if self.thread.is_none() && threads() > 1 {
-            self.start();
+        // Decided once: what `small` has begun no thread can go on with, though there may be more of them now.
+        if self.thread.is_none() && !self.alone {
+            if threads() > 1 {
+                self.start();
+            }
+            self.alone = self.thread.is_none();
         }
         let next = self.back.as_ref().and_then(|back| back.try_recv().ok()).map(|mut used| {
             used.clear();
@@ -233,6 +239,9 @@ mod tests {
             bytes.chunks(cut).for_each(|piece| md5.update(piece));
             assert_eq!(md5.finish(), expected);
         }
+        let mut alone = Md5Thread { alone: true, ..Md5Thread::new() };
+        alone.update(&bytes);
+        assert_eq!(alone.finish(), expected);
         let mut small = Md5Thread::new();
         small.update(b"abc");
         assert_eq!(small.finish(), Md5::of(b"abc"));
