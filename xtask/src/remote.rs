@@ -20,7 +20,7 @@ pub fn remote() -> Result<Done, String> {
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
     run(&mut cargo(["build", "--locked", "--package", "trilith-cli"]))?;
-    let wheel = python::build(&python, &root().join("crates/trilith-py"))?;
+    let wheel = python::build(&python, &root().join("crates/trilith-py"), false)?;
     let mut install = Command::new(&python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
     run(install.arg(&wheel))?;
