@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::md5::{self, Md5};
-use crate::bytes::{Source, SourceRef};
+use crate::bytes::{Access, Source, SourceRef};
 use crate::error::Result;
 use crate::threads::{lock, threads};
 
@@ -216,6 +216,14 @@ impl Source for Hashing {
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.inner.stored(range)
+    }
+
+    fn access(&self) -> Access {
+        self.inner.access()
+    }
+
+    fn is_changed(&self) -> bool {
+        self.inner.is_changed()
     }
 
     fn name(&self) -> &str {

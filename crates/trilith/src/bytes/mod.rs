@@ -30,4 +30,4 @@ pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, reque
 pub use replace::{Replace, read_text, remove, remove_stale};
 pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
 pub use source::{Access, Slice, Source, SourceRef, Window, read_vec, to_usize};
-pub use spool::{spool, unnamed_file};
+pub use spool::{private_file, spool, unnamed_file};

@@ -71,12 +71,20 @@ impl Source for Nearby {
         Ok(())
     }
 
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        self.inner.prefetch(ranges)
+    }
+
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.inner.stored(range)
     }
 
     fn access(&self) -> Access {
         self.inner.access()
+    }
+
+    fn is_changed(&self) -> bool {
+        self.inner.is_changed()
     }
 
     fn name(&self) -> &str {
