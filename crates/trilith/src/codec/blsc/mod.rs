@@ -134,13 +134,9 @@ impl Header {
     /// Decompresses the parts of one block.
     fn parts(&self, mut bytes: &[u8], into: &mut [u8]) -> Result<()> {
         let len = into.len();
-        let parts =
-            if self.flags & ONE_PART == 0 && self.item <= MOST_PARTS && len / self.item >= LEAST_PART && len as u64 == self.block
-            {
-                self.item
-            } else {
-                1
-            };
+        let splits = self.flags & ONE_PART == 0 && self.item <= MOST_PARTS && len as u64 == self.block;
+        // Blosc 2 cuts shorter blocks, too, in buffers that are otherwise as Blosc 1 writes them.
+        let parts = if splits && (len / self.item >= LEAST_PART || is_cut(bytes, self.item)) { self.item } else { 1 };
         let part = len / parts;
         if part * parts != len {
             return Err(Error::malformed(format!("a blosc block of {len} bytes in {parts} parts")));
@@ -175,6 +171,16 @@ impl Header {
             _ => Err(Error::malformed(format!("no valid {name} data for {len} bytes"))),
         }
     }
+}
+
+/// Whether exactly so many parts, each with its size before it, fill these bytes.
+fn is_cut(mut bytes: &[u8], parts: usize) -> bool {
+    for _ in 0..parts {
+        let Some((size, rest)) = bytes.split_first_chunk::<4>() else { return false };
+        let Some(rest) = rest.get(u32::from_le_bytes(*size) as usize..) else { return false };
+        bytes = rest;
+    }
+    bytes.is_empty()
 }
 
 fn inflate(body: &[u8], to: &mut [u8]) -> Option<usize> {
