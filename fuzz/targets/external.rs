@@ -72,10 +72,10 @@ fuzz_target!(|input: Input| {
     if let Ok(plan) = assemble::explode(&one, None, |n| format!("part{n}.asdf")) {
         let mut all = names.clone();
         for (block, name) in &plan.leaving {
-            let Some(bytes) = rewritten_blocks(&one, "{}\n", &[*block]) else { return };
+            let Some(bytes) = rewritten_blocks(&one, None, &[*block]) else { return };
             all.insert(name.clone(), bytes);
         }
-        if let Some(bytes) = rewritten_blocks(&one, &plan.tree, &plan.staying) {
+        if let Some(bytes) = rewritten_blocks(&one, Some(&plan.tree), &plan.staying) {
             let again = open(bytes, &all).expect("what was cut up opens");
             compare(&before, &digests(&again), "cut up");
         }
@@ -109,11 +109,11 @@ fn rewritten(file: &AsdfFile, tree: &str, taken: &[(Arc<AsdfFile>, usize)]) -> O
     Some(out.into_inner())
 }
 
-fn rewritten_blocks(file: &AsdfFile, tree: &str, numbers: &[usize]) -> Option<Vec<u8>> {
+fn rewritten_blocks(file: &AsdfFile, tree: Option<&str>, numbers: &[usize]) -> Option<Vec<u8>> {
     let all = file.sections().blocks().ok()?;
     let blocks: Vec<_> = numbers.iter().filter_map(|number| all.get(*number).map(|block| (file, *block))).collect();
     let mut out = Cursor::new(Vec::new());
-    assemble::write(file, Some(tree), &blocks, &mut out, &WriteOptions::default(), None).ok()?;
+    assemble::write(file, tree, &blocks, &mut out, &WriteOptions::default(), None).ok()?;
     Some(out.into_inner())
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use clap::Args;
 use trilith::asdf::{AsdfFile, ndarray};
-use trilith::bytes::{Replace, read_text};
+use trilith::bytes::{private_file, read_text};
 use trilith::schema::{Problem, Severity, Validator};
 use trilith::tree::{Origin, Tree};
 use trilith::{Error, Result};
@@ -47,10 +47,10 @@ impl Edit {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.file)?;
         let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".to_owned());
-        let draft = std::env::temp_dir().join(format!("trilith-edit-{}.yaml", std::process::id()));
-        let mut new = Replace::create(&draft)?;
-        new.write_all(file.tree().text().as_bytes()).map_err(|e| Error::io("writing the draft", e))?;
-        new.commit()?;
+        let fail = |e| Error::io("writing the draft", e);
+        let (mut new, draft) = private_file("edit", ".yaml").map_err(fail)?;
+        new.write_all(file.tree().text().as_bytes()).map_err(fail)?;
+        drop(new);
         let outcome = loop {
             if let Err(error) = start(&editor, &draft) {
                 break Err(error);

@@ -23,4 +23,4 @@ pub use nearby::Nearby;
 pub use replace::{Replace, read_text, remove, remove_stale};
 pub use resolve::{Folder, Nowhere, Resolve, percent_decode, percent_encode};
 pub use source::{Slice, Source, SourceRef, Window, read_vec, to_usize};
-pub use spool::{spool, unnamed_file};
+pub use spool::{private_file, spool, unnamed_file};

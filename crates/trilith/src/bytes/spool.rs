@@ -36,16 +36,50 @@ pub fn spool(mut from: impl Read, name: &str) -> Result<SourceRef> {
 /// # Errors
 /// What the system says.
 pub fn unnamed_file() -> std::io::Result<std::fs::File> {
-    for attempt in 0u32.. {
-        let path = std::env::temp_dir().join(format!("trilith-spool-{}-{attempt}", std::process::id()));
-        match std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => {
-                std::fs::remove_file(&path)?;
-                return Ok(file);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 1000 => {}
+    let (file, path) = private_file("spool", "")?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// A new file among the temporary ones of the system, which nobody else may read and no link led to: its name
+/// can be guessed, and the folder belongs to all.
+///
+/// # Errors
+/// What the system says.
+pub fn private_file(what: &str, extension: &str) -> std::io::Result<(std::fs::File, std::path::PathBuf)> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    for attempt in 0u32..1000 {
+        let path = std::env::temp_dir().join(format!("trilith-{what}-{}-{attempt}{extension}", std::process::id()));
+        match options.open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
     Err(std::io::ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_temporary_file_is_private_and_follows_no_link() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (file, path) = private_file("test", ".x").unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        // Where somebody has laid a link under the next name, another is taken.
+        std::fs::remove_file(&path).unwrap();
+        let victim = folder.path().join("victim");
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        let (_, other) = private_file("test", ".x").unwrap();
+        assert!(other != path && !victim.exists());
+        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_file(&other).unwrap();
+    }
 }
