@@ -94,8 +94,9 @@ pub fn key(u: &mut Unstructured<'_>) -> Result<String> {
 pub fn same(a: &Value, b: &Value) -> bool {
     a.tag == b.tag
         && match (&a.data, &b.data) {
-            // Nothing with a tag is what the tag makes of no text.
-            (Data::Null, Data::Str(text)) | (Data::Str(text), Data::Null) => a.tag.is_some() && text.is_empty(),
+            // A scalar with a tag of its own is what the tag makes of its text.
+            (Data::Str(_), Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_))
+            | (Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_), Data::Str(_)) => a.tag.is_some(),
             (Data::Float(x), Data::Float(y)) => x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
             (Data::Seq(x), Data::Seq(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
             (Data::Map(x), Data::Map(y)) => {

@@ -63,7 +63,8 @@ fn run_targets(cargo_fuzz: &PathBuf, targets: &[String], seconds: u64) -> Result
         let mut command = fuzz(&["run", name, "--"]);
         command.args([
             &format!("-max_total_time={seconds}"),
-            "-timeout=10",
+            // Seconds by the clock: a busy machine is slow, not at fault.
+            "-timeout=30",
             "-rss_limit_mb=4096",
             "-print_final_stats=1",
             "-verbosity=0",

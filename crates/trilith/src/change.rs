@@ -315,7 +315,7 @@ impl<'f> Change<'f> {
     pub fn write<W: Write + Seek>(&self, out: W, options: &WriteOptions) -> Result<()> {
         let added = self.new_blocks()?;
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
-        let old = self.file.sections().blocks()?;
+        let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
         let keeps_numbers = old.iter().any(|block| !is_used(block) && (block.used > 0 || block.is_streamed()));
         let stays = |block: &&Block| keeps_numbers || (is_used(block) && !freed.contains(&block.index));

@@ -94,13 +94,7 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()
         .filter_map(|hdu| Some((source_of(fits, hdu), fits.array(hdu).ok()?)))
         .collect();
     let mut sources = BTreeMap::new();
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
-        let node = visit.node;
-        if node.is_alias() || !is_ndarray(node) {
-            continue;
-        }
-        let Some(source) = node.get("source") else { continue };
+    for (node, source) in stored(file)? {
         let is_foreign = source.text().starts_with("fits:");
         let Ok(array) = file.array(node).map(Array::without_mask) else { continue };
         let mut found = None;
@@ -119,6 +113,22 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()
         }
     }
     fits::write_asdf(out, fits, Some(embedded(file, &sources)?))
+}
+
+/// The ndarrays of a file that have a source, and that source.
+fn stored(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
+    let mut list = Vec::new();
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if !node.is_alias()
+            && is_ndarray(node)
+            && let Some(source) = node.get("source")
+        {
+            list.push((node, source));
+        }
+    }
+    Ok(list)
 }
 
 /// How a source names an HDU: by name and version where these lead back to it, else by its number.
@@ -171,13 +181,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
     let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
     let mut kept: Vec<&Block> = Vec::new();
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
-        let node = visit.node;
-        if node.is_alias() || !is_ndarray(node) {
-            continue;
-        }
-        let Some(source) = node.get("source") else { continue };
+    for (node, source) in stored(file)? {
         if let Some(hdu) = sources.get(&node.id()) {
             let array = file.array(node)?;
             edit.replace_node(source, &Value::from(hdu.as_str()));
@@ -226,13 +230,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     let mut edit = file.tree().edit();
     let mut taken: Vec<(String, Array)> = Vec::new();
     let own = sections.all_blocks()?;
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
-        let node = visit.node;
-        if node.is_alias() || !is_ndarray(node) {
-            continue;
-        }
-        let Some(source) = node.get("source").filter(|source| source.text().starts_with("fits:")) else { continue };
+    for (node, source) in stored(file)?.into_iter().filter(|(_, source)| source.text().starts_with("fits:")) {
         let array = file.array(node)?.without_mask();
         let name = source.text().into_owned();
         let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
