@@ -76,7 +76,7 @@ def works(bench):
         def ours(reader, file=path):
             return [program, reader, file, 7]
 
-        size = f"{path.stat().st_size / 1e6:.1f} MB"
+        size = f"{most:,} arrays" if shape == "arrays" else f"{megabytes} MB"
         found.append(
             Work(
                 f"tree-{shape}",

@@ -36,6 +36,21 @@ impl Save {
         if self.in_place && asdf::update::tree_in_place(file, name, text)? {
             return self.tell(name, true, options);
         }
+        let mut target = Target::create_from(self.output.as_deref().unwrap_or(name), name, &**file.sections().source())?;
+        if asdf::update::tree_in_copy(file, text, target.writer())? {
+            // No other byte of the file differs.
+            target.commit()?;
+            return self.tell(name, false, options);
+        }
+        drop(target);
+        self.save_anew(file, name, text, options)
+    }
+
+    /// As [`Save::save`], with every block written anew.
+    pub fn save_anew(&self, file: &AsdfFile, name: &str, text: &str, options: &Options) -> Result<()> {
+        if name == "-" && self.output.is_none() {
+            return Err(Error::usage("standard input cannot be changed").hint("write the result to a file with -o OUT"));
+        }
         self.note_rewriting(options);
         let total = file.sections().all_blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
         let progress = Progress::bytes("writing", total, options);

@@ -117,3 +117,27 @@ fn an_editor_that_fails_changes_nothing() {
     assert!(said.contains("ended with exit status: 3"), "{said}");
     assert_eq!(desk.file(), FILE);
 }
+
+#[test]
+fn blocks_stay_where_they_are_when_the_tree_fits() {
+    let desk = Desk::new();
+    // A block that is not aligned, bytes before it, and something behind it.
+    let mut before = FILE
+        .replace("n: 1", "n: !core/ndarray-1.1.0 {source: 0, datatype: int8, byteorder: little, shape: [3]}\nm: 10")
+        .into_bytes();
+    before.extend(b"\0\0\xd3BLK\0\x30\0\0\0\0\0\0\0\0");
+    for size in [3u64, 3, 3] {
+        before.extend(size.to_be_bytes());
+    }
+    before.extend([0; 16]);
+    before.extend(b"\x01\x02\x03");
+    std::fs::write(desk.path("a.asdf"), &before).unwrap();
+    let (status, said) = desk.edit(&desk.editor("sed -i 's/^m: 10/m: 7/' \"$1\""), "");
+    assert_eq!(status, 0, "{said}");
+    let after = std::fs::read(desk.path("a.asdf")).unwrap();
+    let block = |bytes: &[u8]| bytes.windows(4).position(|four| four == b"\xd3BLK").unwrap();
+    assert_eq!((after.len(), block(&after)), (before.len(), block(&before)));
+    assert_eq!(after[block(&after)..], before[block(&before)..]);
+    let tree = String::from_utf8(after[..block(&after)].to_vec()).unwrap();
+    assert!(tree.ends_with("m: 7\n...\n\0\0\0"), "{tree:?}");
+}

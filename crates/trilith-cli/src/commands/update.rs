@@ -42,7 +42,10 @@ impl Update {
             }
         };
         let tree = Tree::parse(text, file.limits())?;
-        self.save.save(&file, &self.file, tree.text(), options)?;
+        match self.from {
+            Some(_) => self.save.save(&file, &self.file, tree.text(), options)?,
+            None => self.save.save_anew(&file, &self.file, tree.text(), options)?,
+        }
         Ok(Outcome::Yes)
     }
 }

@@ -8,6 +8,7 @@
 //! takes it over. Other new blocks are appended, and the block index is written anew behind them.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use super::generation::Generation;
 use super::index;
 use super::read::AsdfFile;
 use super::write::fill_fields;
-use crate::bytes::{Journal, to_usize};
+use crate::bytes::{Journal, Source, to_usize};
 use crate::error::{Error, Result};
 
 /// Bytes that an update saves before it overwrites them; where more would be, the new block is appended.
@@ -47,6 +48,37 @@ pub fn tree_in_place(file: &AsdfFile, path: impl AsRef<Path>, text: &str) -> Res
         return Ok(false);
     }
     Placement::default().apply(file, path, text)
+}
+
+/// Writes a copy of `file` with another tree into `out`, if the new text fits into the room of the old one;
+/// whether it did. Every byte behind that room is as it was, whatever it is.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W) -> Result<bool> {
+    let (Some(tree), Some(room)) = (file.sections().tree(), room(file)) else { return Ok(false) };
+    if file.container().is_some() {
+        return Ok(false);
+    }
+    let Some(steps) = Placement::default().steps(file, text)? else { return Ok(false) };
+    let [(at, Piece::Bytes(bytes))] = steps.writes.as_slice() else { return Ok(false) };
+    let source = file.sections().source();
+    copy_out(&**source, 0..*at, out)?;
+    out.write_all(bytes).map_err(|e| Error::io("writing", e))?;
+    copy_out(&**source, tree.start + room..source.len(), out)?;
+    Ok(true)
+}
+
+fn copy_out<W: Write + ?Sized>(source: &dyn Source, part: Range<u64>, out: &mut W) -> Result<()> {
+    let mut piece = Vec::new();
+    let mut at = part.start;
+    while at < part.end {
+        piece.resize(to_usize((part.end - at).min(4 << 20))?, 0);
+        source.read_at(at, &mut piece)?;
+        out.write_all(&piece).map_err(|e| Error::io("writing", e))?;
+        at += piece.len() as u64;
+    }
+    Ok(())
 }
 
 /// Where the new blocks of a file go, and what becomes of those given up.
