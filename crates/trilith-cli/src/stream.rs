@@ -126,7 +126,9 @@ pub struct TreeOptions {
 pub fn tree(items: &Items<'_>, path: &str, options: &Options, how: &TreeOptions) -> Result<Outcome> {
     let outline = items.outline()?;
     let Some(root) = outline.find(path)? else {
-        note(&format!("trilith: there is no item {path}"));
+        let error = items.no_item(path);
+        let hint = error.opt_hint().map_or(String::new(), |hint| format!("; {hint}"));
+        note(&format!("trilith: {}{hint}", error.message()));
         return Ok(Outcome::No);
     };
     let mut out = Out::new();

@@ -287,7 +287,7 @@ impl<'f> Items<'f> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where there is none.
     pub fn entry(&self, path: &str) -> Result<Entry> {
-        self.found.find(path)?.ok_or_else(|| no_item(path))
+        self.found.find(path)?.ok_or_else(|| self.no_item(path))
     }
 
     /// Where the array at a path lies, if there is one: as [`Items::array_at`]. A typedef with stored
@@ -313,10 +313,10 @@ impl<'f> Items<'f> {
     /// [`Kind::Malformed`](crate::Kind::Malformed) where it ends behind the end of the file,
     /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
-        let found = self.located(path)?.ok_or_else(|| no_item(path))?;
+        let found = self.located(path)?.ok_or_else(|| self.no_item(path))?;
         let entry = match self.found.find(&found.path)? {
             Some(entry) => entry,
-            None => return Err(no_item(path)),
+            None => return Err(self.no_item(path)),
         };
         self.over(&entry, found).map_err(|e| e.context(path.to_owned()))
     }
@@ -378,6 +378,15 @@ impl<'f> Items<'f> {
         Ok((inflated(filter, Arc::new(window), &Form::of(entry)?, file.limits())?, 0))
     }
 
+    /// The error for a path that leads nowhere, with what may have been meant.
+    pub fn no_item(&self, path: &str) -> Error {
+        let error = Error::usage(format!("there is no item {path}")).at_path(path);
+        match self.file.layout.nearest_path(path) {
+            Some(near) => error.hint(format!("did you mean {near}?")),
+            None => error,
+        }
+    }
+
     /// The path of the item that a value of a reference array means (dialect 2026): `&k`; None for a null
     /// reference.
     ///
@@ -400,8 +409,4 @@ impl<'f> Items<'f> {
     pub fn docs(&self, item: ItemId) -> impl Iterator<Item = &'f str> {
         self.file.layout.docs(item)
     }
-}
-
-fn no_item(path: &str) -> Error {
-    Error::usage(format!("there is no item {path}")).at_path(path)
 }

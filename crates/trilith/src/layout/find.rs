@@ -7,6 +7,7 @@ use super::model::{ItemId, ItemKind, Layout, Step};
 use super::resolve::{Evaluation, Fault};
 use super::typed::ResolvedType;
 use super::walk::Walker;
+use crate::spelling::nearest;
 
 /// An array somewhere in the stream: an item, or one member of all elements of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +58,39 @@ impl Evaluation<'_> {
         let (dict, name) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));
         let Some(entry) = self.find(&format!("{dict}/\"\""))? else { return Ok(None) };
         Ok(Located::of(&entry).members(&format!(".{}", name.trim_start_matches('/'))))
+    }
+}
+
+impl Layout {
+    /// What may have been meant by a path that leads nowhere: the same path up to the first name that
+    /// its dict does not have, with the name in that dict that is spelled most like it.
+    ///
+    /// ```
+    /// use trilith::layout::Layout;
+    /// let layout = Layout::read(b"mesh/ density = f8").unwrap();
+    /// assert_eq!(layout.nearest_path("/mesh/densty").as_deref(), Some("/mesh/density"));
+    /// assert_eq!(layout.nearest_path("/mesh/velocity"), None);
+    /// ```
+    pub fn nearest_path(&self, path: &str) -> Option<String> {
+        let (mut dict, mut rest, mut out) = (ItemId::ROOT, path, String::new());
+        while let Some((name, after)) = leading_name(rest) {
+            out.push('/');
+            let Some(child) = self.child(dict, &name) else {
+                let first = self.item(dict).first;
+                let ids = std::iter::successors(Some(first), |id| Some(self.item(*id).next));
+                let children = ids.take_while(|id| *id != ItemId::NONE).map(|id| self.item(id));
+                let named = children.filter(|item| !matches!(item.kind, ItemKind::Type(_) | ItemKind::Pending));
+                let near = nearest(&name, named.map(|item| self.names.text(item.name)))?;
+                super::lexer::push_name(&mut out, near);
+                return Some(out);
+            };
+            super::lexer::push_name(&mut out, &name);
+            if !after.starts_with('/') {
+                return None;
+            }
+            (dict, rest) = (child, after);
+        }
+        None
     }
 }
 
