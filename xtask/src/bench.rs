@@ -7,6 +7,7 @@
 use std::process::Command;
 
 use crate::interop::environment_for;
+use crate::python::wheel_into;
 use crate::shell::{cargo, program, root, target};
 
 /// Builds the command as it is released and hands the arguments on.
@@ -16,6 +17,10 @@ pub fn bench(arguments: &[String]) -> Result<(), String> {
     let built = cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]).status();
     if !built.is_ok_and(|status| status.success()) {
         return Err("the command could not be built".to_owned());
+    }
+    // The package takes minutes to build; what another group needs, it does not.
+    if arguments.iter().all(|word| word.starts_with('-')) || arguments.iter().any(|word| word.starts_with("python")) {
+        wheel_into(&python)?;
     }
     let folder = target().join("bench");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -17,18 +17,29 @@ pub fn python() -> Result<Done, String> {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
-    let wheel = build(&python, &package)?;
+    let wheel = build(&python, &package, false)?;
     run_tests(&python, &wheel, &package, &tests)?;
     let older = environment_for("python-asdf5-venv", &tests.join("requirements-asdf5.txt"))?;
     run_tests(&older, &wheel, &package, &tests.join("test_asdf.py"))?;
     Ok(Done::Passed)
 }
 
-/// Installs a wheel and runs tests with it.
-fn run_tests(python: &Path, wheel: &Path, package: &Path, what: &Path) -> Result<(), String> {
+/// Builds the wheel as it is released and installs it into the environment of a Python.
+pub fn wheel_into(python: &Path) -> Result<(), String> {
+    let package = root().join("crates/trilith-py");
+    let builder = environment_for("maturin-venv", &package.join("benches/requirements.txt"))?;
+    install(python, &build(&builder, &package, true)?)
+}
+
+fn install(python: &Path, wheel: &Path) -> Result<(), String> {
     let mut install = Command::new(python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
-    run(install.arg(wheel))?;
+    run(install.arg(wheel))
+}
+
+/// Installs a wheel and runs tests with it.
+fn run_tests(python: &Path, wheel: &Path, package: &Path, what: &Path) -> Result<(), String> {
+    install(python, wheel)?;
     let mut tests = Command::new(python);
     // Not from the package's folder, so that what is tested is what was installed.
     tests.current_dir(target()).env("PYTHONDONTWRITEBYTECODE", "1");
@@ -39,12 +50,15 @@ fn run_tests(python: &Path, wheel: &Path, package: &Path, what: &Path) -> Result
     run(&mut tests)
 }
 
-/// The wheel, as the development profile builds it.
-fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
-    let folder = target().join("wheels-dev");
+/// The wheel, as the profile for development or that for releases builds it.
+fn build(python: &Path, package: &Path, release: bool) -> Result<PathBuf, String> {
+    let folder = target().join(if release { "wheels" } else { "wheels-dev" });
     let _ = std::fs::remove_dir_all(&folder); // whatever an earlier run left
     let mut maturin = Command::new(python);
     maturin.current_dir(package).args(["-m", "maturin", "build", "--locked", "--quiet", "--interpreter"]).arg(python);
+    if release {
+        maturin.arg("--release");
+    }
     run(maturin.arg("--out").arg(&folder))?;
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut wheels = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "whl"));

@@ -11,12 +11,16 @@ import pytest
 
 import trilith
 import trilith._values
+import trilith.asdf
 
 README = pathlib.Path(__file__).parents[1] / "README.md"
 
 
 def described():
     yield trilith
+    yield trilith.asdf
+    yield trilith.asdf.open
+    yield trilith.asdf.everywhere
     yield trilith._values.TaggedString
     for name in trilith.__all__:
         thing = getattr(trilith, name)
@@ -39,6 +43,11 @@ def test_docstrings():
             runner.run(test)
     assert seen > 15
     assert runner.failures == 0
+
+
+def test_the_native_half_says_nothing_that_is_not_typed():
+    """What begins with an underscore is ours alone."""
+    assert all(not name.startswith("_") or name == "__version__" for name in trilith.__all__)
 
 
 @pytest.mark.skipif(not README.exists(), reason="no README beside the tests")

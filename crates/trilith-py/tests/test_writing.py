@@ -420,6 +420,33 @@ def test_law_trilith_reads_what_python_asdf_writes(tree, codec):
     assert_same(found.to_dict(), _sorted(found.to_dict(), tree))
 
 
+@LAW
+@given(ROOTS, st.sampled_from(["", "zlib", "lz4"]))
+def test_law_what_passes_through_the_bridge_stays_the_same(tree, codec):
+    """Written by asdf, opened and written by `trilith.asdf`, read by asdf and by Trilith."""
+    import trilith.asdf
+
+    first, second = io.BytesIO(), io.BytesIO()
+    asdf.AsdfFile(tree).write_to(first, all_array_compression=codec or None)
+    with trilith.asdf.open(io.BytesIO(first.getvalue()), mode="r") as af:
+        assert isinstance(af, trilith.asdf.AsdfFile)
+        af.write_to(second)
+    before, after = trilith.open(first).to_dict(), trilith.open(second).to_dict()
+    assert_same(after, _sorted(after, tree))
+    assert [key for key in before if key in tree] == [key for key in after if key in tree]
+    with asdf.open(io.BytesIO(second.getvalue())) as af:
+        assert_same({key: af.tree[key] for key in af.tree}, _sorted(after, tree))
+
+
+def test_files_of_fsspec(tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    data = np.arange(1000.0)
+    with fsspec.open("memory://folder/a.asdf", "wb") as file:
+        trilith.write(file, {"a": data}, codec="lz4")
+    with fsspec.open("memory://folder/a.asdf", "rb") as file, trilith.open(file) as f:
+        assert f["a"][500] == 500
+
+
 def _sorted(found, tree):
     """`tree` with the keys of its dictionaries in the order that `found` has."""
     if isinstance(tree, dict):

@@ -435,9 +435,7 @@ def _block(block):
 def _text(file):
     """The tree as YAML, in the order of its keys."""
     tree = copy.copy(file._tree)
-    tree["asdf_library"] = Software(
-        {"name": "trilith", "version": _trilith.__version__, "author": "The Trilith authors", "homepage": ""}
-    )
+    tree["asdf_library"] = Software({"name": "trilith", "version": _trilith.__version__})
     if "history" in file._tree:
         tree["history"] = copy.deepcopy(file._tree["history"])
     context = file._create_serialization_context(BlockAccess.WRITE)

@@ -1,0 +1,41 @@
+"""The Python package against Python's asdf, inside of one process each: what a notebook or a pipeline pays."""
+
+import sys
+
+from harness import Work
+
+COMPARE = "crates/trilith-py/benches/compare.py"
+
+# Name, what, how many times faster it must be.
+WORKS = [
+    ("import", "import, beyond numpy's own", None),
+    ("open-small", "open a small file, one value", 10),
+    ("open-tree", "open a tree of 10 MB, one value", 10),
+    ("open-many", "open 10,000 arrays, read one", 10),
+    ("read-many", "open 10,000 arrays, read all", None),
+    ("slice-plain", "10 rows of 4096", None),
+    ("slice-lz4", "10 rows of 4096, lz4", 20),
+    ("read-plain", "all rows, a copy", None),
+    ("sum-plain", "sum of all rows", None),
+    ("read-lz4", "all rows, lz4", None),
+    ("read-zlib", "all rows, zlib", None),
+    ("write-plain", "write all rows", None),
+    ("write-lz4", "write all rows, lz4", None),
+    ("write-many", "write 10,000 arrays", None),
+    ("asdf-tree", "a tree of 10 MB as an AsdfFile", None),
+    ("asdf-lazy", "the same with a lazy tree", None),
+    ("asdf-slice-lz4", "10 rows of 4096, lz4, of an AsdfFile", None),
+]
+
+
+def works(bench):
+    folder = bench.folder / "python"
+    folder.mkdir(exist_ok=True)
+    options = ["--folder", str(folder), "--runs", "3", *(["--small"] if bench.small else [])]
+
+    def command(name, who):
+        return [sys.executable, "-B", COMPARE, "--one", name, who, *options]
+
+    for name, what, least in WORKS:
+        commands = {who: command(name, who) for who in ("trilith", "asdf")}
+        yield Work(f"python-{name}", what, commands, inner=True, wants={"asdf": least} if least else {})
