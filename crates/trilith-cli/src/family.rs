@@ -1,5 +1,8 @@
 //! Catalogs of families of files, for the commands that read them.
 
+use std::sync::Arc;
+
+use trilith::bytes::Resolve;
 use trilith::dudley::{Catalog, DudleyFile, StreamOptions};
 use trilith::file::{self, AnyFile};
 use trilith::layout::Options as Evaluate;
@@ -13,27 +16,30 @@ pub struct Family {
     pub catalog: Catalog,
     /// Whether they are native, and their byte order.
     pub how: Evaluate,
+    /// What opens them.
+    pub resolve: Arc<dyn Resolve>,
 }
 
 impl Family {
     /// Opens the catalog at `path`; with `raw` its files have no signature.
     pub fn open(path: &str, raw: bool, options: &Options) -> Result<Self> {
-        let stream = options.open_catalog(path)?;
+        let (stream, resolve) = options.open_catalog(path)?;
         // Who wrote the catalog most likely wrote the files.
         let order = options.order().or(stream.signature().map(|signature| signature.order));
         let how = Evaluate { native: !raw, order, limits: options.limits()? };
-        Ok(Self { catalog: Catalog::read(&stream)?, how })
+        Ok(Self { catalog: Catalog::read(&stream)?, how, resolve })
     }
 }
 
 impl Options {
     /// A catalog is a stream under its own layout; `--layout` is that of the files which it lists.
-    fn open_catalog(&self, path: &str) -> Result<DudleyFile> {
+    fn open_catalog(&self, path: &str) -> Result<(DudleyFile, Arc<dyn Resolve>)> {
         let limits = self.limits()?;
         let mut how = StreamOptions::default();
         how.order = self.order();
-        match file::open_any(self.open(path)?, self.resolver(path, &limits), how, &limits)? {
-            AnyFile::Dudley(stream) => Ok(stream),
+        let (source, resolve) = self.open_with(path, &limits)?;
+        match file::open_any(source, resolve.clone(), how, &limits)? {
+            AnyFile::Dudley(stream) => Ok((stream, resolve)),
             AnyFile::Asdf(_) => Err(Error::usage(format!("{path} is no Dudley stream"))),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
-use trilith::bytes::{self, OpenOptions, Resolve, SourceRef};
+use trilith::bytes::{self, OpenOptions, RemoteOptions, Resolve, SourceRef};
 use trilith::dudley::StreamOptions;
 use trilith::file::AnyFile;
 use trilith::layout::{ByteOrder, Layout};
@@ -39,6 +39,12 @@ pub struct Options {
     /// Let references out of a file lead to URLs that begin with this
     #[arg(long = "allow", global = true, value_name = "URL-PREFIX")]
     pub allow: Vec<String>,
+    /// How remote files are read, e.g. timeout=5, cache=256M or cache-dir=PATH (also TRILITH_REMOTE)
+    #[arg(long = "remote", global = true, value_name = "NAME=VALUE")]
+    pub remote: Vec<String>,
+    /// Fetch a remote file whole, however large, where its server gives no parts
+    #[arg(long, global = true)]
+    pub download: bool,
     /// Read the file under this Dudley layout, whatever its first bytes are
     #[arg(long = "layout", global = true, value_name = "L.dud")]
     pub under: Option<String>,
@@ -85,22 +91,39 @@ impl Options {
         Ok(limits)
     }
 
+    /// How remote files are read: defaults, environment, then the options.
+    pub fn remote(&self) -> Result<RemoteOptions> {
+        let mut remote = RemoteOptions::from_env()?;
+        for assignment in &self.remote {
+            remote.set(assignment)?;
+        }
+        for prefix in &self.allow {
+            remote.allow(prefix)?;
+        }
+        remote.download |= self.download;
+        remote.watch = crate::progress::watch(self);
+        Ok(remote)
+    }
+
     /// Opens a file to read; `-` is standard input.
     pub fn open(&self, path: &str) -> Result<SourceRef> {
+        self.open_with(path, &self.limits()?).map(|(source, _)| source)
+    }
+
+    /// Opens a file to read, and gives what opens the files that it refers to.
+    pub fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         if path == "-" {
-            return bytes::spool(std::io::stdin().lock(), "-");
+            return Ok((bytes::spool(std::io::stdin().lock(), "-")?, Arc::new(bytes::Nowhere)));
         }
-        let mut options = OpenOptions::default();
-        // A file that another process truncates under a map would kill the command, and the commands
-        // go through their files from front to back, where a map gains nothing.
-        options.map = false;
-        bytes::open(Path::new(path), options)
+        if bytes::is_url(path) {
+            return bytes::open_url(path, &self.remote()?, limits.external_depth);
+        }
+        Ok((bytes::open(Path::new(path), local())?, self.resolver(path, limits)?))
     }
 
     /// Opens a file of either family, under `--layout` if that is given.
     pub fn open_any(&self, path: &str) -> Result<AnyFile> {
         let limits = self.limits()?;
-        let resolve = self.resolver(path, &limits);
         let mut how = StreamOptions::default();
         how.layout = self.under.as_deref().map(|path| self.read_layout(path, &limits)).transpose()?;
         how.order = self.order();
@@ -125,14 +148,16 @@ impl Options {
         Layout::read(&text).map_err(|error| error.context(path.to_owned()))
     }
 
-    /// What opens the files that a file refers to.
-    pub fn resolver(&self, path: &str, limits: &Limits) -> Arc<dyn Resolve> {
+    /// What opens the files that a local file refers to.
+    pub fn resolver(&self, path: &str, limits: &Limits) -> Result<Arc<dyn Resolve>> {
         if path == "-" {
-            return Arc::new(bytes::Nowhere);
+            return Ok(Arc::new(bytes::Nowhere));
         }
-        let mut options = OpenOptions::default();
-        options.map = false;
-        file::resolver_for(Path::new(path), options, limits)
+        let folder = file::resolver_for(Path::new(path), local(), limits);
+        if self.allow.is_empty() {
+            return Ok(folder);
+        }
+        Ok(Arc::new(bytes::Allowed::new(folder, self.remote()?, limits.external_depth)))
     }
 
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
@@ -142,13 +167,8 @@ impl Options {
                 .hint("info, tree, blocks, get, digest, verify, validate, search, diff and convert do"));
         }
         let limits = self.limits()?;
-        let mut options = OpenOptions::default();
-        // A file that another process truncates under a map would kill the command, and the commands
-        // go through their files from front to back, where a map gains nothing.
-        options.map = false;
-        let resolve: Arc<dyn Resolve> =
-            if path == "-" { Arc::new(bytes::Nowhere) } else { file::resolver_for(Path::new(path), options, &limits) };
-        file::open_asdf_source(self.open(path)?, resolve, &limits)
+        let (source, resolve) = self.open_with(path, &limits)?;
+        file::open_asdf_source(source, resolve, &limits)
     }
 
     /// Prints on stderr what is odd about a file, unless `--quiet`.
@@ -179,4 +199,13 @@ impl Options {
             crate::output::note(&format!("warning: {message}"));
         }
     }
+}
+
+/// How local files are opened.
+fn local() -> OpenOptions {
+    let mut options = OpenOptions::default();
+    // A file that another process truncates under a map would kill the command, and the commands
+    // go through their files from front to back, where a map gains nothing.
+    options.map = false;
+    options
 }

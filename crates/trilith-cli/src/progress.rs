@@ -1,8 +1,12 @@
 //! Progress bars: on a terminal, for work that takes a while; none when stderr is piped.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use trilith::bytes::Watch;
 
 use crate::options::Options;
 
@@ -12,6 +16,7 @@ pub struct Progress(ProgressBar);
 impl Progress {
     /// A bar of so many bytes.
     pub fn bytes(doing: &'static str, total: u64, options: &Options) -> Self {
+        OTHER.store(true, Ordering::Relaxed);
         let bar = ProgressBar::new(total);
         if options.quiet || total < 32 << 20 || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -36,6 +41,54 @@ impl Progress {
 }
 
 impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Whether a bar of [`Progress`] is there: two would overwrite each other.
+static OTHER: AtomicBool = AtomicBool::new(false);
+/// A download that is over sooner needs no bar.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Counts what comes from servers, on a terminal, from the first second on.
+pub fn watch(options: &Options) -> Option<Watch> {
+    if options.quiet || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let start = Instant::now();
+    let state: Mutex<(u64, Option<Download>)> = Mutex::new((0, None));
+    Some(Arc::new(move |bytes, total| {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0 += bytes;
+        if start.elapsed() < SOON || OTHER.load(Ordering::Relaxed) {
+            return;
+        }
+        let done = state.0;
+        state.1.get_or_insert_with(|| Download::new(total)).0.set_position(done);
+    }))
+}
+
+/// A bar that goes away when the file is closed.
+struct Download(ProgressBar);
+
+impl Download {
+    fn new(total: Option<u64>) -> Self {
+        let (bar, template) = match total {
+            Some(total) => {
+                (ProgressBar::new(total), "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}")
+            }
+            None => (ProgressBar::new_spinner(), "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec}"),
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message("fetching");
+        Self(bar)
+    }
+}
+
+impl Drop for Download {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -89,7 +89,8 @@ pub fn open_any(source: SourceRef, resolve: Arc<dyn Resolve>, options: StreamOpt
     open_asdf_source(source, resolve, limits).map(AnyFile::Asdf)
 }
 
-/// Opens a local file of the ASDF family; references may lead into its folder and those below.
+/// Opens a file of the ASDF family at a path, or (with the feature `remote`) at an address
+/// `http(s)://…` or `s3://bucket/key`; references may lead into its folder and those below.
 ///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io) where it cannot be read, [`Kind::Unsupported`](crate::Kind::Unsupported)
@@ -102,9 +103,23 @@ pub fn open_any(source: SourceRef, resolve: Arc<dyn Resolve>, options: StreamOpt
 /// ```
 pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
     let limits = Limits::from_env()?;
+    if let Some(url) = path.as_ref().to_str().filter(|text| bytes::is_url(text)) {
+        let (source, resolve) = open_url(url, &limits)?;
+        return open_asdf_source(source, resolve, &limits);
+    }
     let options = OpenOptions::default();
     let source = bytes::open(path.as_ref(), options)?;
     open_asdf_source(source, resolver_for(path.as_ref(), options, &limits), &limits)
+}
+
+#[cfg(feature = "remote")]
+fn open_url(url: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+    bytes::open_url(url, &bytes::RemoteOptions::from_env()?, limits.external_depth)
+}
+
+#[cfg(not(feature = "remote"))]
+fn open_url(_: &str, _: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+    Err(Error::unsupported("this build reads no remote files").hint("build it with the feature remote"))
 }
 
 /// The sandbox of a file: its folder and those below.

@@ -114,10 +114,10 @@ impl Get {
     /// An item of all files of a family.
     fn read_family(&self, path: &str, options: &Options) -> Result<Outcome> {
         let layout = options.read_layout(options.under.as_deref().unwrap_or(""), &options.limits()?)?;
-        let Family { catalog, how } = Family::open(path, self.raw, options)?;
+        let Family { catalog, how, resolve } = Family::open(path, self.raw, options)?;
         let rows = family::rows(self.files.as_deref(), catalog.len())?;
         let item = self.item.trim_start_matches('#');
-        match catalog.array_at(&layout, item, rows, &how, options.resolver(path, &how.limits)) {
+        match catalog.array_at(&layout, item, rows, &how, resolve) {
             Ok(array) => self.array(array, options),
             Err(error) if error.kind() == Kind::Usage && matches!(error.location(), Location::Path(_)) => {
                 note(&format!("trilith: {error}"));

@@ -6,7 +6,7 @@ use super::datatype::Byteorder;
 use super::gather::{Axis, gather};
 use super::handle::Array;
 use super::program::{How, Program, convert_in_place};
-use crate::bytes::{Source, to_usize};
+use crate::bytes::{Access, Source, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, threads};
@@ -185,9 +185,34 @@ impl Array {
         if let Some(bytes) = self.source.view(extent.start, extent.end - extent.start) {
             return self.fill_from(program, bytes, extent.start, into);
         }
+        if self.source.access() == Access::Requests && self.announce(program, into)? {
+            return Ok(());
+        }
         let axes = self.axes(program.packed)?;
         let mut reader = Reader { source: &*self.source, program, limits: &self.limits, scratch: Vec::new() };
         reader.read(self.offset, &axes, into, 0)
+    }
+
+    /// Says to a remote source what is about to be read; or reads it by parts, as much at a time as the
+    /// source can hold, and returns true.
+    fn announce(&self, program: &Program, into: &mut [u8]) -> Result<bool> {
+        let ranges = self.plan(GAP);
+        // A single run is read by one call anyway.
+        if ranges.len() < 2 {
+            return Ok(false);
+        }
+        if into.len() as u64 <= AHEAD || self.shape.iter().all(|len| *len < 2) {
+            self.source.prefetch(&ranges)?;
+            return Ok(false);
+        }
+        let mut rest = into;
+        for block in self.clone().without_mask().row_blocks(AHEAD) {
+            let size = to_usize(block.len())?.saturating_mul(program.packed);
+            let (part, more) = std::mem::take(&mut rest).split_at_mut(size.min(rest.len()));
+            block.fill(program, part)?;
+            rest = more;
+        }
+        Ok(true)
     }
 
     /// Fills `into` from bytes in memory, the first of which is byte `start` of the source.

@@ -68,8 +68,9 @@ impl AsdfFile {
     /// [`Kind::Malformed`](crate::Kind::Malformed) where header or tree are broken; broken blocks are
     /// found when they are read.
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
-        let sections = Sections::read(source, limits)?;
+        let mut sections = Sections::read(source, limits)?;
         let tree = read_tree(&sections, limits).doing(|| format!("reading the tree of {}", sections.source().name()))?;
+        sections.expect(|| blocks_needed(&tree, limits));
         Ok(Self {
             sections,
             tree,
@@ -292,6 +293,17 @@ impl std::fmt::Debug for AsdfFile {
 
 fn at_line(node: Node<'_>) -> String {
     format!("the ndarray at line {}", node.line_column().0)
+}
+
+/// One more than the highest number of a block that the tree names.
+fn blocks_needed(tree: &Tree, limits: &Limits) -> Option<usize> {
+    let mut walk = tree.root().walk(limits).as_written();
+    let mut needed = 0;
+    while let Ok(Some(visit)) = walk.step() {
+        let number = visit.node.get("source").filter(|_| visit.node.is_mapping()).and_then(|source| source.as_i64());
+        needed = needed.max(number.and_then(|number| usize::try_from(number).ok()).map_or(0, |number| number.saturating_add(1)));
+    }
+    Some(needed)
 }
 
 /// Parses the tree where it lies.

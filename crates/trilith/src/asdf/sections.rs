@@ -11,7 +11,7 @@ use super::block::{self, Block};
 use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
-use crate::bytes::{Nearby, Source, SourceRef, read_vec};
+use crate::bytes::{Access, Nearby, Source, SourceRef, read_vec};
 use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 
@@ -28,7 +28,14 @@ pub struct Sections {
     chained: OnceLock<Option<String>>,
     walked: OnceLock<Walk>,
     problem: Option<String>,
+    /// The index names as many blocks as the tree needs: each is checked when it is read.
+    trusted: bool,
 }
+
+/// Bytes that tell of a block where each read is a request: its header, and the first lengths behind it.
+const AHEAD: u64 = 96;
+/// Blocks of an index that are looked at together when a remote file is opened.
+const FEW: usize = 128;
 
 /// What skipping along the block headers found.
 #[derive(Debug, Default)]
@@ -64,9 +71,20 @@ impl Sections {
         let from = tree.map_or(header.end, |tree| tree.end);
         let first_block = find_magic(&source, &header.rows, from, source.len(), limits)?;
         let (chained, walked) = (OnceLock::new(), OnceLock::new());
-        let mut sections =
-            Self { source, header, tree, first_block, index: None, indexed: Vec::new(), chained, walked, problem: None };
-        if let Some(first) = first_block {
+        let mut sections = Self {
+            source,
+            header,
+            tree,
+            first_block,
+            index: None,
+            indexed: Vec::new(),
+            chained,
+            walked,
+            problem: None,
+            trusted: false,
+        };
+        // Where the bytes come from front to back, the end is too far away for a hint.
+        if let Some(first) = first_block.filter(|_| sections.source.access() != Access::Forward) {
             sections.index = index::find(&*sections.source, first, limits)?;
             sections.accept_index(first);
         }
@@ -77,6 +95,9 @@ impl Sections {
     fn accept_index(&mut self, first: u64) {
         let Some(found) = &self.index else { return };
         let accepted = found.check(first).and_then(|entries| {
+            if entries.len() <= FEW {
+                self.announce(entries).map_err(|e| e.to_string())?;
+            }
             let last = *entries.last().unwrap_or(&first);
             let block = block::read(&*self.source, &self.header.rows, last, entries.len() - 1).map_err(|e| e.to_string())?;
             if block.is_streamed() {
@@ -95,6 +116,31 @@ impl Sections {
             Ok(entries) => self.indexed = entries.into_iter().map(|offset| (offset, OnceLock::new())).collect(),
             Err(problem) => self.problem = Some(problem),
         }
+    }
+
+    /// Says to a remote source that the headers at these places will be read.
+    fn announce(&self, places: &[u64]) -> Result<()> {
+        if self.source.access() != Access::Requests {
+            return Ok(());
+        }
+        let ranges: Vec<_> = places.iter().map(|at| *at..at.saturating_add(AHEAD)).collect();
+        self.source.prefetch(&ranges)
+    }
+
+    /// Says how many blocks the tree needs. Where a remote file has many blocks, an index of just as many
+    /// is believed without a look at each.
+    pub(super) fn expect(&mut self, needed: impl FnOnce() -> Option<usize>) {
+        let many = self.indexed.len() > FEW && self.source.access() == Access::Requests;
+        self.trusted = many && needed() == Some(self.indexed.len());
+    }
+
+    /// A block of an index that is believed, if it ends where the next one is listed.
+    fn trusted_block(&self, number: i64) -> Option<&Block> {
+        let place = usize::try_from(number).ok().filter(|_| self.trusted)?;
+        let block = self.indexed_block(place).ok()?;
+        let close = self.index.as_ref().map(|index| index.offset);
+        let next = self.indexed.get(place + 1).map(|(next, _)| *next).or(close);
+        (!block.is_streamed() && block.end() == next).then_some(block)
     }
 
     /// The bytes of the whole file.
@@ -138,8 +184,8 @@ impl Sections {
         }
         let walk = self.walk();
         match &walk.incomplete {
-            // That a disk cannot be read says nothing about the blocks.
-            Some((Kind::Io, message)) => Err(Error::new(Kind::Io, message.clone())),
+            // That a disk or a server cannot be read says nothing about the blocks.
+            Some((kind, message)) if *kind != Kind::Malformed => Err(Error::new(*kind, message.clone())),
             _ => Ok(walk.blocks.iter().collect()),
         }
     }
@@ -163,6 +209,9 @@ impl Sections {
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) when there is no such block.
     pub fn block(&self, number: i64) -> Result<&Block> {
+        if let Some(block) = self.trusted_block(number) {
+            return Ok(block);
+        }
         if self.is_chained() {
             let listed = self.indexed.len() as i64;
             let place = usize::try_from(if number < 0 { listed + number } else { number }).ok();
@@ -174,8 +223,8 @@ impl Sections {
         let count = walk.blocks.len();
         let position = if number < 0 { count as i64 + number } else { number };
         usize::try_from(position).ok().and_then(|i| walk.blocks.get(i)).ok_or_else(|| {
-            if let Some((Kind::Io, message)) = &walk.incomplete {
-                return Error::new(Kind::Io, message.clone());
+            if let Some((kind, message)) = walk.incomplete.as_ref().filter(|(kind, _)| *kind != Kind::Malformed) {
+                return Error::new(*kind, message.clone());
             }
             let mut error = Error::malformed(format!("there is no block {number}: the file has {count}"));
             if let Some(last) = walk.warnings.last() {
@@ -211,6 +260,10 @@ impl Sections {
     /// otherwise the block's header is what is damaged, and the index leads past it.
     fn broken_link(&self) -> Option<String> {
         let close = self.index.as_ref().map(|index| index.offset);
+        let places: Vec<u64> = self.indexed.iter().map(|(at, _)| *at).collect();
+        if let Err(error) = self.announce(&places) {
+            return Some(error.to_string());
+        }
         let nearby = Nearby::new(self.source.clone());
         for place in 0..self.indexed.len() {
             let next = self.indexed.get(place + 1).map(|(next, _)| *next).or(close);
@@ -299,7 +352,11 @@ impl Sections {
         let mut rows = self.header.rows.clone();
         let nearby = Nearby::new(self.source.clone());
         let mut next = self.first_block;
+        let mut stride = Stride::default();
         while let Some(at) = next {
+            if let Some(places) = stride.guess(at, size) {
+                self.announce(&places)?;
+            }
             let block = block::read(&nearby, &rows, at, walk.blocks.len())?;
             rows = vec![block.generation];
             let (end, streamed) = (block.end(), block.is_streamed());
@@ -364,6 +421,36 @@ fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
 /// [`Kind::Io`](crate::Kind::Io).
 pub fn next_block(source: &SourceRef, rows: &[&'static Generation], from: u64, limits: &Limits) -> Result<Option<u64>> {
     find_magic(source, rows, from, source.len(), limits)
+}
+
+/// Blocks of one size follow each other: where the next ones will be, so that they are asked for together.
+#[derive(Debug, Default)]
+struct Stride {
+    last: Option<u64>,
+    step: u64,
+    /// How many more places are known already.
+    left: usize,
+    guessed: usize,
+}
+
+impl Stride {
+    /// The places of the coming blocks, when one at `at` is read that confirms the step.
+    fn guess(&mut self, at: u64, size: u64) -> Option<Vec<u64>> {
+        let step = self.last.replace(at).map_or(0, |last| at - last);
+        if step == 0 || step != self.step {
+            (self.step, self.left, self.guessed) = (step, 0, 0);
+            return None;
+        }
+        if self.left > 0 {
+            self.left -= 1;
+            return None;
+        }
+        self.guessed = (self.guessed * 8).clamp(8, 4096);
+        let places: Vec<u64> =
+            (0..self.guessed as u64).map_while(|n| at.checked_add(n * step)).take_while(|at| *at < size).collect();
+        self.left = places.len().saturating_sub(1);
+        Some(places)
+    }
 }
 
 /// The first block mark between `from` and `to` that one of `rows` writes.

@@ -11,16 +11,23 @@ mod journal;
 mod local;
 mod map;
 mod nearby;
+#[cfg(feature = "remote")]
+mod remote;
 mod replace;
 mod resolve;
 mod source;
 mod spool;
 
+#[cfg(feature = "remote")]
+use local::read_exact_at;
+
 pub use cursor::Cursor;
 pub use journal::Journal;
 pub use local::{LocalFile, OpenOptions, open};
 pub use nearby::Nearby;
+#[cfg(feature = "remote")]
+pub use remote::{Allowed, RemoteOptions, Watch, open_url, requests};
 pub use replace::{Replace, read_text, remove, remove_stale};
-pub use resolve::{Folder, Nowhere, Resolve, percent_decode, percent_encode};
-pub use source::{Slice, Source, SourceRef, Window, read_vec, to_usize};
+pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
+pub use source::{Access, Slice, Source, SourceRef, Window, read_vec, to_usize};
 pub use spool::{private_file, spool, unnamed_file};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::source::{Source, SourceRef};
+use super::source::{Access, Source, SourceRef};
 use crate::error::Result;
 
 /// Bytes read at once where the reads lie close together.
@@ -46,6 +46,10 @@ impl Source for Nearby {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        // A remote source knows best what to read along.
+        if self.inner.access() != Access::Random {
+            return self.inner.read_at(offset, into);
+        }
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
         let last = window.last.replace(offset.saturating_add(into.len() as u64));
         if let Some(part) = window.part(offset, into.len()) {
@@ -69,6 +73,10 @@ impl Source for Nearby {
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.inner.stored(range)
+    }
+
+    fn access(&self) -> Access {
+        self.inner.access()
     }
 
     fn name(&self) -> &str {

@@ -3,6 +3,7 @@
 //! Only the caller decides what a reference may reach. [`Folder`] is the sandbox for local files:
 //! the file's own folder and those below it; no absolute path, no `..`, no link that leads out.
 
+use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +21,28 @@ pub trait Resolve: Send + Sync {
     /// [`Kind::Limit`](crate::Kind::Limit) where policy refuses it, [`Kind::Io`](crate::Kind::Io)
     /// where it does not exist.
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)>;
+
+    /// As [`Resolve::resolve`], where only this range of the bytes will be read: a remote file is then
+    /// opened by the one request that brings it.
+    ///
+    /// # Errors
+    /// As [`Resolve::resolve`].
+    fn resolve_part(&self, uri: &str, range: Range<u64>) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        let _ = range;
+        self.resolve(uri)
+    }
+}
+
+/// Whether a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.
+///
+/// ```
+/// use trilith::bytes::is_url;
+/// assert!(is_url("s3://bucket/key") && is_url("HTTPS://host/x.asdf"));
+/// assert!(!is_url("http.asdf") && !is_url("c:/x.asdf"));
+/// ```
+pub fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "s3"))
 }
 
 /// Refuses everything: for bytes that came without a place.

@@ -5,6 +5,18 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
+/// What it costs to read at some place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Next to nothing.
+    #[default]
+    Random,
+    /// A request to a server: what is read soon is best said in one [`Source::prefetch`].
+    Requests,
+    /// Everything before it: the bytes come from front to back.
+    Forward,
+}
+
 /// Bytes that can be read at any place: a slice, a file, a map, a remote object.
 ///
 /// Implementations hold no position, so one source serves many threads.
@@ -62,6 +74,11 @@ pub trait Source: Send + Sync {
     /// What is odd about where the bytes come from, for people: an update that did not end.
     fn notice(&self) -> Option<String> {
         None
+    }
+
+    /// What it costs to read at some place.
+    fn access(&self) -> Access {
+        Access::Random
     }
 
     /// What to call it in messages: a path or URL.
@@ -161,6 +178,10 @@ impl Source for Window {
 
     fn notice(&self) -> Option<String> {
         self.inner.notice()
+    }
+
+    fn access(&self) -> Access {
+        self.inner.access()
     }
 
     fn name(&self) -> &str {

@@ -6,10 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use super::input::file_byte;
 use super::stream::check_range;
-use crate::bytes::{Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{Access, Source, SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
+
+/// Stored bytes of a remote block that are fetched and decoded together.
+const BATCH: u64 = 16 << 20;
+/// Bytes read along where the lengths of a chunk are looked for.
+const LENGTHS: u64 = 32;
 
 /// Less than this is decoded faster by one thread than others are started.
 const PARALLEL: usize = 512 << 10;
@@ -59,6 +64,8 @@ struct Table {
     /// Where the next one begins in the stored bytes.
     at: u64,
     ended: bool,
+    /// Where lengths were looked for already, in order.
+    foreseen: Vec<Range<u64>>,
 }
 
 impl Chunks {
@@ -75,6 +82,7 @@ impl Chunks {
             if (reached >= range.end && !whole) || table.ended {
                 break;
             }
+            self.foresee(&mut table, reached, range.clone())?;
             self.extend(&mut table, reached)?;
         }
         let from = table.chunks.partition_point(|chunk| chunk.end() <= range.start);
@@ -111,6 +119,81 @@ impl Chunks {
             table.chunks.push(chunk);
         }
         Ok(())
+    }
+
+    /// Stored bytes for each decoded one, and decoded bytes of a chunk, as far as one can tell.
+    fn scale(&self, table: &Table, reached: u64) -> Option<(f64, u64)> {
+        let size = table.chunks.last()?.decoded.1;
+        let (stored, decoded) = (self.stored.len().saturating_sub(table.at), self.len.saturating_sub(reached));
+        (decoded > 0).then(|| (stored as f64 / decoded as f64, size))
+    }
+
+    /// Where finding each chunk would be a request: asks at once for the places where those up to the end
+    /// of `range` should begin if they are all of about one size. A wrong guess costs a request and no more.
+    fn foresee(&self, table: &mut Table, reached: u64, range: Range<u64>) -> Result<()> {
+        if self.stored.access() != Access::Requests || table.foreseen.iter().any(|known| known.contains(&table.at)) {
+            return Ok(());
+        }
+        let Some((ratio, size)) = self.scale(table, reached) else { return Ok(()) };
+        let steps = range.end.saturating_sub(reached).div_ceil(size.max(1));
+        if steps < 2 || steps > 1 << 16 {
+            return Ok(());
+        }
+        let wanted = (range.end - range.start).max(size) as f64 * ratio;
+        let width = (wanted as u64 / 16 / steps).clamp(2 << 10, 64 << 10);
+        let end = self.stored.len();
+        let around = |step: u64| {
+            let place = table.at + (step as f64 * size as f64 * ratio) as u64;
+            if step == 0 { place..place + LENGTHS } else { place.saturating_sub(width / 2)..place + width / 2 }
+        };
+        let places: Vec<_> = (0..steps).map(around).map(|place| place.start.min(end)..place.end.min(end)).collect();
+        self.stored.prefetch(&places)?;
+        // The next guess begins behind the first place that was missed.
+        table.foreseen = places;
+        Ok(())
+    }
+
+    /// Reads from a remote block: a batch is fetched while the one before it is decoded.
+    fn read_batches(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let (end, mut at, mut rest) = (offset + into.len() as u64, offset, into);
+        self.covering(offset..offset + 1)?;
+        self.fetch_batch(end)?;
+        while at < end {
+            let (ratio, _) = self.reach();
+            let take = ((BATCH as f64 / ratio.max(1e-6)) as u64).clamp(1, end - at);
+            // Up to the end of a chunk, so that none is decoded twice.
+            let chunks = self.covering(at..at + take)?;
+            let stop = chunks.last().map_or(at + take, |chunk| chunk.end().min(end)).max(at + 1);
+            let (part, more) = std::mem::take(&mut rest).split_at_mut(to_usize(stop - at)?);
+            let (decoded, fetched) = std::thread::scope(|scope| {
+                let next = (stop < end).then(|| std::thread::Builder::new().spawn_scoped(scope, || self.fetch_batch(end)));
+                let decoded = self.read_chunks(at, part);
+                let fetched = next.and_then(|next| next.ok()?.join().ok()).unwrap_or(Ok(()));
+                (decoded, fetched)
+            });
+            decoded?;
+            fetched?;
+            (at, rest) = (stop, more);
+        }
+        Ok(())
+    }
+
+    /// Stored bytes for each decoded one behind what is known.
+    fn reach(&self) -> (f64, u64) {
+        let table = lock(&self.table);
+        let reached = table.chunks.last().map_or(0, Chunk::end);
+        self.scale(&table, reached)
+            .map_or((self.stored.len() as f64 / self.len.max(1) as f64, reached), |(ratio, _)| (ratio, reached))
+    }
+
+    /// Asks for the stored bytes behind what is known, as many as a batch, but not for more than decodes to `end`.
+    fn fetch_batch(&self, end: u64) -> Result<()> {
+        let (ratio, reached) = self.reach();
+        let wanted = (end.saturating_sub(reached) as f64 * ratio) as u64;
+        let at = lock(&self.table).at;
+        let batch = at..at.saturating_add(wanted.saturating_add(wanted / 64).min(BATCH)).min(self.stored.len());
+        lock(&self.table).foreseen = vec![batch.clone()];
+        self.stored.prefetch(std::slice::from_ref(&batch))
     }
 
     /// Says in which chunk it happened.
@@ -154,18 +237,9 @@ impl Chunks {
         into.copy_from_slice(part.ok_or_else(|| Error::malformed("a sub-block is shorter than announced"))?);
         Ok(())
     }
-}
 
-impl Source for Chunks {
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        check_range(offset, into.len() as u64, self.len)?;
-        if into.is_empty() {
-            return Ok(());
-        }
+    /// Decodes the chunks that hold the bytes from `offset` on.
+    fn read_chunks(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let chunks = self.covering(offset..offset + into.len() as u64)?;
         if chunks.len() > 1 {
             self.stored.prefetch(&joined(&chunks))?;
@@ -186,6 +260,24 @@ impl Source for Chunks {
         }
         jobs.into_iter().try_for_each(|(chunk, skip, part)| self.fill(&chunk, skip, part))
     }
+}
+
+impl Source for Chunks {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        check_range(offset, into.len() as u64, self.len)?;
+        if into.is_empty() {
+            return Ok(());
+        }
+        let stored = into.len() as f64 / self.len as f64 * self.stored.len() as f64;
+        if stored > BATCH as f64 && self.stored.access() == Access::Requests {
+            return self.read_batches(offset, into);
+        }
+        self.read_chunks(offset, into)
+    }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let mut chunks = Vec::new();
@@ -205,6 +297,10 @@ impl Source for Chunks {
             ranges.extend(self.stored.stored(part)?);
         }
         Ok(ranges)
+    }
+
+    fn access(&self) -> Access {
+        self.stored.access()
     }
 
     fn name(&self) -> &str {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, SourceRef, to_usize};
+use crate::bytes::{Access, Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -336,6 +336,10 @@ impl Source for Converted {
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.source.stored(self.needed(&range))
+    }
+
+    fn access(&self) -> Access {
+        self.source.access()
     }
 
     fn name(&self) -> &str {

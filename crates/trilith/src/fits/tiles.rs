@@ -12,7 +12,7 @@ use super::scale::{Linear, Number, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
 use crate::array::{Array, element_count};
-use crate::bytes::{Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{Access, Source, SourceRef, read_vec, to_usize};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 
@@ -468,6 +468,10 @@ impl Source for Tiles {
 
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         if range.is_empty() { Ok(Vec::new()) } else { self.source.stored(self.plan.table..self.plan.end) }
+    }
+
+    fn access(&self) -> Access {
+        self.source.access()
     }
 
     fn name(&self) -> &str {

@@ -34,7 +34,7 @@ impl Locate {
     /// Prints a line for each file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        let Family { catalog, how } = Family::open(&self.catalog, self.raw, options)?;
+        let Family { catalog, how, .. } = Family::open(&self.catalog, self.raw, options)?;
         let mut list = Vec::new();
         let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
         let mut missing = 0;

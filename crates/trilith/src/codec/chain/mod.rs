@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
-use crate::bytes::{Slice, Source, SourceRef};
+use crate::bytes::{Access, Slice, Source, SourceRef};
 use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 
@@ -383,6 +383,10 @@ impl Source for Deferred {
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.made()?.stored(range)
+    }
+
+    fn access(&self) -> Access {
+        self.made().map_or(Access::Random, |made| made.access())
     }
 
     fn name(&self) -> &str {

@@ -1,0 +1,155 @@
+//! Bytes of one file that were fetched already, in memory: the longest unused go first.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What an entry costs besides its bytes.
+const OVERHEAD: u64 = 96;
+
+/// Pieces of a file that do not overlap, by the place where they begin.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    pieces: BTreeMap<u64, Piece>,
+    held: u64,
+    most: u64,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Arc<[u8]>,
+    used: u64,
+}
+
+impl Cache {
+    /// Holds `most` bytes.
+    pub(super) fn new(most: u64) -> Self {
+        Self { most, ..Self::default() }
+    }
+
+    /// The first piece that ends behind `at`, and those after it.
+    fn from(&self, at: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let first = self.pieces.range(..=at).next_back().map_or(at, |(start, _)| *start);
+        let ends = self.pieces.range(first..).map(|(start, piece)| (*start, start + piece.bytes.len() as u64));
+        ends.skip_while(move |(_, end)| *end <= at)
+    }
+
+    /// The parts of a range that are not here.
+    pub(super) fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut missing = Vec::new();
+        let mut at = range.start;
+        for (start, end) in self.from(range.start).take_while(|(start, _)| *start < range.end) {
+            if start > at {
+                missing.push(at..start);
+            }
+            at = at.max(end);
+        }
+        if at < range.end {
+            missing.push(at..range.end);
+        }
+        missing
+    }
+
+    /// Copies what is here into `into`, the first byte of which is byte `offset`; returns what is not.
+    pub(super) fn copy(&mut self, offset: u64, into: &mut [u8]) -> Vec<Range<u64>> {
+        let range = offset..offset + into.len() as u64;
+        let missing = self.missing(range.clone());
+        let overlapping: Vec<u64> =
+            self.from(offset).take_while(|(start, _)| *start < range.end).map(|(start, _)| start).collect();
+        self.clock += 1;
+        for start in overlapping {
+            let Some(piece) = self.pieces.get_mut(&start) else { continue };
+            piece.used = self.clock;
+            let (from, to) = (range.start.max(start), range.end.min(start + piece.bytes.len() as u64));
+            let source = piece.bytes.get((from - start) as usize..(to - start) as usize);
+            let target = into.get_mut((from - offset) as usize..(to - offset) as usize);
+            if let (Some(source), Some(target)) = (source, target) {
+                target.copy_from_slice(source);
+            }
+        }
+        missing
+    }
+
+    /// Keeps bytes that begin at `offset`, as far as they are not here yet.
+    pub(super) fn insert(&mut self, offset: u64, bytes: &[u8]) {
+        self.clock += 1;
+        for part in self.missing(offset..offset + bytes.len() as u64) {
+            let Some(bytes) = bytes.get((part.start - offset) as usize..(part.end - offset) as usize) else { continue };
+            self.held += bytes.len() as u64 + OVERHEAD;
+            self.pieces.insert(part.start, Piece { bytes: bytes.into(), used: self.clock });
+        }
+        if self.held > self.most {
+            self.shrink();
+        }
+    }
+
+    /// Drops the longest unused until three quarters are left, but never what came last.
+    fn shrink(&mut self) {
+        let mut ages: Vec<(u64, u64)> = self.pieces.iter().map(|(start, piece)| (piece.used, *start)).collect();
+        ages.sort_unstable();
+        for (used, start) in ages {
+            if self.held <= self.most / 4 * 3 || used == self.clock {
+                return;
+            }
+            if let Some(piece) = self.pieces.remove(&start) {
+                self.held -= piece.bytes.len() as u64 + OVERHEAD;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_in_comes_out_and_the_rest_is_missing() {
+        let mut cache = Cache::new(1 << 20);
+        cache.insert(10, b"abcdef");
+        cache.insert(20, b"uvw");
+        cache.insert(14, b"EFGH");
+        let mut into = [b'.'; 16];
+        assert_eq!(cache.copy(9, &mut into), [9..10, 18..20, 23..25]);
+        assert_eq!(&into, b".abcdefGH..uvw..");
+        assert_eq!(cache.missing(11..15), []);
+        assert_eq!(cache.missing(0..5), [0..5]);
+        assert_eq!(cache.missing(30..31), [30..31]);
+    }
+
+    #[test]
+    fn the_longest_unused_go_and_the_newest_stays() {
+        let mut cache = Cache::new(1000);
+        for n in 0..100 {
+            cache.insert(n * 100, &[n as u8; 100]);
+            assert!(cache.held <= 1000);
+            let mut first = [0; 10];
+            if cache.copy(0, &mut first).is_empty() {
+                assert_eq!(first, [0; 10]);
+            }
+            assert_eq!(cache.missing(n * 100..n * 100 + 100), [], "the newest");
+        }
+        assert_eq!(cache.missing(0..100), [], "used again and again");
+        assert_eq!(cache.missing(100..200), [100..200]);
+        cache.insert(50_000, &[1; 5000]);
+        assert_eq!(cache.missing(50_000..55_000), [], "larger than all, but what is wanted now");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_cache_never_tells_wrong_bytes(parts in proptest::collection::vec((0u64..500, 1u64..80), 1..60), most in 100u64..3000) {
+            let mut cache = Cache::new(most);
+            let byte = |at: u64| (at * 7 + at / 256) as u8;
+            for (start, len) in parts {
+                let mut into = vec![0; len as usize];
+                let missing = cache.copy(start, &mut into);
+                for (at, got) in (start..).zip(&into) {
+                    if !missing.iter().any(|range| range.contains(&at)) {
+                        proptest::prop_assert_eq!(*got, byte(at));
+                    }
+                }
+                cache.insert(start, &(start..start + len).map(byte).collect::<Vec<_>>());
+            }
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! Requests: who may be asked, where a redirect may lead, and which answers are worth asking again.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, BodyReader};
+use url::Url;
+
+use super::address::{Address, is_public, shown_url};
+use super::lock;
+use super::options::RemoteOptions;
+use super::s3::Store;
+use crate::error::{Error, Kind, Result};
+
+/// How often an answer may send on to another address.
+const HOPS: usize = 8;
+
+/// The connections of a file and of those that it refers to.
+#[derive(Debug)]
+pub(super) struct Client {
+    /// For what a person named: any address.
+    named: Agent,
+    /// For what a file or a redirect names: public addresses, and those at which a named host was met.
+    wary: Agent,
+    pub(super) options: RemoteOptions,
+    /// The bucket that a person named, for which credentials are meant.
+    bucket: Option<String>,
+    stores: Mutex<HashMap<String, Store>>,
+}
+
+/// Whether a person or a file named an address.
+#[derive(Debug, Clone)]
+pub(super) enum Trust {
+    /// A person, or the beginning of it by `--allow`.
+    Named,
+    /// A file: it must lie in the folder of this one.
+    Beside(Address),
+}
+
+/// An address, and on whose word it is asked.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) client: Arc<Client>,
+    pub(super) address: Address,
+    pub(super) trust: Trust,
+    /// Where the last redirect led: asked first the next time.
+    moved: Mutex<Option<Url>>,
+}
+
+/// An answer whose body was not read.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    pub(super) body: BodyReader<'static>,
+}
+
+/// The headers of an answer that matter here.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Headers {
+    pub(super) range: Option<String>,
+    pub(super) length: Option<u64>,
+    pub(super) etag: Option<String>,
+    pub(super) modified: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) encoding: Option<String>,
+    pub(super) retry_after: Option<Duration>,
+    location: Option<String>,
+    region: Option<String>,
+}
+
+/// Why a request failed, and whether it is worth repeating.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Perhaps not the next time, after this long if the server says so.
+    Again(Error, Option<Duration>),
+    /// For good.
+    Final(Error),
+}
+
+impl Client {
+    /// `bucket` is the one that a person named, if any.
+    pub(super) fn new(options: RemoteOptions, bucket: Option<String>) -> Result<Arc<Self>> {
+        let met = Arc::new(Mutex::new(HashMap::new()));
+        let named = agent(&options, true, Checked { inner: DefaultResolver::default(), wary: false, met: met.clone() })?;
+        let wary = agent(&options, false, Checked { inner: DefaultResolver::default(), wary: true, met })?;
+        Ok(Arc::new(Self { named, wary, options, bucket, stores: Mutex::default() }))
+    }
+
+    /// Whether a prefix allows an address, and whether that prefix names its host.
+    pub(super) fn allows(&self, address: &Address) -> Option<bool> {
+        let allowing = self.options.allowed.iter().filter(|prefix| prefix.allows(address));
+        allowing.map(|prefix| prefix.names_host()).max()
+    }
+
+    /// What to ask for an address, and whether credentials go along.
+    fn request(&self, address: &Address) -> Result<(Url, Option<String>)> {
+        match address {
+            Address::Web(url) => {
+                let mut url = url.clone();
+                let login = basic(&url);
+                let _ = (url.set_username(""), url.set_password(None));
+                Ok((url, login))
+            }
+            Address::S3 { bucket, key } => {
+                let mut stores = lock(&self.stores);
+                if !stores.contains_key(bucket) {
+                    let ours = self.bucket.as_ref() == Some(bucket);
+                    stores.insert(bucket.clone(), Store::new(bucket, &self.options, ours)?);
+                }
+                let store = stores.get(bucket).ok_or_else(|| Error::usage("no such bucket"))?;
+                store.request(key).map(|url| (url, None))
+            }
+        }
+    }
+
+    /// Learns from an answer in which region a bucket is; whether that was news.
+    fn learn_region(&self, address: &Address, headers: &Headers) -> bool {
+        let (Address::S3 { bucket, .. }, Some(region)) = (address, &headers.region) else { return false };
+        lock(&self.stores).get_mut(bucket).is_some_and(|store| store.moved_to(region))
+    }
+
+    fn is_signed(&self, address: &Address) -> bool {
+        matches!(address, Address::S3 { bucket, .. } if lock(&self.stores).get(bucket).is_some_and(Store::is_signed))
+    }
+}
+
+/// The value of `Authorization` for the name and password in a URL.
+fn basic(url: &Url) -> Option<String> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let decoded = |text: &str| crate::bytes::percent_decode(text).unwrap_or_else(|| text.to_owned());
+    let login = format!("{}:{}", decoded(url.username()), decoded(url.password().unwrap_or("")));
+    Some(format!("Basic {}", base64(login.as_bytes())))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let number = group.iter().chain(&[0, 0]).take(3).fold(0u32, |n, b| n << 8 | u32::from(*b));
+        for place in 0..4 {
+            let letter = LETTERS[(number >> (18 - 6 * place)) as usize & 63] as char;
+            text.push(if place <= group.len() { letter } else { '=' });
+        }
+    }
+    text
+}
+
+fn agent(options: &RemoteOptions, proxy: bool, resolver: Checked) -> Result<Agent> {
+    let wait = Some(options.timeout);
+    let mut config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .timeout_resolve(wait)
+        .timeout_connect(wait)
+        .timeout_recv_response(wait)
+        .timeout_per_read(wait)
+        .timeout_per_write(wait)
+        .max_idle_connections(2 * options.in_flight)
+        .max_idle_connections_per_host(options.in_flight)
+        .accept_encoding("identity")
+        .user_agent(concat!("trilith/", env!("CARGO_PKG_VERSION")));
+    if !proxy {
+        // A proxy would look names up where their addresses cannot be checked.
+        config = config.proxy(None);
+    }
+    if let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
+        let text = crate::bytes::read_text(&path, 16 << 20).map_err(|e| e.context("SSL_CERT_FILE"))?;
+        let roots = ureq::tls::parse_pem(&text).filter_map(|item| match item {
+            Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        });
+        let roots = ureq::tls::RootCerts::new_with_certs(&roots.collect::<Vec<_>>());
+        config = config.tls_config(ureq::tls::TlsConfig::builder().root_certs(roots).build());
+    }
+    Ok(Agent::with_parts(config.build(), DefaultConnector::default(), resolver))
+}
+
+impl Target {
+    pub(super) fn new(client: Arc<Client>, address: Address, trust: Trust) -> Self {
+        Self { client, address, trust, moved: Mutex::default() }
+    }
+
+    /// Sends a GET with these headers, follows redirects, and gives back whatever answer is no error.
+    pub(super) fn get(&self, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
+        let moved = lock(&self.moved).clone();
+        if let Some(url) = moved {
+            match self.follow(url, None, headers) {
+                // Such addresses are often good for a while only.
+                Ok(reply) if !matches!(reply.status, 400 | 401 | 403 | 404 | 410) => return Ok(reply),
+                Err(failure @ Failure::Again(..)) => return Err(failure),
+                _ => *lock(&self.moved) = None,
+            }
+        }
+        let (url, login) = self.client.request(&self.address).map_err(Failure::Final)?;
+        let reply = self.follow(url, login.clone(), headers)?;
+        if reply.status >= 300 && self.client.learn_region(&self.address, &reply.headers) {
+            let (url, login) = self.client.request(&self.address).map_err(Failure::Final)?;
+            return self.follow(url, login, headers);
+        }
+        Ok(reply)
+    }
+
+    fn follow(&self, mut url: Url, mut login: Option<String>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
+        let start = url.clone();
+        let mut agent = self.agent();
+        for _ in 0..HOPS {
+            let reply = send(agent, &url, login.as_deref(), headers)?;
+            let elsewhere = matches!(reply.status, 301 | 302 | 303 | 307 | 308);
+            // S3 says the region instead of an address.
+            let Some(location) = reply.headers.location.as_deref().filter(|_| elsewhere && reply.headers.region.is_none()) else {
+                if url != start && reply.status < 300 {
+                    *lock(&self.moved) = Some(url);
+                }
+                return Ok(reply);
+            };
+            let next = url.join(location).map_err(|_| Failure::Final(self.error("a redirect leads to no address")))?;
+            agent = self.redirected(agent, &url, &next).map_err(Failure::Final)?;
+            if next.origin() != url.origin() {
+                login = None;
+            }
+            url = next;
+            let _ = (url.set_username(""), url.set_password(None));
+        }
+        Err(Failure::Final(self.error("redirects lead to redirects without an end")))
+    }
+
+    fn agent(&self) -> &Agent {
+        match &self.trust {
+            Trust::Named => &self.client.named,
+            // The proxy, which a person named as well, is where the addresses are looked up.
+            Trust::Beside(_) if self.client.named.config().proxy().is_some() => &self.client.named,
+            Trust::Beside(_) => &self.client.wary,
+        }
+    }
+
+    /// Who may follow a redirect, if anybody may.
+    fn redirected<'a>(&'a self, agent: &'a Agent, from: &Url, to: &Url) -> Result<&'a Agent> {
+        let refused = |why: &str| {
+            Error::limit(format!("{} redirects to {}, which {why}", self.address.shown(), shown_url(to)))
+                .hint(format!("if you trust it, add --allow {}", shown_url(to)))
+        };
+        if !matches!(to.scheme(), "http" | "https") {
+            return Err(refused("is no web address"));
+        }
+        if from.scheme() == "https" && to.scheme() == "http" {
+            return Err(refused("is not encrypted, as the first address is"));
+        }
+        let address = Address::Web(to.clone());
+        match self.client.allows(&address) {
+            Some(true) => return Ok(&self.client.named),
+            Some(false) => return Ok(&self.client.wary),
+            None => {}
+        }
+        let same = from.origin() == to.origin();
+        match &self.trust {
+            Trust::Named if same => Ok(agent),
+            Trust::Named => Ok(&self.client.wary),
+            Trust::Beside(root @ Address::Web(_)) if address.is_in_folder_of(root) => Ok(agent),
+            Trust::Beside(Address::S3 { .. }) if same && from.path() == to.path() => Ok(agent),
+            Trust::Beside(_) => Err(refused("is outside the folder of the file that refers to it")),
+        }
+    }
+
+    /// An error of the network or the server, with the address.
+    pub(super) fn error(&self, message: impl Into<String>) -> Error {
+        Error::new(Kind::Io, message).context(format!("reading {}", self.address.shown()))
+    }
+
+    /// What an answer that is no success means.
+    pub(super) fn refused(&self, reply: Reply) -> Failure {
+        let (status, wait) = (reply.status, reply.headers.retry_after);
+        let name = ureq::http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
+        let code = s3_code(reply).filter(|_| matches!(self.address, Address::S3 { .. }));
+        let code = code.map(|code| format!(": {code}")).unwrap_or_default();
+        let error = self.error(format!("the server answered {status} {name}{code}"));
+        let signed = self.client.is_signed(&self.address);
+        match status {
+            408 | 425 | 429 | 500 | 502..=504 => Failure::Again(error, wait),
+            401 | 403 if matches!(self.address, Address::S3 { .. }) && !signed => Failure::Final(
+                error.hint("the request was not signed: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"),
+            ),
+            401 | 403 if signed => Failure::Final(error.hint("for a public bucket, try --remote anonymous=yes")),
+            _ => Failure::Final(error),
+        }
+    }
+}
+
+/// The code in the error document of S3.
+fn s3_code(mut reply: Reply) -> Option<String> {
+    use std::io::Read;
+    let mut text = Vec::new();
+    let _ = reply.body.by_ref().take(4096).read_to_end(&mut text);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (_, rest) = text.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    (code.len() < 64 && code.bytes().all(|b| b.is_ascii_alphanumeric())).then(|| code.to_owned())
+}
+
+fn send(agent: &Agent, url: &Url, login: Option<&str>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
+    let mut request = agent.get(url.as_str());
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    if let Some(login) = login {
+        request = request.header("authorization", login);
+    }
+    match request.call() {
+        Ok(response) => {
+            let headers = Headers::of(&response);
+            Ok(Reply { status: response.status().as_u16(), headers, body: response.into_body().into_reader() })
+        }
+        Err(error) => Err(failure(error, url)),
+    }
+}
+
+/// What went wrong on the way, and whether it may go right the next time.
+fn failure(error: ureq::Error, url: &Url) -> Failure {
+    let host = url.host_str().unwrap_or("");
+    let said = |message: String| Error::new(Kind::Io, message).context(format!("asking {host}"));
+    match error {
+        ureq::Error::Other(other) => match other.downcast::<Refused>() {
+            Ok(refused) => Failure::Final(
+                Error::limit(format!("{host} is at {}, an address that is not public", refused.0))
+                    .hint(format!("if you trust it, add --allow {}", shown_url(url))),
+            ),
+            Err(other) => Failure::Final(said(other.to_string())),
+        },
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) | ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
+            Failure::Final(said(error.to_string()))
+        }
+        ureq::Error::Io(inner) if inner.get_ref().is_some_and(|e| e.to_string().contains("certificate")) => {
+            Failure::Final(said(inner.to_string()).hint("a file of further roots can be named in SSL_CERT_FILE"))
+        }
+        ureq::Error::Timeout(_) => Failure::Again(said("no answer in time".to_owned()), None),
+        ureq::Error::HostNotFound => Failure::Again(said("there is no such host".to_owned()), None),
+        other => Failure::Again(said(other.to_string()), None),
+    }
+}
+
+impl Headers {
+    fn of<T>(response: &ureq::http::Response<T>) -> Self {
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Self {
+            range: header("content-range"),
+            length: header("content-length").and_then(|text| text.trim().parse().ok()),
+            etag: header("etag"),
+            modified: header("last-modified"),
+            kind: header("content-type"),
+            encoding: header("content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity")),
+            retry_after: header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs),
+            location: header("location"),
+            region: header("x-amz-bucket-region"),
+        }
+    }
+}
+
+/// Addresses at which a host was met, by host and port.
+type Met = Arc<Mutex<HashMap<(String, u16), HashSet<IpAddr>>>>;
+
+/// Looks names up, and lets only some of the addresses through.
+#[derive(Debug)]
+struct Checked {
+    inner: DefaultResolver,
+    wary: bool,
+    met: Met,
+}
+
+/// An address that a reference may not reach.
+#[derive(Debug)]
+struct Refused(IpAddr);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} is not public", self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Resolver for Checked {
+    fn resolve(
+        &self,
+        uri: &ureq::http::Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.inner.resolve(uri, config, timeout)?;
+        let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+        let place = (uri.host().unwrap_or("").to_ascii_lowercase(), port);
+        let mut met = lock(&self.met);
+        if !self.wary {
+            met.entry(place).or_default().extend(found.iter().map(std::net::SocketAddr::ip));
+            return Ok(found);
+        }
+        let known = met.get(&place);
+        let mut kept = self.empty();
+        let mut refused = None;
+        for address in found.iter() {
+            if is_public(address.ip()) || known.is_some_and(|known| known.contains(&address.ip())) {
+                kept.push(*address);
+            } else {
+                refused = Some(address.ip());
+            }
+        }
+        match refused {
+            Some(address) if kept.is_empty() => Err(ureq::Error::Other(Box::new(Refused(address)))),
+            _ => Ok(kept),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_passwords_are_encoded_as_rfc_7617_says() {
+        let login = basic(&Url::parse("https://Aladdin:open%20sesame@host.example/").unwrap());
+        assert_eq!(login.as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
+        assert_eq!((base64(b"a"), base64(b"ab"), base64(b"abc")), ("YQ==".into(), "YWI=".into(), "YWJj".into()));
+        assert_eq!(basic(&Url::parse("https://host.example/").unwrap()), None);
+    }
+
+    fn target(allow: &[&str], trust: Trust) -> Target {
+        let mut options = RemoteOptions::default();
+        allow.iter().for_each(|prefix| options.allow(prefix).unwrap());
+        let address = Address::parse("https://data.example/a/x.asdf").unwrap();
+        Target::new(Client::new(options, None).unwrap(), address, trust)
+    }
+
+    #[test]
+    fn a_redirect_is_judged_as_the_address_was() {
+        let from = Url::parse("https://data.example/a/x.asdf").unwrap();
+        let led = |target: &Target, to: &str| target.redirected(target.agent(), &from, &Url::parse(to).unwrap()).map(|_| ());
+        let named = target(&[], Trust::Named);
+        assert!(led(&named, "https://data.example/b/x").is_ok());
+        assert!(led(&named, "https://other.example/x").is_ok(), "by the wary connections");
+        assert!(led(&named, "http://data.example/a/x.asdf").is_err(), "not encrypted any more");
+        assert!(led(&named, "file:///etc/passwd").is_err());
+        let beside = Trust::Beside(Address::parse("https://data.example/a/main.asdf").unwrap());
+        let reference = target(&["https://ok.example/d/"], beside);
+        assert!(led(&reference, "https://data.example/a/b/x").is_ok());
+        assert!(led(&reference, "https://ok.example/d/x").is_ok());
+        for bad in ["https://data.example/b/x", "https://other.example/a/x", "https://ok.example/e/x"] {
+            assert_eq!(led(&reference, bad).unwrap_err().kind(), Kind::Limit, "{bad}");
+        }
+    }
+}

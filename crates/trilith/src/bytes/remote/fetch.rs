@@ -1,0 +1,274 @@
+//! One request after the other until its bytes are there: repeated where that helps, continued where an
+//! answer broke off, and compared with the version of the file that was opened.
+
+use std::io::Read;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::client::{Failure, Reply, Target};
+use super::headers::{Version, content_range, unsatisfied};
+use super::multipart;
+use crate::error::{Error, Result};
+
+/// The first pause before a request is repeated; each one is twice as long as the last.
+const PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// An answer that brought so many bytes before it broke off does not count as a failure.
+const PROGRESS: usize = 64 << 10;
+/// Fewer bytes than this in the time that a request may take are a stall.
+const TRICKLE: usize = 4096;
+
+/// A file as it was when it was opened.
+#[derive(Debug)]
+pub(super) struct Fetcher {
+    pub(super) target: Target,
+    pub(super) size: u64,
+    pub(super) version: Version,
+    pub(super) received: AtomicU64,
+}
+
+/// What came of asking for several ranges at once.
+pub(super) enum Together {
+    /// These ranges of the file.
+    Parts(Vec<(u64, Vec<u8>)>),
+    /// The server does not do that.
+    No,
+}
+
+/// Repeats `attempt` until it succeeds, fails for good, or fails too often without bringing anything.
+/// It returns whether all is there, and counts what it brings in its argument.
+pub(super) fn persist(target: &Target, mut attempt: impl FnMut(&mut usize) -> Result<(), Failure>) -> Result<()> {
+    let (retries, mut failures) = (target.client.options.retries, 0);
+    loop {
+        let mut brought = 0;
+        match attempt(&mut brought) {
+            Ok(()) => return Ok(()),
+            Err(Failure::Final(error)) => return Err(error),
+            Err(Failure::Again(error, wait)) => {
+                failures = if brought >= PROGRESS { 1 } else { failures + 1 };
+                if failures > retries {
+                    return Err(if retries > 0 { error.context(format!("{failures} times in a row")) } else { error });
+                }
+                let pause = PAUSE.saturating_mul(1 << (failures - 1).min(16));
+                // Not all at the same moment.
+                let jitter = Duration::from_millis(u64::from(Instant::now().elapsed().subsec_nanos()) % 50);
+                std::thread::sleep((wait.unwrap_or(pause) + jitter).min(LONGEST_PAUSE));
+            }
+        }
+    }
+}
+
+/// `bytes=0-9,20-29`.
+pub(super) fn range_header(ranges: &[Range<u64>]) -> String {
+    let list: Vec<String> = ranges.iter().map(|range| format!("{}-{}", range.start, range.end.saturating_sub(1))).collect();
+    format!("bytes={}", list.join(","))
+}
+
+impl Fetcher {
+    /// Fills `into` with the bytes from `start` on.
+    pub(super) fn fetch(&self, start: u64, into: &mut [u8]) -> Result<()> {
+        let mut done = 0;
+        persist(&self.target, |brought| {
+            let rest = into.get_mut(done..).unwrap_or_default();
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let result = self.attempt(start + done as u64, rest, brought);
+            done += *brought;
+            result
+        })
+        .map_err(|error| error.at_byte(start + done as u64))
+    }
+
+    /// One request; counts the bytes that came, which are right even where the rest did not come.
+    fn attempt(&self, start: u64, into: &mut [u8], brought: &mut usize) -> Result<(), Failure> {
+        let wanted = start..start + into.len() as u64;
+        let reply = self.ask(std::slice::from_ref(&wanted))?;
+        let range = self.part(&reply, reply.headers.range.as_deref())?;
+        if range.start != wanted.start || range.end > wanted.end {
+            return Err(self.wrong_range(&format!("bytes {}-{}", range.start, range.end - 1)));
+        }
+        let part = into.get_mut(..(range.end - range.start) as usize).unwrap_or_default();
+        self.fill(reply, part, brought)?;
+        if range.end < wanted.end {
+            return Err(Failure::Again(self.target.error("the answer holds fewer bytes than were asked for"), None));
+        }
+        Ok(())
+    }
+
+    /// Asks for ranges of this version of the file, and judges the status of the answer.
+    fn ask(&self, ranges: &[Range<u64>]) -> Result<Reply, Failure> {
+        let list = range_header(ranges);
+        let mut headers = vec![("range", list.as_str())];
+        headers.extend(self.version.condition());
+        let reply = self.target.get(&headers)?;
+        match reply.status {
+            206 | 200 if !self.version.agrees(&Version::of(&reply.headers)) => Err(self.changed()),
+            206 => Ok(reply),
+            200 if ranges.len() > 1 => Ok(reply),
+            200 => {
+                if reply.headers.length.is_some_and(|len| len != self.size) {
+                    return Err(self.changed());
+                }
+                Err(Failure::Again(self.target.error("the server answered with the whole file instead of a part"), None))
+            }
+            412 => Err(self.changed()),
+            416 => match reply.headers.range.as_deref().and_then(unsatisfied) {
+                Some(size) if size != self.size => Err(self.changed()),
+                _ if ranges.len() > 1 => Ok(reply),
+                _ => Err(Failure::Again(self.target.error("the server answered 416 Range Not Satisfiable"), None)),
+            },
+            _ => Err(self.target.refused(reply)),
+        }
+    }
+
+    /// The range of an answer, of this size of the file and not encoded.
+    fn part(&self, reply: &Reply, range: Option<&str>) -> Result<Range<u64>, Failure> {
+        if let Some(name) = &reply.headers.encoding {
+            return Err(Failure::Final(self.target.error(format!("the server sends parts in the encoding {name:?}"))));
+        }
+        let (range, size) = range.and_then(content_range).ok_or_else(|| self.wrong_range(range.unwrap_or("no Content-Range")))?;
+        if size.is_some_and(|size| size != self.size) {
+            return Err(self.changed());
+        }
+        Ok(range)
+    }
+
+    #[cold]
+    fn wrong_range(&self, found: &str) -> Failure {
+        let found: String = found.chars().take(80).filter(|c| !c.is_control()).collect();
+        Failure::Again(self.target.error(format!("the server answered with another part of the file: {found}")), None)
+    }
+
+    #[cold]
+    fn changed(&self) -> Failure {
+        let error = self.target.error("the file changed on the server while it was read");
+        Failure::Final(error.hint("open it again"))
+    }
+
+    fn fill(&self, reply: Reply, into: &mut [u8], brought: &mut usize) -> Result<(), Failure> {
+        let mut body = Paced::new(reply, self.target.client.options.timeout);
+        while let Some(rest) = into.get_mut(*brought..).filter(|rest| !rest.is_empty()) {
+            match body.read(rest) {
+                Ok(0) => {
+                    let missing = rest.len();
+                    return Err(Failure::Again(self.target.error(format!("the answer ended {missing} bytes too early")), None));
+                }
+                Ok(n) => {
+                    *brought += n;
+                    self.received.fetch_add(n as u64, Ordering::Relaxed);
+                }
+                Err(error) => return Err(Failure::Again(self.target.error(error.to_string()), None)),
+            }
+        }
+        // To the end, so that the connection serves again.
+        let _ = body.read(&mut [0]);
+        Ok(())
+    }
+
+    /// Fetches several ranges by one request, each as often as it takes.
+    pub(super) fn fetch_together(&self, ranges: &[Range<u64>]) -> Result<Together> {
+        let mut parts: Vec<(u64, Vec<u8>)> = Vec::new();
+        let mut refused = false;
+        persist(&self.target, |brought| {
+            let got = |range: &&Range<u64>| {
+                !parts.iter().any(|(at, part)| *at == range.start && part.len() as u64 == range.end - range.start)
+            };
+            let left: Vec<Range<u64>> = ranges.iter().filter(got).cloned().collect();
+            if left.is_empty() {
+                return Ok(());
+            }
+            let reply = self.ask(&left)?;
+            let several =
+                reply.headers.kind.as_deref().is_some_and(|kind| kind.to_ascii_lowercase().starts_with("multipart/byteranges"));
+            if !several && left.len() > 1 {
+                refused = true;
+                return Ok(());
+            }
+            if !several {
+                // All but one came the last time.
+                let range = self.part(&reply, reply.headers.range.as_deref())?;
+                if Some(&range) != left.first() {
+                    return Err(self.wrong_range(&format!("bytes {}-{}", range.start, range.end - 1)));
+                }
+                let mut bytes = vec![0; (range.end - range.start) as usize];
+                self.fill(reply, &mut bytes, brought)?;
+                parts.push((range.start, bytes));
+                return Ok(());
+            }
+            self.take_parts(reply, &left, &mut parts, brought)?;
+            let whole = left
+                .iter()
+                .all(|range| parts.iter().any(|(at, part)| *at == range.start && part.len() as u64 == range.end - range.start));
+            if whole {
+                Ok(())
+            } else {
+                Err(Failure::Again(self.target.error("the answer lacks parts that were asked for"), None))
+            }
+        })?;
+        Ok(if refused { Together::No } else { Together::Parts(parts) })
+    }
+
+    fn take_parts(
+        &self,
+        reply: Reply,
+        wanted: &[Range<u64>],
+        parts: &mut Vec<(u64, Vec<u8>)>,
+        brought: &mut usize,
+    ) -> Result<(), Failure> {
+        let kind = reply.headers.kind.clone().unwrap_or_default();
+        let most = wanted.iter().map(|range| range.end - range.start).max().unwrap_or(0);
+        let mut changed = false;
+        let body = Paced::new(reply, self.target.client.options.timeout);
+        let result = multipart::read(body, &kind, most, &mut |at, bytes, size| {
+            let range = at..at + bytes.len() as u64;
+            changed |= size.is_some_and(|size| size != self.size);
+            if changed || !wanted.contains(&range) {
+                return Err(std::io::Error::other("the server answered with another part of the file"));
+            }
+            *brought += bytes.len();
+            self.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            parts.push((at, bytes));
+            Ok(())
+        });
+        match result {
+            Ok(()) => Ok(()),
+            Err(_) if changed => Err(self.changed()),
+            Err(error) => Err(Failure::Again(self.target.error(error.to_string()), None)),
+        }
+    }
+}
+
+/// A body that must not come drop by drop.
+pub(super) struct Paced {
+    reply: Reply,
+    timeout: Duration,
+    since: Instant,
+    got: usize,
+}
+
+impl Paced {
+    pub(super) fn new(reply: Reply, timeout: Duration) -> Self {
+        Self { reply, timeout, since: Instant::now(), got: 0 }
+    }
+}
+
+impl Read for Paced {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.reply.body.read(into)?;
+        self.got += n;
+        if self.since.elapsed() > self.timeout {
+            if self.got < TRICKLE && n > 0 {
+                return Err(std::io::ErrorKind::TimedOut.into());
+            }
+            (self.since, self.got) = (Instant::now(), 0);
+        }
+        Ok(n)
+    }
+}
+
+/// Refuses a file whose version cannot be read.
+pub(super) fn no_size(target: &Target) -> Error {
+    target.error("the server does not say how large the file is")
+}

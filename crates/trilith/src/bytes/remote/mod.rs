@@ -1,0 +1,41 @@
+//! Files on servers: HTTP and S3, read by ranges.
+//!
+//! Opening asks for the front of a file (one request), and everything else when it is read: few bytes
+//! with those around them, many in pieces side by side, scattered ones together in one request where the
+//! server can do that. What came is kept in a bounded [`cache`]. Each request names the version of the
+//! file that was opened, so that a file which changes is an error and never a mixture.
+//!
+//! [`client`] decides who may be asked (`SECURITY.md` says why), [`fetch`] repeats what broke, [`source`]
+//! is the [`Source`](super::Source), [`whole`] the one of servers that give no parts, [`resolve`] the
+//! sandbox for references. The libraries for HTTP, TLS and signatures are seen in `client` and [`s3`] only.
+
+mod address;
+mod cache;
+mod client;
+mod disk;
+mod fetch;
+mod headers;
+mod multipart;
+mod options;
+mod plan;
+mod resolve;
+mod s3;
+mod source;
+mod whole;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use options::{RemoteOptions, Watch};
+pub use plan::requests;
+pub use resolve::{Allowed, open_url};
+
+use super::{Source, SourceRef};
+
+/// A lock whose holder cannot leave half-done work behind.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shared(source: impl Source + 'static) -> SourceRef {
+    Arc::new(source)
+}

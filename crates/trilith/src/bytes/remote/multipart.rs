@@ -1,0 +1,137 @@
+//! Many ranges in one answer: `multipart/byteranges`, RFC 9110, section 14.6.
+
+use std::io::{BufRead, BufReader, Read};
+
+use super::headers::content_range;
+
+/// Longest line of a part's headers that is read.
+const LINE: u64 = 8 << 10;
+/// Most lines that a part's headers have.
+const LINES: usize = 64;
+
+/// Reads the parts of an answer one by one; `take` gets where a part begins in the file, its bytes, and
+/// the size of the file where it is told.
+///
+/// Parts longer than `most` are refused: nobody asked for them.
+pub(super) fn read(
+    body: impl Read,
+    content_type: &str,
+    most: u64,
+    take: &mut dyn FnMut(u64, Vec<u8>, Option<u64>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut body = BufReader::with_capacity(64 << 10, body);
+    let boundary = boundary(content_type).ok_or_else(|| bad("no boundary between the parts"))?;
+    let (delimiter, close) = (format!("--{boundary}"), format!("--{boundary}--"));
+    // What stands before the first delimiter says nothing.
+    let mut lines = 0;
+    while line(&mut body)? != delimiter {
+        lines += 1;
+        if lines > LINES {
+            return Err(bad("the parts do not begin"));
+        }
+    }
+    loop {
+        let mut range = None;
+        for at in 0.. {
+            let header = line(&mut body)?;
+            if header.is_empty() {
+                break;
+            }
+            if at > LINES {
+                return Err(bad("the headers of a part do not end"));
+            }
+            if let Some((name, value)) = header.split_once(':')
+                && name.trim().eq_ignore_ascii_case("content-range")
+            {
+                range = content_range(value);
+            }
+        }
+        let (range, size) = range.ok_or_else(|| bad("a part does not say where it belongs"))?;
+        let len = range.end - range.start;
+        if len > most {
+            return Err(bad("a part is longer than what was asked for"));
+        }
+        let mut bytes = Vec::new();
+        if body.by_ref().take(len).read_to_end(&mut bytes)? as u64 != len {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        take(range.start, bytes, size)?;
+        if !line(&mut body)?.is_empty() {
+            return Err(bad("a part is longer than it says"));
+        }
+        match line(&mut body)? {
+            next if next == delimiter => {}
+            next if next == close => {
+                // To the end, so that the connection serves again.
+                std::io::copy(&mut body.by_ref().take(LINE), &mut std::io::sink())?;
+                return Ok(());
+            }
+            _ => return Err(bad("a part is not followed by another")),
+        }
+    }
+}
+
+/// The parameter `boundary` of a content type.
+fn boundary(content_type: &str) -> Option<String> {
+    let (kind, rest) = content_type.split_once(';')?;
+    if !kind.trim().eq_ignore_ascii_case("multipart/byteranges") {
+        return None;
+    }
+    rest.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim().trim_matches('"');
+        (name.trim().eq_ignore_ascii_case("boundary") && (1..=70).contains(&value.len())).then(|| value.to_owned())
+    })
+}
+
+/// The next line without its end.
+fn line(body: &mut impl BufRead) -> std::io::Result<String> {
+    let mut line = Vec::new();
+    body.by_ref().take(LINE).read_until(b'\n', &mut line)?;
+    match line.strip_suffix(b"\n") {
+        Some(rest) => Ok(String::from_utf8_lossy(rest.strip_suffix(b"\r").unwrap_or(rest)).into_owned()),
+        None if line.len() as u64 == LINE => Err(bad("a line does not end")),
+        None => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+fn bad(what: &str) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> std::io::Result<Vec<(u64, Vec<u8>, Option<u64>)>> {
+        let mut parts = Vec::new();
+        read(text.as_bytes(), "multipart/byteranges; boundary=\"XY\"", 100, &mut |at, bytes, size| {
+            parts.push((at, bytes, size));
+            Ok(())
+        })?;
+        Ok(parts)
+    }
+
+    #[test]
+    fn parts_are_read_by_their_lengths_whatever_they_hold() {
+        let text = "\r\n--XY\r\nContent-Type: text/plain\r\nContent-Range: bytes 5-8/20\r\n\r\n\r\n--\r\n\
+                    --XY\r\ncontent-range: bytes 10-10/*\r\n\r\na\r\n--XY--\r\n";
+        assert_eq!(parts(text).unwrap(), [(5, b"\r\n--".to_vec(), Some(20)), (10, b"a".to_vec(), None)]);
+    }
+
+    #[test]
+    fn short_and_unordered_answers_are_errors() {
+        for bad in [
+            "",
+            "--XY\r\n",
+            "--XY\r\n\r\nabc\r\n--XY--",
+            "--XY\r\nContent-Range: bytes 5-8/20\r\n\r\nab",
+            "--XY\r\nContent-Range: bytes 5-8/20\r\n\r\nabcdef\r\n--XY--\r\n",
+            "--XY\r\nContent-Range: bytes 8-5/20\r\n\r\nab\r\n--XY--\r\n",
+            "--XY\r\nContent-Range: bytes 0-999/2000\r\n\r\nab\r\n--XY--\r\n",
+        ] {
+            assert!(parts(bad).is_err(), "{bad:?}");
+        }
+        assert!(boundary("text/html; boundary=a").is_none());
+    }
+}

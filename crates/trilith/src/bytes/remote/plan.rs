@@ -1,0 +1,166 @@
+//! Which requests bring which bytes: neighbours merged, small ranges together in one request, large ones
+//! cut into pieces that are fetched side by side.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::lock;
+use crate::error::Result;
+
+/// Bytes of one request at most; a broken one goes on where it broke.
+pub(super) const PIECE: u64 = 8 << 20;
+/// A range up to this long shares its request with others.
+const SMALL: u64 = 64 << 10;
+/// Ranges in one request: some servers refuse long lists, and lines of more than 8 KiB.
+const TOGETHER: usize = 100;
+/// Between parts of one answer stand about as many bytes.
+const PART: u64 = 256;
+/// Where each range is a request of its own, gaps up to this are read along.
+const GAP: u64 = 8 << 10;
+/// More requests than this are merged across wider gaps, up to `WIDEST`.
+const MANY: usize = 64;
+const WIDEST: u64 = 1 << 20;
+
+/// What one request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Job {
+    One(Range<u64>),
+    Together(Vec<Range<u64>>),
+}
+
+/// Sorts ranges and joins those that overlap or lie within `gap` bytes.
+pub(super) fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
+    ranges.retain(|range| range.start < range.end);
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
+/// The requests for these ranges; `together` says whether the server answers with several ranges at once.
+pub(super) fn jobs(ranges: Vec<Range<u64>>, together: bool) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    if !together {
+        let mut gap = GAP;
+        let mut ranges = merged(ranges, gap);
+        while ranges.len() > MANY && gap < WIDEST {
+            gap *= 2;
+            ranges = merged(ranges, gap);
+        }
+        ranges.into_iter().for_each(|range| cut(range, &mut jobs));
+        return jobs;
+    }
+    let mut group: Vec<Range<u64>> = Vec::new();
+    for range in merged(ranges, PART) {
+        if range.end - range.start > SMALL {
+            cut(range, &mut jobs);
+            continue;
+        }
+        if group.len() == TOGETHER {
+            jobs.push(Job::Together(std::mem::take(&mut group)));
+        }
+        group.push(range);
+    }
+    match group.len() {
+        0 => {}
+        1 => jobs.extend(group.pop().map(Job::One)),
+        _ => jobs.push(Job::Together(group)),
+    }
+    jobs
+}
+
+/// Even pieces of at most [`PIECE`] bytes.
+fn cut(range: Range<u64>, jobs: &mut Vec<Job>) {
+    jobs.extend(pieces(range).map(Job::One));
+}
+
+/// Even pieces of at most [`PIECE`] bytes.
+pub(super) fn pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let len = range.end - range.start;
+    let size = len.div_ceil(len.div_ceil(PIECE).max(1)).max(1);
+    (0..len.div_ceil(size)).map(move |n| range.start + n * size..range.end.min(range.start + (n + 1) * size))
+}
+
+/// The requests, as lists of ranges, that a server which answers with several ranges at once gets for `ranges`.
+///
+/// This is what `get --explain` shows; a server without such answers gets a request for each range.
+pub fn requests(ranges: &[Range<u64>]) -> Vec<Vec<Range<u64>>> {
+    let list = |job| match job {
+        Job::One(range) => vec![range],
+        Job::Together(ranges) => ranges,
+    };
+    jobs(ranges.to_vec(), true).into_iter().map(list).collect()
+}
+
+/// Does every job with `count` of them under way at the same time; after an error none is begun any more.
+pub(super) fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
+    let threads = count.min(jobs.len());
+    let (queue, failed) = (Mutex::new(jobs.into_iter()), Mutex::new(None));
+    let stop = AtomicBool::new(false);
+    let run = || {
+        while !stop.load(Ordering::Relaxed) {
+            let Some(job) = lock(&queue).next() else { return };
+            if let Err(error) = work(job) {
+                stop.store(true, Ordering::Relaxed);
+                lock(&failed).get_or_insert(error);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where the system has no thread left, those that run do the work.
+            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
+                break;
+            }
+        }
+        run();
+    });
+    match failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_merged_and_small_ranges_share_a_request() {
+        let ranges = vec![5000..5100, 0..100, 150..200, 90..120, 7..7];
+        assert_eq!(merged(ranges.clone(), 0), [0..120, 150..200, 5000..5100]);
+        assert_eq!(jobs(ranges.clone(), true), [Job::Together(vec![0..200, 5000..5100])]);
+        assert_eq!(jobs(ranges, false), [Job::One(0..5100)]);
+        let far: Vec<_> = (0..250u64).map(|n| n * 100_000..n * 100_000 + 10).collect();
+        assert_eq!(jobs(far.clone(), true).len(), 3);
+        assert_eq!(jobs(far, false).len(), 4, "too many requests: read along");
+    }
+
+    #[test]
+    fn large_ranges_are_cut_evenly_and_nothing_is_lost() {
+        let cut: Vec<_> = pieces(10..10 + (12 << 20)).collect();
+        assert_eq!(cut, [10..10 + (6 << 20), 10 + (6 << 20)..10 + (12 << 20)]);
+        assert_eq!(pieces(0..1).collect::<Vec<_>>(), [0..1]);
+        let odd: Vec<_> = pieces(3..3 + PIECE * 3 + 1).collect();
+        assert_eq!(odd.iter().map(|r| r.end - r.start).sum::<u64>(), PIECE * 3 + 1);
+        assert!(odd.windows(2).all(|pair| pair[0].end == pair[1].start) && odd.len() == 4);
+    }
+
+    #[test]
+    fn after_an_error_no_job_is_begun() {
+        let done = Mutex::new(0);
+        let failed = side_by_side((0..1000).collect(), 4, |n| {
+            *lock(&done) += 1;
+            if n == 10 { Err(crate::Error::usage("ten")) } else { Ok(()) }
+        });
+        assert_eq!(failed.unwrap_err().message(), "ten");
+        assert!(*lock(&done) < 1000);
+        side_by_side((0..100).collect(), 4, |_: i32| Ok(())).unwrap();
+    }
+}

@@ -1,0 +1,346 @@
+//! A file on a server that answers with parts of it.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use super::cache::Cache;
+use super::client::{Failure, Reply, Target};
+use super::disk::Disk;
+use super::fetch::{Fetcher, Paced, Together, no_size, persist, range_header};
+use super::headers::{Version, content_range, unsatisfied};
+use super::plan::{Job, jobs, merged, pieces, side_by_side};
+use super::whole::WholeFile;
+use super::{lock, shared};
+use crate::bytes::source::past_end;
+use crate::bytes::{Access, Slice, Source, SourceRef, to_usize};
+use crate::error::Result;
+
+/// The first request: as much holds the tree of most files.
+const HEAD: u64 = 128 << 10;
+/// The last bytes, where the index is; more of them where the tree was long.
+const TAIL: Range<u64> = 64 << 10..256 << 10;
+/// From this size on bytes go to who asked for them, and are not kept.
+const DIRECT: u64 = 1 << 20;
+/// Read along where one byte here and one there are asked for.
+const ALONG: u64 = 512;
+/// Read ahead at most where one byte after the other is asked for.
+const AHEAD: u64 = 4 << 20;
+/// A place so little behind the last one counts as after it.
+const NEAR: u64 = 64 << 10;
+
+/// A remote file that is read by ranges.
+#[derive(Debug)]
+pub(super) struct RangedFile {
+    name: String,
+    fetcher: Fetcher,
+    cache: Mutex<Cache>,
+    disk: Option<Disk>,
+    ahead: Mutex<Ahead>,
+    /// Whether the server answers with several ranges at once: not tried, yes, no.
+    together: AtomicU8,
+    told: AtomicU64,
+}
+
+/// Where the last bytes were fetched, and how many come along the next time.
+#[derive(Debug)]
+struct Ahead {
+    last: Range<u64>,
+    window: u64,
+    /// How much of the front was read in one go.
+    head: u64,
+}
+
+const UNTRIED: u8 = 0;
+const YES: u8 = 1;
+const NO: u8 = 2;
+
+/// What the first answer was.
+enum First {
+    /// A part, which begins at this byte.
+    Part(Fetcher, u64, Vec<u8>),
+    Whole(Target, Reply),
+    Empty,
+}
+
+/// Opens a file, by one request for its front, or for `first` where that is all that is wanted.
+pub(super) fn open(target: Target, first: Option<Range<u64>>) -> Result<SourceRef> {
+    let asked = first.unwrap_or(0..HEAD);
+    let name = target.address.shown();
+    match first_answer(target, &asked)? {
+        First::Whole(target, reply) => WholeFile::open(target, reply),
+        First::Empty => Ok(shared(Slice::new(Vec::new(), name))),
+        First::Part(fetcher, start, bytes) => {
+            let options = &fetcher.target.client.options;
+            let mut cache = Cache::new(options.cache);
+            cache.insert(start, &bytes);
+            let disk = options.cache_dir.as_deref().and_then(|root| {
+                Disk::new(root, &fetcher.target.address.shown(), &fetcher.version, fetcher.size, options.cache_disk)
+            });
+            let end = start + bytes.len() as u64;
+            let ahead = Ahead { last: start..end, window: HEAD, head: end };
+            let (together, told) = (AtomicU8::new(UNTRIED), AtomicU64::new(0));
+            Ok(shared(RangedFile { name, fetcher, cache: Mutex::new(cache), disk, ahead: Mutex::new(ahead), together, told }))
+        }
+    }
+}
+
+fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
+    let header = range_header(std::slice::from_ref(asked));
+    let mut answer = None;
+    persist(&target, |_| {
+        let reply = target.get(&[("range", &header)])?;
+        let range = reply.headers.range.as_deref();
+        answer = Some(match reply.status {
+            206 => {
+                let bad = || {
+                    let found: String = range.unwrap_or("no Content-Range").chars().take(80).collect();
+                    Failure::Again(target.error(format!("the server answered with another part of the file: {found}")), None)
+                };
+                let (range, size) = range.and_then(content_range).ok_or_else(bad)?;
+                let size = size.ok_or_else(|| Failure::Final(no_size(&target)))?;
+                if range.start != asked.start || range.end > asked.end || range.end < asked.end.min(size) {
+                    return Err(bad());
+                }
+                if let Some(name) = &reply.headers.encoding {
+                    return Err(Failure::Final(target.error(format!("the server sends parts in the encoding {name:?}"))));
+                }
+                (reply, Some((range, size)))
+            }
+            200 => (reply, None),
+            416 if range.and_then(unsatisfied) == Some(0) => (reply, None),
+            416 if range.is_some_and(|range| unsatisfied(range).is_some()) => {
+                let size = range.and_then(unsatisfied).unwrap_or(0);
+                return Err(Failure::Final(
+                    crate::Error::malformed(format!(
+                        "the file ends at byte {size}, but bytes from {} on are asked for",
+                        asked.start
+                    ))
+                    .context(format!("reading {}", target.address.shown())),
+                ));
+            }
+            416 => return Err(Failure::Again(target.error("the server answered 416 Range Not Satisfiable"), None)),
+            _ => return Err(target.refused(reply)),
+        });
+        Ok(())
+    })?;
+    let Some((reply, part)) = answer else { return Err(no_size(&target)) };
+    if reply.status == 416 {
+        return Ok(First::Empty);
+    }
+    let Some((range, size)) = part else {
+        return Ok(First::Whole(target, reply));
+    };
+    let version = Version::of(&reply.headers);
+    let fetcher = Fetcher { target, size, version, received: AtomicU64::new(0) };
+    let mut bytes = vec![0; to_usize(range.end - range.start)?];
+    let mut done = 0;
+    let mut body = Paced::new(reply, fetcher.target.client.options.timeout);
+    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match std::io::Read::read(&mut body, rest) {
+            Ok(n) if n > 0 => done += n,
+            // What is missing is fetched as anything else is, with its retries.
+            _ => break,
+        }
+    }
+    drop(body);
+    fetcher.received.fetch_add(done as u64, Ordering::Relaxed);
+    let rest = bytes.get_mut(done..).unwrap_or_default();
+    if !rest.is_empty() {
+        fetcher.fetch(range.start + done as u64, rest)?;
+    }
+    Ok(First::Part(fetcher, range.start, bytes))
+}
+
+impl RangedFile {
+    fn in_flight(&self) -> usize {
+        self.fetcher.target.client.options.in_flight
+    }
+
+    /// Tells who watches how much came.
+    fn tell(&self) {
+        let received = self.fetcher.received.load(Ordering::Relaxed);
+        if let Some(watch) = &self.fetcher.target.client.options.watch {
+            // Many files may be read at once: each tells what is new.
+            let before = self.told.swap(received, Ordering::Relaxed);
+            watch(received.saturating_sub(before), None);
+        }
+    }
+
+    /// Keeps what was fetched.
+    fn keep(&self, start: u64, bytes: &[u8]) {
+        lock(&self.cache).insert(start, bytes);
+        if let Some(disk) = &self.disk {
+            disk.keep(start, bytes);
+        }
+    }
+
+    /// Takes what the disk has of these ranges into memory.
+    fn from_disk(&self, ranges: &[Range<u64>]) {
+        if let Some(disk) = &self.disk {
+            for range in ranges {
+                for (start, bytes) in disk.pieces(range.clone()) {
+                    lock(&self.cache).insert(start, &bytes);
+                }
+            }
+        }
+    }
+
+    /// Does requests side by side and keeps what they bring.
+    fn run(&self, ranges: Vec<Range<u64>>) -> Result<()> {
+        let mut todo = ranges;
+        loop {
+            let planned = jobs(todo, self.together.load(Ordering::Relaxed) != NO);
+            let again = Mutex::new(Vec::new());
+            side_by_side(planned, self.in_flight(), |job| {
+                match job {
+                    Job::One(range) => {
+                        let mut bytes = vec![0; to_usize(range.end - range.start)?];
+                        self.fetcher.fetch(range.start, &mut bytes)?;
+                        self.keep(range.start, &bytes);
+                    }
+                    Job::Together(ranges) => match self.fetcher.fetch_together(&ranges)? {
+                        Together::Parts(parts) => {
+                            self.together.store(YES, Ordering::Relaxed);
+                            parts.iter().for_each(|(start, bytes)| self.keep(*start, bytes));
+                        }
+                        Together::No => {
+                            self.together.store(NO, Ordering::Relaxed);
+                            lock(&again).extend(ranges);
+                        }
+                    },
+                }
+                self.tell();
+                Ok(())
+            })?;
+            todo = again.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if todo.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The bytes to fetch where a few are missing: more along, as the last reads suggest.
+    fn widened(&self, missing: &Range<u64>) -> Range<u64> {
+        let size = self.fetcher.size;
+        let mut ahead = lock(&self.ahead);
+        let len = missing.end - missing.start;
+        let grown = (ahead.window.max(len) * 4).min(AHEAD);
+        let tail = (ahead.head / 2).clamp(TAIL.start, TAIL.end).min(size);
+        let wide = if missing.start >= ahead.last.end && missing.start - ahead.last.end <= NEAR {
+            ahead.window = grown;
+            if ahead.last.end == ahead.head {
+                ahead.head = missing.end.max(missing.start + grown);
+            }
+            missing.start..missing.end.max(missing.start + grown)
+        } else if missing.end <= ahead.last.start && ahead.last.start - missing.end <= ALONG {
+            ahead.window = grown;
+            missing.start.min(missing.end.saturating_sub(grown))..missing.end
+        } else if missing.start >= size - tail {
+            ahead.window = tail;
+            size - tail..size
+        } else {
+            ahead.window = ALONG;
+            missing.start..missing.end.max(missing.start + ALONG)
+        };
+        // Not over what is there already.
+        let gaps = lock(&self.cache).missing(wide.start..wide.end.min(size));
+        let own = gaps.into_iter().find(|gap| gap.start <= missing.start && gap.end >= missing.end);
+        let wide = own.unwrap_or_else(|| missing.clone());
+        ahead.last = wide.clone();
+        wide
+    }
+
+    /// Reads a few bytes that are missing.
+    fn fetch_few(&self, missing: &Range<u64>, offset: u64, into: &mut [u8]) -> Result<()> {
+        let wide = self.widened(missing);
+        let mut bytes = vec![0; to_usize(wide.end - wide.start)?];
+        self.fetcher.fetch(wide.start, &mut bytes)?;
+        self.keep(wide.start, &bytes);
+        let from = bytes.get((missing.start - wide.start) as usize..(missing.end - wide.start) as usize);
+        let to = into.get_mut((missing.start - offset) as usize..(missing.end - offset) as usize);
+        if let (Some(from), Some(to)) = (from, to) {
+            to.copy_from_slice(from);
+        }
+        Ok(())
+    }
+
+    /// Reads many bytes that are missing, side by side, straight to where they are wanted.
+    fn fetch_much(&self, missing: &[Range<u64>], offset: u64, into: &mut [u8]) -> Result<()> {
+        let (mut at, mut rest) = (offset, into);
+        let mut parts = Vec::new();
+        for piece in missing.iter().flat_map(|range| pieces(range.clone())) {
+            let (_, behind) = std::mem::take(&mut rest).split_at_mut((piece.start - at) as usize);
+            let (part, behind) = behind.split_at_mut((piece.end - piece.start) as usize);
+            (at, rest) = (piece.end, behind);
+            parts.push((piece.start, part));
+        }
+        side_by_side(parts, self.in_flight(), |(start, part)| {
+            self.fetcher.fetch(start, part)?;
+            if let Some(disk) = &self.disk {
+                disk.keep(start, part);
+            }
+            self.tell();
+            Ok(())
+        })
+    }
+}
+
+impl Source for RangedFile {
+    fn len(&self) -> u64 {
+        self.fetcher.size
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let len = into.len() as u64;
+        if offset.checked_add(len).is_none_or(|end| end > self.fetcher.size) {
+            return Err(past_end(offset, len, self.fetcher.size));
+        }
+        let mut missing = lock(&self.cache).copy(offset, into);
+        if !missing.is_empty() && self.disk.is_some() {
+            self.from_disk(&missing);
+            missing = lock(&self.cache).copy(offset, into);
+        }
+        if missing.iter().map(|range| range.end - range.start).sum::<u64>() >= DIRECT {
+            return self.fetch_much(&missing, offset, into);
+        }
+        for range in &missing {
+            self.fetch_few(range, offset, into)?;
+        }
+        if !missing.is_empty() {
+            self.tell();
+        }
+        Ok(())
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let size = self.fetcher.size;
+        let clipped = ranges.iter().map(|range| range.start..range.end.min(size)).collect();
+        let wanted = merged(clipped, 0);
+        let missing = |ranges: &[Range<u64>]| -> Vec<Range<u64>> {
+            let cache = lock(&self.cache);
+            ranges.iter().flat_map(|range| cache.missing(range.clone())).collect()
+        };
+        let mut todo = missing(&wanted);
+        if !todo.is_empty() && self.disk.is_some() {
+            self.from_disk(&todo);
+            todo = missing(&wanted);
+        }
+        // What would not fit is fetched when it is read.
+        let mut room = self.fetcher.target.client.options.cache / 2;
+        todo.retain_mut(|range| {
+            range.end = range.end.min(range.start + room);
+            room -= range.end - range.start;
+            range.start < range.end
+        });
+        self.run(todo)
+    }
+
+    fn access(&self) -> Access {
+        Access::Requests
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}

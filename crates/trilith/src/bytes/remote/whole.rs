@@ -1,0 +1,155 @@
+//! A file on a server that only gives it whole: read from front to back, once, into a temporary file.
+
+use std::io::{Read, Write};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use super::client::{Failure, Reply, Target};
+use super::fetch::{Fetcher, Paced, persist};
+use super::headers::Version;
+use super::{lock, shared};
+use crate::bytes::source::past_end;
+use crate::bytes::{Access, Source, SourceRef, read_exact_at, spool, to_usize, unnamed_file};
+use crate::error::{Error, Result};
+
+/// Read and written at once.
+const STEP: usize = 256 << 10;
+
+/// A remote file that comes from front to back.
+pub(super) struct WholeFile {
+    name: String,
+    fetcher: Fetcher,
+    /// How far it may be read.
+    most: u64,
+    body: Mutex<Body>,
+    file: std::fs::File,
+}
+
+struct Body {
+    /// What is still to come; None where the connection broke off.
+    reader: Option<Paced>,
+    /// How many bytes are in the file.
+    at: u64,
+}
+
+impl WholeFile {
+    /// Takes over an answer that is the whole file.
+    pub(super) fn open(target: Target, reply: Reply) -> Result<SourceRef> {
+        let name = target.address.shown();
+        if let Some(encoding) = &reply.headers.encoding {
+            return Err(target.error(format!("the server sends the file in the encoding {encoding:?}")));
+        }
+        let options = &target.client.options;
+        let (stream, timeout) = (if options.download { u64::MAX } else { options.stream }, options.timeout);
+        let Some(size) = reply.headers.length else {
+            return Self::of_unknown_size(&target, reply, stream, &name);
+        };
+        let version = Version::of(&reply.headers);
+        let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+        let body = Mutex::new(Body { reader: Some(Paced::new(reply, timeout)), at: 0 });
+        let fetcher = Fetcher { target, size, version, received: AtomicU64::new(0) };
+        Ok(shared(Self { name, fetcher, most: stream, body, file }))
+    }
+
+    /// Nobody knows where the end is: everything is read at once.
+    fn of_unknown_size(target: &Target, reply: Reply, most: u64, name: &str) -> Result<SourceRef> {
+        let body = Paced::new(reply, target.client.options.timeout);
+        let source = spool(body.take(most.saturating_add(1)), name)?;
+        if source.len() > most {
+            return Err(Error::unsupported(format!(
+                "the server of {name} gives neither parts of the file nor its size, which is more than {most} bytes"
+            ))
+            .hint("fetch it whole with --download, which needs as much room for temporary files"));
+        }
+        Ok(source)
+    }
+
+    /// Reads on until `end` bytes are in the file.
+    fn advance(&self, body: &mut Body, end: u64) -> Result<()> {
+        let mut buffer = vec![0; STEP];
+        persist(&self.fetcher.target, |brought| {
+            let mut reader = match body.reader.take() {
+                Some(reader) => reader,
+                None => self.again(body.at)?,
+            };
+            while body.at < end {
+                let n = match reader.read(&mut buffer) {
+                    Ok(n) if n > 0 => n,
+                    Ok(_) => return Err(self.broken("the answer ended too early")),
+                    Err(error) => return Err(self.broken(&error.to_string())),
+                };
+                let bytes = buffer.get(..n).unwrap_or_default();
+                (&self.file).write_all(bytes).map_err(|e| Failure::Final(Error::io("writing a temporary file", e)))?;
+                *brought += n;
+                body.at += n as u64;
+                if let Some(watch) = &self.fetcher.target.client.options.watch {
+                    watch(n as u64, Some(self.fetcher.size));
+                }
+            }
+            body.reader = Some(reader).filter(|_| body.at < self.fetcher.size);
+            Ok(())
+        })
+    }
+
+    /// Asks once more and skips what is there already.
+    fn again(&self, at: u64) -> Result<Paced, Failure> {
+        let target = &self.fetcher.target;
+        let headers: Vec<(&str, &str)> = self.fetcher.version.condition().into_iter().collect();
+        let reply = target.get(&headers)?;
+        if reply.status == 412
+            || reply.status == 200
+                && (reply.headers.length != Some(self.fetcher.size) || !self.fetcher.version.agrees(&Version::of(&reply.headers)))
+        {
+            return Err(Failure::Final(target.error("the file changed on the server while it was read").hint("open it again")));
+        }
+        if reply.status != 200 {
+            return Err(target.refused(reply));
+        }
+        let mut reader = Paced::new(reply, target.client.options.timeout);
+        match std::io::copy(&mut reader.by_ref().take(at), &mut std::io::sink()) {
+            Ok(n) if n == at => Ok(reader),
+            Ok(_) => Err(self.broken("the answer ended too early")),
+            Err(error) => Err(self.broken(&error.to_string())),
+        }
+    }
+
+    fn broken(&self, why: &str) -> Failure {
+        Failure::Again(self.fetcher.target.error(why), None)
+    }
+}
+
+impl Source for WholeFile {
+    fn len(&self) -> u64 {
+        self.fetcher.size
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let (len, size) = (into.len() as u64, self.fetcher.size);
+        let Some(end) = offset.checked_add(len).filter(|end| *end <= size) else {
+            return Err(past_end(offset, len, size));
+        };
+        let mut body = lock(&self.body);
+        if end > body.at {
+            if end > self.most && size > self.most {
+                return Err(Error::unsupported(format!(
+                    "the server of {} gives no parts of files, and this needs byte {offset} of its {size} bytes",
+                    self.name
+                ))
+                .hint("fetch it whole with --download, which needs as much room for temporary files"));
+            }
+            self.advance(&mut body, end)?;
+        }
+        drop(body);
+        to_usize(len)?;
+        read_exact_at(&self.file, offset, into).map_err(|e| Error::io("reading a temporary file", e))
+    }
+
+    fn access(&self) -> Access {
+        // Up to its limit it is as good as a local file.
+        if self.fetcher.size > self.most { Access::Forward } else { Access::Random }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
