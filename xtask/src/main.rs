@@ -10,6 +10,7 @@ mod bench;
 mod fuzz;
 mod interop;
 mod python;
+mod remote;
 mod shell;
 mod suite;
 mod trust;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 type Task = fn(&[String]) -> Result<(), String>;
 
 const TASKS: &[(&str, Task, &str)] = &[
-    ("test", suite::test, "everything: format, lints, tests, documentation, features, interop, Python, fuzz targets [PART…]"),
+    ("test", suite::test, "everything: format, lints, tests, documentation, features, interop, Python, remote, fuzz targets [PART…]"),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
     ("crash", trust::crash, "kill writing processes at random moments, and every cut and reordering: [--rounds N]"),

@@ -39,8 +39,8 @@ fn run_tests(python: &Path, wheel: &Path, package: &Path, what: &Path) -> Result
     run(&mut tests)
 }
 
-/// The wheel, as the development profile builds it.
-fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
+/// The wheel, as the development profile builds it with the maturin of this environment.
+pub fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
     let folder = target().join("wheels-dev");
     let _ = std::fs::remove_dir_all(&folder); // whatever an earlier run left
     let mut maturin = Command::new(python);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::shell::{cargo, root, run, shared};
-use crate::{fuzz, interop, python};
+use crate::{fuzz, interop, python, remote};
 
 /// How a part ended, other than by failing.
 pub enum Done {
@@ -25,6 +25,7 @@ const PARTS: &[(&str, Part)] = &[
     ("features", features),
     ("interop", interop::interop),
     ("python", python::python),
+    ("remote", remote::remote),
     ("fuzz", fuzz::smoke),
 ];
 

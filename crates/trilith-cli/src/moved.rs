@@ -45,7 +45,7 @@ fn whole(file: &AsdfFile, input: &str, options: &Options) -> Result<AsdfFile> {
     assemble::write(file, Some(&plan.tree), &blocks, &mut out, &WriteOptions::default(), None)?;
     out.rewind().map_err(fail)?;
     let limits = options.limits()?;
-    let resolve = options.resolver(input, &limits)?;
+    let (_, resolve) = options.open_with(input, &limits)?;
     file::open_asdf_source(bytes::spool(out, input)?, resolve, &limits)
 }
 

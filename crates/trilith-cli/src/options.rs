@@ -127,7 +127,8 @@ impl Options {
         let mut how = StreamOptions::default();
         how.layout = self.under.as_deref().map(|path| self.read_layout(path, &limits)).transpose()?;
         how.order = self.order();
-        file::open_any(self.open(path)?, resolve, how, &limits)
+        let (source, resolve) = self.open_with(path, &limits)?;
+        file::open_any(source, resolve, how, &limits)
     }
 
     /// The byte order that `--byteorder` gives.

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::{Array, FloatText, Index};
 use trilith::asdf::{AsdfFile, ExpandOptions, ndarray, walk};
+use trilith::bytes::{self, Access};
 use trilith::dudley::{self, DudleyFile};
 use trilith::file::AnyFile;
 use trilith::layout::ResolvedType;
@@ -245,7 +246,9 @@ fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
 fn explain(array: &Array, options: &Options) -> Result<Outcome> {
     // Neighbours closer than this are read in one go.
     const GAP: u64 = 16 << 10;
-    let decoded = array.plan(GAP);
+    // Of a remote file no more is read than must be: its ranges can share a request.
+    let remote = array.source().access() == Access::Requests;
+    let decoded = array.plan(if remote { 4 << 10 } else { GAP });
     let mut stored = Vec::new();
     for range in &decoded {
         stored.extend(array.source().stored(range.clone())?);
@@ -255,11 +258,16 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
     let mut out = Out::new();
     if options.json {
         let list = |ranges: &[Range<u64>]| ranges.iter().map(|r| json!([r.start, r.end])).collect::<Vec<_>>();
-        out.json(&json!({
+        let mut plan = json!({
             "shape": array.shape(), "nbytes": array.nbytes(),
             "decoded": list(&decoded), "stored": list(&stored),
             "decoded_bytes": sum(&decoded), "stored_bytes": sum(&stored),
-        }))?;
+        });
+        if let (true, Some(object)) = (remote, plan.as_object_mut()) {
+            let requests = bytes::requests(&stored);
+            object.insert("requests".to_owned(), requests.iter().map(|ranges| list(ranges)).collect());
+        }
+        out.json(&plan)?;
     } else {
         out.line(&format!("{:?}, {} wanted", array.shape(), size(array.nbytes())))?;
         out.line(&format!("{} of the array's bytes in {} ranges", size(sum(&decoded)), decoded.len()))?;
@@ -269,6 +277,10 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
         }
         if stored.len() > 20 {
             out.line(&format!("  ... and {} more", stored.len() - 20))?;
+        }
+        if remote {
+            let count = bytes::requests(&stored).len();
+            out.line(&format!("{count} requests, where the server gives several ranges in one answer"))?;
         }
     }
     out.finish()?;

@@ -86,18 +86,19 @@ impl Sections {
         // Where the bytes come from front to back, the end is too far away for a hint.
         if let Some(first) = first_block.filter(|_| sections.source.access() != Access::Forward) {
             sections.index = index::find(&*sections.source, first, limits)?;
-            sections.accept_index(first);
+            sections.accept_index(first)?;
         }
         Ok(sections)
     }
 
     /// Takes the index for true when its text, its first and its last entry are right.
-    fn accept_index(&mut self, first: u64) {
-        let Some(found) = &self.index else { return };
-        let accepted = found.check(first).and_then(|entries| {
-            if entries.len() <= FEW {
-                self.announce(entries).map_err(|e| e.to_string())?;
-            }
+    fn accept_index(&mut self, first: u64) -> Result<()> {
+        let Some(found) = &self.index else { return Ok(()) };
+        let checked = found.check(first);
+        if let Some(entries) = checked.as_ref().ok().filter(|entries| entries.len() <= FEW) {
+            self.announce(entries)?;
+        }
+        let accepted = checked.and_then(|entries| {
             let last = *entries.last().unwrap_or(&first);
             let block = block::read(&*self.source, &self.header.rows, last, entries.len() - 1).map_err(|e| e.to_string())?;
             if block.is_streamed() {
@@ -116,6 +117,7 @@ impl Sections {
             Ok(entries) => self.indexed = entries.into_iter().map(|offset| (offset, OnceLock::new())).collect(),
             Err(problem) => self.problem = Some(problem),
         }
+        Ok(())
     }
 
     /// Says to a remote source that the headers at these places will be read.

@@ -338,6 +338,9 @@ fn failure(error: ureq::Error, url: &Url) -> Failure {
         ureq::Error::Io(inner) if inner.get_ref().is_some_and(|e| e.to_string().contains("certificate")) => {
             Failure::Final(said(inner.to_string()).hint("a file of further roots can be named in SSL_CERT_FILE"))
         }
+        ureq::Error::Io(inner) if inner.to_string().contains("lookup") => {
+            Failure::Again(said(format!("there is no such host ({inner})")), None)
+        }
         ureq::Error::Timeout(_) => Failure::Again(said("no answer in time".to_owned()), None),
         ureq::Error::HostNotFound => Failure::Again(said("there is no such host".to_owned()), None),
         other => Failure::Again(said(other.to_string()), None),

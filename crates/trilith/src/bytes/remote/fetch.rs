@@ -3,7 +3,7 @@
 
 use std::io::Read;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::client::{Failure, Reply, Target};
@@ -16,8 +16,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// An answer that brought so many bytes before it broke off does not count as a failure.
 const PROGRESS: usize = 64 << 10;
-/// Fewer bytes than this in the time that a request may take are a stall.
+/// Fewer bytes than this in so many times the time in which something must come are a stall.
 const TRICKLE: usize = 4096;
+const WINDOW: u32 = 4;
 
 /// A file as it was when it was opened.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Fetcher {
     pub(super) size: u64,
     pub(super) version: Version,
     pub(super) received: AtomicU64,
+    /// Another version was seen: nothing is asked for any more.
+    gone: AtomicBool,
 }
 
 /// What came of asking for several ranges at once.
@@ -66,6 +69,10 @@ pub(super) fn range_header(ranges: &[Range<u64>]) -> String {
 }
 
 impl Fetcher {
+    pub(super) fn new(target: Target, size: u64, version: Version) -> Self {
+        Self { target, size, version, received: AtomicU64::new(0), gone: AtomicBool::new(false) }
+    }
+
     /// Fills `into` with the bytes from `start` on.
     pub(super) fn fetch(&self, start: u64, into: &mut [u8]) -> Result<()> {
         let mut done = 0;
@@ -99,6 +106,9 @@ impl Fetcher {
 
     /// Asks for ranges of this version of the file, and judges the status of the answer.
     fn ask(&self, ranges: &[Range<u64>]) -> Result<Reply, Failure> {
+        if self.gone.load(Ordering::Relaxed) {
+            return Err(self.changed());
+        }
         let list = range_header(ranges);
         let mut headers = vec![("range", list.as_str())];
         headers.extend(self.version.condition());
@@ -142,7 +152,8 @@ impl Fetcher {
     }
 
     #[cold]
-    fn changed(&self) -> Failure {
+    pub(super) fn changed(&self) -> Failure {
+        self.gone.store(true, Ordering::Relaxed);
         let error = self.target.error("the file changed on the server while it was read");
         Failure::Final(error.hint("open it again"))
     }
@@ -258,7 +269,7 @@ impl Read for Paced {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let n = self.reply.body.read(into)?;
         self.got += n;
-        if self.since.elapsed() > self.timeout {
+        if self.since.elapsed() > self.timeout * WINDOW {
             if self.got < TRICKLE && n > 0 {
                 return Err(std::io::ErrorKind::TimedOut.into());
             }

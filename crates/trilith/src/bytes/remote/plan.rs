@@ -43,6 +43,20 @@ pub(super) fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     out
 }
 
+/// Joins ranges with gaps that are small beside them.
+fn closed(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if (range.start - last.end) * 16 <= (last.end - last.start).min(range.end - range.start) => {
+                last.end = range.end;
+            }
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
 /// The requests for these ranges; `together` says whether the server answers with several ranges at once.
 pub(super) fn jobs(ranges: Vec<Range<u64>>, together: bool) -> Vec<Job> {
     let mut jobs = Vec::new();
@@ -53,11 +67,11 @@ pub(super) fn jobs(ranges: Vec<Range<u64>>, together: bool) -> Vec<Job> {
             gap *= 2;
             ranges = merged(ranges, gap);
         }
-        ranges.into_iter().for_each(|range| cut(range, &mut jobs));
+        closed(ranges).into_iter().for_each(|range| cut(range, &mut jobs));
         return jobs;
     }
     let mut group: Vec<Range<u64>> = Vec::new();
-    for range in merged(ranges, PART) {
+    for range in closed(merged(ranges, PART)) {
         if range.end - range.start > SMALL {
             cut(range, &mut jobs);
             continue;
@@ -137,6 +151,7 @@ mod tests {
         assert_eq!(merged(ranges.clone(), 0), [0..120, 150..200, 5000..5100]);
         assert_eq!(jobs(ranges.clone(), true), [Job::Together(vec![0..200, 5000..5100])]);
         assert_eq!(jobs(ranges, false), [Job::One(0..5100)]);
+        assert_eq!(jobs(vec![0..1_000_000, 1_060_000..2_000_000], true), [Job::One(0..2_000_000)]);
         let far: Vec<_> = (0..250u64).map(|n| n * 100_000..n * 100_000 + 10).collect();
         assert_eq!(jobs(far.clone(), true).len(), 3);
         assert_eq!(jobs(far, false).len(), 4, "too many requests: read along");

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use super::address::Address;
 use super::cache::Cache;
 use super::client::{Failure, Reply, Target};
 use super::disk::Disk;
@@ -79,7 +80,9 @@ pub(super) fn open(target: Target, first: Option<Range<u64>>) -> Result<SourceRe
             });
             let end = start + bytes.len() as u64;
             let ahead = Ahead { last: start..end, window: HEAD, head: end };
-            let (together, told) = (AtomicU8::new(UNTRIED), AtomicU64::new(0));
+            // S3 answers to a list of ranges with the whole object.
+            let is_s3 = matches!(fetcher.target.address, Address::S3 { .. });
+            let (together, told) = (AtomicU8::new(if is_s3 { NO } else { UNTRIED }), AtomicU64::new(0));
             Ok(shared(RangedFile { name, fetcher, cache: Mutex::new(cache), disk, ahead: Mutex::new(ahead), together, told }))
         }
     }
@@ -132,7 +135,7 @@ fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
         return Ok(First::Whole(target, reply));
     };
     let version = Version::of(&reply.headers);
-    let fetcher = Fetcher { target, size, version, received: AtomicU64::new(0) };
+    let fetcher = Fetcher::new(target, size, version);
     let mut bytes = vec![0; to_usize(range.end - range.start)?];
     let mut done = 0;
     let mut body = Paced::new(reply, fetcher.target.client.options.timeout);

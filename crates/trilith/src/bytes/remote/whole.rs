@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
 
 use super::client::{Failure, Reply, Target};
 use super::fetch::{Fetcher, Paced, persist};
@@ -47,7 +46,7 @@ impl WholeFile {
         let version = Version::of(&reply.headers);
         let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
         let body = Mutex::new(Body { reader: Some(Paced::new(reply, timeout)), at: 0 });
-        let fetcher = Fetcher { target, size, version, received: AtomicU64::new(0) };
+        let fetcher = Fetcher::new(target, size, version);
         Ok(shared(Self { name, fetcher, most: stream, body, file }))
     }
 
@@ -100,7 +99,7 @@ impl WholeFile {
             || reply.status == 200
                 && (reply.headers.length != Some(self.fetcher.size) || !self.fetcher.version.agrees(&Version::of(&reply.headers)))
         {
-            return Err(Failure::Final(target.error("the file changed on the server while it was read").hint("open it again")));
+            return Err(self.fetcher.changed());
         }
         if reply.status != 200 {
             return Err(target.refused(reply));

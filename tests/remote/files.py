@@ -1,0 +1,91 @@
+"""Files to serve. What is large is made of a few parts again and again, so that it takes no time."""
+
+import hashlib
+import struct
+
+import lz4.block
+import numpy as np
+
+HEADER = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+
+
+def block_header(stored, decoded, codec=b"\0\0\0\0", digest=bytes(16)):
+    return b"\xd3BLK" + struct.pack(">HI4sQQQ16s", 48, 0, codec, stored, stored, decoded, digest)
+
+
+def lz4_stored(data, chunk=4 << 20):
+    """As Python asdf stores it: sub-blocks of 4 MiB decoded."""
+    out = []
+    for at in range(0, len(data), chunk):
+        part = lz4.block.compress(data[at : at + chunk], store_size=True)
+        out.append(struct.pack(">I", len(part)) + part)
+    return b"".join(out)
+
+
+def write(path, entries, blocks, index=True):
+    """A file with this text as its tree and these blocks: (codec, stored bytes, decoded length)."""
+    with open(path, "wb") as out:
+        out.write(HEADER + entries.encode() + b"...\n")
+        offsets = []
+        for codec, stored, decoded in blocks:
+            offsets.append(out.tell())
+            size = stored if isinstance(stored, int) else len(stored)
+            out.write(block_header(size, decoded, codec))
+            if isinstance(stored, int):
+                out.seek(stored, 1)  # a hole
+            else:
+                out.write(stored)
+        if index:
+            lines = "".join(f"- {offset}\n" for offset in offsets)
+            out.write(f"#ASDF BLOCK INDEX\n%YAML 1.1\n---\n{lines}...\n".encode())
+    return path
+
+
+def array(name, source, datatype, shape, extra=""):
+    return f"{name}: !core/ndarray-1.1.0 {{source: {source}, datatype: {datatype}, byteorder: little, shape: {list(shape)}{extra}}}\n"
+
+
+def noise(size, seed=1):
+    """Little-endian int16 that lz4 makes a good half as long."""
+    return np.random.default_rng(seed).normal(100, 12, size // 2).astype("<i2").tobytes()
+
+
+def large_lz4(path):
+    size = 84 << 20
+    data = noise(size // 4) * 4
+    stored = lz4_stored(data)
+    # So much that 16 of them are 1 GiB and no more.
+    tree = "".join(array(f"a{n}", n, "int16", [size // 2]) for n in range(16))
+    path.write_bytes(b"")
+    write(path, tree, [(b"lz4\0", stored, size)] * 16)
+    return {"path": path, "data": data, "stored": len(stored), "size": path.stat().st_size}
+
+
+def large_plain(path):
+    size = 1 << 30
+    write(path, array("data", 0, "float64", [size // 8]) + array("after", 1, "uint8", [4]), [(b"\0" * 4, size, size), (b"\0" * 4, b"abcd", 4)])
+    # Something to tell places from each other.
+    with open(path, "r+b") as out:
+        start = path.read_bytes()[:2000].index(b"\xd3BLK") + 54
+        for at in range(0, size, 1 << 20):
+            out.seek(start + at)
+            out.write(struct.pack("<d", at))
+    return {"path": path, "start": start, "size": path.stat().st_size}
+
+
+def image(path):
+    side = 4088
+    data = np.random.default_rng(2).integers(0, 60000, (side, side), dtype="uint32").astype("<f4")
+    write(path, array("data", 0, "float32", [side, side]), [(b"\0" * 4, data.tobytes(), data.nbytes)])
+    return {"path": path, "data": data, "size": path.stat().st_size}
+
+
+def small(path):
+    import zlib
+
+    parts = [noise(300_000, 3), noise(700_000, 4), noise(500_000, 5)]
+    stored = [parts[0], lz4_stored(parts[1], 100_000), zlib.compress(parts[2])]
+    codecs = [b"\0" * 4, b"lz4\0", b"zlib"]
+    tree = "".join(array(name, n, "int16", [len(parts[n]) // 2]) for n, name in enumerate("abc"))
+    write(path, "title: small\n" + tree, list(zip(codecs, stored, map(len, parts))))
+    return {"path": path, "parts": dict(zip("abc", parts)), "digests": [hashlib.sha256(part).hexdigest() for part in parts]}

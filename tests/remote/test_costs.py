@@ -1,0 +1,186 @@
+"""What it costs, counted by the server's log: requests, and bytes with the headers of the answers."""
+
+import hashlib
+import json
+import random
+import struct
+
+import files
+import numpy as np
+import pytest
+from servers import trilith
+
+
+def cost(requests):
+    return len(requests), sum(sent for _, sent, _, _ in requests)
+
+
+def test_opening_and_info_of_a_gibibyte_with_16_lz4_blocks(nginx, large):
+    assert 0.95 * 2**30 < large["size"] < 1.2 * 2**30
+    with nginx.counted() as requests:
+        out, _ = trilith("info", "--json", nginx.url("large.asdf"))
+    said = json.loads(out)
+    assert len(said["blocks"]) == 16 and said["block_index"]["valid"] is True
+    assert {block["compression"] for block in said["blocks"]} == {"lz4"}
+    count, sent = cost(requests)
+    assert count <= 3 and sent <= 256 << 10, requests
+
+
+def test_opening_and_info_where_each_range_is_a_request(nginx, large):
+    with nginx.counted() as requests:
+        out, _ = trilith("info", "--json", nginx.url("single/large.asdf"))
+    assert len(json.loads(out)["blocks"]) == 16
+    # It is found out once: the answer that would be the whole file is broken off.
+    assert [status for status, *_ in requests].count(200) == 1
+    count, sent = cost([request for request in requests if request[0] == 206])
+    assert count <= 2 + 16 and sent <= 256 << 10, requests
+
+
+@pytest.mark.parametrize("first", [5, (8 << 20) // 2 * 3 + 1234567])
+def test_a_slice_of_8_mib_of_a_compressed_array(nginx, large, scratch, first):
+    count = (8 << 20) // 2
+    target = scratch / "slice.raw"
+    with nginx.counted() as requests:
+        trilith("get", nginx.url("large.asdf") + "#/a9", "--slice", f"{first}:{first + count}", "-o", target)
+    assert target.read_bytes() == large["data"][2 * first : 2 * (first + count)]
+    # The sub-blocks that hold it.
+    chunks = (2 * (first + count) - 1) // (4 << 20) - 2 * first // (4 << 20) + 1
+    stored = chunks * large["stored"] / (84 / 4)
+    asked, sent = cost(requests)
+    assert asked <= 6 and sent <= 1.2 * stored, (requests, stored)
+
+
+def test_a_slice_of_8_mib_of_a_plain_array(nginx, plain, scratch):
+    first, count = (500 << 20) // 8, (8 << 20) // 8
+    target = scratch / "slice.raw"
+    with nginx.counted() as requests:
+        trilith("get", nginx.url("plain.asdf") + "#/data", "--slice", f"{first}:{first + count}", "-o", target)
+    expected = bytearray(8 << 20)
+    for at in range(0, 8 << 20, 1 << 20):
+        expected[at : at + 8] = struct.pack("<d", (500 << 20) + at)
+    assert target.read_bytes() == expected
+    asked, sent = cost(requests)
+    assert asked <= 6 and sent <= 1.2 * (8 << 20), requests
+
+
+def test_a_hundred_cutouts_cost_less_than_3_percent_of_the_image(nginx, image, scratch):
+    trilith_module = pytest.importorskip("trilith")
+    chosen = random.Random(4)
+    url = nginx.url("image.asdf")
+    with nginx.counted() as requests:
+        data = trilith_module.open(url)["data"]
+        for _ in range(100):
+            y, x = chosen.randrange(4088 - 32), chosen.randrange(4088 - 32)
+            part = np.asarray(data[y : y + 32, x : x + 32])
+            assert (part == image["data"][y : y + 32, x : x + 32]).all()
+    asked, sent = cost(requests)
+    assert sent < 0.03 * image["data"].nbytes and asked <= 3 + 100, (asked, sent)
+
+
+def test_a_cutout_costs_its_rows_and_one_request(nginx, image, scratch):
+    target = scratch / "cutout.raw"
+    with nginx.counted() as requests:
+        trilith("get", nginx.url("image.asdf") + "#/data", "--slice", "2000:2032,700:732", "-o", target)
+    assert target.read_bytes() == image["data"][2000:2032, 700:732].tobytes()
+    asked, sent = cost(requests)
+    head_tail_and_header = cost(requests[:-1])[1]
+    assert asked <= 4 and sent - head_tail_and_header < 32 * (128 + 256) + 1024, requests
+
+
+@pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize("size", [1024, 300_000])
+def test_ten_thousand_blocks_are_not_ten_thousand_requests(nginx, folder, scratch, index, size):
+    """With an index and without one, small blocks and large ones (which are holes here)."""
+    path = folder / f"many-{index}-{size}.asdf"
+    tree = "".join(files.array(f"a{n}", n, "uint8", [size]) for n in range(10_000))
+    files.write(path, tree, [(b"\0" * 4, size, size)] * 10_000, index=index)
+    target = scratch / "one.raw"
+    with nginx.counted() as requests:
+        trilith("get", nginx.url(path.name) + "#/a7777", "-o", target)
+    assert target.read_bytes() == bytes(size)
+    asked, sent = cost(requests)
+    assert asked <= (10 if index else 130), asked
+    assert sent < 12 << 20, sent
+    with nginx.counted() as requests:
+        out, _ = trilith("info", "--json", nginx.url(path.name))
+    assert len(json.loads(out)["blocks"]) == 10_000
+    asked, sent = cost(requests)
+    assert asked <= 130 and sent < 14 << 20, (asked, sent)
+    path.unlink()
+
+
+def test_a_wrong_index_is_seen(nginx, folder, scratch):
+    """One entry too few in the middle: the blocks behind it would be taken for others."""
+    path = folder / "wrong.asdf"
+    parts = [bytes([n]) * (1 << 20) for n in range(6)]
+    tree = "".join(files.array(f"a{n}", n, "uint8", [1 << 20]) for n in range(6))
+    files.write(path, tree, [(b"\0" * 4, part, len(part)) for part in parts])
+    text = path.read_bytes()
+    at = text.rindex(b"#ASDF BLOCK INDEX")
+    lines = text[at:].split(b"\n")
+    del lines[5]
+    path.write_bytes(text[:at] + b"\n".join(lines))
+    for prefix in ("", "single/"):
+        for n in range(6):
+            trilith("get", nginx.url(prefix + path.name) + f"#/a{n}", "-o", scratch / "x.raw")
+            assert (scratch / "x.raw").read_bytes() == parts[n]
+    out, _ = trilith("info", "--json", nginx.url(path.name))
+    assert json.loads(out)["block_index"]["valid"] is False
+
+
+def test_a_streamed_last_block(nginx, folder, scratch):
+    path = folder / "streamed.asdf"
+    data = files.noise(3 << 20, 9)
+    tree = "s: !core/ndarray-1.1.0 {source: -1, datatype: int16, byteorder: little, shape: ['*', 512]}\n"
+    files.write(path, tree, [], index=False)
+    with open(path, "ab") as out:
+        out.write(b"\xd3BLK" + struct.pack(">HI4sQQQ16s", 48, 1, b"\0" * 4, 0, 0, 0, bytes(16)) + data)
+    with nginx.counted() as requests:
+        trilith("get", nginx.url(path.name) + "#/s", "--slice", "1000:1010", "-o", scratch / "x.raw")
+    assert (scratch / "x.raw").read_bytes() == data[1000 * 1024 : 1010 * 1024]
+    assert cost(requests)[1] < 300 << 10, requests
+
+
+def test_the_same_digests_as_of_the_local_file(nginx, small):
+    local, _ = trilith("digest", small["path"])
+    for prefix in ("", "single/", "plain/"):
+        assert trilith("digest", nginx.url(prefix + "small.asdf"))[0] == local
+    assert all(digest.encode() in local for digest in small["digests"])
+
+
+def test_explain_shows_the_requests(nginx, image):
+    out, _ = trilith("get", nginx.url("image.asdf") + "#/data", "--slice", "0:32,0:32", "--explain", "--json")
+    said = json.loads(out)
+    assert len(said["requests"]) == 1 and len(said["requests"][0]) == 32
+
+
+def test_a_server_without_ranges(nginx, plain, small, scratch):
+    # Small files come whole, and once.
+    with nginx.counted() as requests:
+        trilith("info", nginx.url("plain/small.asdf"))
+    assert [status for status, *_ in requests] == [200]
+    # Of a large one the front is read, and no more.
+    with nginx.counted() as requests:
+        out, _ = trilith("tree", nginx.url("plain/plain.asdf"))
+    assert b"float64" in out
+    assert cost(requests)[1] < 40 << 20, requests
+    for command in (["info"], ["get"]):
+        item = "#/after" if command == ["get"] else ""
+        _, said = trilith(*command, nginx.url("plain/plain.asdf") + item, status=2)
+        assert f"{plain['size']} bytes" in said and "--download" in said, said
+    out, _ = trilith("get", nginx.url("plain/plain.asdf") + "#/after", "--download")
+    assert out.split() == [b"97", b"98", b"99", b"100"]
+
+
+def test_a_disk_cache_serves_the_second_run(nginx, image, scratch):
+    where = ["--remote", f"cache-dir={scratch / 'cache'}"]
+    item = nginx.url("image.asdf") + "#/data"
+    sums = []
+    costs = []
+    for _ in range(2):
+        with nginx.counted() as requests:
+            trilith("get", item, "--slice", "100:400", "-o", scratch / "x.raw", *where)
+        sums.append(hashlib.sha256((scratch / "x.raw").read_bytes()).digest())
+        costs.append(cost(requests))
+    assert sums[0] == sums[1] == hashlib.sha256(image["data"][100:400].tobytes()).digest()
+    assert costs[1][0] <= 2 and costs[1][1] < 200 << 10, costs

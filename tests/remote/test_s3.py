@@ -1,0 +1,174 @@
+"""S3 as a service on loopback speaks it (moto), behind a guard that checks signatures."""
+
+import hashlib
+import hmac
+import os
+import re
+import subprocess
+import sys
+import urllib.parse
+
+import files
+import pytest
+import servers
+from servers import CLEAN, trilith
+
+
+KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+
+
+def signature(method, head):
+    """The signature that a request must have, by the rules of AWS (version 4, in the query); moto compares none."""
+    target = head.split(" ", 2)[1]
+    path, _, query = target.partition("?")
+    pairs = sorted(pair for pair in query.split("&") if not pair.startswith("X-Amz-Signature="))
+    given = dict(pair.split("=", 1) for pair in pairs)
+    host = next(line.split(":", 1)[1].strip() for line in head.splitlines() if line.lower().startswith("host:"))
+    _, day, region, service, last = urllib.parse.unquote(given["X-Amz-Credential"]).split("/")
+    canonical = "\n".join([method, path, "&".join(pairs), f"host:{host}", "", "host", "UNSIGNED-PAYLOAD"])
+    scope = f"{day}/{region}/{service}/{last}"
+    text = "\n".join(["AWS4-HMAC-SHA256", given["X-Amz-Date"], scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = b"AWS4" + SECRET.encode()
+    for word in (day, region, service, last, text):
+        key = hmac.new(key, word.encode(), "sha256").digest()
+    return key.hex()
+
+
+def denied(code):
+    return servers.answer("403 Forbidden", "Content-Type: application/xml", body=f"<Error><Code>{code}</Code></Error>".encode())
+
+
+def guard(number, head):
+    """Lets through what is public, and what is signed as it must be."""
+    found = re.search(r"X-Amz-Signature=(\w+)", head)
+    if found and found[1] != signature("GET", head):
+        return denied("SignatureDoesNotMatch")
+    return None if found or "/public/" in head else denied("AccessDenied")
+
+
+@pytest.fixture(scope="module")
+def moto(small, tmp_path_factory):
+    """The buckets `bucket.one` and `bucket-two`, with an object for everybody and one for a user."""
+    import boto3
+    from botocore.config import Config
+
+    port = servers.free_port()
+    log = open(tmp_path_factory.mktemp("moto") / "log", "wb")
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    process = subprocess.Popen(command, env=CLEAN, stdout=log, stderr=log)
+    servers.wait_for(port, 60)
+    login = {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET, "region_name": "us-east-1"}
+    client = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}", config=Config(s3={"addressing_style": "path"}), **login)
+    tree = (
+        "near: {$ref: 'x.asdf#/title'}\nfar: {$ref: 's3://bucket-two/public/x.asdf#/title'}\n"
+        "up: {$ref: '../secret/x.asdf#/title'}\n...\n"
+    )
+    for bucket in ("bucket.one", "bucket-two"):
+        client.create_bucket(Bucket=bucket)
+        for name in ("public/x.asdf", "secret/x.asdf", "public/a b+c%/ä.asdf"):
+            acl = {"ACL": "public-read"} if name.startswith("public") else {}
+            client.put_object(Bucket=bucket, Key=name, Body=small["path"].read_bytes(), **acl)
+        client.put_object(Bucket=bucket, Key="public/main.asdf", Body=files.HEADER + tree.encode(), ACL="public-read")
+    yield port
+    process.terminate()
+    process.wait(10)
+    log.close()
+
+
+@pytest.fixture
+def s3(moto):
+    proxy = servers.Proxy(moto, guard)
+    yield {"endpoint": f"http://127.0.0.1:{proxy.port}", "port": proxy.port, "proxy": proxy, "key": KEY, "secret": SECRET}
+    proxy.stop()
+
+
+@pytest.fixture(scope="module")
+def expected(small):
+    return trilith("digest", small["path"])[0]
+
+
+def signed(s3, **more):
+    return {
+        "AWS_ENDPOINT_URL": s3["endpoint"],
+        "AWS_ACCESS_KEY_ID": s3["key"],
+        "AWS_SECRET_ACCESS_KEY": s3["secret"],
+        "AWS_REGION": "us-east-1",
+        "HOME": os.devnull,
+        **more,
+    }
+
+
+def anonymous(s3):
+    return {"AWS_ENDPOINT_URL": s3["endpoint"], "HOME": os.devnull}
+
+
+def test_without_credentials(s3, expected):
+    assert trilith("digest", "s3://bucket.one/public/x.asdf", environment=anonymous(s3))[0] == expected
+    assert trilith("digest", "s3://bucket.one/public/a b+c%/ä.asdf", environment=anonymous(s3))[0] == expected
+    _, said = trilith("info", "s3://bucket.one/secret/x.asdf", environment=anonymous(s3), status=2)
+    assert "403" in said and "not signed" in said, said
+
+
+def test_with_credentials_from_the_environment(s3, expected):
+    assert trilith("digest", "s3://bucket.one/secret/x.asdf", environment=signed(s3))[0] == expected
+    _, said = trilith("info", "s3://bucket.one/secret/x.asdf", environment=signed(s3, AWS_SECRET_ACCESS_KEY="wrong"), status=2)
+    assert "403" in said and "SignatureDoesNotMatch" in said, said
+    asked = ["--remote", "anonymous=yes"]
+    assert trilith("digest", "s3://bucket.one/public/x.asdf", *asked, environment=signed(s3))[0] == expected
+    trilith("info", "s3://bucket.one/secret/x.asdf", *asked, environment=signed(s3), status=2)
+
+
+def test_with_credentials_from_a_profile(s3, expected, scratch):
+    (scratch / "credentials").write_text(f"[mine]\naws_access_key_id = {s3['key']}\naws_secret_access_key = {s3['secret']}\n")
+    (scratch / "config").write_text(f"[profile mine]\nregion = us-east-1\nendpoint_url = {s3['endpoint']}\n")
+    environment = {
+        "AWS_SHARED_CREDENTIALS_FILE": str(scratch / "credentials"),
+        "AWS_CONFIG_FILE": str(scratch / "config"),
+        "AWS_PROFILE": "mine",
+        "HOME": os.devnull,
+    }
+    assert trilith("digest", "s3://bucket.one/secret/x.asdf", environment=environment)[0] == expected
+    _, said = trilith("info", "s3://bucket.one/secret/x.asdf", environment=environment | {"AWS_PROFILE": "none"}, status=2)
+    assert "holds no access key" in said, said
+
+
+def test_path_and_virtual_style(s3, expected):
+    assert trilith("digest", "s3://bucket-two/secret/x.asdf", "--remote", "style=path", environment=signed(s3))[0] == expected
+    assert s3["proxy"].heads[0].startswith("GET /bucket-two/secret/x.asdf?")
+    # A proxy of the web is asked for any host: one that looks names up is not needed.
+    environment = signed(s3, AWS_ENDPOINT_URL="http://s3.example", http_proxy=s3["endpoint"])
+    s3["proxy"].plan = lambda number, head: servers.answer("404 Not Found")
+    trilith("info", "s3://bucket-two/secret/x.asdf", "--remote", "style=virtual", environment=environment, status=2)
+    assert "bucket-two.s3.example" in s3["proxy"].heads[-1].split("\r\n")[0]
+
+
+def test_references_keep_to_the_folder_and_take_no_credentials_to_other_buckets(s3):
+    main = "s3://bucket.one/public/main.asdf"
+    assert trilith("get", main + "#/near", environment=signed(s3))[0] == b"small\n"
+    for item in ("far", "up"):
+        _, said = trilith("get", f"{main}#/{item}", environment=signed(s3), status=2)
+        assert "refused" in said and "--allow" in said, said
+    assert trilith("get", main + "#/up", "--allow", "s3://bucket.one/secret/", environment=signed(s3))[0] == b"small\n"
+    assert trilith("get", main + "#/far", "--allow", "s3://bucket-two/", environment=signed(s3))[0] == b"small\n"
+    assert any("/bucket-two/" in head for head in s3["proxy"].heads)
+    for head in s3["proxy"].heads:
+        assert ("X-Amz-Signature" in head) == ("/bucket.one/" in head), head
+
+
+def test_a_redirect_takes_no_credentials_along(s3, nginx, small):
+    elsewhere = servers.Proxy(nginx.port)
+    found = servers.answer("307 Temporary Redirect", f"Location: {elsewhere.url('small.asdf')}")
+    proxy = servers.Proxy(s3["port"], lambda number, head: found)
+    environment = signed(s3, AWS_ENDPOINT_URL=f"http://127.0.0.1:{proxy.port}")
+    trilith("info", "s3://bucket.one/secret/x.asdf", "--allow", elsewhere.url(""), environment=environment)
+    proxy.stop(), elsewhere.stop()
+    assert elsewhere.heads and not any("Amz" in head or "uthorization" in head for head in elsewhere.heads)
+
+
+def test_another_region_is_learned(s3, small):
+    region = servers.answer("301 Moved Permanently", "x-amz-bucket-region: eu-central-1")
+    proxy = servers.Proxy(s3["port"], lambda number, head: None if "eu-central-1" in head else region)
+    environment = signed(s3, AWS_ENDPOINT_URL=f"http://127.0.0.1:{proxy.port}")
+    trilith("info", "s3://bucket.one/secret/x.asdf", environment=environment, status=None)
+    proxy.stop()
+    assert "%2Fus-east-1%2F" in proxy.heads[0] and "%2Feu-central-1%2F" in proxy.heads[1]

@@ -1,0 +1,36 @@
+//! Remote files: real servers on loopback, and the tests that ask them.
+
+use std::process::Command;
+
+use crate::interop::environment_for;
+use crate::python;
+use crate::shell::{cargo, output, program, root, run, shared, target};
+use crate::suite::Done;
+
+/// Where nginx is installed, where that is not in the path.
+const FOLDERS: &[&str] = &["nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"];
+
+/// Runs the tests of `tests/remote` against nginx, a proxy that breaks answers, and a service that speaks S3.
+pub fn remote() -> Result<Done, String> {
+    if !FOLDERS.iter().any(|nginx| output(Command::new(nginx).arg("-v")).is_ok()) {
+        return Ok(Done::Skipped("no nginx (apt-get install nginx-light)".to_owned()));
+    }
+    let python = match environment_for("remote-venv", &root().join("tests/remote/requirements.txt")) {
+        Ok(python) => python,
+        Err(reason) => return Ok(Done::Skipped(reason)),
+    };
+    run(&mut cargo(["build", "--locked", "--package", "trilith-cli"]))?;
+    let wheel = python::build(&python, &root().join("crates/trilith-py"))?;
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
+    run(install.arg(&wheel))?;
+    let mut tests = Command::new(&python);
+    tests.current_dir(target()).env("PYTHONDONTWRITEBYTECODE", "1").env("TRILITH_BIN", program("debug"));
+    let folder = root().join("tests/remote");
+    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--rootdir"]).arg(&folder).arg(&folder);
+    if let Some(shared) = shared() {
+        tests.env("TRILITH_SHARED", shared);
+    }
+    run(&mut tests)?;
+    Ok(Done::Passed)
+}
