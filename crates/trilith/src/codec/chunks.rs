@@ -136,7 +136,7 @@ impl Chunks {
         }
         let Some((ratio, size)) = self.scale(table, reached) else { return Ok(()) };
         let steps = range.end.saturating_sub(reached).div_ceil(size.max(1));
-        if steps < 2 || steps > 1 << 16 {
+        if !(2..=1 << 16).contains(&steps) {
             return Ok(());
         }
         let wanted = (range.end - range.start).max(size) as f64 * ratio;

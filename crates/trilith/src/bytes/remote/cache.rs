@@ -29,7 +29,7 @@ impl Cache {
     }
 
     /// The first piece that ends behind `at`, and those after it.
-    fn from(&self, at: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+    fn reaching(&self, at: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let first = self.pieces.range(..=at).next_back().map_or(at, |(start, _)| *start);
         let ends = self.pieces.range(first..).map(|(start, piece)| (*start, start + piece.bytes.len() as u64));
         ends.skip_while(move |(_, end)| *end <= at)
@@ -39,7 +39,7 @@ impl Cache {
     pub(super) fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut at = range.start;
-        for (start, end) in self.from(range.start).take_while(|(start, _)| *start < range.end) {
+        for (start, end) in self.reaching(range.start).take_while(|(start, _)| *start < range.end) {
             if start > at {
                 missing.push(at..start);
             }
@@ -56,7 +56,7 @@ impl Cache {
         let range = offset..offset + into.len() as u64;
         let missing = self.missing(range.clone());
         let overlapping: Vec<u64> =
-            self.from(offset).take_while(|(start, _)| *start < range.end).map(|(start, _)| start).collect();
+            self.reaching(offset).take_while(|(start, _)| *start < range.end).map(|(start, _)| start).collect();
         self.clock += 1;
         for start in overlapping {
             let Some(piece) = self.pieces.get_mut(&start) else { continue };

@@ -103,7 +103,9 @@ fn bad(what: &str) -> std::io::Error {
 mod tests {
     use super::*;
 
-    fn parts(text: &str) -> std::io::Result<Vec<(u64, Vec<u8>, Option<u64>)>> {
+    type Part = (u64, Vec<u8>, Option<u64>);
+
+    fn parts(text: &str) -> std::io::Result<Vec<Part>> {
         let mut parts = Vec::new();
         read(text.as_bytes(), "multipart/byteranges; boundary=\"XY\"", 100, &mut |at, bytes, size| {
             parts.push((at, bytes, size));

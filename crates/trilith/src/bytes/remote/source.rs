@@ -34,7 +34,7 @@ const NEAR: u64 = 64 << 10;
 #[derive(Debug)]
 pub(super) struct RangedFile {
     name: String,
-    fetcher: Fetcher,
+    fetcher: Box<Fetcher>,
     cache: Mutex<Cache>,
     disk: Option<Disk>,
     ahead: Mutex<Ahead>,
@@ -59,8 +59,8 @@ const NO: u8 = 2;
 /// What the first answer was.
 enum First {
     /// A part, which begins at this byte.
-    Part(Fetcher, u64, Vec<u8>),
-    Whole(Target, Reply),
+    Part(Box<Fetcher>, u64, Vec<u8>),
+    Whole(Box<(Target, Reply)>),
     Empty,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn open(target: Target, first: Option<Range<u64>>) -> Result<SourceRe
     let asked = first.unwrap_or(0..HEAD);
     let name = target.address.shown();
     match first_answer(target, &asked)? {
-        First::Whole(target, reply) => WholeFile::open(target, reply),
+        First::Whole(opened) => WholeFile::open(opened.0, opened.1),
         First::Empty => Ok(shared(Slice::new(Vec::new(), name))),
         First::Part(fetcher, start, bytes) => {
             let options = &fetcher.target.client.options;
@@ -132,7 +132,7 @@ fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
         return Ok(First::Empty);
     }
     let Some((range, size)) = part else {
-        return Ok(First::Whole(target, reply));
+        return Ok(First::Whole(Box::new((target, reply))));
     };
     let version = Version::of(&reply.headers);
     let fetcher = Fetcher::new(target, size, version);
@@ -152,7 +152,7 @@ fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
     if !rest.is_empty() {
         fetcher.fetch(range.start + done as u64, rest)?;
     }
-    Ok(First::Part(fetcher, range.start, bytes))
+    Ok(First::Part(Box::new(fetcher), range.start, bytes))
 }
 
 impl RangedFile {
@@ -179,7 +179,7 @@ impl RangedFile {
     }
 
     /// Takes what the disk has of these ranges into memory.
-    fn from_disk(&self, ranges: &[Range<u64>]) {
+    fn load_from_disk(&self, ranges: &[Range<u64>]) {
         if let Some(disk) = &self.disk {
             for range in ranges {
                 for (start, bytes) in disk.pieces(range.clone()) {
@@ -301,7 +301,7 @@ impl Source for RangedFile {
         }
         let mut missing = lock(&self.cache).copy(offset, into);
         if !missing.is_empty() && self.disk.is_some() {
-            self.from_disk(&missing);
+            self.load_from_disk(&missing);
             missing = lock(&self.cache).copy(offset, into);
         }
         if missing.iter().map(|range| range.end - range.start).sum::<u64>() >= DIRECT {
@@ -326,7 +326,7 @@ impl Source for RangedFile {
         };
         let mut todo = missing(&wanted);
         if !todo.is_empty() && self.disk.is_some() {
-            self.from_disk(&todo);
+            self.load_from_disk(&todo);
             todo = missing(&wanted);
         }
         // What would not fit is fetched when it is read.
