@@ -28,7 +28,8 @@ use crate::source::{Origin, origin};
 use crate::stream::{Opened, Stream};
 use crate::{array, tagged};
 
-/// Opens a file of any family and generation: a path, the bytes of a file, or a binary file object.
+/// Opens a file of any family and generation: a path, an address (`https://…`, `s3://bucket/key`), the bytes of a
+/// file, or a binary file object, those of fsspec and obstore among them.
 ///
 /// Only the tree is read; arrays are read when they are asked for. With `memmap`, arrays of a local file
 /// that are stored as they are can be had without a copy; another program that shortens the file while such
@@ -38,12 +39,16 @@ use crate::{array, tagged};
 /// stream under it; `byteorder`, "little" or "big", is that of whatever layout and file leave open. With
 /// `family`, the layout of its files, a catalog gives a `Family`.
 ///
+/// References out of a remote file may lead into its folder, and to addresses that begin as one of `allow`;
+/// `remote` holds options of docs/remote.md, such as `{"timeout": 5}`.
+///
 /// >>> import trilith
 /// >>> with trilith.open(trilith.dumps({"exposure": 139.8})) as f:
 /// ...     f["exposure"]
 /// 139.8
 #[pyfunction]
-#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None))]
+#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None))]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn open<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
@@ -51,6 +56,8 @@ pub fn open<'py>(
     layout: Option<&Bound<'py, PyAny>>,
     family: Option<&Bound<'py, PyAny>>,
     byteorder: Option<&str>,
+    allow: Vec<String>,
+    remote: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let byteorder = match byteorder {
         None => None,
@@ -62,7 +69,15 @@ pub fn open<'py>(
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may stand in another folder: the path is absolute.
     let found = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: text(&template), byteorder };
+    let mut away = None;
     let (file, path) = match origin(source)? {
+        Origin::Url(url) => {
+            let options = crate::remote::options(&allow, remote)?;
+            let opened = py.detach(|| crate::remote::open(&url, &options, how(&found, layout)));
+            let (file, resolve) = opened.or_raise(About::Argument)?;
+            away = Some(resolve);
+            (Ok(file), None)
+        }
         Origin::Path(path) => (py.detach(|| open_with(&path, &found, layout)), Some(path)),
         Origin::Other(source) => {
             let opened = py.detach(|| file::open_any(source, Arc::new(Nowhere), how(&found, layout), &Limits::from_env()?));
@@ -84,6 +99,7 @@ pub fn open<'py>(
             let catalog = py.detach(|| Catalog::read(&file)).or_raise(About::Argument)?;
             let limits = Limits::from_env().or_raise(About::Argument)?;
             let resolve: Arc<dyn Resolve> = match &path {
+                _ if away.is_some() => away.unwrap_or_else(|| Arc::new(Nowhere)),
                 Some(path) => file::resolver_for(path, options(memmap), &limits),
                 None => Arc::new(Nowhere),
             };

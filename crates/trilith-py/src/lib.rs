@@ -16,6 +16,7 @@ mod home;
 mod layout;
 mod nodes;
 mod parts;
+mod remote;
 mod scalar;
 mod show;
 mod source;

@@ -14,6 +14,8 @@ use trilith::{Error, Result};
 pub enum Origin {
     /// A file of this machine.
     Path(PathBuf),
+    /// An address of a remote file.
+    Url(String),
     /// Anything else, and what to call it.
     Other(SourceRef),
 }
@@ -27,8 +29,14 @@ pub fn origin(given: &Bound<'_, PyAny>) -> PyResult<Origin> {
         let copy = given.py().get_type::<PyBytes>().call1((given,))?.cast_into::<PyBytes>()?;
         return Ok(Origin::Other(Arc::new(Held { bytes: copy.into() })));
     }
+    if let Some(url) = given.extract::<String>().ok().filter(|text| trilith::bytes::is_url(text)) {
+        return Ok(Origin::Url(url));
+    }
     if given.is_instance_of::<PyString>() || given.hasattr("__fspath__")? {
         return Ok(Origin::Path(given.extract()?));
+    }
+    if let Some(source) = crate::remote::fsspec(given)? {
+        return Ok(Origin::Other(source));
     }
     if given.hasattr("read")? && given.hasattr("seek")? {
         return Ok(Origin::Other(Arc::new(FileObject::new(given)?)));
@@ -92,12 +100,11 @@ impl FileObject {
             let mut done = 0;
             while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
                 let read = object.call_method1("read", (rest.len(),))?;
-                let read = read.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("the file object does not read bytes"))?;
-                let bytes = read.as_bytes();
+                let bytes = crate::remote::copied(&read)?;
                 if bytes.is_empty() || bytes.len() > rest.len() {
                     return Err(pyo3::exceptions::PyEOFError::new_err("the file object ended early"));
                 }
-                rest[..bytes.len()].copy_from_slice(bytes);
+                rest[..bytes.len()].copy_from_slice(&bytes);
                 done += bytes.len();
             }
             Ok(())

@@ -226,15 +226,36 @@ _Layout: TypeAlias = Layout | str | os.PathLike[str]
 # A path that ends in .bd gives a Stream without further arguments too: whoever opens one says so with `cast`.
 @overload
 def open(
-    source: _Source, *, memmap: bool = True, layout: None = None, family: None = None, byteorder: str | None = None
+    source: _Source,
+    *,
+    memmap: bool = True,
+    layout: None = None,
+    family: None = None,
+    byteorder: str | None = None,
+    allow: list[str] = ...,
+    remote: dict[str, Any] | None = None,
 ) -> File: ...
 @overload
 def open(
-    source: _Source, *, memmap: bool = True, layout: _Layout, family: None = None, byteorder: str | None = None
+    source: _Source,
+    *,
+    memmap: bool = True,
+    layout: _Layout,
+    family: None = None,
+    byteorder: str | None = None,
+    allow: list[str] = ...,
+    remote: dict[str, Any] | None = None,
 ) -> Stream: ...
 @overload
 def open(
-    source: _Source, *, memmap: bool = True, layout: None = None, family: _Layout, byteorder: str | None = None
+    source: _Source,
+    *,
+    memmap: bool = True,
+    layout: None = None,
+    family: _Layout,
+    byteorder: str | None = None,
+    allow: list[str] = ...,
+    remote: dict[str, Any] | None = None,
 ) -> Family: ...
 def write(
     target: str | os.PathLike[str] | BinaryIO,

@@ -26,7 +26,7 @@ pub use journal::Journal;
 pub use local::{LocalFile, OpenOptions, open};
 pub use nearby::Nearby;
 #[cfg(feature = "remote")]
-pub use remote::{Allowed, RemoteOptions, Watch, open_url, requests};
+pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
 pub use replace::{Replace, read_text, remove, remove_stale};
 pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
 pub use source::{Access, Slice, Source, SourceRef, Window, read_vec, to_usize};

@@ -22,13 +22,13 @@ pub trait Resolve: Send + Sync {
     /// where it does not exist.
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)>;
 
-    /// As [`Resolve::resolve`], where only this range of the bytes will be read: a remote file is then
-    /// opened by the one request that brings it.
+    /// As [`Resolve::resolve`], where only these ranges of the bytes will be read: a remote file is then
+    /// opened by the one request that brings them.
     ///
     /// # Errors
     /// As [`Resolve::resolve`].
-    fn resolve_part(&self, uri: &str, range: Range<u64>) -> Result<(SourceRef, Arc<dyn Resolve>)> {
-        let _ = range;
+    fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        let _ = ranges;
         self.resolve(uri)
     }
 }

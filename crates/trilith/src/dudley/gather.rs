@@ -166,7 +166,7 @@ type Opened = (SourceRef, u64);
 
 impl Joined {
     /// The bytes that hold the item in a file.
-    fn piece(&self, at: usize) -> Result<Opened> {
+    fn piece(&self, at: usize, wanted: Range<u64>) -> Result<Opened> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((number, (source, start))) = &*open
             && *number == at
@@ -174,16 +174,23 @@ impl Joined {
             return Ok((Arc::clone(source), *start));
         }
         let file = self.files.get(self.first.saturating_add(at)).map_or("", String::as_str);
-        let opened = self.opened(at, file).map_err(|e| e.context(file.to_owned()))?;
+        let opened = self.opened(at, file, wanted).map_err(|e| e.context(file.to_owned()))?;
         *open = Some((at, (Arc::clone(&opened.0), opened.1)));
         Ok(opened)
     }
 
-    fn opened(&self, at: usize, file: &str) -> Result<Opened> {
+    /// Opens a file of which the bytes `wanted` of the item are read first.
+    fn opened(&self, at: usize, file: &str, wanted: Range<u64>) -> Result<Opened> {
         let Some(Piece { offset: Some(offset), inside, stored }) = self.pieces.get(at) else {
             return Err(Error::malformed("it holds no data of the item"));
         };
-        let (source, _) = self.resolve.resolve(&file.replace('%', "%25"))?;
+        // What is needed of a remote file comes with one request: the signature, and the item.
+        let item = match (&self.filter, stored) {
+            (Some(_), stored) => *offset..offset.saturating_add(stored.unwrap_or(0)),
+            (None, _) => offset.saturating_add(wanted.start)..offset.saturating_add(wanted.end),
+        };
+        let signature = 0..if self.native { Signature::LEN } else { 0 };
+        let (source, _) = self.resolve.resolve_parts(&file.replace('%', "%25"), &[signature, item])?;
         if self.native {
             let found = Signature::read(&*source)?;
             let found = found.ok_or_else(|| Error::malformed("E404: it has no Dudley signature").at_byte(0))?;
@@ -213,7 +220,7 @@ impl Source for Joined {
             let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} lies behind the last file")))?;
             let count = usize::try_from(self.span - from).unwrap_or(usize::MAX).min(rest.len());
             let (now, later) = rest.split_at_mut(count);
-            let (source, start) = self.piece(at)?;
+            let (source, start) = self.piece(at, from..from.saturating_add(count as u64))?;
             source.read_at(start.saturating_add(from), now)?;
             offset = offset.saturating_add(count as u64);
             rest = later;

@@ -38,7 +38,7 @@ pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened
     };
     let client = Client::new(options.clone(), bucket)?;
     let folder = Beside { root: address.clone(), current: address.clone(), client: client.clone(), depth };
-    Ok((source::open(Target::new(client, address, Trust::Named), None)?, Arc::new(folder)))
+    Ok((source::open(Target::new(client, address, Trust::Named), &[])?, Arc::new(folder)))
 }
 
 /// The folder of a remote file, and those below it.
@@ -53,7 +53,7 @@ struct Beside {
 }
 
 impl Beside {
-    fn open(&self, uri: &str, first: Option<Range<u64>>) -> Result<Opened> {
+    fn open(&self, uri: &str, first: &[Range<u64>]) -> Result<Opened> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
         let depth = self.depth.checked_sub(1).ok_or_else(|| refused("too many files refer to each other"))?;
         let there = self.current.join(uri).ok_or_else(|| refused("it is no address of the web"))?;
@@ -74,11 +74,11 @@ impl Beside {
 
 impl Resolve for Beside {
     fn resolve(&self, uri: &str) -> Result<Opened> {
-        self.open(uri, None)
+        self.open(uri, &[])
     }
 
-    fn resolve_part(&self, uri: &str, range: Range<u64>) -> Result<Opened> {
-        self.open(uri, Some(range).filter(|range| range.start < range.end))
+    fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<Opened> {
+        self.open(uri, ranges)
     }
 }
 
@@ -107,7 +107,7 @@ impl Allowed {
         Ok(client)
     }
 
-    fn web(&self, uri: &str, first: Option<Range<u64>>) -> Result<Opened> {
+    fn web(&self, uri: &str, first: &[Range<u64>]) -> Result<Opened> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
         let address = Address::parse(uri).map_err(|e| refused(e.message()))?;
         let client = self.client()?;
@@ -130,13 +130,13 @@ impl Allowed {
 
 impl Resolve for Allowed {
     fn resolve(&self, uri: &str) -> Result<Opened> {
-        if is_url(uri) { self.web(uri, None) } else { self.inner.resolve(uri).map(|opened| self.around(opened)) }
+        if is_url(uri) { self.web(uri, &[]) } else { self.inner.resolve(uri).map(|opened| self.around(opened)) }
     }
 
-    fn resolve_part(&self, uri: &str, range: Range<u64>) -> Result<Opened> {
+    fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<Opened> {
         if is_url(uri) {
-            return self.web(uri, Some(range).filter(|range| range.start < range.end));
+            return self.web(uri, ranges);
         }
-        self.inner.resolve_part(uri, range).map(|opened| self.around(opened))
+        self.inner.resolve_parts(uri, ranges).map(|opened| self.around(opened))
     }
 }

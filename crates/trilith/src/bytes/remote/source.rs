@@ -1,8 +1,8 @@
 //! A file on a server that answers with parts of it.
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::address::Address;
 use super::cache::Cache;
@@ -10,12 +10,14 @@ use super::client::{Failure, Reply, Target};
 use super::disk::Disk;
 use super::fetch::{Fetcher, Paced, Together, no_size, persist, range_header};
 use super::headers::{Version, content_range, unsatisfied};
+use super::multipart;
+use super::options::RemoteOptions;
 use super::plan::{Job, jobs, merged, pieces, side_by_side};
 use super::whole::WholeFile;
 use super::{lock, shared};
 use crate::bytes::source::past_end;
 use crate::bytes::{Access, Slice, Source, SourceRef, to_usize};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
 /// The first request: as much holds the tree of most files.
 const HEAD: u64 = 128 << 10;
@@ -30,11 +32,84 @@ const AHEAD: u64 = 4 << 20;
 /// A place so little behind the last one counts as after it.
 const NEAR: u64 = 64 << 10;
 
+/// Bytes that another library fetches, range by range.
+pub trait Parts: Send + Sync {
+    /// How many bytes there are.
+    fn size(&self) -> u64;
+
+    /// What to call them in messages.
+    fn name(&self) -> &str;
+
+    /// The bytes of each of these ranges, which lie inside and do not overlap, in their order.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io) where they cannot be had.
+    fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>>;
+}
+
+/// A source of bytes that another library fetches: with the cache, the read-ahead and the plans of remote
+/// files.
+pub fn by_parts(parts: Arc<dyn Parts>, options: &RemoteOptions) -> SourceRef {
+    let (name, size) = (parts.name().to_owned(), parts.size());
+    shared(RangedFile::new(name, size, Origin::Parts(parts), options.clone(), YES))
+}
+
+/// Where the bytes come from.
+enum Origin {
+    Server(Box<Fetcher>),
+    Parts(Arc<dyn Parts>),
+}
+
+impl Origin {
+    /// Fills `into` with the bytes from `start` on.
+    fn fetch(&self, start: u64, into: &mut [u8]) -> Result<()> {
+        let parts = match self {
+            Self::Server(fetcher) => return fetcher.fetch(start, into),
+            Self::Parts(parts) => parts,
+        };
+        let range = start..start + into.len() as u64;
+        match parts.fetch(std::slice::from_ref(&range))?.first() {
+            Some(bytes) if bytes.len() == into.len() => {
+                into.copy_from_slice(bytes);
+                Ok(())
+            }
+            _ => {
+                Err(Error::new(Kind::Io, format!("{} gave another number of bytes than was asked for", parts.name()))
+                    .at_byte(start))
+            }
+        }
+    }
+
+    /// Fetches several ranges by one request.
+    fn fetch_together(&self, ranges: &[Range<u64>]) -> Result<Together> {
+        let parts = match self {
+            Self::Server(fetcher) => return fetcher.fetch_together(ranges),
+            Self::Parts(parts) => parts,
+        };
+        let found = parts.fetch(ranges)?;
+        let right = found.len() == ranges.len()
+            && found.iter().zip(ranges).all(|(bytes, range)| bytes.len() as u64 == range.end - range.start);
+        if !right {
+            return Err(Error::new(Kind::Io, format!("{} gave other bytes than were asked for", parts.name())));
+        }
+        Ok(Together::Parts(ranges.iter().map(|range| range.start).zip(found).collect()))
+    }
+
+    /// How many bytes came, where that is counted.
+    fn received(&self) -> u64 {
+        match self {
+            Self::Server(fetcher) => fetcher.received.load(Ordering::Relaxed),
+            Self::Parts(_) => 0,
+        }
+    }
+}
+
 /// A remote file that is read by ranges.
-#[derive(Debug)]
 pub(super) struct RangedFile {
     name: String,
-    fetcher: Box<Fetcher>,
+    size: u64,
+    origin: Origin,
+    options: RemoteOptions,
     cache: Mutex<Cache>,
     disk: Option<Disk>,
     ahead: Mutex<Ahead>,
@@ -64,28 +139,58 @@ enum First {
     Empty,
 }
 
-/// Opens a file, by one request for its front, or for `first` where that is all that is wanted.
-pub(super) fn open(target: Target, first: Option<Range<u64>>) -> Result<SourceRef> {
-    let asked = first.unwrap_or(0..HEAD);
+/// Opens a file by one request: for its front, or for the ranges in `first` where these are all that is wanted.
+pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
+    let wanted = merged(first.to_vec(), NEAR);
     let name = target.address.shown();
-    match first_answer(target, &asked)? {
+    if wanted.len() > 1
+        && let Some((size, version, parts)) = first_parts(&target, &wanted)?
+    {
+        return Ok(shared(RangedFile::open(name, Fetcher::new(target, size, version), &parts, YES)));
+    }
+    match first_answer(target, wanted.last().unwrap_or(&(0..HEAD)))? {
         First::Whole(opened) => WholeFile::open(opened.0, opened.1),
         First::Empty => Ok(shared(Slice::new(Vec::new(), name))),
         First::Part(fetcher, start, bytes) => {
-            let options = &fetcher.target.client.options;
-            let mut cache = Cache::new(options.cache);
-            cache.insert(start, &bytes);
-            let disk = options.cache_dir.as_deref().and_then(|root| {
-                Disk::new(root, &fetcher.target.address.shown(), &fetcher.version, fetcher.size, options.cache_disk)
-            });
-            let end = start + bytes.len() as u64;
-            let ahead = Ahead { last: start..end, window: HEAD, head: end };
             // S3 answers to a list of ranges with the whole object.
-            let is_s3 = matches!(fetcher.target.address, Address::S3 { .. });
-            let (together, told) = (AtomicU8::new(if is_s3 { NO } else { UNTRIED }), AtomicU64::new(0));
-            Ok(shared(RangedFile { name, fetcher, cache: Mutex::new(cache), disk, ahead: Mutex::new(ahead), together, told }))
+            let together = if matches!(fetcher.target.address, Address::S3 { .. }) { NO } else { UNTRIED };
+            Ok(shared(RangedFile::open(name, *fetcher, &[(start, bytes)], together)))
         }
     }
+}
+
+/// Size and version of a file, and some of its bytes by the places where they begin.
+type FirstParts = (u64, Version, Vec<(u64, Vec<u8>)>);
+
+/// Asks for several ranges at once; None where the server does not do that.
+fn first_parts(target: &Target, ranges: &[Range<u64>]) -> Result<Option<FirstParts>> {
+    if matches!(target.address, Address::S3 { .. }) {
+        return Ok(None);
+    }
+    let most = ranges.iter().map(|range| range.end - range.start).max().unwrap_or(0);
+    let header = range_header(ranges);
+    let mut found = None;
+    persist(target, |_| {
+        let reply = target.get(&[("range", &header)])?;
+        let kind = reply.headers.kind.clone().unwrap_or_default();
+        if reply.status != 206 || !kind.to_ascii_lowercase().starts_with("multipart/byteranges") {
+            // Whatever is wrong, the single request says it better.
+            return Ok(());
+        }
+        let (version, mut parts, mut sizes) = (Version::of(&reply.headers), Vec::new(), Vec::new());
+        multipart::read(Paced::new(reply, target.client.options.timeout), &kind, most, &mut |at, bytes, size| {
+            parts.push((at, bytes));
+            sizes.push(size);
+            Ok(())
+        })
+        .map_err(|error| Failure::Again(target.error(error.to_string()), None))?;
+        found = match sizes.first() {
+            Some(Some(size)) if sizes.iter().all(|other| *other == Some(*size)) => Some((*size, version, parts)),
+            _ => None,
+        };
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
@@ -115,11 +220,8 @@ fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
             416 if range.is_some_and(|range| unsatisfied(range).is_some()) => {
                 let size = range.and_then(unsatisfied).unwrap_or(0);
                 return Err(Failure::Final(
-                    crate::Error::malformed(format!(
-                        "the file ends at byte {size}, but bytes from {} on are asked for",
-                        asked.start
-                    ))
-                    .context(format!("reading {}", target.address.shown())),
+                    Error::malformed(format!("the file ends at byte {size}, but bytes from {} on are asked for", asked.start))
+                        .context(format!("reading {}", target.address.shown())),
                 ));
             }
             416 => return Err(Failure::Again(target.error("the server answered 416 Range Not Satisfiable"), None)),
@@ -156,14 +258,33 @@ fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
 }
 
 impl RangedFile {
-    fn in_flight(&self) -> usize {
-        self.fetcher.target.client.options.in_flight
+    /// A file on a server of which some bytes came already.
+    fn open(name: String, fetcher: Fetcher, parts: &[(u64, Vec<u8>)], together: u8) -> Self {
+        let options = fetcher.target.client.options.clone();
+        let disk = options.cache_dir.as_deref().and_then(|root| {
+            Disk::new(root, &fetcher.target.address.shown(), &fetcher.version, fetcher.size, options.cache_disk)
+        });
+        let mut file = Self::new(name, fetcher.size, Origin::Server(Box::new(fetcher)), options, together);
+        file.disk = disk;
+        for (start, bytes) in parts {
+            let end = start + bytes.len() as u64;
+            *lock(&file.ahead) = Ahead { last: *start..end, window: HEAD, head: end };
+            file.keep(*start, bytes);
+        }
+        file
+    }
+
+    fn new(name: String, size: u64, origin: Origin, options: RemoteOptions, together: u8) -> Self {
+        let cache = Mutex::new(Cache::new(options.cache));
+        let ahead = Mutex::new(Ahead { last: 0..0, window: HEAD / 4, head: 0 });
+        let (together, told) = (AtomicU8::new(together), AtomicU64::new(0));
+        Self { name, size, origin, options, cache, disk: None, ahead, together, told }
     }
 
     /// Tells who watches how much came.
     fn tell(&self) {
-        let received = self.fetcher.received.load(Ordering::Relaxed);
-        if let Some(watch) = &self.fetcher.target.client.options.watch {
+        let received = self.origin.received();
+        if let Some(watch) = &self.options.watch {
             // Many files may be read at once: each tells what is new.
             let before = self.told.swap(received, Ordering::Relaxed);
             watch(received.saturating_sub(before), None);
@@ -195,14 +316,14 @@ impl RangedFile {
         loop {
             let planned = jobs(todo, self.together.load(Ordering::Relaxed) != NO);
             let again = Mutex::new(Vec::new());
-            side_by_side(planned, self.in_flight(), |job| {
+            side_by_side(planned, self.options.in_flight, |job| {
                 match job {
                     Job::One(range) => {
                         let mut bytes = vec![0; to_usize(range.end - range.start)?];
-                        self.fetcher.fetch(range.start, &mut bytes)?;
+                        self.origin.fetch(range.start, &mut bytes)?;
                         self.keep(range.start, &bytes);
                     }
-                    Job::Together(ranges) => match self.fetcher.fetch_together(&ranges)? {
+                    Job::Together(ranges) => match self.origin.fetch_together(&ranges)? {
                         Together::Parts(parts) => {
                             self.together.store(YES, Ordering::Relaxed);
                             parts.iter().for_each(|(start, bytes)| self.keep(*start, bytes));
@@ -225,7 +346,7 @@ impl RangedFile {
 
     /// The bytes to fetch where a few are missing: more along, as the last reads suggest.
     fn widened(&self, missing: &Range<u64>) -> Range<u64> {
-        let size = self.fetcher.size;
+        let size = self.size;
         let mut ahead = lock(&self.ahead);
         let len = missing.end - missing.start;
         let grown = (ahead.window.max(len) * 4).min(AHEAD);
@@ -258,7 +379,7 @@ impl RangedFile {
     fn fetch_few(&self, missing: &Range<u64>, offset: u64, into: &mut [u8]) -> Result<()> {
         let wide = self.widened(missing);
         let mut bytes = vec![0; to_usize(wide.end - wide.start)?];
-        self.fetcher.fetch(wide.start, &mut bytes)?;
+        self.origin.fetch(wide.start, &mut bytes)?;
         self.keep(wide.start, &bytes);
         let from = bytes.get((missing.start - wide.start) as usize..(missing.end - wide.start) as usize);
         let to = into.get_mut((missing.start - offset) as usize..(missing.end - offset) as usize);
@@ -278,8 +399,8 @@ impl RangedFile {
             (at, rest) = (piece.end, behind);
             parts.push((piece.start, part));
         }
-        side_by_side(parts, self.in_flight(), |(start, part)| {
-            self.fetcher.fetch(start, part)?;
+        side_by_side(parts, self.options.in_flight, |(start, part)| {
+            self.origin.fetch(start, part)?;
             if let Some(disk) = &self.disk {
                 disk.keep(start, part);
             }
@@ -291,13 +412,13 @@ impl RangedFile {
 
 impl Source for RangedFile {
     fn len(&self) -> u64 {
-        self.fetcher.size
+        self.size
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let len = into.len() as u64;
-        if offset.checked_add(len).is_none_or(|end| end > self.fetcher.size) {
-            return Err(past_end(offset, len, self.fetcher.size));
+        if offset.checked_add(len).is_none_or(|end| end > self.size) {
+            return Err(past_end(offset, len, self.size));
         }
         let mut missing = lock(&self.cache).copy(offset, into);
         if !missing.is_empty() && self.disk.is_some() {
@@ -317,7 +438,7 @@ impl Source for RangedFile {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let size = self.fetcher.size;
+        let size = self.size;
         let clipped = ranges.iter().map(|range| range.start..range.end.min(size)).collect();
         let wanted = merged(clipped, 0);
         let missing = |ranges: &[Range<u64>]| -> Vec<Range<u64>> {
@@ -330,7 +451,7 @@ impl Source for RangedFile {
             todo = missing(&wanted);
         }
         // What would not fit is fetched when it is read.
-        let mut room = self.fetcher.target.client.options.cache / 2;
+        let mut room = self.options.cache / 2;
         todo.retain_mut(|range| {
             range.end = range.end.min(range.start + room);
             room -= range.end - range.start;

@@ -1,0 +1,104 @@
+//! Remote files: addresses, and the handles of libraries that fetch them (fsspec, obstore).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use trilith::bytes::{self, Parts, RemoteOptions, Resolve, SourceRef};
+use trilith::dudley::StreamOptions;
+use trilith::file::{self, AnyFile};
+use trilith::{Error, Kind, Limits, Result};
+
+/// How remote files are read: the environment, then what the caller says.
+pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
+    let wrong = |error: Error| pyo3::exceptions::PyValueError::new_err(error.to_string());
+    let mut options = RemoteOptions::from_env().map_err(wrong)?;
+    for prefix in allow {
+        options.allow(prefix).map_err(wrong)?;
+    }
+    for (name, value) in remote.into_iter().flatten() {
+        let value = match value.extract::<bool>() {
+            Ok(truth) => (if truth { "yes" } else { "no" }).to_owned(),
+            Err(_) => value.str()?.extract::<String>()?,
+        };
+        options.set(&format!("{}={value}", name.extract::<String>()?.replace('_', "-"))).map_err(wrong)?;
+    }
+    Ok(options)
+}
+
+/// Opens the file at an address, and gives what opens the files that it refers to.
+pub fn open(url: &str, options: &RemoteOptions, how: StreamOptions) -> Result<(AnyFile, Arc<dyn Resolve>)> {
+    let limits = Limits::from_env()?;
+    let (source, resolve) = bytes::open_url(url, options, limits.external_depth)?;
+    Ok((file::open_any(source, resolve.clone(), how, &limits)?, resolve))
+}
+
+/// What an fsspec handle stands for (an open file, or what `fsspec.open` gives), read by ranges and not
+/// through the handle; None where it is no such handle.
+pub fn fsspec(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
+    let (Ok(fs), Ok(path)) = (given.getattr("fs"), given.getattr("path")) else { return Ok(None) };
+    if !fs.hasattr("cat_ranges")? || !fs.hasattr("cat_file")? || given.getattr("compression").is_ok_and(|c| !c.is_none()) {
+        return Ok(None);
+    }
+    let Ok(path) = path.extract::<String>() else { return Ok(None) };
+    let size = match given.getattr("size").and_then(|size| size.extract::<u64>()) {
+        Ok(size) => Some(size),
+        Err(_) => fs.call_method1("size", (&path,))?.extract::<Option<u64>>()?,
+    };
+    let Some(size) = size else { return Ok(None) };
+    let parts = Filesystem { fs: fs.unbind(), path, size };
+    Ok(Some(bytes::by_parts(Arc::new(parts), &options(&[], None)?)))
+}
+
+/// A file of an fsspec file system.
+struct Filesystem {
+    fs: Py<PyAny>,
+    path: String,
+    size: u64,
+}
+
+impl Filesystem {
+    fn ask(&self, py: Python<'_>, ranges: &[Range<u64>]) -> PyResult<Vec<Vec<u8>>> {
+        let fs = self.fs.bind(py);
+        if let [range] = ranges {
+            let found = fs.call_method1("cat_file", (&self.path, range.start, range.end))?;
+            return Ok(vec![copied(&found)?]);
+        }
+        let paths = PyList::new(py, ranges.iter().map(|_| &self.path))?;
+        let starts: Vec<u64> = ranges.iter().map(|range| range.start).collect();
+        let ends: Vec<u64> = ranges.iter().map(|range| range.end).collect();
+        let how = PyDict::new(py);
+        how.set_item("on_error", "raise")?;
+        let found = fs.call_method("cat_ranges", (paths, starts, ends), Some(&how))?;
+        found.try_iter()?.map(|item| copied(&item?)).collect()
+    }
+}
+
+impl Parts for Filesystem {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn name(&self) -> &str {
+        &self.path
+    }
+
+    fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
+        Python::attach(|py| self.ask(py, ranges))
+            .map_err(|error| Error::new(Kind::Io, error.to_string()).context(format!("reading {}", self.path)))
+    }
+}
+
+/// The bytes of a `bytes` object, or of anything that lends its memory.
+pub fn copied(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(bytes) = given.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    if given.is_none() || given.is_instance_of::<pyo3::types::PyString>() || given.is_instance_of::<pyo3::types::PyInt>() {
+        return Err(PyTypeError::new_err("the file object does not read bytes"));
+    }
+    let copy = given.py().get_type::<PyBytes>().call1((given,))?.cast_into::<PyBytes>()?;
+    Ok(copy.as_bytes().to_vec())
+}
