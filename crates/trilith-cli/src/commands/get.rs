@@ -248,12 +248,13 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
     const GAP: u64 = 16 << 10;
     // Of a remote file no more is read than must be: its ranges can share a request.
     let remote = array.source().access() == Access::Requests;
-    let decoded = array.plan(if remote { 4 << 10 } else { GAP });
+    let gap = if remote { 4 << 10 } else { GAP };
+    let decoded = array.plan(gap);
     let mut stored = Vec::new();
     for range in &decoded {
         stored.extend(array.source().stored(range.clone())?);
     }
-    let stored = merged(stored, GAP);
+    let stored = merged(stored, gap);
     let sum = |ranges: &[Range<u64>]| ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.end - range.start));
     let mut out = Out::new();
     if options.json {

@@ -34,6 +34,9 @@ impl Replace {
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
         // A link stays a link: what it leads to is replaced.
         let given = target.as_ref();
+        if given.to_str().is_some_and(super::is_url) {
+            return Err(Error::usage("nothing can be written to an address").hint("write to a file of this machine"));
+        }
         let target = std::fs::canonicalize(given).unwrap_or_else(|_| given.to_path_buf());
         let doing = || format!("writing {}", given.display());
         if target.is_dir() {

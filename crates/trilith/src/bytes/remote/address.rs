@@ -76,7 +76,7 @@ impl Address {
             Self::Web(url) => Some(url.clone()),
             Self::S3 { bucket, key } => {
                 let mut url = Url::parse(&format!("s3://{bucket}/")).ok()?;
-                url.path_segments_mut().ok()?.clear().extend(key.split('/').map(|part| part.replace('%', "%25")));
+                url.path_segments_mut().ok()?.clear().extend(key.split('/'));
                 Some(url)
             }
         }
