@@ -319,13 +319,15 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// As [`Builder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W, tree: Value) -> Result<()> {
-        let mut tree = self.complete(tree);
+        let tree = self.complete(tree);
         tree.check_subset()?;
         #[cfg(feature = "schema")]
-        {
+        let tree = {
+            let mut tree = tree;
             let mut validator = crate::schema::Validator::new(crate::schema::Schemas::bundled());
             validator.arrange(&mut tree, self.target.standard)?;
-        }
+            tree
+        };
         let prefix = self.target.tree.prefix.to_owned();
         let print = PrintOptions { handles: vec![("!".to_owned(), prefix)], ..PrintOptions::default() };
         let text = print_document(&tree, &print);
