@@ -21,7 +21,11 @@ use std::process::ExitCode;
 type Task = fn(&[String]) -> Result<(), String>;
 
 const TASKS: &[(&str, Task, &str)] = &[
-    ("test", suite::test, "everything: format, lints, tests, documentation, features, interop, Python, remote, fuzz targets [PART…]"),
+    (
+        "test",
+        suite::test,
+        "everything: format, lints, tests, documentation, features, interop, Python, remote, fuzz targets [PART…]",
+    ),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
     ("crash", trust::crash, "kill writing processes at random moments, and every cut and reordering: [--rounds N]"),
