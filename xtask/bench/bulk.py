@@ -94,7 +94,7 @@ def works(bench):
                 "trilith": [peer, "write", out / "t.asdf", megabytes],
                 "np.save": python("sys", saved, 2, out / "p.npy"),
                 "h5py": python("h5py", h5_saved, 2, out / "p.h5"),
-                "zarr": python("zarr", zarr_saved, 2, out / "p.zarr"),
+                "zarr": python("zarr", zarr_saved, 1, out / "p.zarr"),
             },
             inner=True,
             wants={"np.save": 1 / 1.3},
