@@ -90,6 +90,9 @@ impl Array {
         };
         let size = size.max(max_bytes as u64);
         let piece = (max_bytes / program.packed.max(1)).max(1).saturating_mul(program.packed);
+        if self.source.access() == Access::Requests {
+            return self.clone().without_mask().pieces_ahead(&program, (size, piece), take);
+        }
         for block in self.clone().without_mask().row_blocks(size) {
             if plain && let Some(bytes) = self.source.view(block.offset, block.nbytes()) {
                 take(bytes)?;
@@ -100,6 +103,37 @@ impl Array {
             buffer.chunks(piece).try_for_each(&mut *take)?;
         }
         Ok(())
+    }
+
+    /// The pieces of a remote array: one block of `size` bytes is fetched while the one before it is taken.
+    fn pieces_ahead(
+        &self,
+        program: &Program,
+        (size, piece): (u64, usize),
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let fetch = |block: &Self| -> Result<Vec<u8>> {
+            let mut bytes = vec![0; block.charged_size()?];
+            block.fill(program, &mut bytes)?;
+            Ok(bytes)
+        };
+        let mut blocks = self.row_blocks(size);
+        let Some(mut bytes) = blocks.next().map(|block| fetch(&block)).transpose()? else { return Ok(()) };
+        loop {
+            let next = blocks.next();
+            let (taken, fetched) = std::thread::scope(|scope| {
+                let ahead = next.as_ref().map(|block| std::thread::Builder::new().spawn_scoped(scope, || fetch(block)));
+                let taken = bytes.chunks(piece).try_for_each(&mut *take);
+                // Where the system has no thread left, it is fetched below.
+                (taken, ahead.and_then(|ahead| ahead.ok()?.join().ok()))
+            });
+            taken?;
+            bytes = match (fetched, next) {
+                (_, None) => return Ok(()),
+                (Some(fetched), _) => fetched?,
+                (None, Some(block)) => fetch(&block)?,
+            };
+        }
     }
 
     /// Whether the last axis is not the one whose elements lie closest, as in Fortran order.
