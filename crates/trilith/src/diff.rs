@@ -6,7 +6,7 @@
 mod streams;
 
 use crate::array::{Array, Datatype};
-use crate::asdf::{AsdfFile, Found, ndarray, walk};
+use crate::asdf::{AsdfFile, Found, key_text, ndarray, walk};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, TreePath};
@@ -194,7 +194,7 @@ impl Compare<'_> {
             if node.is_sequence() {
                 return node.items().enumerate().map(|(i, item)| (i.to_string(), found.with(item), word(item))).collect();
             }
-            node.merged_entries().iter().map(|(key, value)| (key_text(*key), found.with(*value), word(*value))).collect()
+            node.merged_entries().iter().map(|(key, value)| (key_text(*key).into_owned(), found.with(*value), word(*value))).collect()
         };
         let (l, r) = (named(l, left), named(r, right));
         let in_right: std::collections::HashMap<&str, &Found> = r.iter().map(|(key, found, _)| (key.as_str(), found)).collect();
@@ -356,10 +356,6 @@ fn word(node: Node<'_>) -> String {
     } else {
         format!("mapping of {}", node.len())
     }
-}
-
-fn key_text(key: Node<'_>) -> String {
-    if key.is_scalar() { key.text().into_owned() } else { key.raw().to_owned() }
 }
 
 /// Reads an ignored path: a JSON Pointer in which `*` stands for any one key.
