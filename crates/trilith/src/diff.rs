@@ -194,7 +194,10 @@ impl Compare<'_> {
             if node.is_sequence() {
                 return node.items().enumerate().map(|(i, item)| (i.to_string(), found.with(item), word(item))).collect();
             }
-            node.merged_entries().iter().map(|(key, value)| (key_text(*key).into_owned(), found.with(*value), word(*value))).collect()
+            node.merged_entries()
+                .iter()
+                .map(|(key, value)| (key_text(*key).into_owned(), found.with(*value), word(*value)))
+                .collect()
         };
         let (l, r) = (named(l, left), named(r, right));
         let in_right: std::collections::HashMap<&str, &Found> = r.iter().map(|(key, found, _)| (key.as_str(), found)).collect();
