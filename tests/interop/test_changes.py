@@ -1,5 +1,7 @@
 """Files that Trilith changed, blocks and all, read by Python asdf: nothing else moved, and nothing is out of place."""
 
+import json
+import shutil
 import unittest
 
 import asdf
@@ -43,6 +45,22 @@ class Changes(peer.Case):
                 opened["more"] = np.arange(5)
                 opened.update()
             self.holds(path, {**held, "more": np.arange(5)})
+
+    @unittest.skipUnless(peer.shared(), "no ../shared/corpus beside the repository")
+    def test_a_new_scalar_in_a_sample_file_is_read(self):
+        count = 0
+        for sample in sorted((peer.shared() / "corpus").glob("asdf-*/*.asdf")):
+            path = self.folder / sample.name
+            shutil.copyfile(sample, path)
+            text = 'it\'s: "new" # \u03b1'
+            for name in ("new text", "new/text"):
+                peer.trilith("set", f"{path}#/{name.replace('/', '~1')}", json.dumps(text), "--quiet")
+            with self.subTest(sample=sample.name), asdf.open(path, lazy_load=False, ignore_missing_extensions=True) as opened:
+                self.assertEqual((opened["new text"], opened["new/text"]), (text, text))
+                with asdf.open(sample, lazy_load=False) as before:
+                    self.assertLessEqual(set(before.tree), set(opened.tree))
+                count += 1
+        self.assertGreater(count, 10)
 
     def test_exploded_files_are_read_and_changed(self):
         path, new = self.folder / "x.asdf", self.folder / "new.npy"
