@@ -83,8 +83,9 @@ pub(super) fn before_blanks(text: &str, at: usize) -> (usize, bool) {
     let trimmed = text.get(..at).unwrap_or("").trim_end_matches([' ', '\t', '\n', '\r']);
     let line = trimmed.get(line_start(text, trimmed.len())..).unwrap_or("");
     let crossed = text.get(trimmed.len()..at).is_some_and(|blanks| blanks.contains(['\n', '\r']));
-    // On a line without a break only a comment can hold this.
-    (trimmed.len(), crossed && (line.starts_with('#') || line.contains(" #") || line.contains("\t#")))
+    // On a line that was left, only a comment can hold this; at the end of the text a new line does no harm.
+    let left = crossed || at >= text.len();
+    (trimmed.len(), left && (line.starts_with('#') || line.contains(" #") || line.contains("\t#")))
 }
 
 /// Whether an empty value stands after a colon, as it does not in `{a}`; items of a list have none to miss.

@@ -48,7 +48,9 @@ impl<'t> Edit<'t> {
         // Behind `!` quotes would say nothing.
         let same_tag = !node.is_alias() && value.tag.as_deref() == node.tag() && !node.is_nonspecific();
         let was_inline = node.is_scalar() || node.layout() == Some(Layout::Flow);
-        if same_tag && was_inline && is_inline(&value, &self.options) {
+        let old = node.whole_span();
+        let in_comment = old.is_empty() && place::before_blanks(self.tree.text(), old.start as usize).1;
+        if same_tag && was_inline && !in_comment && is_inline(&value, &self.options) {
             self.put_content(node, value, context);
         } else {
             self.put_whole(node, &value, context);
