@@ -176,6 +176,10 @@ fn of_text(text: &str, path: &str, value: &Value) {
     let limits = limits();
     let Ok(tree) = Tree::parse(text, &limits) else { return };
     let Ok(path) = TreePath::parse(path) else { return };
+    // `-` is the place behind the last item: nothing stands there afterwards.
+    if path.keys().last().is_some_and(|key| key == "-") {
+        return;
+    }
     let mut edit = tree.edit();
     if edit.set(&path, value).is_err() {
         return;

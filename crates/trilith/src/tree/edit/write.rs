@@ -50,7 +50,7 @@ impl<'t> Edit<'t> {
         let was_inline = node.is_scalar() || node.layout() == Some(Layout::Flow);
         let old = node.whole_span();
         let in_comment = old.is_empty() && place::before_blanks(self.tree.text(), old.start as usize).1;
-        if same_tag && was_inline && !in_comment && is_inline(&value, &self.options) {
+        if same_tag && was_inline && !in_comment && !self.lacks_colon(old, context) && is_inline(&value, &self.options) {
             self.put_content(node, value, context);
         } else {
             self.put_whole(node, &value, context);
@@ -95,7 +95,10 @@ impl<'t> Edit<'t> {
             }
             (Some(anchor), _) => format!(" {anchor}{after}"),
         };
-        let printed = if comment && !joined.starts_with('\n') {
+        let printed = if let (true, Context::Key(column)) = (self.lacks_colon(old, context), context) {
+            let blanks = text.get(start..old.end as usize).unwrap_or("");
+            format!("\n{}:{joined}{blanks}", " ".repeat(column))
+        } else if comment && !joined.starts_with('\n') {
             // What stood below a comment stays below it.
             format!("\n{}{}", " ".repeat(context.below()), joined.trim_start())
         } else if matches!(context, Context::Flow) || start == 0 {
@@ -104,6 +107,11 @@ impl<'t> Edit<'t> {
             joined
         };
         self.put_at(Span::of(start, old.end as usize), printed);
+    }
+
+    /// Whether this is the value that `? key` of a block mapping does not have.
+    fn lacks_colon(&self, value: Span, context: Context) -> bool {
+        matches!(context, Context::Key(_)) && value.is_empty() && !place::follows_colon(self.tree.text(), value)
     }
 
     /// A block after an anchor: it cannot begin on the line of the dash.
