@@ -88,6 +88,13 @@ pub(super) fn before_blanks(text: &str, at: usize) -> (usize, bool) {
     (trimmed.len(), left && (line.starts_with('#') || line.contains(" #") || line.contains("\t#")))
 }
 
+/// The lines from `at` on with nothing but blanks in them.
+pub(super) fn blank_lines(text: &str, at: usize) -> &str {
+    let rest = text.get(at..).unwrap_or("");
+    let blanks = &rest[..rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len()];
+    if blanks.len() == rest.len() { blanks } else { &blanks[..blanks.rfind('\n').unwrap_or(0)] }
+}
+
 /// Whether an empty value stands after a colon, as it does not in `{a}`; items of a list have none to miss.
 pub(super) fn follows_colon(text: &str, span: Span) -> bool {
     let before = text.get(..span.start as usize).unwrap_or("").trim_end();

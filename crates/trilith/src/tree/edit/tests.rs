@@ -46,6 +46,7 @@ fn setting_a_scalar_changes_its_span_only() {
     assert_eq!(set("? a\nb: 2\n", "/a", 1), "? a\n: 1\nb: 2\n");
     assert_eq!(set("x:\n  ? a\n  b: 2\n", "/x/a", 1), "x:\n  ? a\n  : 1\n  b: 2\n");
     assert_eq!(set("x:\n  ? a\n", "/x/a", Value::seq([1])), "x:\n  ? a\n  : [1]\n");
+    assert_eq!(set("|\n  ", "", "two\nlines"), "\"two\\nlines\"\n  ");
     assert_eq!(set("{a: }", "/a", 1), "{a: 1}");
     assert_eq!(set("{a}", "/a", 1).replace(' ', ""), "{a:1}");
 }

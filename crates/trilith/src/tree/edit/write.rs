@@ -81,7 +81,8 @@ impl<'t> Edit<'t> {
         };
         // The last line of a literal would swallow a comment or blanks behind it.
         let rest = text.get(old.end as usize..place::line_end(text, old.end as usize)).unwrap_or("");
-        let options = PrintOptions { literals: rest.is_empty(), ..self.options.clone() };
+        let literals = rest.is_empty() && !place::blank_lines(text, old.end as usize).contains([' ', '\t']);
+        let options = PrintOptions { literals, ..self.options.clone() };
         let after = match context {
             Context::Flow => format!(" {}", print_flow(value, &options)),
             Context::Key(column) => print_after_key(value, Some(column), &options),
