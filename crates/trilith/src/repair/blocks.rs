@@ -163,12 +163,10 @@ fn is_blank(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<b
 
 /// How much of a block is there, which is followed by other things from byte `behind` on.
 fn look(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Piece {
-    let of = block.decoded_len();
     let (fate, data) = match left(source, &block, right, behind, limits) {
         Ok((fate, data)) => (fate, data),
         Err(error) => (Fate::Lost(error.to_string()), None),
     };
-    let data = if fate == (Fate::Part { have: of, of }) { None } else { data };
     Piece { fate: BlockFate { number: 0, offset: Some(block.offset), fate }, block: Some(block), data }
 }
 
