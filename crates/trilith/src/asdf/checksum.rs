@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::md5::{self, Md5};
-use crate::bytes::{Access, Source, SourceRef};
+use crate::bytes::{Source, SourceRef};
 use crate::error::Result;
 use crate::threads::{lock, threads};
 
@@ -218,12 +218,8 @@ impl Source for Hashing {
         self.inner.stored(range)
     }
 
-    fn access(&self) -> Access {
-        self.inner.access()
-    }
-
-    fn is_changed(&self) -> bool {
-        self.inner.is_changed()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
     }
 
     fn name(&self) -> &str {

@@ -284,8 +284,8 @@ impl Source for Before {
         Ok(())
     }
 
-    fn is_changed(&self) -> bool {
-        self.inner.is_changed()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
     }
 
     fn notice(&self) -> Option<String> {

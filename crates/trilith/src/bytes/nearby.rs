@@ -79,12 +79,8 @@ impl Source for Nearby {
         self.inner.stored(range)
     }
 
-    fn access(&self) -> Access {
-        self.inner.access()
-    }
-
-    fn is_changed(&self) -> bool {
-        self.inner.is_changed()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
     }
 
     fn name(&self) -> &str {

@@ -66,19 +66,24 @@ pub trait Source: Send + Sync {
         Ok(vec![range])
     }
 
+    /// The source that these bytes are made of: what it says of changes, oddities and costs holds for them.
+    fn origin(&self) -> Option<&dyn Source> {
+        None
+    }
+
     /// Whether what the bytes come from has become another since it was opened: written to, or replaced.
     fn is_changed(&self) -> bool {
-        false
+        self.origin().is_some_and(Source::is_changed)
     }
 
     /// What is odd about where the bytes come from, for people: an update that did not end.
     fn notice(&self) -> Option<String> {
-        None
+        self.origin()?.notice()
     }
 
     /// What it costs to read at some place.
     fn access(&self) -> Access {
-        Access::Random
+        self.origin().map_or(Access::Random, Source::access)
     }
 
     /// What to call it in messages: a path or URL.
@@ -172,16 +177,8 @@ impl Source for Window {
         self.inner.stored(self.start.saturating_add(range.start)..self.start.saturating_add(range.end))
     }
 
-    fn is_changed(&self) -> bool {
-        self.inner.is_changed()
-    }
-
-    fn notice(&self) -> Option<String> {
-        self.inner.notice()
-    }
-
-    fn access(&self) -> Access {
-        self.inner.access()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
     }
 
     fn name(&self) -> &str {

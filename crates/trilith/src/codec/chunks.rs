@@ -299,8 +299,8 @@ impl Source for Chunks {
         Ok(ranges)
     }
 
-    fn access(&self) -> Access {
-        self.stored.access()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.stored)
     }
 
     fn name(&self) -> &str {

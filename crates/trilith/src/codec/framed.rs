@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::chunks::{Chunked, Chunks};
 use super::stream::{Opens, Streamed};
-use crate::bytes::{Access, Source, SourceRef};
+use crate::bytes::{Source, SourceRef};
 use crate::error::{Kind, Result};
 use crate::limits::Limits;
 
@@ -94,8 +94,8 @@ impl Source for Framed {
         self.either(|chunks| chunks.stored(range.clone()), |stream| stream.stored(range.clone()))
     }
 
-    fn access(&self) -> Access {
-        self.stream.access()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&self.stream)
     }
 
     fn name(&self) -> &str {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use super::input::{Input, file_byte};
-use crate::bytes::{Access, Source, SourceRef, to_usize};
+use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::lock;
@@ -226,8 +226,8 @@ impl Source for Streamed {
         self.stored.stored(0..self.stored.len())
     }
 
-    fn access(&self) -> Access {
-        self.stored.access()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.stored)
     }
 
     fn name(&self) -> &str {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Access, Source, SourceRef, to_usize};
+use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -338,8 +338,8 @@ impl Source for Converted {
         self.source.stored(self.needed(&range))
     }
 
-    fn access(&self) -> Access {
-        self.source.access()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.source)
     }
 
     fn name(&self) -> &str {

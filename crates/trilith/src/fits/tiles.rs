@@ -12,7 +12,7 @@ use super::scale::{Linear, Number, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
 use crate::array::{Array, element_count};
-use crate::bytes::{Access, Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 
@@ -470,8 +470,8 @@ impl Source for Tiles {
         if range.is_empty() { Ok(Vec::new()) } else { self.source.stored(self.plan.table..self.plan.end) }
     }
 
-    fn access(&self) -> Access {
-        self.source.access()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.source)
     }
 
     fn name(&self) -> &str {

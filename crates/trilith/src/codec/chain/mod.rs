@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
-use crate::bytes::{Access, Slice, Source, SourceRef};
+use crate::bytes::{Slice, Source, SourceRef};
 use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 
@@ -385,8 +385,8 @@ impl Source for Deferred {
         self.made()?.stored(range)
     }
 
-    fn access(&self) -> Access {
-        self.made().map_or(Access::Random, |made| made.access())
+    fn origin(&self) -> Option<&dyn Source> {
+        self.made().ok().map(|made| &**made)
     }
 
     fn name(&self) -> &str {

@@ -22,7 +22,7 @@ use super::super::input::file_byte;
 use super::super::pieces::{Pieces, encode_each};
 use super::super::stream::check_range;
 use super::super::{Encode, told_right};
-use crate::bytes::{Access, Cursor, Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{Cursor, Source, SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::each;
@@ -280,8 +280,8 @@ impl Source for Quantized {
         Ok(all)
     }
 
-    fn access(&self) -> Access {
-        self.stored.access()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.stored)
     }
 
     fn name(&self) -> &str {

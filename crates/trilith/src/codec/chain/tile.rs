@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::super::pieces::put;
 use super::super::stream::check_range;
 use super::super::{Encode, told_right};
-use crate::bytes::{Access, Source, SourceRef, to_usize};
+use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -272,8 +272,8 @@ impl Source for Tiled {
         Ok(all)
     }
 
-    fn access(&self) -> Access {
-        self.inner.access()
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
     }
 
     fn name(&self) -> &str {
