@@ -174,6 +174,18 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
 
+class CaseWithoutAstropy(Case):
+    """Without asdf-astropy, which would make HDUs of a `fits` list: what stands in the tree is compared."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        asdf.get_config().extensions  # found once, not anew in the context
+        cls.context = asdf.config_context()
+        cls.context.__enter__().remove_extension(package="asdf-astropy")
+        cls.addClassCleanup(cls.context.__exit__, None, None, None)
+
+
 def shared():
     """The folder of material beside the repository, or None."""
     places = [os.environ.get("TRILITH_SHARED"), *(above / "shared" for above in ROOT.parents)]

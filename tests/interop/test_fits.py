@@ -178,16 +178,7 @@ def around(content, form, tree):
     return content
 
 
-class Fits(peer.Case):
-    @classmethod
-    def setUpClass(cls):
-        """Without asdf-astropy, which would make HDUs of the lists: what stands in the tree is compared."""
-        super().setUpClass()
-        asdf.get_config().extensions  # found once, not anew in the context
-        cls.context = asdf.config_context()
-        cls.context.__enter__().remove_extension(package="asdf-astropy")
-        cls.addClassCleanup(cls.context.__exit__, None, None, None)
-
+class Fits(peer.CaseWithoutAstropy):
     def there_and_back(self, name, content):
         """x.fits -> x.asdf -> y.fits has the bytes of x.fits; gives the ASDF file."""
         source, middle, back = (self.folder / f"x{n}" for n in (".fits", ".asdf", "-back.fits"))

@@ -32,16 +32,7 @@ def at(tree, pointer):
 
 
 @unittest.skipUnless(SHARED, "no sample files beside the repository (TRILITH_SHARED names another place)")
-class Generations(peer.Case):
-    @classmethod
-    def setUpClass(cls):
-        """Without astropy's types: a `fits` list stays a list, and its arrays arrays."""
-        super().setUpClass()
-        asdf.get_config().extensions  # found once, not anew in the context
-        cls.context = asdf.config_context()
-        cls.context.__enter__().remove_extension(package="asdf-astropy")
-        cls.addClassCleanup(cls.context.__exit__, None, None, None)
-
+class Generations(peer.CaseWithoutAstropy):
     def converted(self, path, standard):
         """The file in another standard, its external files (converted too) beside it."""
         folder = self.folder / standard

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
@@ -22,7 +22,6 @@ use crate::family::Family;
 use crate::home::Home;
 use crate::layout::{self, Layout};
 use crate::nodes::{Mapping, Place};
-use crate::scalar::helper;
 use crate::show;
 use crate::source::{Origin, origin};
 use crate::stream::{Opened, Stream};
@@ -241,11 +240,7 @@ impl File {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.opened()?;
-        let Some(home) = &self.home else {
-            return Err(PyTypeError::new_err("only a file that was opened by its path can be pickled"));
-        };
-        let words = (home.path.as_os_str(), home.keywords(py)?);
-        Ok((helper(py, "opened")?, words).into_pyobject(py)?.into_any())
+        crate::home::reduce(self.home.as_deref(), py)
     }
 
     /// The absolute path of the file, or None where it was not opened by its path.

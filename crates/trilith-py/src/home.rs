@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use trilith::layout::ByteOrder;
 
 use crate::nodes::Place;
+use crate::scalar::helper;
 
 /// A file of this machine, as it was opened.
 #[derive(Debug)]
@@ -42,6 +44,18 @@ impl Home {
         }
         Ok(dict)
     }
+}
+
+/// How an open file is pickled: by the words that open it again.
+///
+/// # Errors
+/// `TypeError` where it was not opened by its path.
+pub fn reduce<'py>(home: Option<&Home>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let Some(home) = home else {
+        return Err(PyTypeError::new_err("only a file that was opened by its path can be pickled"));
+    };
+    let words = (home.path.as_os_str(), home.keywords(py)?);
+    Ok((helper(py, "opened")?, words).into_pyobject(py)?.into_any())
 }
 
 /// Where in it.

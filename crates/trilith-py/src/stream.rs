@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyString};
@@ -17,7 +17,6 @@ use crate::errors::{About, Raise};
 use crate::home::{Home, Way};
 use crate::layout::Layout;
 use crate::nodes::view;
-use crate::scalar::helper;
 use crate::show;
 use crate::value::Collector;
 
@@ -281,11 +280,7 @@ impl Stream {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.opened()?;
-        let Some(home) = &self.home else {
-            return Err(PyTypeError::new_err("only a file that was opened by its path can be pickled"));
-        };
-        let words = (home.path.as_os_str(), home.keywords(py)?);
-        Ok((helper(py, "opened")?, words).into_pyobject(py)?.into_any())
+        crate::home::reduce(self.home.as_deref(), py)
     }
 
     fn __repr__(&self) -> String {

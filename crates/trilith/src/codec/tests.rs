@@ -432,13 +432,8 @@ fn hammer(seconds: u64) {
     set_threads(None);
 }
 
+/// Three seconds, or as many as TRILITH_SOAK says.
 #[test]
 fn broken_bytes_give_the_same_with_any_threads() {
-    hammer(3);
-}
-
-#[test]
-#[ignore = "takes two minutes"]
-fn broken_bytes_for_two_minutes() {
-    hammer(120);
+    hammer(std::env::var("TRILITH_SOAK").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(3));
 }

@@ -166,15 +166,7 @@ impl Column {
     pub(super) fn heap_type(&self) -> Option<Datatype> {
         Some(match self.rest.chars().next()? {
             'L' | 'A' => Datatype::Ascii(1),
-            'B' => Datatype::Uint8,
-            'I' => Datatype::Int16,
-            'J' => Datatype::Int32,
-            'K' => Datatype::Int64,
-            'E' => Datatype::Float32,
-            'D' => Datatype::Float64,
-            'C' => Datatype::Complex64,
-            'M' => Datatype::Complex128,
-            _ => return None,
+            letter => return number_type(letter),
         })
     }
 
@@ -212,16 +204,11 @@ impl Column {
             'L' => Datatype::Int8,
             'A' => return self.text_type(),
             'X' => return Ok((Datatype::Uint8, vec![self.repeat.div_ceil(8)])),
-            'B' => Datatype::Uint8,
-            'I' => Datatype::Int16,
-            'J' => Datatype::Int32,
-            'K' => Datatype::Int64,
-            'E' => Datatype::Float32,
-            'D' => Datatype::Float64,
-            'C' => Datatype::Complex64,
-            'M' => Datatype::Complex128,
             'P' => return Ok((Datatype::Int32, self.shape_with(2))),
-            _ => return Ok((Datatype::Int64, self.shape_with(2))),
+            letter => match number_type(letter) {
+                Some(datatype) => datatype,
+                None => return Ok((Datatype::Int64, self.shape_with(2))),
+            },
         };
         Ok((datatype, self.shape()))
     }
@@ -327,6 +314,21 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<
         Array::new(source, 0, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?
     };
     Ok(array.with_limits(Arc::clone(limits)))
+}
+
+/// The type that a letter stands for in rows and in the heap alike; None for the others.
+fn number_type(letter: char) -> Option<Datatype> {
+    Some(match letter {
+        'B' => Datatype::Uint8,
+        'I' => Datatype::Int16,
+        'J' => Datatype::Int32,
+        'K' => Datatype::Int64,
+        'E' => Datatype::Float32,
+        'D' => Datatype::Float64,
+        'C' => Datatype::Complex64,
+        'M' => Datatype::Complex128,
+        _ => return None,
+    })
 }
 
 /// The rows of a text table: every column is the text of its field, since its numbers are text.
