@@ -226,3 +226,60 @@ fn every_layout_comes_to_what_it_says() {
     assert!(failures.is_empty(), "\n{failures}");
     println!("{} layouts", files.len());
 }
+
+/// The texts of all cases about Dudley, each with its name.
+fn said(folder: &Path, found: &mut String) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            said(&path, found);
+        } else {
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            write!(found, "{}\n{text}\n", path.file_stem().unwrap().to_string_lossy()).unwrap();
+        }
+    }
+}
+
+/// Whether `mark`, such as `D7` or `5.1`, stands in `text` as a word of its own.
+fn is_cited(text: &str, mark: &str) -> bool {
+    text.match_indices(mark).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let mut after = text[at + mark.len()..].chars();
+        let next = after.next();
+        let goes_on =
+            next.is_some_and(char::is_alphanumeric) || (next == Some('.') && after.next().is_some_and(|c| c.is_ascii_digit()));
+        !goes_on && !before.is_some_and(|c| c.is_alphanumeric() || c == '.')
+    })
+}
+
+/// The marks at the beginnings of lines of the specification: its sections, and the decisions of section 13.
+fn rules(specification: &str) -> Vec<String> {
+    let mut found: Vec<String> = (1..=35).map(|n| format!("D{n}")).collect();
+    for line in specification.lines() {
+        let head = line.split(' ').next().unwrap_or("");
+        let is_section = head
+            .split_once('.')
+            .is_some_and(|(major, minor)| !minor.is_empty() && (major.to_owned() + minor).bytes().all(|b| b.is_ascii_digit()));
+        // 14.6 says what is out of scope.
+        if is_section && head != "14.6" {
+            found.push(head.to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_rule_and_every_code_is_cited_by_a_case() {
+    let cases = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases"));
+    let mut text = String::new();
+    said(&cases.join("layout"), &mut text);
+    said(&cases.join("dudley"), &mut text);
+    let codes = layout::Code::ALL.iter().map(|code| code.name().to_owned());
+    let specification = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec/dudley.md"));
+    let specification = fs::read_to_string(specification).unwrap_or_else(|_| {
+        println!("skipped: the sections of the specification, since ../shared is not there");
+        String::new()
+    });
+    let missing: Vec<String> = codes.chain(rules(&specification)).filter(|mark| !is_cited(&text, mark)).collect();
+    assert!(missing.is_empty(), "no case cites {missing:?}");
+}

@@ -3,29 +3,41 @@
 //! Section 8 of our specification: from the parameters alone follows where every item of every file
 //! lies, so that no file of the family has to be opened.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::datatype::datatype_of;
 use super::draft::Draft;
-use super::read::DudleyFile;
+use super::read::{DudleyFile, Items};
 use super::write::base_of;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Located, Options, Scalar, Supply};
+use crate::layout::{
+    Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Located, Options, ResolvedType, Scalar, Supply, quoted_name,
+};
 use crate::limits::Limits;
 use crate::span::Span;
 
 /// The files of a family and the stored parameters of each.
 ///
 /// Read from a stream with the items `files` (text, one name a file) and `records`: the summary struct of
-/// the template for each file, or one vector of all stored parameters in the order of the text; where
-/// several streams share a file, `offset` says where each begins.
+/// the template for each file, with its parameters as such or as data, or one vector of all stored
+/// parameters in the order of the text; where several streams share a file, `offset` says where each begins.
 #[derive(Debug)]
 pub struct Catalog {
     files: Arc<Vec<String>>,
-    records: Array,
+    records: Records,
     offsets: Option<Vec<i64>>,
+}
+
+/// The records of a catalog.
+#[derive(Debug)]
+enum Records {
+    /// Structs, or rows of integers.
+    Array(Array),
+    /// Instances of a struct with stored parameters: the values of each, by name.
+    Instances(HashMap<String, Vec<i64>>),
 }
 
 /// Where an item lies in one file of a family.
@@ -50,7 +62,17 @@ impl Catalog {
     /// and as reading them.
     pub fn read(file: &DudleyFile) -> Result<Self> {
         let items = file.items()?;
-        let records = items.array_at("/records")?;
+        let (records, rows) = match items.located("/records")? {
+            Some(found) if found.typed == ResolvedType::Dynamic => {
+                let rows = found.shape.first().copied().unwrap_or(1);
+                (Records::Instances(instances(file.layout(), &items)?), rows)
+            }
+            _ => {
+                let records = items.array_at("/records")?;
+                let rows = records.shape().first().copied().unwrap_or(1);
+                (Records::Array(records), rows)
+            }
+        };
         let files = items.array_at("/files")?;
         if !files.datatype().is_text() || files.shape().len() > 1 {
             return Err(Error::usage(format!("/files of a catalog is a list of names, not {}", files.datatype())));
@@ -60,7 +82,6 @@ impl Catalog {
             Some(_) => Some(items.array_at("/offset")?.load_as::<i64>()?),
             None => None,
         };
-        let rows = records.shape().first().copied().unwrap_or(1);
         if rows != files.len() as u64 || offsets.as_ref().is_some_and(|offsets| offsets.len() != files.len()) {
             return Err(Error::usage(format!("the catalog has {} files and {rows} records", files.len())));
         }
@@ -194,18 +215,26 @@ impl Catalog {
         let needed = needed
             .filter(|id| template.kind(*id) == Kind::Param && template.param_of(*id).is_some_and(|param| param.fixed.is_none()));
         let needed: Vec<ItemId> = needed.collect();
-        if self.records.datatype().is_integer() {
-            let width = crate::bytes::to_usize(self.records.len().checked_div(rows as u64).unwrap_or(0))?;
-            return Ok(Table { columns: Vec::new(), all: self.records.load_as::<i64>()?, width: Some(width) });
+        if let Records::Array(records) = &self.records {
+            if records.datatype().is_integer() {
+                let width = crate::bytes::to_usize(records.len().checked_div(rows as u64).unwrap_or(0))?;
+                return Ok(Table { columns: Vec::new(), all: records.load_as::<i64>()?, width: Some(width) });
+            }
+            let Datatype::Struct(_) = records.datatype() else {
+                return Err(Error::usage(format!("/records of a catalog are structs or integers, not {}", records.datatype())));
+            };
         }
-        let Datatype::Struct(_) = self.records.datatype() else {
-            return Err(Error::usage(format!("/records of a catalog are structs or integers, not {}", self.records.datatype())));
-        };
         limits.charge_memory((rows as u64).saturating_mul(8).saturating_mul(needed.len() as u64), "the records of a catalog")?;
         let mut columns = Vec::new();
         for id in needed {
             let name = template.name(id).unwrap_or("");
-            let column = self.records.field(name).and_then(|column| column.load_as::<i64>());
+            let column = match &self.records {
+                Records::Array(records) => records.field(name).and_then(|column| column.load_as::<i64>()),
+                Records::Instances(known) => {
+                    let column = known.get(name).filter(|column| column.len() == rows).cloned();
+                    column.ok_or_else(|| Error::usage(format!("there is no field {name:?}")))
+                }
+            };
             let column = column.map_err(|e| {
                 let message = format!("the records lack parameter {name}: {}", e.message());
                 template.fault(Code::E409, template.span(id), message)
@@ -214,6 +243,22 @@ impl Catalog {
         }
         Ok(Table { columns, all: Vec::new(), width: None })
     }
+}
+
+/// The stored parameters of the structs that `/records` holds, by name.
+fn instances(layout: &Layout, items: &Items<'_>) -> Result<HashMap<String, Vec<i64>>> {
+    let mut columns: HashMap<String, Vec<i64>> = HashMap::new();
+    for entry in items.entries() {
+        let entry = entry?;
+        let (Some(value), Some(rest)) = (entry.value, entry.path.strip_prefix("/records")) else { continue };
+        let Some(name) = layout.name(entry.item) else { continue };
+        // A parameter of the record itself, not of a struct in it: `(3).N`, or `.N` of a single record.
+        let member = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |(_, member)| member);
+        if member.strip_prefix('.').is_some_and(|member| member == quoted_name(name)) {
+            columns.entry(name.to_owned()).or_default().push(value);
+        }
+    }
+    Ok(columns)
 }
 
 /// Whether an item is stored compressed.

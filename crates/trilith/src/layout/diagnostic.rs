@@ -18,6 +18,9 @@ macro_rules! codes {
         }
 
         impl Code {
+            /// All codes, errors first.
+            pub const ALL: &'static [Code] = &[$(Code::$name),+];
+
             /// The code as it is shown, such as `E306`.
             pub fn name(self) -> &'static str {
                 match self {

@@ -86,7 +86,6 @@ impl Parser<'_> {
         match self.frames.last() {
             Some(Frame::List { .. }) => false,
             Some(Frame::Struct(open)) if open.alias => false,
-            Some(Frame::Struct(_) | Frame::Summary { .. }) => matches!(next, T::Equal | T::Colon | T::ColonEqual),
             _ => {
                 let begins = matches!(next, T::Equal | T::Colon | T::Slash | T::OpenBracket | T::OpenBrace);
                 begins || (next == T::ColonEqual && self.dialect == Dialect::D2025)

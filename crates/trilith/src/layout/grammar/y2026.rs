@@ -176,6 +176,8 @@ impl Parser<'_> {
                 return self.fail(Diagnostic::new(Code::E311, index.span, message));
             }
         };
+        // Its index is the first token of the element (section 9.1).
+        self.aim(element);
         let open = self.bump();
         let step = self.layout.steps.len() as u32;
         self.begin_at(element, step);
