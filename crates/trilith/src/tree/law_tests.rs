@@ -166,6 +166,20 @@ proptest! {
         prop_assert_eq!(print_document(&read, &options), printed);
     }
 
+    /// Values share parts here, as an old and a new tree do.
+    #[test]
+    fn a_tree_that_approaches_another_says_the_same(a in value(), b in value(), c in value(), d in value()) {
+        let limits = Limits::default();
+        let old = Value::map([("a", a.clone()), ("b", Value::seq([b.clone(), c.clone()])), ("c", c.clone())]).block();
+        let new = Value::map([("a", a), ("b", Value::seq([b, d.clone(), c])), ("d", d)]);
+        let [old, new] = [old, new].map(|value| Tree::parse(print_document(&value, &PrintOptions::default()), &limits).unwrap());
+        let made = old.toward(&new, &limits).unwrap();
+        let made = made.unwrap_or_else(|| panic!("{}\n{}", old.text(), new.text()));
+        prop_assert!(same(&made.root().to_value(&limits).unwrap(), &new.root().to_value(&limits).unwrap()));
+        let again = new.toward(&old, &limits).unwrap().unwrap().toward(&new, &limits).unwrap().unwrap();
+        prop_assert!(same(&again.root().get("a").unwrap().to_value(&limits).unwrap(), &new.root().get("a").unwrap().to_value(&limits).unwrap()));
+    }
+
     #[test]
     fn what_is_set_is_what_is_read(old in value(), new in value(), pick in any::<prop::sample::Index>()) {
         let limits = Limits::default();

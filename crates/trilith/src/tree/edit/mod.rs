@@ -3,6 +3,7 @@
 mod place;
 #[cfg(test)]
 mod tests;
+mod toward;
 mod write;
 
 use std::cmp::Reverse;

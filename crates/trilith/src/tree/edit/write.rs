@@ -71,7 +71,7 @@ impl<'t> Edit<'t> {
     }
 
     /// Replaces a node with its properties, from the indicator before it on.
-    fn put_whole(&mut self, node: Node<'t>, value: &Value, context: Context) {
+    pub(super) fn put_whole(&mut self, node: Node<'t>, value: &Value, context: Context) {
         let text = self.tree.text();
         let old = node.whole_span();
         let anchor = node.anchor().filter(|_| !node.is_alias()).map(|name| format!("&{name}"));
