@@ -97,6 +97,15 @@ pub use streams::diff_streams;
 
 /// Every difference between two files, in the order of the first.
 ///
+/// ```
+/// use trilith::diff::{DiffOptions, diff};
+/// let [a, b] = ["{a: 1, b: 2.5}", "{a: 3, b: 2.5}"].map(|tree| format!("#ASDF 1.0.0\n%YAML 1.1\n--- {tree}\n...\n"));
+/// let [a, b] = [trilith::open_asdf_bytes(a.into())?, trilith::open_asdf_bytes(b.into())?];
+/// let found = diff(&a, &b, &DiffOptions::default())?;
+/// assert_eq!((found.len(), found[0].path.as_str(), found[0].b.as_deref()), (1, "/a", Some("3")));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
 /// # Errors
 /// What reading the arrays says, [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
 pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Difference>> {

@@ -68,6 +68,15 @@ pub struct Entry {
 
 /// The digests of every array of a file, in the order of the tree; one bad array does not hide the others.
 ///
+/// ```
+/// let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1, 2]}\n...\n";
+/// let entries = trilith::digest::of_file(&trilith::open_asdf_bytes(text.to_vec())?)?;
+/// let (array, digest) = entries[0].digest.as_ref().unwrap();
+/// assert_eq!((entries[0].path.as_str(), array.shape()), ("/a", &[2][..]));
+/// assert_eq!(digest.sha256, trilith::digest::Digest::of(array)?.sha256);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Kind::Limit`](crate::Kind::Limit) where the tree has too many nodes.
 pub fn of_file(file: &AsdfFile) -> Result<Vec<Entry>> {

@@ -208,6 +208,12 @@ impl FitsArrays for Hdus {
 
 /// Opens a file of the ASDF family in memory.
 ///
+/// ```
+/// let file = trilith::open_asdf_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {exposure: 139.8}\n...\n".to_vec())?;
+/// assert_eq!(file.tree().root().get("exposure").and_then(|node| node.as_f64()), Some(139.8));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`open_asdf`].
 pub fn open_asdf_bytes(bytes: Vec<u8>) -> Result<AsdfFile> {

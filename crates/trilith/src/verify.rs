@@ -50,6 +50,22 @@ impl Report {
 /// huge block is bound by MD5, which is serial. A block that is decoded is hashed by the way, so that it
 /// is read once. `progress` hears of bytes read.
 ///
+/// ```
+/// use trilith::{Array, ArrayOptions, Builder, Target, Value, open_asdf_bytes, verify::verify};
+/// let mut builder = Builder::new(Target::newest());
+/// let node = builder.array(&Array::from_slice(&[1u8; 100], &[100])?, &ArrayOptions::default())?;
+/// let mut bytes = std::io::Cursor::new(Vec::new());
+/// builder.write_to(&mut bytes, Value::map([("a", node)]))?;
+/// let mut bytes = bytes.into_inner();
+/// assert!(verify(&open_asdf_bytes(bytes.clone())?, true, &|_| {})?.is_right());
+///
+/// let at = bytes.windows(100).position(|window| window == [1; 100]).unwrap();
+/// bytes[at] = 2;
+/// let report = verify(&open_asdf_bytes(bytes)?, false, &|_| {})?;
+/// assert!(report.blocks[0].problem.is_some());
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) where not even the blocks can be found.
 pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Report> {

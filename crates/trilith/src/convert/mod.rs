@@ -111,6 +111,18 @@ pub struct Converted {
 
 /// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far.
 ///
+/// ```
+/// use trilith::convert::{CodecChoice, ConvertOptions, convert};
+/// let file = trilith::open_asdf_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1} # one\n...\n".to_vec())?;
+/// let mut options = ConvertOptions::default();
+/// options.codec = CodecChoice::named("lz4")?;
+/// let mut out = std::io::Cursor::new(Vec::new());
+/// let done = convert(&file, &mut out, &options, &mut |_| {})?;
+/// assert_eq!((done.blocks, done.losses.len()), (0, 0));
+/// assert!(trilith::open_asdf_bytes(out.into_inner())?.tree().text().contains("# one"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
 pub fn convert<W: Write + Seek>(
