@@ -3,11 +3,11 @@
 use std::ffi::c_int;
 
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 use trilith::Kind;
 use trilith::array::{Array as Described, Byteorder, Index, Mask};
 
@@ -67,6 +67,11 @@ fn fill(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
     py.detach(|| array.read_bytes_into(bytes, Byteorder::NATIVE)).or_raise(About::Argument)
 }
 
+/// As [`lend`], for programs that know no masks and need aligned addresses.
+fn lend_plain<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if array.mask().is_some() { Ok(None) } else { lend(py, array, true) }
+}
+
 /// The elements where they lie, read-only; nothing where they are compressed, of the other byte order,
 /// or not in memory. `aligned` asks for addresses that any program can use.
 pub fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -96,7 +101,12 @@ pub fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<
 
 /// The elements with their mask, where there is one.
 pub fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
-    let data = load(py, array)?;
+    with_mask(array, load(py, array)?)
+}
+
+/// These elements of an array with its mask.
+fn with_mask<'py>(array: &Described, data: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = data.py();
     let mask = py.detach(|| array.mask_array()).or_raise(About::Argument)?;
     let mut arguments = vec![("copy", PyBool::new(py, false).to_owned().into_any())];
     if let Some(mask) = mask {
@@ -146,6 +156,16 @@ enum Wanted {
     Fancy,
 }
 
+/// A number of a slice; one beyond 64 bits is as good as the largest.
+fn bound(given: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    match given.extract::<Option<i64>>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
+            Ok(Some(if given.lt(0)? { -i64::MAX } else { i64::MAX }))
+        }
+        done => done,
+    }
+}
+
 fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
     if let Ok(name) = index.cast::<PyString>() {
         return Ok(Wanted::Field(name.to_string()));
@@ -159,7 +179,7 @@ fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
         if item.is_instance_of::<PyEllipsis>() {
             parts.push(Index::Ellipsis);
         } else if let Ok(slice) = item.cast::<PySlice>() {
-            let bound = |name: &str| slice.getattr(name)?.extract::<Option<i64>>();
+            let bound = |name: &str| bound(&slice.getattr(name)?);
             let step = bound("step")?.unwrap_or(1);
             if step == 0 {
                 return Err(PyValueError::new_err("slice step cannot be zero"));
@@ -173,6 +193,8 @@ fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
                 return Ok(Wanted::Fancy);
             }
             parts.push(Index::At(at));
+        } else if item.is_instance_of::<PyInt>() {
+            return Err(PyIndexError::new_err(format!("index {item} is outside every axis")));
         } else {
             return Ok(Wanted::Fancy);
         }
@@ -246,7 +268,9 @@ impl Array {
     #[pyo3(signature = (out=None))]
     fn read<'py>(&self, py: Python<'py>, out: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let Some(out) = out else { return load(py, &self.array) };
-        let shape: Vec<u64> = out.getattr(intern!(py, "shape"))?.extract()?;
+        let Ok(shape) = out.getattr(intern!(py, "shape")).and_then(|shape| shape.extract::<Vec<u64>>()) else {
+            return Err(PyTypeError::new_err(format!("out is a numpy array, not {}", out.get_type().qualname()?)));
+        };
         if shape != self.array.shape() {
             return Err(PyValueError::new_err(format!("out has shape {shape:?}, the array {:?}", self.array.shape())));
         }
@@ -326,15 +350,16 @@ impl Array {
         slf.py().import("trilith._arrow")?.call_method1("c_schema", (slf,))
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, array) = (slf.py(), &slf.get().array);
         match wanted(index)? {
-            Wanted::Field(name) => read(py, &self.array.field(&name).or_raise(About::Key)?),
+            Wanted::Field(name) => read(py, &array.field(&name).or_raise(About::Key)?),
             Wanted::Part(parts, open) => {
-                let part = self.array.slice(&parts).or_raise(About::Index)?;
+                let part = array.slice(&parts).or_raise(About::Index)?;
                 let made = read(py, &part)?;
                 if part.shape().is_empty() && !open { made.get_item(PyTuple::empty(py)) } else { Ok(made) }
             }
-            Wanted::Fancy => read(py, &self.array)?.get_item(index),
+            Wanted::Fancy => slf.py().import("trilith._numpy")?.call_method1("fancy", (slf, index)),
         }
     }
 
@@ -343,10 +368,6 @@ impl Array {
             return Err(PyTypeError::new_err("len() of an array without axes"));
         };
         usize::try_from(*rows).map_err(|_| PyValueError::new_err("the first axis is longer than memory"))
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(read(py, &self.array)?.try_iter()?.into_any())
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -363,6 +384,8 @@ impl Array {
             None if copy == Some(false) => return Err(impossible()),
             None => load(py, &self.array)?,
         };
+        // numpy.asarray takes the elements alone, numpy.asanyarray and numpy.ma the mask too.
+        let made = if self.array.mask().is_some() { with_mask(&self.array, made)? } else { made };
         let Some(dtype) = dtype else { return Ok(made) };
         let dtype = numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?;
         if dtype.eq(made.getattr(intern!(py, "dtype"))?)? {
@@ -376,7 +399,7 @@ impl Array {
 
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let lent = lend(py, &self.array, true)?
+        let lent = lend_plain(py, &self.array)?
             .ok_or_else(|| PyAttributeError::new_err("the elements of this array do not lie in memory as numpy has them"))?;
         lent.getattr(intern!(py, "__array_interface__"))
     }
@@ -384,6 +407,9 @@ impl Array {
     #[pyo3(signature = (**options))]
     fn __dlpack__<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
         let name = intern!(py, "__dlpack__");
+        if self.array.mask().is_some() {
+            return Err(PyBufferError::new_err("DLPack knows no masks: hand over what read() gives"));
+        }
         if let Some(lent) = lend(py, &self.array, true)? {
             // Consumers that know no read-only memory get a copy.
             match lent.call_method(name, (), options) {
@@ -402,8 +428,9 @@ impl Array {
     #[allow(unsafe_code, reason = "a slot of the buffer protocol, forwarded to numpy's")]
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let py = slf.py();
-        let lent = lend(py, &slf.get().array, true)?
-            .ok_or_else(|| PyBufferError::new_err("the elements of this array do not lie in memory; read() copies them"))?;
+        let lent = lend_plain(py, &slf.get().array)?.ok_or_else(|| {
+            PyBufferError::new_err("the elements of this array have a mask, or do not lie in memory; read() copies them")
+        })?;
         // SAFETY: `view` and `flags` are those of the protocol.
         unsafe { buffer::forward(&lent, view, flags) }
     }

@@ -1,4 +1,4 @@
-//! The one module with `unsafe`: bytes of a source lent to Python's buffer protocol.
+//! The one module of the package with `unsafe` (but for the slot in `array.rs` that calls it): bytes of a source lent to Python's buffer protocol.
 #![allow(unsafe_code, reason = "the buffer protocol hands out raw pointers")]
 
 use std::ffi::c_int;

@@ -1,7 +1,9 @@
 //! The library's errors as Python exceptions.
 
+use std::path::Path;
+
 use pyo3::create_exception;
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use trilith::{Error, Kind};
 
@@ -32,6 +34,19 @@ pub fn raise(error: &Error, about: About) -> PyErr {
             About::Index => PyIndexError::new_err(message),
             About::Argument => PyValueError::new_err(message),
         },
+    }
+}
+
+/// `EISDIR` on every system that Python runs on.
+const IS_A_DIRECTORY: i32 = 21;
+
+/// The same for an error about a path: of a folder Python has its own to say.
+pub fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
+    match path {
+        Some(path) if error.kind() == Kind::Usage && path.is_dir() => {
+            PyIsADirectoryError::new_err((IS_A_DIRECTORY, error.to_string()))
+        }
+        _ => raise(error, About::Argument),
     }
 }
 

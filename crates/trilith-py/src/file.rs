@@ -17,7 +17,7 @@ use trilith::tree::Tree;
 use trilith::{Limits, digest, file, verify};
 
 use crate::edit::Step;
-use crate::errors::{About, Raise};
+use crate::errors::{About, Raise, raise_at};
 use crate::family::Family;
 use crate::home::Home;
 use crate::layout::{self, Layout};
@@ -83,8 +83,9 @@ pub fn open<'py>(
             (opened, None)
         }
     };
+    let file = file.map_err(|error| raise_at(&error, path.as_deref()));
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..found }));
-    match (file.or_raise(About::Argument)?, template) {
+    match (file?, template) {
         (AnyFile::Asdf(file), None) => {
             let options = options(memmap);
             let state = Mutex::new(State::new(Some(Arc::new(file))));
@@ -413,8 +414,9 @@ impl File {
         let file = self.opened()?;
         let report = py.detach(|| verify::verify(&file, deep, &|_| {})).or_raise(About::Argument)?;
         let blocks = report.blocks.iter().filter_map(|block| block.problem.as_ref()).map(ToString::to_string);
+        let structure = report.structure.iter().map(ToString::to_string);
         let arrays = report.arrays.iter().map(|(path, error)| format!("{path}: {error}"));
-        Ok(blocks.chain(arrays).collect())
+        Ok(structure.chain(blocks).chain(arrays).collect())
     }
 
     /// Sets the value at a path, or adds a key, for the next `update()`; comments, key order and everything

@@ -127,6 +127,15 @@ impl Place {
         }
     }
 
+    /// How what stands here is pickled: as the way to it, or as its values where no path leads there.
+    fn reduced<'py>(&self, slf: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        match Way::node(self).words(py)? {
+            Some(way) => Ok((scalar::helper(py, "found")?, way).into_pyobject(py)?.into_any()),
+            None => scalar::helper(py, "carried")?.call1((slf,)),
+        }
+    }
+
     /// The pairs of a mapping as YAML 1.1 reads them, or the items of a sequence.
     fn children(&self) -> Vec<(Option<Node<'_>>, Node<'_>)> {
         let node = self.node();
@@ -285,7 +294,35 @@ impl Mapping {
             Err(_) if other.is_instance_of::<PyDict>() => other.clone(),
             Err(_) => return Ok(py.NotImplemented().into_bound(py)),
         };
-        Ok(self.to_dict(py)?.eq(other)?.into_pyobject(py)?.to_owned().into_any())
+        scalar::helper(py, "same")?.call1((self.to_dict(py)?, other))
+    }
+
+    fn __or__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if !other.hasattr(intern!(py, "keys"))? {
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+        let dict = PyDict::from_sequence(&slf.call_method0(intern!(py, "items"))?.try_iter()?.into_any())?;
+        dict.call_method1(intern!(py, "update"), (other,))?;
+        Ok(dict.into_any())
+    }
+
+    fn __ror__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = other.copy()?;
+        dict.call_method1(intern!(slf.py(), "update"), (slf,))?;
+        Ok(dict)
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().0.reduced(slf)
     }
 
     fn __repr__(&self) -> String {
@@ -401,7 +438,34 @@ impl Sequence {
             Err(_) if other.is_instance_of::<PyList>() => other.clone(),
             Err(_) => return Ok(py.NotImplemented().into_bound(py)),
         };
-        Ok(self.to_list(py)?.eq(other)?.into_pyobject(py)?.to_owned().into_any())
+        scalar::helper(py, "same")?.call1((self.to_list(py)?, other))
+    }
+
+    fn __add__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if !other.is_instance_of::<PyList>() && !other.is_instance_of::<Self>() {
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+        let list = PyList::new(py, self.0.values(py)?)?;
+        list.call_method1(intern!(py, "extend"), (other,))?;
+        Ok(list.into_any())
+    }
+
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyAny>> {
+        let list = PyList::new(slf.py(), other.iter())?;
+        list.call_method1(intern!(slf.py(), "extend"), (slf,))?;
+        Ok(list.into_any())
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().0.reduced(slf)
     }
 
     fn __repr__(&self) -> String {

@@ -7,9 +7,11 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use trilith::Limits;
 use trilith::asdf::{BlockOptions, FileWriter, Target, WriteOptions};
 use trilith::bytes::Replace;
 use trilith::codec::CodecId;
+use trilith::tree::Tree;
 
 use crate::errors::{About, Raise};
 use crate::write::form;
@@ -88,4 +90,17 @@ fn put<W: Write + Seek>(
         block.finish()?;
     }
     writer.finish()
+}
+
+/// The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with
+/// its comments; None where that cannot be.
+#[pyfunction]
+#[pyo3(name = "_toward")]
+pub fn toward(py: Python<'_>, old: &str, new: &str) -> PyResult<Option<String>> {
+    let made = py.detach(|| {
+        let limits = Limits::from_env()?;
+        let (old, new) = (Tree::parse(old, &limits)?, Tree::parse(new, &limits)?);
+        Ok(old.toward(&new, &limits)?.map(|made| made.text().to_owned()))
+    });
+    made.or_raise(About::Argument)
 }

@@ -17,6 +17,7 @@ use crate::errors::{About, Raise};
 use crate::home::{Home, Way};
 use crate::layout::Layout;
 use crate::nodes::view;
+use crate::scalar::helper;
 use crate::show;
 use crate::value::Collector;
 
@@ -75,6 +76,14 @@ impl Spot {
                 let way = self.home.as_ref().map(|home| Way::item(home, entry.path.clone()));
                 Ok(Bound::new(py, Array::new(array, None, way))?.into_any())
             }
+        }
+    }
+
+    /// How what stands here is pickled: as the way to it.
+    fn reduced<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.home.as_ref().map(|home| Way::item(home, self.path.clone()).words(py)).transpose()?.flatten() {
+            Some(way) => Ok((helper(py, "found")?, way).into_pyobject(py)?.into_any()),
+            None => crate::home::reduce(None, py),
         }
     }
 
@@ -371,6 +380,27 @@ impl Items {
         Ok(dict)
     }
 
+    fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let other = match other.cast::<Self>() {
+            Ok(other) => other.get().to_dict(py)?.into_any(),
+            Err(_) if other.is_instance_of::<PyDict>() => other.clone(),
+            Err(_) => return Ok(py.NotImplemented().into_bound(py)),
+        };
+        helper(py, "same")?.call1((self.to_dict(py)?, other))
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.reduced(py)
+    }
+
     fn __repr__(&self) -> String {
         self.0.shown(&format!("<trilith.Items of {}>", self.__len__()))
     }
@@ -433,6 +463,27 @@ impl Records {
             list.append(plain(self.0.at(id, &format!("[{at}]")).into_python(py)?)?)?;
         }
         Ok(list)
+    }
+
+    fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let other = match other.cast::<Self>() {
+            Ok(other) => other.get().to_list(py)?.into_any(),
+            Err(_) if other.is_instance_of::<PyList>() => other.clone(),
+            Err(_) => return Ok(py.NotImplemented().into_bound(py)),
+        };
+        helper(py, "same")?.call1((self.to_list(py)?, other))
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.reduced(py)
     }
 
     fn __repr__(&self) -> String {

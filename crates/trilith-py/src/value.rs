@@ -27,11 +27,17 @@ const PLACE: &str = "\0array";
 /// The bytes of a numpy array in C order; none where it has no bytes.
 type Held<'py> = Option<PyReadonlyArray1<'py, u8>>;
 
+/// An array in pieces, as `trilith._values` takes it apart: what gives pieces, what gives masks, shape, dtype,
+/// whether it is streamed.
+type GivenPieces<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Vec<u64>, Bound<'py, PyAny>, bool);
+
 /// An array among the values.
 enum Item<'py> {
     /// What gives the elements piece by piece when they are written; whether rows can be appended later.
     Pieces {
         pieces: Bound<'py, PyAny>,
+        /// What gives their masks afterwards.
+        masks: Option<Bound<'py, PyAny>>,
         datatype: Datatype,
         order: Byteorder,
         shape: Vec<u64>,
@@ -161,9 +167,9 @@ impl<'py> Collector<'py> {
         match kind.as_str() {
             "timestamp" => Ok(Value::plain(value.extract::<String>()?)),
             "pieces" => {
-                let (pieces, shape, dtype, streamed): (Bound<'py, PyAny>, Vec<u64>, Bound<'py, PyAny>, bool) = value.extract()?;
+                let (pieces, masks, shape, dtype, streamed): GivenPieces<'py> = value.extract()?;
                 let (datatype, order) = from_numpy(&dtype)?;
-                Ok(self.add(given, Item::Pieces { pieces, datatype, order, shape, streamed }))
+                Ok(self.add(given, Item::Pieces { pieces, masks, datatype, order, shape, streamed }))
             }
             _ => self.value(&value),
         }
@@ -281,9 +287,10 @@ impl<'py> Collector<'py> {
         let mut arrays = Vec::with_capacity(self.items.len());
         for item in &self.items {
             arrays.push(match item {
-                Item::Pieces { pieces, datatype, order, shape, streamed } => {
+                Item::Pieces { pieces, masks, datatype, order, shape, streamed } => {
                     let (pieces, failed) = (pieces.clone().unbind(), self.failed.clone());
-                    Stored::Pieces { pieces, datatype, order: *order, shape, streamed: *streamed, failed }
+                    let masks = masks.clone().map(Bound::unbind);
+                    Stored::Pieces { pieces, masks, datatype, order: *order, shape, streamed: *streamed, failed }
                 }
                 Item::Ours { array, inline } => Stored::Ours { array, inline: *inline },
                 Item::Numpy { bytes: held, datatype, order, shape, mask, inline } => Stored::Bytes {
@@ -332,9 +339,27 @@ fn place(number: usize) -> Value {
 
 /// One array, without Python.
 enum Stored<'a> {
-    Pieces { pieces: Py<PyAny>, datatype: &'a Datatype, order: Byteorder, shape: &'a [u64], streamed: bool, failed: Failed },
-    Bytes { bytes: &'a [u8], datatype: &'a Datatype, order: Byteorder, shape: &'a [u64], mask: Option<&'a [u8]>, inline: bool },
-    Ours { array: &'a Array, inline: bool },
+    Pieces {
+        pieces: Py<PyAny>,
+        masks: Option<Py<PyAny>>,
+        datatype: &'a Datatype,
+        order: Byteorder,
+        shape: &'a [u64],
+        streamed: bool,
+        failed: Failed,
+    },
+    Bytes {
+        bytes: &'a [u8],
+        datatype: &'a Datatype,
+        order: Byteorder,
+        shape: &'a [u64],
+        mask: Option<&'a [u8]>,
+        inline: bool,
+    },
+    Ours {
+        array: &'a Array,
+        inline: bool,
+    },
 }
 
 /// The arrays of a tree, without Python.
@@ -446,7 +471,12 @@ fn ask(pieces: &Py<PyAny>, failed: &Failed, take: &mut Take<'_>) -> Result<()> {
         *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         said
     };
-    let next = Python::attach(|py| pieces.bind(py).try_iter().map(Bound::unbind)).map_err(raised)?;
+    let begin = |py: Python<'_>| {
+        let pieces: &Bound<'_, PyAny> = pieces.bind(py);
+        // Masks are a method, which is called when their turn has come.
+        if pieces.is_callable() { pieces.call0()?.try_iter() } else { pieces.try_iter() }.map(Bound::unbind)
+    };
+    let next = Python::attach(begin).map_err(raised)?;
     loop {
         let piece = Python::attach(|py| {
             let Some(piece) = next.bind(py).clone().next() else { return Ok(None) };
@@ -463,13 +493,21 @@ fn ask(pieces: &Py<PyAny>, failed: &Failed, take: &mut Take<'_>) -> Result<()> {
 
 fn add<'a>(stored: &Stored<'a>, builder: &mut Builder<'a>, options: &ArrayOptions) -> Result<Value> {
     match *stored {
-        Stored::Pieces { ref pieces, datatype, order, shape, streamed, ref failed } => {
+        Stored::Pieces { ref pieces, ref masks, datatype, order, shape, streamed, ref failed } => {
             let mut how = options.clone();
             if streamed {
                 (how.streamed, how.codec) = (true, None);
             }
-            let (pieces, failed) = (Python::attach(|py| pieces.clone_ref(py)), failed.clone());
-            return builder.pieces(datatype, order, shape, &how, move |take| ask(&pieces, &failed, take));
+            let asked = |what: &Py<PyAny>| {
+                let (what, failed) = (Python::attach(|py| what.clone_ref(py)), failed.clone());
+                move |take: &mut Take<'_>| ask(&what, &failed, take)
+            };
+            let mut node = builder.pieces(datatype, order, shape, &how, asked(pieces))?;
+            if let Some(masks) = masks {
+                // Blocks are written in their order: the masks are there when they are asked for.
+                node.set("mask", builder.pieces(&Datatype::Bool8, order, shape, options, asked(masks))?);
+            }
+            return Ok(node);
         }
         Stored::Bytes { bytes, datatype, order, shape, mask, inline: false } => {
             let is_packed = match datatype {

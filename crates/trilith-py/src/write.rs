@@ -11,7 +11,7 @@ use trilith::codec;
 use trilith::tree::{Data, Value};
 
 use crate::drafts;
-use crate::errors::{About, Raise};
+use crate::errors::{About, Raise, raise_at};
 use crate::file::File;
 use crate::stream::{Items, Stream};
 use crate::value::{Collector, Ready};
@@ -84,7 +84,7 @@ pub fn write<'py>(
         let value = ready.place(&mut builder, &options, value)?;
         builder.write(&path, value)
     });
-    collector.raised(done.or_raise(About::Argument))
+    collector.raised(done.map_err(|error| raise_at(&error, Some(&path))))
 }
 
 fn to_bytes(

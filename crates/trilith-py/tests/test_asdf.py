@@ -283,6 +283,35 @@ def test_a_mask_survives_what_asdf_loses(tmp_path):
     assert trilith.open(out)["m"].masked().count() == 4
 
 
+def test_comments_stay_where_asdf_loses_them(tmp_path):
+    path, out = tmp_path / "c.asdf", tmp_path / "o.asdf"
+    text = (
+        "# what it is\nmeta:\n  zeta:   139.8   # seconds\n  alpha: {d: 1, c: 2}  # short\n  gone: 1 # with it\n"
+        "# steps\nsteps:\n- dark # first\n- flat # second\nshared: &x {a: [1]}  # one\nagain: *x\n"
+    )
+    path.write_bytes(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n" + (HEAD + text + "...\n").encode())
+    kept = text.replace("139.8", "1.5").replace("  gone: 1 # with it\n", "").replace("dark # first\n", "dark # first\n- new\n")
+    for mode in ("r", "rw"):
+        with trilith.asdf.open(path, mode=mode) as af:
+            af["meta"]["zeta"] = 1.5
+            af["meta"].pop("gone", None)
+            if "new" not in af["steps"]:
+                af["steps"].insert(1, "new")
+            af["data"] = np.arange(3)
+            af.write_to(out) if mode == "r" else af.update()
+        written = trilith.open(out if mode == "r" else path)
+        assert kept in written.text and written.verify(deep=True) == []
+        with asdf.open(written.path) as af:
+            assert af["data"].tolist() == [0, 1, 2] and af["meta"] == {"zeta": 1.5, "alpha": {"d": 1, "c": 2}}
+            assert af["shared"] is af["again"]
+    with trilith.asdf.open(path) as af:
+        # One object in two places that were two: the tree is printed anew.
+        af["one"] = af["two"] = {"a": 1}
+        af.write_to(out)
+    with asdf.open(out) as af:
+        assert af["one"] is af["two"] and af["meta"]["zeta"] == 1.5
+
+
 def test_update(image):
     path, data = image
     with trilith.asdf.open(path, mode="rw") as af:

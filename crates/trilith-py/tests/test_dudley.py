@@ -1,6 +1,7 @@
 """Dudley from Python: layouts, streams, families, appending."""
 
 import collections.abc
+import copy
 import pickle
 import struct
 
@@ -96,6 +97,21 @@ def test_trees_as_streams(tmp_path, version):
     assert trilith.open(tmp_path / "s.asdf")["stream/records/1/a"][2] == 2
     trilith.write(tmp_path / "c.bd", trilith.open(path))
     assert trilith.open(tmp_path / "c.bd").to_dict().keys() == copied.keys()
+
+
+def test_items_are_compared_copied_and_pickled(tmp_path):
+    path = tmp_path / "s.bd"
+    tree = {"t": [np.zeros(4), np.ones(4)], "n": {"a": 3, "x": np.arange(3), "in": {"l": [np.arange(2)]}}}
+    trilith.write(path, tree)
+    s, other = trilith.open(path), trilith.open(path.read_bytes())
+    assert s["n"] == tree["n"] and other["n"] == tree["n"] and s["t"] == tree["t"] and s.tree == other.tree
+    assert s["n"] == other["n"] and s["t"] == other["t"] and s["n"] != s["n/in"] and s["t"] != tree["t"][:1]
+    for node in (s["n"], s["t"], s["n/in"], s["n/in/l"], s.tree):
+        assert copy.deepcopy([node])[0] is node and copy.copy(node) is node
+        again = pickle.loads(pickle.dumps(node))
+        assert type(again) is type(node) and again == node
+    with pytest.raises(TypeError, match="path"):
+        pickle.dumps(other["n"])
 
 
 def test_what_a_stream_cannot_hold(tmp_path):

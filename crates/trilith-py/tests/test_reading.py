@@ -1,12 +1,14 @@
 """Opening and reading: trees like dictionaries, arrays like numpy's."""
 
 import collections.abc
+import copy
 import datetime
 import io
 import math
 import os
 import pathlib
 import pickle
+import random
 import threading
 
 import asdf
@@ -226,6 +228,170 @@ def test_boolean_masks_and_fields(cube):
     assert [row.tolist() for row in f["i2"]] == cube[1]["i2"].tolist()
 
 
+@pytest.mark.parametrize("codec", [None, "lz4"])
+def test_law_an_index_gives_what_numpy_gives(codec):
+    """Lists, arrays, truth values, numbers, slices, None and ... in any mixture; errors included."""
+    rng = random.Random(8)
+    data = np.arange(4 * 6 * 5).reshape(4, 6, 5)
+    masked = np.ma.masked_where(data % 3 == 0, data)
+    f = trilith.open(trilith.dumps({"x": data, "m": masked}, codec=codec))
+
+    def item(length):
+        def place():
+            return rng.randrange(-length - (rng.random() < 0.05), length)
+
+        return rng.choice(
+            [
+                place(),
+                np.int64(place()),
+                np.array(place()),
+                slice(rng.choice([None, *range(-8, 8)]), rng.choice([None, *range(-8, 8)]), rng.choice([None, 1, 2, -1, -2])),
+                [place() for _ in range(rng.randrange(4))],
+                np.array([[place(), place(), place()], [place(), place(), place()]], "i2"),
+                np.array(rng.choices([True, False], k=length)),
+                rng.choices([True, False], k=length),
+                None,
+                Ellipsis,
+                rng.choice([True, np.array(False), 1.5]),
+            ]
+        )
+
+    def outcome(array, index):
+        try:
+            return array[index]
+        except Exception as error:
+            return type(error)
+
+    for _ in range(1500):
+        index = tuple(item(length) for length in (4, 6, 5, 5)[: rng.randrange(5)])
+        index = rng.choice([index, np.array(rng.choices([True, False], k=24)).reshape(4, 6), index[0] if index else ()])
+        for array, given in ((f["x"], data), (f["m"], masked)):
+            found, expected = outcome(array, index), outcome(given, index)
+            if isinstance(expected, type):
+                assert isinstance(found, type) and issubclass(found, expected), repr(index)
+                continue
+            assert type(found) is type(expected) and np.shape(found) == np.shape(expected), repr(index)
+            assert (np.ma.getmaskarray(found) == np.ma.getmaskarray(expected)).all(), repr(index)
+            assert np.ma.allequal(found, expected), repr(index)
+
+
+def test_rows_far_apart_are_read_alone():
+    class Counted(io.BytesIO):
+        count = 0
+
+        def read(self, size=-1):
+            Counted.count += size
+            return super().read(size)
+
+    data = np.arange(2**20).reshape(2**12, 2**8)
+    f = trilith.open(Counted(trilith.dumps({"x": data, "m": np.ma.masked_less(data, 1000)})))
+    Counted.count = 0
+    places = [4000, -1, 5, 6, 5]
+    np.testing.assert_array_equal(f["x"][places], data[places])
+    np.testing.assert_array_equal(f["x"][places, 3:5], data[places, 3:5])
+    assert Counted.count < data.nbytes / 10
+    assert f["m"][places].mask.sum() == 0 and f["m"][[0, 4000, 1]].mask.sum() == 512
+    with pytest.raises(IndexError, match="out of bounds"):
+        f["x"][[0, 2**12]]
+
+
+def test_indices_of_any_size():
+    a = trilith.open(trilith.dumps({"a": np.arange(5)}))["a"]
+    assert a[-(10**30) : 10**30].tolist() == [0, 1, 2, 3, 4] and a[10**30 : None : -(10**30)].tolist() == [4]
+    with pytest.raises(IndexError):
+        a[10**30]
+
+
+def test_arrays_do_what_numpy_does(cube):
+    path, arrays = cube
+    f = trilith.open(path)
+    a, x = f["f4"], arrays["f4"]
+    for found, expected in (
+        (a + 1, x + 1),
+        (2 / a, 2 / x),
+        (a - a, x - x),
+        (x * a, x * x),
+        (-a, -x),
+        (abs(a), abs(x)),
+        (a > 0, x > 0),
+        (a == x, x == x),
+        (a != 0, x != 0),
+        (f["i2"] // 2 % 3, arrays["i2"] // 2 % 3),
+        (~f["bool"] | True, ~arrays["bool"] | True),
+        (divmod(f["i2"], 7)[1], arrays["i2"] % 7),
+        (f["i2"] @ f["i2"].T, arrays["i2"] @ arrays["i2"].T),
+        (a.mean(axis=0), x.mean(axis=0)),
+        (a.astype("f8"), x.astype("f8")),
+        (a.T, x.T),
+        (a.reshape(-1), x.reshape(-1)),
+        (f["c16"].imag, arrays["c16"].imag),
+        (np.sqrt(f["c16"]), np.sqrt(arrays["c16"])),
+        (np.maximum(a, 0), np.maximum(x, 0)),
+        (f["struct"] == f["struct"], arrays["struct"] == arrays["struct"]),
+        (f["S"] == b"c", arrays["S"] == b"c"),
+    ):
+        np.testing.assert_array_equal(found, expected)
+        assert isinstance(found, np.ndarray) and found.dtype == expected.dtype
+    assert a.tolist() == x.tolist() and a.tobytes() == x.tobytes() and float(a.max()) == x.max()
+    assert x[0, 0, 0] in a and 1e9 not in a
+    a.T[0] = 0
+    a.reshape(-1)[0] = 0
+    assert (a == x).all(), "what they give is the caller's own"
+    assert float(f["zero"]) == 2.5 and int(f["zero"]) == 2 and bool(f["zero"])
+    one = trilith.open(trilith.dumps({"n": np.array(3)}))["n"]
+    assert "abcd"[one] == "d" and np.arange(9)[one] == 3
+    for wrong in (lambda: bool(a), lambda: float(a), lambda: int(f["empty"]), lambda: hash(a), lambda: np.add(1, 1, out=a)):
+        with pytest.raises((TypeError, ValueError)):
+            wrong()
+    with pytest.raises(AttributeError):
+        a.sort()
+    with pytest.raises(TypeError):
+        iter(f["zero"])
+
+
+def test_a_mask_is_not_lost_on_the_way_to_numpy():
+    given = np.ma.masked_array([1.0, 100.0, 3.0], [0, 1, 0])
+    a = trilith.open(trilith.dumps({"a": given}))["a"]
+    assert a.sum() == np.sum(a) == np.ma.sum(a) == 4 and a.mean() == np.mean(a) == 2
+    plus = given + 1
+    for found in (a + 1, 1 + a, np.add(a, 1), np.ones(3) + a, np.ma.ones(3) + a, np.asanyarray(a) + 1, np.ma.asarray(a) + 1):
+        assert isinstance(found, np.ma.MaskedArray)
+        np.testing.assert_array_equal(found.mask, plus.mask)
+        assert found.sum() == plus.sum()
+    assert np.ma.getmaskarray(a).tolist() == [False, True, False]
+    assert type(np.asarray(a)) is np.ndarray and not np.asarray(a, copy=False).flags.writeable
+    assert "--" in str(np.ma.asarray(a))
+    for export in (memoryview, np.from_dlpack):
+        with pytest.raises(BufferError, match="mask"):
+            export(a)
+
+
+def test_nodes_are_compared_copied_and_pickled(tmp_path):
+    path = tmp_path / "n.asdf"
+    tree = {"d": {"x": np.arange(3), "m": np.ma.masked_array([1, 2], [0, 1]), "l": [1, {"a": trilith.TaggedString("m", "!u")}]}}
+    trilith.write(path, tree)
+    data = path.read_bytes()
+    for source in (path, data):
+        f = trilith.open(source)
+        d = f["d"]
+        assert d == f["d"] and d == trilith.open(data)["d"] and not d != f["d"]
+        assert d == {"x": np.arange(3), "m": tree["d"]["m"], "l": [1, {"a": "m"}]}
+        for other in ({"x": np.arange(4)}, {"x": 3}, {}):
+            assert d != {**d.to_dict(), **other} or not other
+        assert d != {**d.to_dict(), "m": np.array([1, 2])} and d != {}
+        assert copy.copy(d) is d and copy.deepcopy({"d": d, "x": d["x"]})["d"] is d
+        for node in (d, d["l"], f.tree):
+            again = pickle.loads(pickle.dumps(node))
+            assert type(again) is type(node) and again == node
+        assert pickle.loads(pickle.dumps(d["l"]))[1]["a"].tag == "!u"
+        assert list((d | {"y": 1}).items())[-1] == ("y", 1) and list({"y": 1} | d)[0] == "y"
+        assert d["l"][:1] + d["l"] == [1, *d["l"]] and d["l"] + [2] == [*d["l"], 2]
+        with pytest.raises(TypeError):
+            d["l"] + 1
+        with pytest.raises(TypeError):
+            d | 1
+
+
 def test_a_part_is_lazy_until_it_is_read(cube):
     part = trilith.open(cube[0])["f4"].part(np.s_[1:3, ..., ::2])
     assert isinstance(part, trilith.Array) and part.shape == (2, 7, 4)
@@ -314,8 +480,9 @@ def test_reading_into_memory(cube):
     np.testing.assert_array_equal(array.read(wide), arrays["f4"].astype("f8"))
     with pytest.raises(ValueError, match="shape"):
         array.read(np.empty(3))
-    with pytest.raises(TypeError):
-        array.read(np.empty(array.shape, "i1"))
+    for wrong in (np.empty(array.shape, "i1"), [1, 2]):
+        with pytest.raises(TypeError):
+            array.read(wrong)
     frozen = np.empty(array.shape, array.dtype)
     frozen.flags.writeable = False
     with pytest.raises(ValueError):
@@ -344,6 +511,13 @@ def test_masks():
     assert type(np.asarray(array)) is np.ndarray and array.read().tolist() == given.data.tolist()
     plain = trilith.open(trilith.dumps({"a": np.arange(3)}))["a"]
     assert type(plain[...]) is np.ndarray and plain.masked().mask is np.ma.nomask
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        trilith.open(tmp_path)
+    with pytest.raises(IsADirectoryError):
+        trilith.write(tmp_path, {})
 
 
 def test_errors_are_those_that_python_expects(tmp_path):
@@ -416,6 +590,7 @@ def test_info_digest_and_verify(tmp_path):
     data = bytearray(plain)
     data[trilith.open(plain).info()["blocks"][0]["data_offset"] + 8] ^= 1
     assert "checksum" in trilith.open(bytes(data)).verify()[0]
+    assert "no end" in trilith.open(HEAD.encode() + b"a: 1\n").verify()[0]
 
 
 def test_many_readers_of_one_file(cube):

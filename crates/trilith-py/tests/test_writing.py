@@ -110,6 +110,11 @@ def test_what_would_lose_something_is_refused():
         trilith.dumps({"a": Series()})
 
 
+    with pytest.raises(TypeError, match="Fraction"):
+        trilith.dumps({"a": fractions.Fraction(1, 3)})
+    assert trilith.open(trilith.dumps({"a": fractions.Fraction(1, 4)}))["a"] == 0.25
+
+
 def test_trees_that_cannot_be():
     circle = {}
     circle["self"] = circle
@@ -556,6 +561,27 @@ def test_arrays_in_pieces(tmp_path):
         trilith.write(path, {"a": trilith.Pieces(broken(), (20, 7), "f4")})
     with pytest.raises(NotImplementedError), trilith.open(path) as f:
         f["x"] = trilith.Pieces(rows(3), (15, 7), "f4")
+
+
+def test_masked_arrays_in_pieces(tmp_path, monkeypatch):
+    path = tmp_path / "m.asdf"
+    data = np.ma.masked_array(np.arange(60.0).reshape(20, 3), np.arange(60).reshape(20, 3) % 7 == 0)
+    monkeypatch.setattr(trilith._values, "_PIECE", 16)  # so that the mask is more than one piece
+    rows = [data[:5], data[5:5], data.data[5:6], data[6:]]
+    data.mask[5:6] = False
+    trilith.write(path, {"a": trilith.Pieces(rows, (20, 3), "f4", masked=True), "b": np.arange(3)}, codec="lz4")
+    f = trilith.open(path)
+    assert f["a"].masked().tolist() == data.tolist() and f["b"][2] == 2 and f.verify(deep=True) == []
+    assert [block["codec"] for block in f.info()["blocks"]] == ["lz4"] * 3
+    with asdf.open(path) as af:
+        assert af["a"][...].tolist() == data.tolist()
+    with pytest.raises(TypeError, match="masked=True"):
+        trilith.write(path, {"a": trilith.Pieces(rows, (20, 3), "f4")})
+    with pytest.raises(ValueError, match="streamed"):
+        trilith.Pieces(rows, (None, 3), "f4", masked=True)
+    da = pytest.importorskip("dask.array")
+    trilith.write(path, {"a": da.from_array(data, chunks=(6, 2))})
+    assert trilith.open(path)["a"].masked().tolist() == data.tolist()
 
 
 def test_dask_arrays_are_written_chunk_by_chunk(tmp_path):

@@ -32,6 +32,8 @@ from ._trilith import (
 )
 from ._values import Pieces, TaggedString
 
+from . import _numpy  # isort: skip
+
 __all__ = [
     "Array",
     "Family",

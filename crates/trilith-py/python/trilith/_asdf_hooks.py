@@ -456,7 +456,7 @@ def _text(file):
     handles = {"!": "tag:stsci.edu:asdf/"}
     for extension in context._extensions_used:
         handles = {**extension.yaml_tag_handles, **handles}
-    return yaml.dump_all(
+    text = yaml.dump_all(
         [tagged],
         Dumper=yamlutil.AsdfDumper,
         explicit_start=True,
@@ -466,3 +466,5 @@ def _text(file):
         sort_keys=False,
         tags=handles,
     )
+    # What stands in the file that was opened stays as it is, with its comments.
+    return text if file._trilith is None else _trilith._toward(file._trilith.text, text) or text

@@ -5,10 +5,14 @@ import datetime
 import numbers
 import os
 import re
+import tempfile
 import threading
 from collections import abc
 
 import numpy
+
+# Bytes of a mask that are held in memory.
+_PIECE = 4 << 20
 
 
 class TaggedString(str):
@@ -38,7 +42,8 @@ class Pieces:
 
     `pieces` is gone through when the file is written, and gives arrays whose first axes make up that of
     `shape`. Where the length of that is None, there may be any number: the array is written as the streamed
-    last block of the file, and rows can be appended later.
+    last block of the file, and rows can be appended later. With `masked`, pieces may be masked arrays; their
+    masks wait in a temporary file until the elements are written.
 
     >>> import numpy, trilith
     >>> rows = (numpy.full((10, 100), n, "f4") for n in range(3))
@@ -47,8 +52,12 @@ class Pieces:
     ((30, 100), 2.0)
     """
 
-    def __init__(self, pieces, shape, dtype):
+    def __init__(self, pieces, shape, dtype, *, masked=False):
         self.streamed = shape[0] is None
+        if self.streamed and masked:
+            raise ValueError("a streamed array is the last block of its file and has no mask: say how many rows there are")
+        self.masked = masked
+        self._masks = None
         self.shape = (0 if self.streamed else shape[0], *shape[1:])
         self.dtype = numpy.dtype(dtype)
         self._pieces = pieces
@@ -56,19 +65,31 @@ class Pieces:
     @classmethod
     def of_dask(cls, array):
         """The rows of a dask array, computed one row of chunks after the other."""
+        masked = isinstance(array._meta, numpy.ma.MaskedArray)
         if not array.ndim:
-            return cls([array.compute()[numpy.newaxis]], (1,), array.dtype)
+            return cls([array.compute()[numpy.newaxis]], (1,), array.dtype, masked=masked)
         rows = (array.blocks[number].compute() for number in range(array.numblocks[0]))
-        return cls(rows, array.shape, array.dtype)
+        return cls(rows, array.shape, array.dtype, masked=masked)
 
     def __iter__(self):
+        self._masks = tempfile.SpooledTemporaryFile(_PIECE) if self.masked else None
         for piece in self._pieces:
-            if isinstance(piece, numpy.ma.MaskedArray) and numpy.ma.is_masked(piece):
-                raise TypeError("a masked array cannot be written in pieces")
-            piece = numpy.asarray(piece)
-            if piece.shape[1:] != self.shape[1:] or not numpy.can_cast(piece.dtype, self.dtype, "same_kind"):
-                raise ValueError(f"a piece of {piece.dtype} {piece.shape} in an array of {self.dtype} {self.shape}")
-            yield flat(piece.astype(self.dtype, copy=False))
+            if numpy.ma.is_masked(piece) and not self.masked:
+                raise TypeError("a piece is masked: write the array as Pieces(..., masked=True)")
+            elements = numpy.asarray(piece)
+            if elements.shape[1:] != self.shape[1:] or not numpy.can_cast(elements.dtype, self.dtype, "same_kind"):
+                raise ValueError(f"a piece of {elements.dtype} {elements.shape} in an array of {self.dtype} {self.shape}")
+            if self.masked:
+                found = mask(piece)
+                self._masks.write(bytes(elements.size) if found is None else flat(found))
+            yield flat(elements.astype(self.dtype, copy=False))
+
+    def masks(self):
+        """The mask of what was written, piece by piece."""
+        with self._masks as masks:
+            masks.seek(0)
+            while piece := masks.read(_PIECE):
+                yield numpy.frombuffer(piece, "u1")
 
 
 # YAML 1.1, https://yaml.org/type/timestamp.html
@@ -174,7 +195,7 @@ def plain(value):
         if not isinstance(item, numpy.generic) and not isinstance(value, numpy.timedelta64):
             return "value", item
     elif isinstance(value, Pieces):
-        return "pieces", (value, value.shape, value.dtype, value.streamed)
+        return "pieces", (value, value.masks if value.masked else None, value.shape, value.dtype, value.streamed)
     elif hasattr(value, "__dask_graph__") and hasattr(value, "chunks"):
         return "pieces", plain(Pieces.of_dask(value))[1]
     elif isinstance(value, bytearray | memoryview):
@@ -183,7 +204,7 @@ def plain(value):
         return "value", os.fspath(value)
     elif isinstance(value, numbers.Integral):
         return "value", int(value)
-    elif isinstance(value, numbers.Real):
+    elif isinstance(value, numbers.Real) and (float(value) == value or value != value):
         return "value", float(value)
     elif isinstance(value, abc.Mapping):
         return "value", dict(value)
@@ -210,11 +231,48 @@ def opened(path, keywords):
     return open(path, **keywords)
 
 
+def carried(node):
+    """How a mapping or sequence is pickled that no path leads to."""
+    from . import dumps
+
+    return copied, (dumps({"array": node}),)
+
+
 def copied(data):
-    """An array of a file that is nowhere else."""
+    """An array, or a mapping or sequence, of a file that is nowhere else."""
     from . import open
 
     return open(data)["array"]
+
+
+def found(path, keywords, place, parts):
+    """A mapping or sequence at a place of a file."""
+    return _find(path, keywords, place)
+
+
+def same(one, other):
+    """Whether two trees hold the same. Arrays do where shape, mask and elements are equal, as numpy compares them."""
+    if _is_array(one) or _is_array(other):
+        return _same_arrays(one, other)
+    if isinstance(one, abc.Mapping) and isinstance(other, abc.Mapping):
+        return len(one) == len(other) and all(key in other and same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def _is_array(value):
+    return hasattr(value, "__array__") and not isinstance(value, numpy.generic)
+
+
+def _same_arrays(one, other):
+    if not _is_array(one) or not _is_array(other) or one.shape != other.shape:
+        return False
+    one, other = numpy.asanyarray(one), numpy.asanyarray(other)
+    masks = numpy.ma.getmaskarray(one), numpy.ma.getmaskarray(other)
+    if masks[0].dtype != masks[1].dtype or (masks[0] != masks[1]).any():
+        return False
+    return bool(numpy.all(numpy.ma.filled(one == other, True)))
 
 
 def reopened(path, keywords, place, parts, shape, dtype):

@@ -1,0 +1,192 @@
+"""What arrays of numpy can do and numpy itself does: operators, methods, and indices other than numbers and slices.
+
+It is put into `trilith.Array` here, because it is nothing but numpy with the elements read first: with their mask
+where there is one, so that a sum leaves out what is masked.
+"""
+
+import functools
+import operator
+
+import numpy
+
+from ._trilith import Array
+
+# What gives new arrays or numbers, so that elements may be taken where they lie.
+_READING = (
+    "all any argmax argmin argsort astype clip compress copy cumprod cumsum dot flatten item max mean "
+    "min nonzero prod repeat round searchsorted std sum take tobytes tolist trace var"
+).split()
+# What gives another view of the same memory, which has to be the caller's own.
+_VIEWING = "conj conjugate diagonal ravel reshape squeeze swapaxes transpose".split()
+_PROPERTIES = "T imag real".split()
+
+_BINARY = "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and xor or".split()
+_COMPARING = "lt le eq ne gt ge".split()
+_UNARY = "neg pos abs invert".split()
+
+
+def elements(array):
+    """All elements, where they lie if possible; masked where the array has a mask."""
+    return numpy.asanyarray(array)
+
+
+def _read(value):
+    return elements(value) if isinstance(value, Array) else value
+
+
+def _method(name, viewing):
+    def method(self, *args, **options):
+        return getattr(self[...] if viewing else elements(self), name)(*map(_read, args), **options)
+
+    return _named(method, name, f"As `numpy.ndarray.{name}`; all elements are read.")
+
+
+def _named(function, name, text):
+    function.__name__, function.__qualname__, function.__doc__ = name, f"Array.{name}", text
+    return function
+
+
+def _operator(name):
+    do = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+    return (lambda self, other: do(elements(self), _read(other))), (lambda self, other: do(other, elements(self)))
+
+
+def _single(convert):
+    def method(self):
+        if self.size != 1:
+            raise TypeError(f"an array of {self.size} elements is no single number")
+        return convert(elements(self).item())
+
+    return method
+
+
+def _bool(self):
+    if self.size != 1:
+        raise ValueError(f"the truth of an array of {self.size} elements is ambiguous: use a.any() or a.all()")
+    return bool(elements(self))
+
+
+def _contains(self, value):
+    return bool((elements(self) == value).any())
+
+
+def _iter(self):
+    """The items along the first axis, some MiB of them read at once."""
+    if not self.shape:
+        raise TypeError("iteration over an array without axes")
+    rows = self.shape[0]
+    step = max(1, rows * (16 << 20) // max(1, self.nbytes))
+    return (row for start in range(0, rows, step) for row in self[start : start + step])
+
+
+def _ufunc(self, ufunc, method, *inputs, **options):
+    if any(isinstance(out, Array) for out in options.get("out", ())):
+        raise TypeError("an array of a file cannot be written into")
+    return getattr(ufunc, method)(*map(_read, inputs), **options)
+
+
+def _mask(self):
+    # numpy.ma looks here.
+    return numpy.ma.nomask if self.mask is None else numpy.ma.getmask(self.masked())
+
+
+def fancy(array, index):
+    """What numpy gives for indices with lists, arrays and truth values: the part that holds it is read, no more."""
+    given = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(item, list) and item and isinstance(item[0], str) for item in given):
+        # Names of fields.
+        return array[...][index]
+    items = [_places(item) for item in given]
+    plain = tuple(items) if isinstance(index, tuple) else items[0]
+    # On an array that costs nothing numpy says what is wrong with the index.
+    numpy.broadcast_to(numpy.int8(0), array.shape)[plain]
+    # Truth values stand for as many axes as they have, and for the places where they are true.
+    items = [part for item in items for part in (item.nonzero() if _is_array(item, "b") and item.ndim else (item,))]
+    if not all(item is None or item is Ellipsis or isinstance(item, slice | int) or _is_array(item, "iu") for item in items):
+        return array[...][plain]
+    axes = sum(item is not None and item is not Ellipsis for item in items)
+    if not any(item is Ellipsis for item in items):
+        items.append(Ellipsis)
+    at, ranges, rest = 0, [], []
+    for item in items:
+        if item is None:
+            rest.append(None)
+            continue
+        if item is Ellipsis:
+            ranges.append(Ellipsis)
+            rest.append(Ellipsis)
+            at += array.ndim - axes
+            continue
+        part, left = (item, slice(None)) if isinstance(item, slice) else _around(item, array.shape[at])
+        ranges.append(part)
+        rest.append(left)
+        at += 1
+    if _is_array(rest[0], "iu") and rest[0].ndim == 1:
+        return _rows(array, ranges, rest)
+    return array[tuple(ranges)][tuple(rest)]
+
+
+def _rows(array, ranges, rest):
+    """Rows at some places, without those between them where they are many."""
+    wanted, places = numpy.unique(rest[0], return_inverse=True)
+    first, stop = ranges[0].start, ranges[0].stop
+    if len(wanted) * 4 >= stop - first:
+        return array[tuple(ranges)][tuple(rest)]
+    ends = [0, *(numpy.flatnonzero(numpy.diff(wanted) > 1) + 1).tolist(), len(wanted)]
+    runs = [slice(first + int(wanted[a]), first + int(wanted[b - 1]) + 1) for a, b in zip(ends, ends[1:], strict=False)]
+    together = numpy.concatenate if array.mask is None else numpy.ma.concatenate
+    return together([array[(run, *ranges[1:])] for run in runs])[(places, *rest[1:])]
+
+
+def _places(item):
+    """An index as an int or an array, where it is no slice, ... or None."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    if isinstance(item, int) and not isinstance(item, bool):
+        return item
+    made = numpy.asarray(item)
+    return made.astype("i8") if made.size == 0 and isinstance(item, list) else made
+
+
+def _is_array(item, kinds):
+    return isinstance(item, numpy.ndarray) and item.dtype.kind in kinds
+
+
+def _around(places, length):
+    """The range of an axis that holds places, and where they are in it."""
+    if isinstance(places, int) or places.ndim == 0:
+        at = int(places) % length
+        return slice(at, at + 1), 0
+    if places.size == 0:
+        return slice(0, 0), places
+    places = numpy.where(places < 0, places + length, places).astype("i8")
+    first = int(places.min())
+    return slice(first, int(places.max()) + 1), places - first
+
+
+def _install():
+    for name in (*_READING, *_VIEWING):
+        setattr(Array, name, _method(name, name in _VIEWING))
+    for name in _PROPERTIES:
+        read = functools.partial(lambda name, self: getattr(self[...], name), name)
+        setattr(Array, name, property(read, doc=f"As `numpy.ndarray.{name}`; all elements are read."))
+    for name in _BINARY:
+        forward, back = _operator(name)
+        setattr(Array, f"__{name}__", _named(forward, f"__{name}__", None))
+        setattr(Array, f"__r{name}__", _named(back, f"__r{name}__", None))
+    for name in _COMPARING:
+        setattr(Array, f"__{name}__", _named(_operator(name)[0], f"__{name}__", None))
+    for name in _UNARY:
+        do = getattr(operator, f"__{name}__")
+        setattr(Array, f"__{name}__", functools.partialmethod(lambda self, do: do(elements(self)), do))
+    for name, convert in {"int": int, "float": float, "complex": complex, "index": operator.index}.items():
+        setattr(Array, f"__{name}__", _named(_single(convert), f"__{name}__", None))
+    # Elements are compared, so that nothing tells arrays apart at once.
+    Array.__hash__ = None
+    Array.__bool__, Array.__contains__, Array.__iter__, Array.__array_ufunc__ = _bool, _contains, _iter, _ufunc
+    Array._mask, Array._baseclass = property(_mask), numpy.ndarray
+    # What cannot be changed is its own copy.
+    Array.__copy__, Array.__deepcopy__ = (lambda self: self), (lambda self, memo: self)
+
+
+_install()
