@@ -15,7 +15,8 @@ use crate::output::note;
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
 /// The array may lie in an exploded file: its rows are added there. In a native Dudley file the path is
-/// that of a list, which gets each row as one more of its last item.
+/// that of a list, which gets each row as one more of its last item, or that of an array that lies last and
+/// whose first dimension is a stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`).
 #[derive(Debug, Args)]
 pub struct Append {
     /// The file and the path of a streamed array

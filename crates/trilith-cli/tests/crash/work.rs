@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use trilith::dudley::Draft;
-use trilith::layout::ByteOrder;
+use trilith::dudley::{Draft, NewStream};
+use trilith::layout::{ByteOrder, Entry, Layout};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Target};
 
@@ -142,6 +142,13 @@ pub const ALL: &[Work] = &[
     Work { name: "resolve to itself", prepare: plain, words: &["resolve", "x.asdf", "x.asdf"], main: "x.asdf", of: any },
     Work { name: "append", prepare: streamed, words: &["append", "x.asdf#/table", "rows.npy"], main: "x.asdf", of: streams },
     Work { name: "append to .bd", prepare: stream, words: &["append", "x.bd#/time", "rows.npy"], main: "x.bd", of: newest },
+    Work {
+        name: "append to an array of .bd",
+        prepare: counted,
+        words: &["append", "x.bd#/time", "rows.npy"],
+        main: "x.bd",
+        of: newest,
+    },
     Work { name: "set --from", prepare: with_rows, words: &["set", "x.asdf#/a", "--from", "rows.npy"], main: "x.asdf", of: any },
     Work {
         name: "set --in-place --from, fits",
@@ -218,6 +225,15 @@ fn stream(folder: &Path, _: &'static Target) {
     let draft = Draft::dict([("other", time(9.0)), ("time", Draft::list([time(0.5), time(1.5)]))]);
     let mut bytes = std::io::Cursor::new(Vec::new());
     draft.write(ByteOrder::Little, &trilith::Limits::default(), &mut bytes).expect("it is written");
+    std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
+    rows(folder, &[3, 2]);
+}
+
+fn counted(folder: &Path, _: &'static Target) {
+    let layout = Layout::read(b"#: dialect=2025\nN : i8\ntime = f8[N, 2]\n").expect("a layout");
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut time = |_: &Entry| Array::from_slice(&[0.5f64, 1.5], &[1, 2]);
+    NewStream::new(&layout, vec![1]).write(&mut time, &mut bytes).expect("it is written");
     std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
     rows(folder, &[3, 2]);
 }

@@ -3,12 +3,13 @@
 //! Section 7.4 of our specification: new items go where the layout was, the longer layout goes behind
 //! them. Header and old layout are saved in a journal first, which whoever opens the file next undoes.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::draft::{in_order, quoted};
-use super::read::{DudleyFile, LayoutOrigin};
+use super::read::{DudleyFile, Items, LayoutOrigin};
 use super::signature::Signature;
-use super::write::{Supplier, evaluate, text_of, write_items};
+use super::write::{Supplier, evaluate_more, text_of, write_items};
 use crate::array::Array;
 use crate::bytes::{self, Journal, OpenOptions};
 use crate::error::{Error, Kind, Result};
@@ -25,29 +26,11 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
     Journal::recover(path)?;
     let source = bytes::open(path, OpenOptions { map: false })?;
     let file = DudleyFile::open(source, None, limits)?;
-    let (Some(signature), LayoutOrigin::Embedded(layout_at)) = (file.signature(), file.origin()) else {
-        return Err(Error::usage("only a native file with its layout at its end can be appended to"));
-    };
-    let layout_at = *layout_at;
-    let old = file.items()?;
-    let mut values: Vec<i64> = Vec::new();
-    for value in old.evaluation().values() {
-        values.push(value.ok_or_else(|| Error::usage("a length in the file is not known"))?);
-    }
-    if file.layout().item_count() > 0 && has_compressed(file.layout()) {
-        return Err(Error::unsupported("files with compressed arrays are not appended to yet"));
-    }
-    values.extend_from_slice(params);
-    let (Some(total), Some(next)) = (old.evaluation().total(), old.evaluation().next()) else {
-        return Err(Error::usage("the size of the file is not known"));
-    };
+    let Native { signature, old, values, total, start } = Native::of(&file)?;
+    let next = old.evaluation().next().unwrap_or(0);
     if next < total {
         let message = format!("the layout goes on at address {next}, inside of what is there ({total} bytes)");
         return Err(Error::unsupported(message).hint("let the last item be the one that lies last"));
-    }
-    let start = total.saturating_add(file.base()).max(Signature::LEN);
-    if start > layout_at {
-        return Err(Error::malformed(format!("the layout at byte {layout_at} lies inside of the data, which end at {start}")));
     }
     let mut count = 0u64;
     for entry in old.entries() {
@@ -57,43 +40,95 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
     let longer = format!("{}/\n{text}\n", text_of(file.layout()));
     let layout =
         Layout::read(longer.as_bytes()).map_err(|e| Error::usage(format!("the longer layout is wrong: {}", e.message())))?;
-    if has_compressed(&layout) {
-        return Err(Error::unsupported("compressed arrays are not appended yet"));
-    }
     let options = Options { native: true, order: Some(signature.order), limits: limits.clone() };
-    let (found, packed) = evaluate(&layout, &options, &values, data)?;
-    let old_len = file.source().len();
-    let mut update = Journal::begin(path, &[8..16, start..old_len])?;
-    if update.old_len() != old_len {
-        update.roll_back()?;
-        return Err(Error::new(Kind::Io, format!("{} was changed meanwhile", path.display())));
+    let (found, packed) = evaluate_more(&layout, &options, (&values, count), params, data)?;
+    let total = found.total().and_then(|total| total.checked_add(file.base()));
+    let total = total.ok_or_else(|| Error::usage("the size of the file is not known"))?;
+    let change = Change { path, signature, start, old_len: file.source().len(), total, text: longer };
+    change.make(&[], |update| {
+        write_items(&found, file.base(), count, limits, packed, data, &mut |at, bytes| write_past(update, at, bytes, start))
+            .map(drop)
+    })
+}
+
+/// A native file with its layout at its end, before more is written to it.
+pub(super) struct Native<'f> {
+    pub signature: Signature,
+    pub old: Items<'f>,
+    /// The values of all stored parameters.
+    pub values: Vec<i64>,
+    /// The largest end of an item, a layout address.
+    pub total: u64,
+    /// The byte at which what may be overwritten begins: behind the last item.
+    pub start: u64,
+}
+
+impl<'f> Native<'f> {
+    pub fn of(file: &'f DudleyFile) -> Result<Self> {
+        let (Some(signature), LayoutOrigin::Embedded(layout_at)) = (file.signature(), file.origin()) else {
+            return Err(Error::usage("only a native file with its layout at its end can be appended to"));
+        };
+        let old = file.items()?;
+        let mut values: Vec<i64> = Vec::new();
+        for value in old.evaluation().values() {
+            values.push(value.ok_or_else(|| Error::usage("a length in the file is not known"))?);
+        }
+        let total = old.evaluation().total().ok_or_else(|| Error::usage("the size of the file is not known"))?;
+        let start = total.saturating_add(file.base()).max(Signature::LEN);
+        if start > *layout_at {
+            let message = format!("the layout at byte {layout_at} lies inside of the data, which end at {start}");
+            return Err(Error::malformed(message));
+        }
+        Ok(Self { signature, old, values, total, start })
     }
-    let written = (|| {
-        write_items(&found, file.base(), count, limits, packed, data, &mut |at, bytes| {
-            write_past(&mut update, at, bytes, start)
-        })?;
-        let total = found.total().and_then(|total| total.checked_add(file.base()));
-        let at = total.ok_or_else(|| Error::usage("the size of the file is not known"))?.max(start);
-        let mut text = longer.clone().into_bytes();
+}
+
+/// A change at the end of a native file: from byte `start` on, and a new layout at byte `total`.
+pub(super) struct Change<'p> {
+    pub path: &'p Path,
+    pub signature: Signature,
+    pub start: u64,
+    pub old_len: u64,
+    pub total: u64,
+    pub text: String,
+}
+
+impl Change<'_> {
+    /// Makes it: header, the old end and `more` regions are saved first, `write` writes the data. Returns
+    /// the new size.
+    pub fn make(self, more: &[Range<u64>], write: impl FnOnce(&mut Journal) -> Result<()>) -> Result<u64> {
+        let mut regions = vec![8..16, self.start..self.old_len];
+        regions.extend_from_slice(more);
+        let mut update = Journal::begin(self.path, &regions)?;
+        if update.old_len() != self.old_len {
+            update.roll_back()?;
+            return Err(Error::new(Kind::Io, format!("{} was changed meanwhile", self.path.display())));
+        }
+        match write(&mut update).and_then(|()| self.end(&mut update)) {
+            Ok(size) => update.commit().map(|()| size),
+            Err(error) => {
+                update.roll_back()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The layout behind the data, then the header that points to it.
+    fn end(self, update: &mut Journal) -> Result<u64> {
+        let at = self.total.max(self.start);
+        let mut text = self.text.into_bytes();
         let end = at.saturating_add(text.len() as u64);
         // What is left of the old end must not be read as layout: it becomes white space.
-        let rest = bytes::to_usize(old_len.saturating_sub(end))?;
+        let rest = bytes::to_usize(self.old_len.saturating_sub(end))?;
         text.resize(text.len() + rest, b'\n');
-        write_past(&mut update, at, &text, start)?;
-        update.write_at(8, &Signature { layout_at: Some(at), ..signature }.address_bytes())?;
+        write_past(update, at, &text, self.start)?;
+        update.write_at(8, &Signature { layout_at: Some(at), ..self.signature }.address_bytes())?;
         Ok(at.saturating_add(text.len() as u64))
-    })();
-    match written {
-        Ok(size) => update.commit().map(|()| size),
-        Err(error) => {
-            update.roll_back()?;
-            Err(error)
-        }
     }
 }
 
 /// Writes bytes that may lie across the old end of the file.
-fn write_past(update: &mut Journal, at: u64, bytes: &[u8], start: u64) -> Result<()> {
+pub(super) fn write_past(update: &mut Journal, at: u64, bytes: &[u8], start: u64) -> Result<()> {
     if at < start {
         return Err(Error::usage(format!("a new item would be written over old data, at byte {at}")));
     }
@@ -105,21 +140,21 @@ fn write_past(update: &mut Journal, at: u64, bytes: &[u8], start: u64) -> Result
     if new.is_empty() { Ok(()) } else { update.write_at(at.saturating_add(inside), new) }
 }
 
-fn has_compressed(layout: &Layout) -> bool {
-    let ids = (0..layout.item_count()).filter_map(|at| layout.item_at(at));
-    ids.filter_map(|id| layout.opt_filter(id)).any(|filter| filter.compresses)
-}
-
-/// Appends records to a list: `rows` has one axis more than the last item of the list (`/history/t`), and
-/// each of its rows becomes one more of it. Returns the new size.
+/// Appends records: `rows` has one axis more than the last item of a list (`/history/t`), and each of its
+/// rows becomes one more of it; or `rows` goes on with an array that lies last and whose first dimension
+/// is a stored parameter (`"" = {…}[NREC]`, the path `/""`). Returns the new size.
 ///
 /// # Errors
-/// As [`append`].
+/// As [`append`], and [`Kind::Unsupported`] for an array that cannot grow where it is.
 pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) -> Result<u64> {
     let Some(&count) = rows.shape().first() else {
         return Err(Error::usage("records have an axis that counts them"));
     };
+    Journal::recover(path)?;
     let file = DudleyFile::open(bytes::open(path, OpenOptions { map: false })?, None, limits)?;
+    if let Some(entry) = file.items()?.evaluation().find(list)? {
+        return super::grow::grow(path, &file, &entry, rows, limits);
+    }
     let mut arrays = std::collections::VecDeque::new();
     for row in 0..count {
         arrays.push_back(rows.rows(row, 1)?.reshape(rows.shape().get(1..).unwrap_or(&[]))?);

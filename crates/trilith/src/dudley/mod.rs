@@ -11,6 +11,7 @@ mod datatype;
 mod draft;
 mod family;
 mod gather;
+mod grow;
 mod inflate;
 #[cfg(feature = "jpeg")]
 mod jpeg;

@@ -110,25 +110,76 @@ pub(super) fn evaluate<'l>(
     data: Supplier<'_>,
 ) -> Result<(Evaluation<'l>, Packed)> {
     let found = layout.evaluate_with(options, params)?;
+    let packed = pack(layout, options, &found, 0, data)?;
+    if packed.is_empty() {
+        return Ok((found, packed));
+    }
+    let known = supplied(layout, options, &[], params, Some(&packed))?;
+    Ok((known, packed))
+}
+
+/// As [`evaluate`], for a stream that has more items than before: the values of the stored parameters of
+/// old, lengths of compressed arrays included, are `known`, and so are its first `from` items.
+pub(super) fn evaluate_more<'l>(
+    layout: &'l Layout,
+    options: &Options,
+    (known, from): (&[i64], u64),
+    params: &[i64],
+    data: Supplier<'_>,
+) -> Result<(Evaluation<'l>, Packed)> {
+    let compresses = (0..layout.item_count()).filter_map(|at| layout.item_at(at)).any(|id| is_compressed(layout, id));
+    if !compresses {
+        return Ok((layout.evaluate_with(options, &[known, params].concat())?, Vec::new()));
+    }
+    let found = supplied(layout, options, known, params, None)?;
+    let packed = pack(layout, options, &found, from, data)?;
+    let found = supplied(layout, options, known, params, Some(&packed))?;
+    Ok((found, packed))
+}
+
+fn is_compressed(layout: &Layout, item: crate::layout::ItemId) -> bool {
+    layout.opt_filter(item).is_some_and(|filter| filter.compresses)
+}
+
+/// The arrays from item `from` on that are stored compressed.
+fn pack(layout: &Layout, options: &Options, found: &Evaluation<'_>, from: u64, data: Supplier<'_>) -> Result<Packed> {
     let mut packed: Packed = Vec::new();
-    for entry in found.entries().take(usize::try_from(options.limits.items).unwrap_or(usize::MAX)) {
+    for (number, entry) in (0..options.limits.items).zip(found.entries()) {
         let entry = entry?;
         let Some(filter) = layout.opt_filter(entry.item).filter(|filter| filter.compresses) else { continue };
-        if entry.kind == EntryKind::Data && !entry.shape.contains(&0) {
+        if number >= from && entry.kind == EntryKind::Data && !entry.shape.contains(&0) {
             let bytes = compress(filter, &entry, data).map_err(|e| e.context(entry.path.clone()))?;
             packed.push((entry.path, bytes));
         }
     }
-    if packed.is_empty() {
-        return Ok((found, packed));
-    }
+    Ok(packed)
+}
+
+/// The layout with the first values `known`, then `params`, and between these the lengths of what is
+/// `packed`, which may be unknown.
+fn supplied<'l>(
+    layout: &'l Layout,
+    options: &Options,
+    known: &[i64],
+    params: &[i64],
+    packed: Option<&Packed>,
+) -> Result<Evaluation<'l>> {
     let mut values = params.iter();
-    let mut lengths = packed.iter().map(|(_, bytes)| bytes.len() as i64);
-    let known = layout.evaluate(options, |request| {
-        let value = if request.is_length { lengths.next() } else { values.next().copied() };
+    let mut lengths = packed.map(|packed| packed.iter().map(|(_, bytes)| bytes.len() as i64));
+    let found = layout.evaluate(options, |request| {
+        let known = usize::try_from(request.ordinal).ok().and_then(|at| known.get(at));
+        let value = match (&mut lengths, known) {
+            (_, Some(value)) => Some(*value),
+            (None, None) if request.is_length => return Ok(Supply::Unknown),
+            (Some(lengths), None) if request.is_length => lengths.next(),
+            _ => values.next().copied(),
+        };
         Ok(value.map_or(Supply::Missing, Supply::Value))
     })?;
-    Ok((known, packed))
+    match values.count() {
+        0 => Ok(found),
+        more => Err(Error::usage(format!("E409: {more} values more were given than the layout has stored parameters"))),
+    }
 }
 
 fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8>> {
@@ -210,7 +261,7 @@ pub(super) fn write_items(
 }
 
 /// A parameter as it is stored.
-fn param_bytes(entry: &Entry) -> Result<Vec<u8>> {
+pub(super) fn param_bytes(entry: &Entry) -> Result<Vec<u8>> {
     let ResolvedType::Primitive { primitive, byteorder } = &entry.typed else {
         return Err(Error::usage(format!("{} is no number", entry.path)));
     };

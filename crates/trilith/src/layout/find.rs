@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::lexer::unquote;
 use super::machine::Machine;
-use super::model::{ItemId, ItemKind, Layout, Step};
+use super::model::{Dim, ItemId, ItemKind, Layout, Step};
 use super::resolve::{Evaluation, Fault};
 use super::typed::ResolvedType;
 use super::walk::Walker;
@@ -25,6 +25,16 @@ pub struct Located {
     pub strides: Vec<u64>,
     /// The item that declares it.
     pub item: ItemId,
+}
+
+impl Layout {
+    /// The stored parameter that is the first dimension of a data item, if it has one value in a stream.
+    pub(crate) fn counted_by(&self, item: ItemId) -> Option<ItemId> {
+        let dims = self.data_of(item)?.what.dims.of(&self.dims);
+        let Dim::Param { param, .. } = dims.first()? else { return None };
+        let param = self.param(*param);
+        (param.fixed.is_none() && !param.varying).then_some(param.item)
+    }
 }
 
 impl Evaluation<'_> {
