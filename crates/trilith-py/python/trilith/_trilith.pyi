@@ -13,6 +13,26 @@ import numpy.typing
 _Part: TypeAlias = SupportsIndex | slice | EllipsisType
 _Index: TypeAlias = str | _Part | tuple[_Part, ...]
 
+__all__ = [
+    "Array",
+    "Family",
+    "File",
+    "FormatError",
+    "Items",
+    "Layout",
+    "LimitError",
+    "Mapping",
+    "Records",
+    "Sequence",
+    "Stream",
+    "__version__",
+    "_command",
+    "_toward",
+    "_write_parts",
+    "open",
+    "write",
+]
+
 __version__: str
 
 class FormatError(ValueError): ...
