@@ -31,6 +31,11 @@ use crate::show;
 /// ((3, 4), 2, 96)
 /// >>> a[1, ::2]
 /// array([4, 6])
+///
+/// Operators and methods are numpy's, and read all elements; what is masked does not count.
+///
+/// >>> a.sum(), (a[0] + 1).tolist(), (a > 8).any()
+/// (np.int64(66), [1, 2, 3, 4], np.True_)
 #[pyclass(frozen, module = "trilith")]
 pub struct Array {
     pub array: Described,
