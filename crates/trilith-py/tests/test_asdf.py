@@ -307,9 +307,11 @@ def test_comments_stay_where_asdf_loses_them(tmp_path):
     with trilith.asdf.open(path) as af:
         # One object in two places that were two: the tree is printed anew.
         af["one"] = af["two"] = {"a": 1}
+        af["round"] = [1]
+        af["round"].append(af["round"])
         af.write_to(out)
     with asdf.open(out) as af:
-        assert af["one"] is af["two"] and af["meta"]["zeta"] == 1.5
+        assert af["one"] is af["two"] and af["meta"]["zeta"] == 1.5 and af["round"][1] is af["round"]
 
 
 def test_update(image):

@@ -466,5 +466,13 @@ def _text(file):
         sort_keys=False,
         tags=handles,
     )
-    # What stands in the file that was opened stays as it is, with its comments.
-    return text if file._trilith is None else _trilith._toward(file._trilith.text, text) or text
+    return text if file._trilith is None else _kept(file._trilith.text, text)
+
+
+def _kept(old, new):
+    """The new text, in which what stands in the old one stays as it is, with its comments, where that can be."""
+    try:
+        return _trilith._toward(old, new) or new
+    except ValueError:
+        # Nodes that contain themselves, say.
+        return new
