@@ -3,7 +3,7 @@
 use std::io::Seek;
 use std::path::{Path, PathBuf};
 
-use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::{Error, Result, assemble, bytes, file};
 
 use crate::options::Options;
@@ -21,7 +21,7 @@ pub fn self_contained(file: AsdfFile, input: &str, output: &Path, options: &Opti
         options.warn("the $refs to other files are kept; from the folder of the new file they may lead nowhere");
     }
     let is_external = |text: &str| !text.starts_with("fits:");
-    if !assemble::sourced(&file)?.iter().any(|(_, source)| source.as_i64().is_none() && is_external(&source.text())) {
+    if !walk::sourced(&file)?.iter().any(|(_, source)| source.as_i64().is_none() && is_external(&source.text())) {
         return Ok(file);
     }
     match whole(&file, input, options) {
@@ -46,7 +46,7 @@ fn whole(file: &AsdfFile, input: &str, options: &Options) -> Result<AsdfFile> {
     out.rewind().map_err(fail)?;
     let limits = options.limits()?;
     let (_, resolve) = options.open_with(input, &limits)?;
-    file::open_asdf_source(bytes::spool(out, input)?, resolve, &limits)
+    file::open_asdf_source(bytes::spool(out, input, u64::MAX)?, resolve, &limits)
 }
 
 /// Whether a `$ref` names another file.

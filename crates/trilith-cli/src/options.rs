@@ -113,12 +113,12 @@ impl Options {
     /// Opens a file to read, and gives what opens the files that it refers to.
     pub fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         if path == "-" {
-            return Ok((bytes::spool(std::io::stdin().lock(), "-")?, Arc::new(bytes::Nowhere)));
+            return Ok((bytes::spool(std::io::stdin().lock(), "-", limits.spool)?, Arc::new(bytes::Nowhere)));
         }
         if bytes::is_url(path) {
             return bytes::open_url(path, &self.remote()?, limits.external_depth);
         }
-        Ok((bytes::open(Path::new(path), local())?, self.resolver(path, limits)?))
+        Ok((bytes::open(Path::new(path), local(limits))?, self.resolver(path, limits)?))
     }
 
     /// Opens a file of either family, under `--layout` if that is given.
@@ -154,7 +154,7 @@ impl Options {
         if path == "-" {
             return Ok(Arc::new(bytes::Nowhere));
         }
-        let folder = file::resolver_for(Path::new(path), local(), limits);
+        let folder = file::resolver_for(Path::new(path), local(limits), limits);
         if self.allow.is_empty() {
             return Ok(folder);
         }
@@ -203,8 +203,9 @@ impl Options {
 }
 
 /// How local files are opened.
-fn local() -> OpenOptions {
+fn local(limits: &Limits) -> OpenOptions {
     let mut options = OpenOptions::default();
+    options.spool = limits.spool;
     // A file that another process truncates under a map would kill the command, and the commands
     // go through their files from front to back, where a map gains nothing.
     options.map = false;

@@ -11,8 +11,9 @@ pub struct Target(Kind);
 enum Kind {
     /// Beside the path, put into place at the end.
     Path(BufWriter<Replace>),
-    /// In a temporary file, copied out at the end: a pipe cannot go back to fill in sizes.
-    Stdout(BufWriter<std::fs::File>),
+    /// In a temporary file, copied out at the end, to standard output or to a pipe or device that has a name:
+    /// these cannot go back to fill in sizes.
+    Stream(BufWriter<std::fs::File>, Box<dyn Write>, String),
 }
 
 /// What a file is written through.
@@ -22,14 +23,22 @@ impl<T: Write + Seek> WriteSeek for T {}
 impl Target {
     /// Starts writing; `-` is standard output, refused where that is a terminal.
     pub fn create(path: &str) -> Result<Self> {
-        if path != "-" {
-            return Ok(Self(Kind::Path(BufWriter::with_capacity(1 << 20, Replace::create(path)?))));
-        }
-        if io::stdout().is_terminal() {
-            return Err(Error::usage("this is binary data and stdout is a terminal").hint("name a file, or pipe it on"));
+        let is_special = |path: &str| std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        let (out, is_terminal, name): (Box<dyn Write>, _, _) = match path {
+            "-" => (Box::new(io::stdout()), io::stdout().is_terminal(), "stdout"),
+            path if is_special(path) => {
+                let out = std::fs::OpenOptions::new().write(true).open(path);
+                let out = out.map_err(|e| Error::io(format!("opening {path}"), e))?;
+                let is_terminal = out.is_terminal();
+                (Box::new(out), is_terminal, path)
+            }
+            path => return Ok(Self(Kind::Path(BufWriter::with_capacity(1 << 20, Replace::create(path)?)))),
+        };
+        if is_terminal {
+            return Err(Error::usage(format!("this is binary data and {name} is a terminal")).hint("name a file, or pipe it on"));
         }
         let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
-        Ok(Self(Kind::Stdout(BufWriter::with_capacity(1 << 20, file))))
+        Ok(Self(Kind::Stream(BufWriter::with_capacity(1 << 20, file), out, name.to_owned())))
     }
 
     /// As [`Target::create`], for what is made from the file at `from`, read as `source`: where both are the
@@ -53,7 +62,7 @@ impl Target {
     pub fn writer(&mut self) -> &mut dyn WriteSeek {
         match &mut self.0 {
             Kind::Path(out) => out,
-            Kind::Stdout(out) => out,
+            Kind::Stream(out, ..) => out,
         }
     }
 
@@ -67,10 +76,10 @@ impl Target {
                 file.commit()?;
                 Ok(size)
             }
-            Kind::Stdout(out) => {
+            Kind::Stream(out, mut to, name) => {
+                let fail_there = |e| Error::io(format!("writing to {name}"), e);
                 let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?;
                 file.rewind().map_err(fail)?;
-                let mut stdout = io::stdout().lock();
                 let mut piece = vec![0; 1 << 20];
                 let mut size = 0;
                 loop {
@@ -78,10 +87,10 @@ impl Target {
                     if n == 0 {
                         break;
                     }
-                    stdout.write_all(&piece[..n]).map_err(|e| Error::io("writing to stdout", e))?;
+                    to.write_all(&piece[..n]).map_err(fail_there)?;
                     size += n as u64;
                 }
-                stdout.flush().map_err(|e| Error::io("writing to stdout", e))?;
+                to.flush().map_err(fail_there)?;
                 Ok(size)
             }
         }

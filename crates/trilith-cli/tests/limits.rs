@@ -31,7 +31,10 @@ const ROWS: &[Row] = &[
     Row { name: "nodes", low: "5", high: None, words: &["digest", "plain.asdf"] },
     Row { name: "expansion", low: "2", high: None, words: &["to-yaml", "--resolve", "shared.asdf"] },
     Row { name: "items", low: "1", high: None, words: &["digest", "x.bd"] },
+    Row { name: "items", low: "1", high: None, words: &["digest", "spread.asdf"] },
+    Row { name: "overlap", low: "5000", high: None, words: &["digest", "spread.asdf"] },
     Row { name: "memory", low: "64", high: None, words: &["digest", "plain.asdf"] },
+    Row { name: "spool", low: "100", high: None, words: &["digest", "-"] },
     Row { name: "external_depth", low: "1", high: None, words: &["get", "chain0.asdf#/a"] },
     Row { name: "external_depth", low: "8", high: Some("20"), words: &["get", "long0.asdf#/a"] },
     Row { name: "zlib_ratio", low: "2", high: None, words: &["digest", "zlib.asdf"] },
@@ -49,6 +52,15 @@ fn asdf(path: &Path, value: Vec<(&str, Value)>, codec: Option<&str>) {
     builder.write(path, tree).unwrap();
 }
 
+/// An array of one element that claims to be ten thousand, twice.
+fn spread(path: &Path) {
+    let mut builder = Builder::new(Target::newest()).with_options(WriteOptions::default());
+    let mut data = builder.array(&Array::from_slice(&[7u8], &[1]).unwrap(), &ArrayOptions::default()).unwrap();
+    data.set("shape", Value::seq([10_000]));
+    data.set("strides", Value::seq([0]));
+    builder.write(path, Value::map([("one", data.clone()), ("two", data)])).unwrap();
+}
+
 fn text(path: &Path, tree: &str) {
     std::fs::write(path, format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{tree}\n...\n")).unwrap();
 }
@@ -59,6 +71,7 @@ fn files(folder: &Path) {
     for codec in ["zlib", "lz4", "bzp2", "zstd"] {
         asdf(&folder.join(format!("{codec}.asdf")), vec![], Some(codec));
     }
+    spread(&folder.join("spread.asdf"));
     text(&folder.join("deep.asdf"), &format!("a: {}{}", "[".repeat(300), "]".repeat(300)));
     text(&folder.join("shared.asdf"), "a: [1, 2, 3, 4, 5]\nb: {$ref: '#/a'}\nc: {$ref: '#/a'}");
     for (name, count) in [("chain", 3), ("long", 10)] {
@@ -71,6 +84,19 @@ fn files(folder: &Path) {
     let mut bytes = std::io::Cursor::new(Vec::new());
     Draft::dict([("a", one()), ("b", one()), ("c", one())]).write(ByteOrder::Little, &Limits::default(), &mut bytes).unwrap();
     std::fs::write(folder.join("x.bd"), bytes.into_inner()).unwrap();
+}
+
+#[test]
+fn the_documentation_lists_every_limit_with_its_default() {
+    let text = std::fs::read_to_string(common::repository().join("docs/command-line.md")).unwrap();
+    for name in Limits::NAMES {
+        let line =
+            text.lines().find(|line| line.starts_with(&format!("| `{name}` |"))).unwrap_or_else(|| panic!("no line {name}"));
+        let value = line.split('|').nth(2).unwrap().trim();
+        let mut limits = Limits::default();
+        limits.set(&format!("{name}={value}")).unwrap();
+        assert_eq!(limits, Limits::default(), "{line}");
+    }
 }
 
 #[test]
@@ -93,7 +119,8 @@ fn every_limit_refuses_says_how_to_raise_it_and_is_raised_by_option_and_environm
         if let Some(environment) = environment {
             command.env("TRILITH_LIMITS", environment);
         }
-        common::run(command, None)
+        let input = words.contains(&"-").then(|| std::fs::read(folder.path().join("plain.asdf")).unwrap());
+        common::run(command, input)
     };
     for row in ROWS {
         let low = format!("{}={}", row.name, row.low);
@@ -121,7 +148,7 @@ fn every_limit_refuses_says_how_to_raise_it_and_is_raised_by_option_and_environm
 fn a_program_sets_limits_by_name_and_by_field() {
     let folder = tempfile::tempdir().unwrap();
     files(folder.path());
-    for row in ROWS.iter().filter(|row| row.words[0] == "digest" && row.words[1] != "x.bd") {
+    for row in ROWS.iter().filter(|row| row.words[0] == "digest" && !["x.bd", "-"].contains(&row.words[1])) {
         let mut limits = Limits::default();
         limits.set(&format!("{}={}", row.name, row.low)).unwrap();
         let source = trilith::bytes::open(folder.path().join(row.words[1]), Default::default()).unwrap();

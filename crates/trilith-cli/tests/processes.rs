@@ -179,9 +179,49 @@ fn what_is_no_regular_file_is_never_mapped() {
     let reader = trilith::file::open_asdf_source(source, std::sync::Arc::new(bytes::Nowhere), &Default::default()).unwrap();
     assert_eq!(reader.array_at("/a").unwrap().load::<f64>().unwrap().len(), 100_000);
     assert_eq!(bytes::open(folder.path(), OpenOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
+    // A device has no end.
+    assert_eq!(bytes::open("/dev/zero", OpenOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(bytes::read_text("/dev/urandom", 10).err().map(|e| e.kind()), Some(Kind::Usage));
     // Behind a reference not even that: a pipe would wait for its writer.
     let sandbox = Folder::new(folder.path(), OpenOptions::default(), 8);
     assert_eq!(sandbox.resolve("pipe").err().map(|e| e.kind()), Some(Kind::Limit));
+}
+
+#[test]
+fn a_pipe_or_device_is_written_into_and_never_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "old");
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert_eq!(Replace::create(&pipe).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(Builder::new(Target::newest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()), Some(Kind::Usage));
+    for words in [&["convert", "x.asdf", "pipe"][..], &["repack", "x.asdf", "pipe"], &["get", "x.asdf#/a", "-o", "pipe"]] {
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read(pipe)
+        });
+        let say = |words: &[&str]| {
+            let mut command = common::trilith();
+            command.current_dir(folder.path()).args(words);
+            common::run(command, None)
+        };
+        let said = say(words);
+        assert_eq!(said.status, Ok(0), "{words:?}: {}", said.stderr);
+        let there = reader.join().unwrap().unwrap();
+        assert!(there == say(&[&words[..words.len() - 1], &["-"]].concat()).stdout && there.len() > 100_000, "{words:?}");
+        assert!(pipe.metadata().unwrap().file_type().is_fifo(), "{words:?}");
+    }
+    // As root, a device could be lost.
+    #[cfg(target_os = "linux")]
+    {
+        let mut command = common::trilith();
+        command.args(["convert", path.to_str().unwrap(), "/dev/full"]);
+        let full = common::run(command, None);
+        assert_eq!(full.status, Ok(2), "{}", full.stderr);
+        assert!(full.stderr.contains("writing to /dev/full"), "{}", full.stderr);
+        assert!(std::fs::metadata("/dev/full").unwrap().file_type().is_char_device());
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Array {
 /// A copy of the elements: a fresh array in C order and this machine's byte order.
 pub fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
     let dtype = to_numpy(py, array.datatype())?;
-    array.limits().charge_memory(array.nbytes(), "an array").or_raise(About::Argument)?;
+    array.charge().or_raise(About::Argument)?;
     let shape = PyTuple::new(py, array.shape())?;
     let made = numpy(py)?.call_method1(intern!(py, "empty"), (shape, dtype))?;
     fill(array, &made)?;

@@ -126,7 +126,8 @@ fn how(home: &Home, layout: Option<Parsed>) -> StreamOptions {
 }
 
 fn open_with(path: &Path, home: &Home, layout: Option<Parsed>) -> trilith::Result<AnyFile> {
-    let (limits, options) = (Limits::from_env()?, options(home.memmap));
+    let (limits, mut options) = (Limits::from_env()?, options(home.memmap));
+    options.spool = limits.spool;
     let source = bytes::open(path, options)?;
     file::open_any(source, file::resolver_for(path, options, &limits), how(home, layout), &limits)
 }

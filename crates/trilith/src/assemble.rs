@@ -3,7 +3,7 @@
 //! ASDF 1.x, "Exploded form". Blocks are copied as they are stored; in the tree only the `source` of
 //! each ndarray changes, so that comments, tags and everything else survive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
@@ -22,33 +22,6 @@ pub enum NewSource {
     External(String),
 }
 
-/// Every ndarray node of a file's own tree that has a `source`, masks included, each once.
-///
-/// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
-pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
-    sourced_in(file.tree(), file.limits())
-}
-
-/// As [`sourced`], of a tree.
-///
-/// # Errors
-/// As [`sourced`].
-pub fn sourced_in<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
-    let mut found = Vec::new();
-    let mut walk = tree.root().walk(limits).as_written();
-    while let Some(visit) = walk.step()? {
-        let node = visit.node;
-        if !visit.node.is_alias()
-            && ndarray::is_ndarray(node)
-            && let Some(source) = node.get("source")
-        {
-            found.push((node, source));
-        }
-    }
-    Ok(found)
-}
-
 /// The text of the tree with new sources for the ndarrays named.
 ///
 /// # Errors
@@ -63,7 +36,7 @@ pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> R
 /// As [`with_sources`].
 pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
     let mut edit = tree.edit();
-    for (node, source) in sourced_in(tree, limits)? {
+    for (node, source) in walk::sourced_in(tree, limits)? {
         match sources.get(&node.id()) {
             Some(NewSource::Block(number)) => edit.replace_node(source, &Value::from(*number as u64)),
             Some(NewSource::External(uri)) => edit.replace_node(source, &Value::from(uri.as_str())),
@@ -118,35 +91,43 @@ pub struct Exploded {
     pub tree: String,
     /// The blocks that leave, and the names of their files.
     pub leaving: Vec<(usize, String)>,
-    /// The blocks that stay, in their order.
-    pub staying: Vec<usize>,
+    /// The blocks that stay, in their order, and empty ones in the places of those that leave where numbers
+    /// must not change.
+    pub staying: Vec<Block>,
 }
 
-/// Plans to move blocks into files of their own, named by `name`: all of them, or those of one ndarray.
+/// Plans to move blocks into files of their own, named by `name`: those of all ndarrays, or of one.
+///
+/// Blocks that no ndarray names stay, and then all that stay keep their numbers: see [`walk::unnamed`].
 ///
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
 pub fn explode(file: &AsdfFile, only: Option<NodeId>, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
     let mut of_node = Vec::new();
-    for (node, source) in sourced(file)? {
+    for (node, source) in walk::sourced(file)? {
         if let Some(number) = source.as_i64() {
             of_node.push((node.id(), file.sections().block(number)?.index));
         }
     }
     let mask_of = |id: NodeId| file.tree().node(id).and_then(|node| node.get("mask")).map(Node::id);
     let wanted = |id: &NodeId| only.is_none_or(|only| *id == only || mask_of(only) == Some(*id));
-    let leaving: Vec<usize> = blocks
-        .iter()
-        .map(|block| block.index)
-        .filter(|index| only.is_none() || of_node.iter().any(|(id, block)| wanted(id) && block == index))
-        .collect();
-    let staying: Vec<usize> = blocks.iter().map(|b| b.index).filter(|index| !leaving.contains(index)).collect();
+    let named: BTreeSet<usize> = of_node.iter().filter(|(id, _)| wanted(id)).map(|(_, block)| *block).collect();
+    let leaving: Vec<usize> = named.into_iter().collect();
+    let mut staying: Vec<Block> = Vec::new();
+    let last_unnamed = walk::unnamed(file)?.last().copied();
+    for block in blocks {
+        if !leaving.contains(&block.index) {
+            staying.push(block.clone());
+        } else if last_unnamed.is_some_and(|last| block.index < last) {
+            staying.push(block.emptied());
+        }
+    }
     let mut sources = BTreeMap::new();
     for (id, block) in of_node {
         let new = match leaving.iter().position(|index| *index == block) {
             Some(position) => NewSource::External(name(position)),
-            None => NewSource::Block(staying.iter().position(|index| *index == block).unwrap_or(block)),
+            None => NewSource::Block(staying.iter().position(|stays| stays.index == block).unwrap_or(block)),
         };
         sources.insert(id, new);
     }
@@ -171,7 +152,7 @@ pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
     let mut of_node = Vec::new();
-    for (node, source) in sourced(file)? {
+    for (node, source) in walk::sourced(file)? {
         if source.as_i64().is_some() || only.is_some_and(|only| only != node.id()) {
             continue;
         }
@@ -310,21 +291,26 @@ pub enum Order {
     Size,
 }
 
-/// The blocks that an ndarray of the file refers to, and the tree with their new numbers.
+/// The blocks of the file in the order asked for, a streamed one the last, and the tree with their new numbers.
+///
+/// Where there are blocks that no ndarray names ([`walk::unnamed`]) every block is kept under its number, unless
+/// `drop_unnamed` says that they are of no use. Empty blocks without a name are left out otherwise.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
-pub fn without_unused(file: &AsdfFile) -> Result<(String, Vec<usize>)> {
-    reordered(file, Order::Blocks)
-}
-
-/// As [`without_unused`], with the blocks in another order; a streamed one stays the last.
-///
-/// # Errors
-/// As [`without_unused`].
-pub fn reordered(file: &AsdfFile, order: Order) -> Result<(String, Vec<usize>)> {
+/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block, and
+/// [`Kind::Usage`](crate::Kind::Usage) for another order where blocks must keep their numbers.
+pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(String, Vec<usize>)> {
+    let unnamed = if drop_unnamed { 0 } else { walk::unnamed(file)?.len() };
+    if unnamed > 0 {
+        if order != Order::Blocks {
+            let message = format!("{unnamed} blocks are named by no array: what else names them by number is not known");
+            return Err(Error::usage(message).hint("keep the order, or drop them"));
+        }
+        let all = file.sections().all_blocks()?;
+        return Ok((file.tree().text().to_owned(), all.iter().map(|block| block.index).collect()));
+    }
     let mut of_node = Vec::new();
-    for (node, source) in sourced(file)? {
+    for (node, source) in walk::sourced(file)? {
         if let Some(number) = source.as_i64() {
             of_node.push((node.id(), number, file.sections().block(number)?));
         }

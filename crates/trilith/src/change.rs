@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::array::Array;
 use crate::asdf::generation::Generation;
 use crate::asdf::update::{NewBlock, Placement};
-use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, Target, WriteOptions, ndarray};
+use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, Target, WriteOptions, ndarray, walk};
 use crate::assemble::{self, NewSource};
 use crate::bytes::{self, Replace};
 use crate::error::{Error, Result};
@@ -152,7 +152,7 @@ impl<'f> Change<'f> {
         let mut out = bytes::unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
         builder.write_blocks(row, &self.file.sections().header().line, BufWriter::new(&mut out))?;
         out.rewind().map_err(|e| Error::io("making a temporary file", e))?;
-        let made = AsdfFile::open(bytes::spool(out, "new blocks")?, self.file.limits())?;
+        let made = AsdfFile::open(bytes::spool(out, "new blocks", u64::MAX)?, self.file.limits())?;
         let blocks = made.sections().blocks()?.len();
         if self.is_exploded(path)? {
             self.store_beside(&made, &mut node)?;
@@ -182,7 +182,7 @@ impl<'f> Change<'f> {
             assemble::write(made, None, &[(made, block)], &mut out, &how, None)?;
             self.beside.push((
                 name.clone(),
-                AsdfFile::open(bytes::spool(std::io::Cursor::new(out.into_inner()), &name)?, self.file.limits())?,
+                AsdfFile::open(bytes::spool(std::io::Cursor::new(out.into_inner()), &name, u64::MAX)?, self.file.limits())?,
             ));
             names.push(name);
         }
@@ -200,14 +200,14 @@ impl<'f> Change<'f> {
         {
             return Ok(is_external(node));
         }
-        let nodes = assemble::sourced_in(self.tree(), self.file.limits())?;
+        let nodes = walk::sourced_in(self.tree(), self.file.limits())?;
         Ok(self.count == 0 && nodes.iter().any(|(node, _)| is_external(*node)))
     }
 
     /// Spells a node as the ndarrays of the file are spelt.
     fn spell(&self, node: &mut Value) {
         let limits = self.file.limits();
-        let Ok(known) = assemble::sourced_in(self.file.tree(), limits) else { return };
+        let Ok(known) = walk::sourced_in(self.file.tree(), limits) else { return };
         if let Some(tag) = known.iter().find_map(|(known, _)| known.tag()) {
             node.tag = Some(tag.to_owned());
             if let Some(mut mask) = node.get("mask").filter(|mask| mask.get("source").is_some()).cloned() {
@@ -230,7 +230,7 @@ impl<'f> Change<'f> {
     /// Numbers of the blocks that the tree of the file refers to.
     fn used(&self, tree: &Tree) -> Result<BTreeSet<i64>> {
         let mut used = BTreeSet::new();
-        for (_, source) in assemble::sourced_in(tree, self.file.limits())? {
+        for (_, source) in walk::sourced_in(tree, self.file.limits())? {
             if let Some(number) = source.as_i64() {
                 used.insert(self.absolute(number));
             }
@@ -259,7 +259,7 @@ impl<'f> Change<'f> {
     fn text(&self, places: &BTreeMap<i64, usize>) -> Result<String> {
         let tree = self.tree();
         let mut sources = BTreeMap::new();
-        for (node, source) in assemble::sourced_in(tree, self.file.limits())? {
+        for (node, source) in walk::sourced_in(tree, self.file.limits())? {
             let Some(number) = source.as_i64() else { continue };
             if let Some(place) = places.get(&self.absolute(number))
                 && number != *place as i64
@@ -317,7 +317,7 @@ impl<'f> Change<'f> {
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
         let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
-        let keeps_numbers = old.iter().any(|block| !is_used(block) && (block.used > 0 || block.is_streamed()));
+        let keeps_numbers = !walk::unnamed(self.file)?.is_empty();
         let stays = |block: &&Block| keeps_numbers || (is_used(block) && !freed.contains(&block.index));
         let kept = old.iter().copied().filter(stays);
         // A streamed block is the last.
@@ -358,7 +358,7 @@ impl<'f> Change<'f> {
     pub fn remove_beside(&self) -> Result<Vec<String>> {
         let Some(tree) = &self.tree else { return Ok(Vec::new()) };
         let names = |tree: &Tree| -> Result<BTreeSet<String>> {
-            let nodes = assemble::sourced_in(tree, self.file.limits())?;
+            let nodes = walk::sourced_in(tree, self.file.limits())?;
             let external = nodes.iter().filter(|(_, source)| source.as_i64().is_none());
             Ok(external.filter_map(|(_, source)| bytes::percent_decode(&source.text())).collect())
         };
@@ -386,7 +386,7 @@ impl Series {
         let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| stem.to_string_lossy().into_owned());
         let extension = main.extension().map_or_else(|| "asdf".to_owned(), |e| e.to_string_lossy().into_owned());
         let own = Self { stem: own, extension };
-        for (_, source) in assemble::sourced(file)? {
+        for (_, source) in walk::sourced(file)? {
             let name = bytes::percent_decode(&source.text()).unwrap_or_default();
             if source.as_i64().is_none()
                 && let Some((stem, extension)) = name.rsplit_once('.')

@@ -54,10 +54,15 @@ limits! {
     nodes: 10_000_000,
     /// Nodes that aliases and references may add to a tree that is written out.
     expansion: 1_000_000,
-    /// Entries that a listing may have (items of a layout, files of a family).
+    /// Entries that a listing may have (arrays of a tree, items of a layout, files of a family).
     items: 1_000_000,
+    /// Bytes of an array whose elements overlap, so that it has more than the data it is made of: strides may
+    /// make terabytes of a few bytes.
+    overlap: 512 << 20,
     /// Bytes that may be allocated at once for what a file declares.
     memory: 64 << 30,
+    /// Bytes of a pipe that are kept in a temporary file, since a pipe may have no end.
+    spool: 64 << 30,
     /// Times that one external reference may lead on to another.
     external_depth: 8,
     /// Decoded bytes for each stored byte of a zlib block.

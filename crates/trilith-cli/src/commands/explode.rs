@@ -45,9 +45,10 @@ impl Explode {
         let plan = assemble::explode(&file, only, |position| percent_encode(&name(position)))?;
         let mut written = Vec::new();
         // The blocks come first: the tree never names a file that is not there yet.
+        let all = file.sections().all_blocks()?;
         for (position, (index, _)) in plan.leaving.iter().enumerate() {
             let path = folder.join(name(position));
-            write(&path, &file, None, &[*index])?;
+            write(&path, &file, None, all.get(*index).copied())?;
             written.push(path);
         }
         let main = folder.join(format!("{base}.{extension}"));
@@ -59,16 +60,19 @@ impl Explode {
             out.json(&json!({"files": names}))?;
             out.finish()?;
         } else if !options.quiet {
-            note(&format!("{} and {} files of one block", names[0], names.len() - 1));
+            let kept = match plan.staying.iter().filter(|block| block.stored_len() > 0).count() {
+                0 => String::new(),
+                n if only.is_some() => format!("; {n} stay"),
+                n => format!("; {n} that no array names stay"),
+            };
+            note(&format!("{} and {} files of one block{kept}", names[0], names.len() - 1));
         }
         Ok(Outcome::Yes)
     }
 }
 
-fn write(path: &Path, file: &AsdfFile, tree: Option<&str>, blocks: &[usize]) -> Result<()> {
-    let all = file.sections().all_blocks()?;
-    let blocks: Vec<(&AsdfFile, &Block)> =
-        blocks.iter().filter_map(|index| all.get(*index).map(|block| (file, *block))).collect();
+fn write<'b>(path: &Path, file: &AsdfFile, tree: Option<&str>, blocks: impl IntoIterator<Item = &'b Block>) -> Result<()> {
+    let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
     let mut target = Target::create(&path.to_string_lossy())?;
     assemble::write(file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
     target.commit().map(drop)

@@ -1,10 +1,10 @@
 //! `trilith repack IN OUT`: without gaps and unused blocks, aligned, in the order asked for, with fresh checksums.
 
 use clap::{Args, ValueEnum};
-use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::assemble::Order;
 use trilith::convert::CodecChoice;
-use trilith::{Error, Result, assemble};
+use trilith::{Error, Kind, Result, assemble};
 
 use crate::Outcome;
 use crate::moved;
@@ -12,9 +12,10 @@ use crate::options::Options;
 use crate::output::{note, size};
 use crate::target::Target;
 
-/// Write a file without gaps and without blocks that nothing refers to
+/// Write a file without gaps and empty blocks
 ///
-/// Blocks are aligned, checksums become those of the stored bytes, the index is right.
+/// Blocks are aligned, checksums become those of the stored bytes, the index is right. Where a block is named by
+/// no array, something else may refer to it by number: then all blocks stay, under their numbers.
 #[derive(Debug, Args)]
 pub struct Repack {
     /// The file to read, or - for standard input
@@ -32,6 +33,9 @@ pub struct Repack {
     /// The order of the blocks
     #[arg(long, value_name = "ORDER", value_enum, default_value_t)]
     order: OrderOf,
+    /// Leave out blocks that no array names
+    #[arg(long)]
+    drop_unused: bool,
 }
 
 /// The order of the blocks.
@@ -64,7 +68,10 @@ impl Repack {
             OrderOf::Tree => Order::Tree,
             OrderOf::Size => Order::Size,
         };
-        let (tree, kept) = assemble::reordered(&file, order)?;
+        let (tree, kept) = assemble::reordered(&file, order, self.drop_unused).map_err(|error| match error.kind() {
+            Kind::Usage => error.hint("--order blocks keeps them, --drop-unused drops them"),
+            _ => error,
+        })?;
         let all = file.sections().all_blocks()?;
         let blocks: Vec<(&AsdfFile, &Block)> =
             kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();
@@ -76,7 +83,11 @@ impl Repack {
         let written = target.commit()?;
         if !options.quiet && self.output != "-" {
             let dropped = all.len() - blocks.len();
-            note(&format!("{}: {} ({} before), {dropped} unused blocks dropped", self.output, size(written), size(file.size())));
+            let kept = match if self.drop_unused { 0 } else { walk::unnamed(&file)?.len() } {
+                0 => format!("{dropped} unused blocks dropped"),
+                n => format!("{n} blocks that no array names are kept; --drop-unused drops them"),
+            };
+            note(&format!("{}: {} ({} before), {kept}", self.output, size(written), size(file.size())));
         }
         Ok(Outcome::Yes)
     }

@@ -15,7 +15,7 @@ mod disk;
 mod kill;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -157,7 +157,8 @@ fn every_cut_and_every_reordering_leaves_the_old_content_or_the_new() {
         counts.old,
         counts.new,
     ));
-    assert!(counts.old > 1000 && counts.new > 500, "{counts:?}");
+    // In each run both were seen, and more states than there are cuts: see `crash`.
+    assert!(counts.reordered > counts.cuts && counts.in_recovery > counts.runs, "{counts:?}");
 }
 
 fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
@@ -177,6 +178,7 @@ fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
     counts.cuts += story.events.len() + 1;
     let roots: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
     let mut last_journal: Option<(usize, State)> = None;
+    let before = (counts.old, counts.new);
     story.crashes(|crash| {
         let where_ = || format!("{} of {}, cut {} of {}", work.name, target.name, crash.cut, story.events.len());
         crash.state.lay_out(&place.folder, &place.vault);
@@ -193,6 +195,9 @@ fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
         counts.reordered += usize::from(crash.reordered);
         *(if is_new { &mut counts.new } else { &mut counts.old }) += 1;
     });
+    let is_changed = old.get(work.main) != new.get(work.main);
+    assert!(counts.new > before.1, "{} of {}: never new", work.name, target.name);
+    assert!(counts.old > before.0 || !is_changed, "{} of {}: never old", work.name, target.name);
     if let Some((cut, state)) = last_journal {
         crash_in_recovery(work, &place, &state, &old, &new, cut, counts);
     }
@@ -224,7 +229,9 @@ fn crash_in_recovery(work: &Work, place: &Place, state: &State, old: &Files, new
 fn a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new() {
     let _alone = alone();
     let (mut tried, mut refused) = (0, 0);
-    for target in [Target::newest(), Target::named("finf-0.1").unwrap()] {
+    let mut generations = BTreeSet::new();
+    // The newest target of each generation: what is done to the disk hangs on no more.
+    for target in TARGETS.iter().rev().filter(|target| generations.insert(target.generation().name)) {
         // A history says when it was written: two runs differ.
         for work in work::ALL.iter().filter(|work| (work.of)(target) && !work.name.starts_with("history")) {
             let place = Place::new();
@@ -244,7 +251,10 @@ fn a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new(
             }
         }
     }
-    common::say(&format!("failing disk: {tried} faults, {refused} of them refused the operation, 0 mixtures"));
+    common::say(&format!(
+        "failing disk: {} generations, {tried} faults, {refused} of them refused the operation, 0 mixtures",
+        generations.len()
+    ));
 }
 
 /// Runs an operation on a disk that fails; whether it was done all the same.

@@ -242,6 +242,20 @@ fn arrays(cases: &mut Cases) {
     cases.malformed("array: inline of mappings", asdf("a: !core/ndarray-1.1.0 [{a: 1}]", &[]));
     cases.malformed("array: inline, another shape", asdf("a: !core/ndarray-1.1.0 {data: [1, 2], shape: [1000000000000]}", &[]));
     cases.limit("array: inline, 300 deep", asdf(&format!("a: !core/ndarray-1.1.0 {}1{}", "[".repeat(300), "]".repeat(300)), &[]));
+    // Few bytes claim to be many: what overlaps has a limit of its own, far below that of honest arrays.
+    cases.limit(
+        "array: sixty gigabytes of one byte",
+        asdf(&array("datatype: uint8, shape: [60000000000], strides: [0]"), std::slice::from_ref(&data)),
+    );
+    cases.limit(
+        "array: gigabytes of windows that overlap",
+        asdf(&array("datatype: uint8, shape: [200, 200, 200, 200], strides: [1, 1, 1, 1]"), std::slice::from_ref(&data)),
+    );
+    let mut twice = format!("{}\n", array("datatype: uint8, shape: [4]").replacen("a: ", "a: &b0 ", 1));
+    for n in 1..8 {
+        twice.push_str(&format!("b{n}: &b{n} [{}]\n", vec![format!("*b{}", n - 1); 9].join(", ")));
+    }
+    cases.limit("array: one array five million times", asdf(twice.trim_end(), std::slice::from_ref(&data)));
     // Each of the thousand elements may be read a billion times: broadcasting by strides of zero.
     cases.fine(
         "array: a megabyte of one byte",

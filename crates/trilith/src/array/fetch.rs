@@ -74,10 +74,7 @@ impl Array {
         if self.nbytes() == 0 {
             return Ok(());
         }
-        if self.nbytes() > self.source.len() {
-            // Elements that share bytes: a few bytes may claim to be terabytes.
-            self.limits.charge_memory(self.nbytes(), "an array whose elements overlap")?;
-        }
+        self.charge_overlap()?;
         let program = Program::new(&self.datatype, self.byteorder, order)?;
         let plain = program.whole() == Some(How::Copy) && self.is_c_contiguous();
         let mut buffer = Vec::new();

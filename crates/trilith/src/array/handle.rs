@@ -206,8 +206,28 @@ impl Array {
 
     /// Bytes of all elements, charged to the limits.
     pub(super) fn charged_size(&self) -> Result<usize> {
-        self.limits.charge_memory(self.nbytes(), "an array")?;
+        self.charge()?;
         to_usize(self.nbytes())
+    }
+
+    /// Refuses to load an array that needs more than [`Limits::memory`], or is made of few bytes and needs
+    /// more than [`Limits::overlap`].
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit).
+    pub fn charge(&self) -> Result<()> {
+        self.charge_overlap()?;
+        self.limits.charge_memory(self.nbytes(), "an array")
+    }
+
+    /// Refuses to go through an array whose elements share bytes and are far more than these.
+    pub(super) fn charge_overlap(&self) -> Result<()> {
+        let (bytes, limit) = (self.nbytes(), self.limits.overlap);
+        if bytes > limit && bytes > self.source.len() {
+            let what = format_args!("an array of {bytes} bytes whose elements overlap is made of {}", self.source.len());
+            return Err(Limits::exceeded("overlap", limit, what));
+        }
+        Ok(())
     }
 }
 

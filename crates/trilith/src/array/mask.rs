@@ -92,7 +92,11 @@ impl Array {
         match &self.mask {
             None => Ok(()),
             Some(Mask::Array(mask)) => {
-                let mask = Self { datatype: Datatype::Bool8, limits: Arc::clone(&self.limits), ..(**mask).clone() };
+                self.charge_overlap()?;
+                // A mask of one element may be spread over all of an honest array.
+                let mut limits = (*self.limits).clone();
+                limits.overlap = limits.overlap.max(self.nbytes());
+                let mask = Self { datatype: Datatype::Bool8, limits: Arc::new(limits), ..(**mask).clone() };
                 mask.for_each_piece(max_elements, take)
             }
             Some(mask) => {

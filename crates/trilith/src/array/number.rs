@@ -83,7 +83,7 @@ impl Array {
     /// [`Kind::Malformed`](crate::Kind::Malformed) where it does not decode.
     pub fn load<T: Element>(&self) -> Result<Vec<T>> {
         self.expect::<T>()?;
-        self.limits.charge_memory(self.nbytes(), "an array")?;
+        self.charge()?;
         let mut elements = T::zeroed(to_usize(self.len())?)?;
         T::read(self, &mut elements)?;
         Ok(elements)
@@ -134,6 +134,7 @@ impl Array {
         if self.datatype == T::DATATYPE {
             return self.load();
         }
+        self.charge_overlap()?;
         let size = self.len().saturating_mul(size_of::<T>() as u64);
         self.limits.charge_memory(size, "an array")?;
         let mut elements = T::zeroed(to_usize(self.len())?)?;

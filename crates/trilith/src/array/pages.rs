@@ -89,7 +89,7 @@ impl Array {
     /// As [`Array::load`].
     pub fn load_pages<T: Element>(&self) -> Result<Pages<T>> {
         self.expect::<T>()?;
-        self.limits.charge_memory(self.nbytes(), "an array")?;
+        self.charge()?;
         let mut pages = Pages::zeroed(to_usize(self.len())?)?;
         self.read_into(&mut pages)?;
         Ok(pages)

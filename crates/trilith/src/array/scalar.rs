@@ -269,9 +269,7 @@ impl Array {
     /// As [`Array::load`] and [`Array::mask_bytes`], and what `take` returns.
     pub fn for_each_scalar(&self, mut take: impl FnMut(Scalar, bool) -> Result<()>) -> Result<()> {
         self.charge_steps(self.len())?;
-        if self.nbytes() > self.source.len() {
-            self.limits.charge_memory(self.nbytes(), "an array whose elements overlap")?;
-        }
+        self.charge_overlap()?;
         for block in self.row_blocks(1 << 18) {
             let mask = block.mask_bytes()?;
             let bytes = block.read_bytes(Byteorder::NATIVE)?;

@@ -58,6 +58,21 @@ impl Block {
         !self.is_encoded() && self.compression == [0; 4] && self.codes == [0; 16]
     }
 
+    /// An empty block in the place of this one: it keeps the number.
+    pub(crate) fn emptied(&self) -> Self {
+        Self {
+            flags: 0,
+            compression: [0; 4],
+            codes: [0; 16],
+            allocated: 0,
+            used: 0,
+            data_size: 0,
+            checksum: None,
+            stored_size: None,
+            ..self.clone()
+        }
+    }
+
     /// How many bytes are in use on disk.
     pub fn stored_len(&self) -> u64 {
         self.stored_size.unwrap_or(self.used)

@@ -404,7 +404,7 @@ mod tests {
             }
             let mut out = std::io::Cursor::new(Vec::new());
             builder.write_blocks(target.generation(), target.header, &mut out).unwrap();
-            let new = spool(std::io::Cursor::new(out.into_inner()), "new").unwrap();
+            let new = spool(std::io::Cursor::new(out.into_inner()), "new", u64::MAX).unwrap();
             let new = AsdfFile::open(new, &Limits::default()).unwrap();
             for kill_after in 0.. {
                 sample(&path, target);

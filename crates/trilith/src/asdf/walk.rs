@@ -3,13 +3,14 @@
 //! Aliases and `$ref`s (into this file or another) count at each place where they stand; where one
 //! would close a cycle it is entered once. The number of nodes is bounded by [`Limits::nodes`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::ndarray;
 use super::read::AsdfFile;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{self, Node, NodeId, Places, TreePath};
+use crate::tree::{self, Node, NodeId, Places, Tree, TreePath};
 
 /// A node, in this file or one that it refers to.
 #[derive(Debug, Clone)]
@@ -99,8 +100,8 @@ impl Places for Files<'_> {
 /// Follows the `$ref` of a node, on and on to what is none.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for a circle of references, [`Kind::Usage`](crate::Kind::Usage)
-/// where a target does not exist, [`Kind::Limit`](crate::Kind::Limit) where it is refused.
+/// [`Kind::Malformed`](crate::Kind::Malformed) for a circle of references and where a target does not exist,
+/// [`Kind::Limit`](crate::Kind::Limit) where it is refused.
 pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
     tree::follow(&mut Files(this), from.clone(), &TreePath::root())
 }
@@ -120,7 +121,7 @@ fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
 /// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, and as [`follow`].
+/// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, where `pointer` itself leads nowhere, and as [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
     tree::follow(&mut Files(file), Found::root(file), &TreePath::parse(pointer)?)
 }
@@ -144,10 +145,10 @@ enum Key {
 /// Every ndarray of a file, in document order.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) after [`Limits::nodes`] nodes.
+/// [`Kind::Limit`](crate::Kind::Limit) after [`Limits::nodes`] nodes or [`Limits::items`] arrays.
 pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     let mut list = Vec::new();
-    let limit = file.limits().nodes;
+    let (limit, items) = (file.limits().nodes, file.limits().items);
     let mut budget = limit;
     let mut path = String::new();
     let mut inside: Vec<Found> = Vec::new();
@@ -164,6 +165,9 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
         }
         inside.truncate(step.depth);
         let node = step.found.node(file);
+        if list.len() as u64 >= items && (ndarray::is_ndarray(node) || reference(node).is_some()) {
+            return Err(Limits::exceeded("items", items, "the tree, references expanded, has more arrays"));
+        }
         if ndarray::is_ndarray(node) {
             list.push(Listed { path: path.clone(), found: Ok(step.found) });
             continue;
@@ -216,6 +220,51 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
 /// core/integer keeps its words in an ndarray that is no array of the user's.
 pub(super) fn is_integer_tag(tag: &str) -> bool {
     tag.strip_prefix("tag:stsci.edu:asdf/core/integer-").is_some()
+}
+
+/// Every ndarray node of a file's own tree that has a `source`, masks included, each once.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
+pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
+    sourced_in(file.tree(), file.limits())
+}
+
+/// As [`sourced`], of a tree.
+///
+/// # Errors
+/// As [`sourced`].
+pub fn sourced_in<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
+    let mut found = Vec::new();
+    let mut walk = tree.root().walk(limits).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if !visit.node.is_alias()
+            && ndarray::is_ndarray(node)
+            && let Some(source) = node.get("source")
+        {
+            found.push((node, source));
+        }
+    }
+    Ok(found)
+}
+
+/// Numbers of the blocks that hold something although no ndarray of the file's tree names them.
+///
+/// Something else may refer to them by number, from the tree or from the bytes of another block, as chunked
+/// arrays do, or from another file. Who writes the file anew therefore keeps them, and the numbers of all.
+///
+/// # Errors
+/// As [`sourced`].
+pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
+    let mut numbers: BTreeSet<usize> =
+        file.sections().all_blocks()?.iter().filter(|block| block.stored_len() > 0).map(|block| block.index).collect();
+    for (_, source) in sourced(file)? {
+        if let Some(block) = source.as_i64().and_then(|number| file.sections().block(number).ok()) {
+            numbers.remove(&block.index);
+        }
+    }
+    Ok(numbers)
 }
 
 fn push_key(path: &mut String, key: &str) {

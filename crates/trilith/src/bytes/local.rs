@@ -16,18 +16,20 @@ pub struct OpenOptions {
     /// Whether [`Source::view`] may map the file (regular files only). A file that another process
     /// truncates *while a view of it is in use* kills the process, as with every memory map.
     pub map: bool,
+    /// How many bytes of a pipe are read: [`Limits::spool`](crate::Limits::spool).
+    pub spool: u64,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { map: true }
+        Self { map: true, spool: crate::limits::Limits::default().spool }
     }
 }
 
-/// Opens a local file; a pipe or device is read into a spool first.
+/// Opens a local file; a pipe is read into a spool first.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
+/// [`Kind::Io`](crate::Kind::Io), [`Kind::Usage`](crate::Kind::Usage) for a folder or a device, which has no end.
 pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<SourceRef> {
     let path = path.as_ref();
     let doing = || format!("opening {}", path.display());
@@ -37,8 +39,11 @@ pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<SourceRef> {
     if metadata.is_dir() {
         return Err(Error::usage(format!("{} is a directory", path.display())));
     }
+    if is_device(&metadata) {
+        return Err(Error::usage(format!("{} is a device", path.display())).hint("give a file, or a pipe"));
+    }
     if !metadata.is_file() {
-        return super::spool(file, &path.to_string_lossy());
+        return super::spool(file, &path.to_string_lossy(), options.spool);
     }
     let again = file.try_clone().map_err(|e| Error::io(doing(), e))?;
     let source = std::sync::Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options).at(path));
@@ -121,6 +126,21 @@ impl Source for LocalFile {
 
     fn name(&self) -> &str {
         &self.name
+    }
+}
+
+/// Whether this is a disk, a terminal, or what makes zeros without end.
+fn is_device(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        kind.is_char_device() || kind.is_block_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
     }
 }
 

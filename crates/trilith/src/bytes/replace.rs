@@ -42,6 +42,10 @@ impl Replace {
         if target.is_dir() {
             return Err(Error::usage(format!("{} is a directory", given.display())));
         }
+        // A device or a pipe would be gone, with a file in its place.
+        if std::fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
+            return Err(Error::usage(format!("{} is no file that could be replaced", given.display())));
+        }
         let name = target.file_name().ok_or_else(|| Error::usage(format!("{} has no file name", given.display())))?;
         if remove_stale(&target) {
             return Err(busy(given));
@@ -233,7 +237,7 @@ pub fn remove_stale(target: &Path) -> bool {
 /// [`Kind::Io`](crate::Kind::Io), or [`Kind::Limit`](crate::Kind::Limit) when it is longer.
 pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     let path = path.as_ref();
-    let source = super::open(path, super::OpenOptions { map: false })?;
+    let source = super::open(path, super::OpenOptions { map: false, ..Default::default() })?;
     if source.len() > most {
         return Err(crate::Limits::exceeded("text", most, format_args!("{} has {} bytes", path.display(), source.len())));
     }

@@ -6,25 +6,35 @@ use std::sync::Arc;
 use super::local::{LocalFile, OpenOptions};
 use super::source::{Slice, SourceRef};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 
 /// Up to here a pipe is kept in memory; beyond, in an unnamed temporary file.
 const IN_MEMORY: u64 = 64 << 20;
 
-/// Reads everything from a pipe, in one pass, and gives it random access.
+/// Reads everything from a pipe, in one pass, and gives it random access; at most `most` bytes
+/// ([`Limits::spool`]).
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
-pub fn spool(mut from: impl Read, name: &str) -> Result<SourceRef> {
+/// [`Kind::Io`](crate::Kind::Io), and [`Kind::Limit`](crate::Kind::Limit) for a pipe that goes on.
+pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
     let fail = |e| Error::io(format!("reading {name}"), e);
+    // One byte more tells that there is more.
+    let mut from = from.take(most.saturating_add(1));
+    let check = |len: u64| match len > most {
+        true => Err(Limits::exceeded("spool", most, format_args!("{name} is a pipe of more than {most} bytes"))),
+        false => Ok(()),
+    };
     let mut head = Vec::new();
     from.by_ref().take(IN_MEMORY).read_to_end(&mut head).map_err(fail)?;
+    check(head.len() as u64)?;
     if (head.len() as u64) < IN_MEMORY {
         return Ok(Arc::new(Slice::new(head, name)));
     }
     let mut file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
     file.write_all(&head).map_err(fail)?;
     drop(head);
-    std::io::copy(&mut from, &mut file).map_err(fail)?;
+    let rest = std::io::copy(&mut from, &mut file).map_err(fail)?;
+    check(IN_MEMORY + rest)?;
     file.flush().map_err(fail)?;
     file.rewind().map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
@@ -65,6 +75,18 @@ pub fn private_file(what: &str, extension: &str) -> std::io::Result<(std::fs::Fi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_without_end_is_refused() {
+        let most = IN_MEMORY + 1000;
+        for (limit, len) in [(10, 11), (most, most + 1)] {
+            let error = spool(std::io::repeat(0), "-", limit).err().unwrap();
+            assert_eq!(error.kind(), crate::Kind::Limit);
+            assert!(error.to_string().contains(&format!("limit spool={limit}")), "{error}");
+            assert_eq!(spool(std::io::repeat(0).take(limit), "-", limit).unwrap().len(), limit);
+            assert!(spool(std::io::repeat(0).take(len), "-", limit).is_err());
+        }
+    }
 
     #[cfg(unix)]
     #[test]

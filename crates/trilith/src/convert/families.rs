@@ -9,7 +9,7 @@ use std::io::{Seek, Write};
 
 use super::Loss;
 use crate::array::{Array, Datatype};
-use crate::asdf::{ArrayOptions, AsdfFile, Builder, Target, ndarray};
+use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Target, ndarray};
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
 use crate::error::{Error, Result};
 use crate::layout::{Attribute, Dialect, ItemId, Primitive, PrimitiveKind, Scalar as Word};
@@ -243,6 +243,10 @@ pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Loss>)> {
     if let (DraftKind::Dict(items), Some(about)) = (&mut draft.kind, said) {
         items.retain(|(name, _)| name != "dudley");
         walk.give_back(&mut draft, about);
+    }
+    match asdf::walk::unnamed(file)?.len() {
+        0 => {}
+        n => walk.losses.push(Loss { path: None, message: format!("{n} blocks that no array names") }),
     }
     Ok((draft, walk.losses))
 }

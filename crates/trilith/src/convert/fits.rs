@@ -12,8 +12,7 @@ use std::sync::Arc;
 use super::ConvertOptions;
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
-use crate::asdf::ndarray::is_ndarray;
-use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
+use crate::asdf::{ArrayOptions, AsdfFile, BlockOptions, Builder, FileWriter, Target, walk};
 use crate::bytes::{Slice, SourceRef};
 use crate::error::{Error, Result};
 use crate::fits::{self, FitsFile, Hdu, Part};
@@ -94,7 +93,7 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()
         .filter_map(|hdu| Some((source_of(fits, hdu), fits.array(hdu).ok()?)))
         .collect();
     let mut sources = BTreeMap::new();
-    for (node, source) in stored(file)? {
+    for (node, source) in walk::sourced(file)? {
         let is_foreign = source.text().starts_with("fits:");
         let Ok(array) = file.array(node).map(Array::without_mask) else { continue };
         let mut found = None;
@@ -113,22 +112,6 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()
         }
     }
     fits::write_asdf(out, fits, Some(embedded(file, &sources)?))
-}
-
-/// The ndarrays of a file that have a source, and that source.
-fn stored(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
-    let mut list = Vec::new();
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
-        let node = visit.node;
-        if !node.is_alias()
-            && is_ndarray(node)
-            && let Some(source) = node.get("source")
-        {
-            list.push((node, source));
-        }
-    }
-    Ok(list)
 }
 
 /// How a source names an HDU: by name and version where these lead back to it, else by its number.
@@ -176,12 +159,16 @@ fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
     Ok(list)
 }
 
-/// The ASDF file of the last HDU: the tree, and the blocks that are in no HDU.
+/// The ASDF file of the last HDU: the tree, and the blocks that are in no HDU. Where no ndarray names some of
+/// them, all keep their numbers.
 fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<SourceRef> {
     let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
-    let mut kept: Vec<&Block> = Vec::new();
-    for (node, source) in stored(file)? {
+    // Where a block must keep its number all do, and what goes into an HDU leaves an empty one behind.
+    let unnamed = walk::unnamed(file)?;
+    let keeps_numbers = !unnamed.is_empty();
+    let mut kept: Vec<usize> = if keeps_numbers { unnamed.into_iter().collect() } else { Vec::new() };
+    for (node, source) in walk::sourced(file)? {
         if let Some(hdu) = sources.get(&node.id()) {
             let array = file.array(node)?;
             edit.replace_node(source, &Value::from(hdu.as_str()));
@@ -197,11 +184,12 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
             edit.delete_key(node, "offset");
         } else if let Some(number) = source.as_i64() {
             let block = file.sections().block(number)?;
-            let position = kept.iter().position(|b| b.index == block.index).unwrap_or_else(|| {
-                kept.extend(blocks.get(block.index).copied());
+            let position = kept.iter().position(|index| *index == block.index).unwrap_or_else(|| {
+                kept.push(block.index);
                 kept.len() - 1
             });
-            edit.replace_node(source, &Value::from(position as u64));
+            let number = if keeps_numbers { block.index } else { position };
+            edit.replace_node(source, &Value::from(number as u64));
         }
     }
     let text = edit.text()?;
@@ -210,8 +198,12 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
     let mut out = std::io::Cursor::new(Vec::new());
     let mut writer = FileWriter::new(&mut out, generation, crate::asdf::WriteOptions::default());
     writer.header(&header.line, &header.comments, file.sections().tree().map(|_| text.as_str()))?;
-    for block in kept {
-        if block.is_streamed() {
+    let last = kept.iter().max().copied().filter(|_| keeps_numbers);
+    let order = last.map_or_else(|| kept.clone(), |last| (0..=last).collect());
+    for block in order.into_iter().filter_map(|index| blocks.get(index)) {
+        if !kept.contains(&block.index) {
+            writer.block(&Slice::new(Vec::new(), "nothing"), &BlockOptions::default())?;
+        } else if block.is_streamed() {
             writer.block(&*file.block_data(block.index as i64)?, &BlockOptions::default())?;
         } else {
             writer.copy(&*block.stored(file.sections().source())?, block)?;
@@ -230,7 +222,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     let mut edit = file.tree().edit();
     let mut taken: Vec<(String, Array)> = Vec::new();
     let own = sections.all_blocks()?;
-    for (node, source) in stored(file)?.into_iter().filter(|(_, source)| source.text().starts_with("fits:")) {
+    for (node, source) in walk::sourced(file)?.into_iter().filter(|(_, source)| source.text().starts_with("fits:")) {
         let array = file.array(node)?.without_mask();
         let name = source.text().into_owned();
         let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {

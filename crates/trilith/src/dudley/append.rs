@@ -24,7 +24,7 @@ use crate::limits::Limits;
 /// [`NewStream::write`](super::NewStream::write).
 pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limits: &Limits) -> Result<u64> {
     Journal::recover(path)?;
-    let source = bytes::open(path, OpenOptions { map: false })?;
+    let source = bytes::open(path, OpenOptions { map: false, ..OpenOptions::default() })?;
     let file = DudleyFile::open(source, None, limits)?;
     let Native { signature, old, values, total, start } = Native::of(&file)?;
     let next = old.evaluation().next().unwrap_or(0);
@@ -151,7 +151,7 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
         return Err(Error::usage("records have an axis that counts them"));
     };
     Journal::recover(path)?;
-    let file = DudleyFile::open(bytes::open(path, OpenOptions { map: false })?, None, limits)?;
+    let file = DudleyFile::open(bytes::open(path, OpenOptions { map: false, ..OpenOptions::default() })?, None, limits)?;
     if let Some(entry) = file.items()?.evaluation().find(list)? {
         return super::grow::grow(path, &file, &entry, rows, limits);
     }

@@ -21,9 +21,11 @@ pub fn is_gzip(start: &[u8]) -> bool {
 /// or longer than [`Limits::memory`].
 pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let name = source.name().to_owned();
-    let most = source.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16).min(limits.memory);
-    let mut unpacked = Unpacked { inner: MultiGzDecoder::new(Stored { source, at: 0, failed: None }), left: most, failed: None };
-    let spooled = spool(&mut unpacked, &name);
+    let honest = source.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16);
+    let (limit, value) = if honest < limits.memory { ("zlib_ratio", limits.zlib_ratio) } else { ("memory", limits.memory) };
+    let inner = MultiGzDecoder::new(Stored { source, at: 0, failed: None });
+    let mut unpacked = Unpacked { inner, left: honest.min(limits.memory), limit, value, failed: None };
+    let spooled = spool(&mut unpacked, &name, u64::MAX);
     match (unpacked.failed, unpacked.inner.into_inner().failed) {
         (_, Some(error)) | (Some(error), None) => Err(error),
         (None, None) => spooled,
@@ -54,6 +56,9 @@ impl Read for Stored {
 struct Unpacked {
     inner: MultiGzDecoder<Stored>,
     left: u64,
+    /// The limit that says how many, and its value.
+    limit: &'static str,
+    value: u64,
     failed: Option<Error>,
 }
 
@@ -61,8 +66,7 @@ impl Read for Unpacked {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         match self.inner.read(into) {
             Ok(n) if n as u64 > self.left => {
-                let message = "the gzip file becomes far longer than any honest one, or than the limits allow";
-                self.failed = Some(Error::limit(message).hint("if you trust it, raise --limit zlib_ratio=N or memory=N"));
+                self.failed = Some(Limits::exceeded(self.limit, self.value, "the gzip file becomes longer when it is unpacked"));
                 Err(std::io::ErrorKind::Other.into())
             }
             Ok(n) => {

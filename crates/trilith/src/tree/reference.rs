@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::node::{Node, NodeId};
 use super::{Scalar, Tree, TreePath};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
 
@@ -163,6 +163,8 @@ pub(crate) fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath
     let mut trail = Trail { paths: Vec::new(), hops: 0, text: 0, left: 0, least: 0, mark: None };
     trail.push(path.clone(), None);
     trail.follow(places, start).map_err(|error| match trail.outermost() {
+        // The file asked for it, not the caller.
+        Some(text) if error.kind() == Kind::Usage => error.blamed(Kind::Malformed).context(format!("$ref {text:?}")),
         Some(text) => error.context(format!("$ref {text:?}")),
         None => error,
     })
@@ -280,7 +282,6 @@ impl Places for Trees<'_, '_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
 
     fn tree(text: &str) -> Tree {
         Tree::parse(text, &Limits::default()).unwrap()

@@ -53,7 +53,7 @@ impl WholeFile {
     /// Nobody knows where the end is: everything is read at once.
     fn of_unknown_size(target: &Target, reply: Reply, most: u64, name: &str) -> Result<SourceRef> {
         let body = Paced::new(reply, target.client.options.timeout);
-        let source = spool(body.take(most.saturating_add(1)), name)?;
+        let source = spool(body.take(most.saturating_add(1)), name, u64::MAX)?;
         if source.len() > most {
             return Err(Error::unsupported(format!(
                 "the server of {name} gives neither parts of the file nor its size, which is more than {most} bytes"

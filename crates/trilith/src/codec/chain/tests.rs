@@ -111,6 +111,14 @@ fn tiles_by_hand() {
 }
 
 #[test]
+fn a_tile_much_larger_than_its_array_is_refused() {
+    let mut limits = Limits::default();
+    limits.memory = 64 << 20;
+    let error = encoder(&[tiles(&[255, 255, 255, 255])], &array(&[1, 2, 1, 2], 1), &limits).err().unwrap();
+    assert_eq!(error.kind(), Kind::Limit);
+}
+
+#[test]
 fn a_slice_reads_only_its_tiles() {
     let steps = [tiles(&[32, 32])];
     let array = array(&[64, 64], 4);

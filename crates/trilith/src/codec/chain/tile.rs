@@ -297,6 +297,7 @@ impl Writer {
         let rows = grid.tile.first().copied().unwrap_or(1).min(grid.array.first().copied().unwrap_or(1));
         let band = slab.saturating_mul(rows);
         limits.charge_memory(band, "a band of tiles")?;
+        limits.charge_memory(grid.tile_bytes, "a tile")?;
         Ok(Self { band: to_usize(band)?, grid, pending: Vec::new(), written: 0 })
     }
 
