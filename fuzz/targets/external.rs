@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use trilith::asdf::{AsdfFile, Builder, ArrayOptions, WriteOptions};
+use trilith::asdf::{ArrayOptions, AsdfFile, Block, Builder, WriteOptions};
 use trilith::bytes::{Resolve, SourceRef};
 use trilith::tree::Value;
 use trilith::{Array, Error, Result, Target, assemble, digest, file};
@@ -25,11 +25,23 @@ enum Item {
     Number(u16),
     Text(String),
     /// An array of this file.
-    Own { elements: Vec<u8>, codec: u8, mask: bool },
+    Own {
+        elements: Vec<u8>,
+        codec: u8,
+        mask: bool,
+    },
     /// The first block of another file.
-    Other { file: u8, shape: Vec<u8>, more: bool },
+    Other {
+        file: u8,
+        shape: Vec<u8>,
+        more: bool,
+    },
     /// A `$ref`: to a key of a file, or to anything.
-    Ref { file: u8, key: u8, deeper: bool },
+    Ref {
+        file: u8,
+        key: u8,
+        deeper: bool,
+    },
     AnyRef(String),
     List(Vec<u8>),
 }
@@ -72,7 +84,8 @@ fuzz_target!(|input: Input| {
     if let Ok(plan) = assemble::explode(&one, None, |n| format!("part{n}.asdf")) {
         let mut all = names.clone();
         for (block, name) in &plan.leaving {
-            let Some(bytes) = rewritten_blocks(&one, None, &[*block]) else { return };
+            let Ok(block) = one.sections().block(*block as i64) else { return };
+            let Some(bytes) = rewritten_blocks(&one, None, std::slice::from_ref(block)) else { return };
             all.insert(name.clone(), bytes);
         }
         if let Some(bytes) = rewritten_blocks(&one, Some(&plan.tree), &plan.staying) {
@@ -109,9 +122,8 @@ fn rewritten(file: &AsdfFile, tree: &str, taken: &[(Arc<AsdfFile>, usize)]) -> O
     Some(out.into_inner())
 }
 
-fn rewritten_blocks(file: &AsdfFile, tree: Option<&str>, numbers: &[usize]) -> Option<Vec<u8>> {
-    let all = file.sections().blocks().ok()?;
-    let blocks: Vec<_> = numbers.iter().filter_map(|number| all.get(*number).map(|block| (file, *block))).collect();
+fn rewritten_blocks(file: &AsdfFile, tree: Option<&str>, blocks: &[Block]) -> Option<Vec<u8>> {
+    let blocks: Vec<_> = blocks.iter().map(|block| (file, block)).collect();
     let mut out = Cursor::new(Vec::new());
     assemble::write(file, tree, &blocks, &mut out, &WriteOptions::default(), None).ok()?;
     Some(out.into_inner())
@@ -137,7 +149,8 @@ fn build(items: &[(u8, Item)]) -> Option<Vec<u8>> {
                 if *more {
                     shape.insert(0, "*".into());
                 }
-                let mut node = Value::map([("source", Value::from(name(file))), ("datatype", "uint8".into()), ("byteorder", "big".into())]);
+                let mut node =
+                    Value::map([("source", Value::from(name(file))), ("datatype", "uint8".into()), ("byteorder", "big".into())]);
                 node.set("shape", Value::seq(shape));
                 node.tagged("tag:stsci.edu:asdf/core/ndarray-1.1.0")
             }

@@ -301,6 +301,8 @@ impl Differences<'_> {
         let mut first = None;
         let mut at = 0usize;
         let (a, b) = (a.clone().without_mask(), b.clone().without_mask());
+        a.charge_visits()?;
+        b.charge_visits()?;
         for (left, right) in a.row_blocks(PIECE).zip(b.row_blocks(PIECE)) {
             let count = usize::try_from(left.len()).unwrap_or(usize::MAX);
             let (x, y) = (left.read_bytes(crate::array::Byteorder::Little)?, right.read_bytes(crate::array::Byteorder::Little)?);

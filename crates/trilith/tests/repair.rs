@@ -148,3 +148,29 @@ fn bytes_that_changed_are_kept_and_reported() {
     assert_eq!(report.blocks[0].fate, Fate::Damaged);
     assert!(report.arrays.is_empty() && !report.is_whole());
 }
+
+#[test]
+fn whatever_is_missing_of_the_head_what_is_written_opens() {
+    for name in ["finf-0.1", "asdf-0.1", "asdf-1.6"] {
+        let mut options = trilith::asdf::WriteOptions::default();
+        options.align = 1;
+        let mut builder = Builder::new(Target::named(name).unwrap()).with_options(options);
+        let one = builder.array(&Array::from_slice(&[1i16, 2, 3, 4], &[2, 2]).unwrap(), &ArrayOptions::default()).unwrap();
+        let mut out = Cursor::new(Vec::new());
+        builder.write_to(&mut out, Value::map([("one", one), ("name", "x: y".into())])).unwrap();
+        let bytes = out.into_inner();
+        for start in 0..bytes.len() {
+            for len in [1, 2, 5, 20, 60, 151, 200] {
+                let mut broken = bytes.clone();
+                broken.drain(start..(start + len).min(bytes.len()));
+                let Ok(left) = salvage(Arc::new(Slice::new(broken, "test")), &Limits::default()) else { continue };
+                let mut out = Cursor::new(Vec::new());
+                left.write(&mut out).unwrap();
+                let bytes = out.into_inner();
+                let opened = open_asdf_bytes(bytes.clone());
+                let file = opened.unwrap_or_else(|e| panic!("{name}, {start}, {len}: {e}\n{}", String::from_utf8_lossy(&bytes)));
+                assert!(verify::verify(&file, true, &|_| ()).unwrap().structure.is_empty(), "{name}, {start}, {len}");
+            }
+        }
+    }
+}

@@ -220,7 +220,18 @@ impl Array {
         self.limits.charge_memory(self.nbytes(), "an array")
     }
 
-    /// Refuses to go through an array whose elements share bytes and are far more than these.
+    /// Refuses to go through an array of few bytes that claims to have more than [`Limits::overlap`], by elements
+    /// that share bytes, or more elements without any than [`Limits::nodes`].
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit).
+    pub fn charge_visits(&self) -> Result<()> {
+        if self.nbytes() == 0 && self.len() > self.limits.nodes {
+            return Err(Limits::exceeded("nodes", self.limits.nodes, format_args!("{} elements without bytes", self.len())));
+        }
+        self.charge_overlap()
+    }
+
     pub(super) fn charge_overlap(&self) -> Result<()> {
         let (bytes, limit) = (self.nbytes(), self.limits.overlap);
         if bytes > limit && bytes > self.source.len() {

@@ -129,13 +129,22 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
     let size = source.len();
     // Blank lines between header and tree are harmless.
     let mut start = header.end;
+    let mut line = start;
     let first = loop {
         let ahead = read_vec(source, start, (size - start).min(4096), limits)?;
-        match ahead.iter().position(|b| !matches!(b, b'\n' | b'\r' | b' ' | b'\t')) {
+        let at = ahead.iter().position(|b| !matches!(b, b'\n' | b'\r' | b' ' | b'\t'));
+        let blanks = &ahead[..at.unwrap_or(ahead.len())];
+        if let Some(end) = blanks.iter().rposition(|b| matches!(b, b'\n' | b'\r')) {
+            line = start + end as u64 + 1;
+        }
+        match at {
             Some(at) => {
                 start += at as u64;
                 // A byte order mark is wrong here, but what follows is a tree.
                 let rest = &ahead[at..];
+                if rest.starts_with(b"%") || rest.starts_with(b"---") {
+                    line = start;
+                }
                 break rest.strip_prefix(b"\xef\xbb\xbf").and_then(|rest| rest.first()).map_or(ahead[at], |first| *first);
             }
             None if ahead.is_empty() => return Ok(None),
@@ -154,6 +163,8 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
                 .at_byte(start)),
         };
     }
+    // The blanks in front of a first word, that is no mark, say how deep it stands.
+    start = line;
     let mut chunk_len = 64 << 10;
     let mut text = Vec::new();
     loop {
@@ -220,6 +231,8 @@ mod tests {
         assert_eq!(extent(b"#ASDF 1.0.0\r\n---\r\na: 1\r\n...\r\n\xd3BLK"), Some((13, 29, true)));
         assert_eq!(extent(b"#ASDF 1.0.0\n--- {}\n..."), Some((12, 22, true)));
         assert_eq!(extent(b"#ASDF 1.0.0\n--- {}\n"), Some((12, 19, false)));
+        assert_eq!(extent(b"#ASDF 1.0.0\n\n --- {}\n...\n"), Some((14, 25, true)));
+        assert_eq!(extent(b"#ASDF 1.0.0\n\n  a: 1\n  b: 2\n...\n"), Some((13, 31, true)));
         assert_eq!(extent(b"#ASDF 1.0.0\n--- {}\n....\n"), Some((12, 24, false)));
     }
 

@@ -37,6 +37,7 @@ fn write_part(out: &mut dyn Write, part: &Part, is_first: bool) -> Result<()> {
     let array = array.clone().without_mask();
     let (mut written, mut stored) = (0u64, Vec::new());
     if array.nbytes() > 0 {
+        array.charge_visits()?;
         for block in array.row_blocks(PIECE) {
             let bytes = block.read_bytes(Byteorder::Big)?;
             if rows.is_plain() {
