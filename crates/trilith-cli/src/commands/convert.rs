@@ -171,7 +171,10 @@ impl Convert {
         let mut target = Target::create(&self.output)?;
         match (from_fits, to_fits) {
             (true, true) => return Err(Error::usage("both are FITS files: copy it")),
-            (_, true) => convert::to_fits(&file, &mut target.writer())?,
+            (_, true) => {
+                let losses = convert::to_fits(&file, &mut target.writer())?;
+                return self.finish(target, &losses, options).map(Some);
+            }
             // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
             _ if file.container().is_some_and(|container| container.hdu > 0) => convert::take_out(&file, target.writer(), &how)?,
             _ => convert::from_fits(&FitsFile::open(options.open(&self.input)?, &options.limits()?)?, target.writer(), &how)?,

@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use super::ConvertOptions;
+use super::{ConvertOptions, Loss};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, BlockOptions, Builder, FileWriter, Target, walk};
 use crate::bytes::{Slice, SourceRef};
 use crate::error::{Error, Result};
 use crate::fits::{self, FitsFile, Hdu, Part};
-use crate::tree::{Node, NodeId, Value};
+use crate::tree::{Node, NodeId, TreePath, Value};
 
 /// Tag of a `fits` list whose cards keep to the lengths of the standard's schema.
 const STRICT: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
@@ -47,15 +47,21 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
     builder.write_to(out, root)
 }
 
-/// Writes a file of the ASDF family as FITS.
+/// Writes a file of the ASDF family as FITS, and says what of it there is no place for: where the tree is
+/// that of a FITS file, whatever stands beside it.
 ///
 /// # Errors
 /// As [`from_fits`].
-pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<()> {
-    if let Some(list) = file.tree().at("/fits").filter(|list| list.is_sequence()) {
-        let cards = file.tree().root().get(fits::CARDS_KEY);
-        let parts = fits::from_node(list, cards, &mut |node| file.array(node))?;
-        return fits::write(out, &parts);
+pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Loss>> {
+    let root = file.tree().root();
+    if let Some(list) = root.get("fits").filter(|list| list.is_sequence()) {
+        let parts = fits::from_node(list, root.get(fits::CARDS_KEY), &mut |node| file.array(node))?;
+        fits::write(out, &parts)?;
+        // Who wrote the file is no part of it.
+        let known = ["fits", fits::CARDS_KEY, fits::HEAP_KEY, "asdf_library", "history"];
+        let keys = root.merged_entries().into_iter().map(|(key, _)| key.text().into_owned());
+        let beside = keys.filter(|key| !known.contains(&key.as_str()));
+        return Ok(beside.map(|key| Loss::at(&TreePath::root().join(key), "it is no part of the FITS file")).collect());
     }
     let mut parts = Vec::new();
     let mut sources = BTreeMap::new();
@@ -76,7 +82,8 @@ pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<()> {
         parts.push(Part::primary(None)?);
     }
     parts.push(Part::asdf(embedded(file, &sources)?)?);
-    fits::write(out, &parts)
+    fits::write(out, &parts)?;
+    Ok(Vec::new())
 }
 
 /// Writes a FITS file with `file` as the ASDF file in it: every HDU of `fits` is copied byte for byte, an

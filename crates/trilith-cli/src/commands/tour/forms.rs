@@ -38,7 +38,7 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
         })?;
     }
     let fits = folder.join("observation.fits");
-    form(guide, &fits, "as FITS", |mut out| convert::to_fits(&opened, &mut out).map(|()| Vec::new()))?;
+    form(guide, &fits, "as FITS", |mut out| convert::to_fits(&opened, &mut out))?;
     form(guide, &folder.join("observation.bd"), "as Dudley", |mut out| {
         let (draft, losses) = convert::asdf_to_draft(&opened)?;
         draft.write(ByteOrder::Little, &options.limits()?, &mut out)?;

@@ -52,10 +52,11 @@ fn indicator(text: &str, from: usize, to: usize, wanted: &[u8]) -> Option<usize>
     None
 }
 
-/// The first byte of the line that holds `at`.
+/// The first byte of the line that holds `at`; a byte order mark in front of all belongs to none.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     let before = text.as_bytes().get(..at).unwrap_or(&[]);
-    memchr::memrchr2(b'\n', b'\r', before).map_or(0, |found| found + 1)
+    let first = if before.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+    memchr::memrchr2(b'\n', b'\r', before).map_or(first, |found| found + 1)
 }
 
 /// The line break after `at`, or the end of the text.
@@ -81,7 +82,7 @@ pub(super) fn column(text: &str, at: usize) -> usize {
 /// Back over blanks and line breaks; and whether a comment ends there.
 pub(super) fn before_blanks(text: &str, at: usize) -> (usize, bool) {
     let trimmed = text.get(..at).unwrap_or("").trim_end_matches([' ', '\t', '\n', '\r']);
-    let line = trimmed.get(line_start(text, trimmed.len())..).unwrap_or("").trim_start_matches('\u{feff}');
+    let line = trimmed.get(line_start(text, trimmed.len())..).unwrap_or("");
     let crossed = text.get(trimmed.len()..at).is_some_and(|blanks| blanks.contains(['\n', '\r']));
     // On a line that was left, only a comment can hold this; at the end of the text a new line does no harm.
     let left = crossed || at >= text.len();
