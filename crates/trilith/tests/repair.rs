@@ -174,3 +174,31 @@ fn whatever_is_missing_of_the_head_what_is_written_opens() {
         }
     }
 }
+
+#[test]
+fn whatever_byte_is_wrong_the_index_that_is_written_is_right() {
+    for codec in ["zlib", "zstd"] {
+        let mut options = trilith::asdf::WriteOptions::default();
+        options.align = 1;
+        let mut builder = Builder::new(Target::newest()).with_options(options);
+        let values: Vec<i16> = (0..60).collect();
+        let packed = ArrayOptions::codec(codec).unwrap();
+        let one = builder.array(&Array::from_slice(&values, &[20, 3]).unwrap(), &packed).unwrap();
+        let two = builder.array(&Array::from_slice(&values, &[60]).unwrap(), &ArrayOptions::default()).unwrap();
+        let mut out = Cursor::new(Vec::new());
+        builder.write_to(&mut out, Value::map([("one", one), ("name", "x".into()), ("two", two)])).unwrap();
+        let bytes = out.into_inner();
+        for at in 0..bytes.len() {
+            for value in [0x04, 0x59, 0x83, 0xff] {
+                let mut broken = bytes.clone();
+                broken[at] = value;
+                let Ok(left) = salvage(Arc::new(Slice::new(broken, "test")), &Limits::default()) else { continue };
+                let mut out = Cursor::new(Vec::new());
+                left.write(&mut out).unwrap();
+                let file = open_asdf_bytes(out.into_inner()).unwrap_or_else(|e| panic!("{codec}, {at}, {value}: {e}"));
+                let report = file.sections().index_report();
+                assert!(report.problem.is_none(), "{codec}, {at}, {value}: {report:?} {:?}", left.report());
+            }
+        }
+    }
+}

@@ -12,6 +12,9 @@ use std::sync::Mutex;
 
 use trilith::bytes::disk::{Act, Answer, Watch};
 
+/// Bytes that a disk writes as one.
+const SECTOR: u64 = 512;
+
 /// What was done to the folder; files go by number, since their names change.
 #[derive(Debug, Clone)]
 pub enum Event {
@@ -127,10 +130,11 @@ impl Watch for Recorder {
                 inner.names.insert(name.clone(), number);
                 Event::Names(vec![(name, Some(number))])
             }
-            Act::Write(path, at, bytes) => match file(&inner, path) {
-                Some(number) => Event::Write(number, at, bytes.to_vec()),
-                None => return,
-            },
+            Act::Write(path, at, bytes) => {
+                let Some(number) = file(&inner, path) else { return };
+                inner.events.extend(sectors(at, bytes).map(|(at, bytes)| Event::Write(number, at, bytes.to_vec())));
+                return;
+            }
             Act::Resize(path, len) => match file(&inner, path) {
                 Some(number) => Event::Resize(number, len),
                 None => return,
@@ -155,6 +159,18 @@ impl Watch for Recorder {
         };
         inner.events.push(event);
     }
+}
+
+/// A disk keeps sectors: those of one large write may be kept in any order, or not at all.
+fn sectors(at: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let start = at + done as u64;
+        let len = (SECTOR - start % SECTOR).min((bytes.len() - done) as u64) as usize;
+        let sector = bytes.get(done..done + len).filter(|sector| !sector.is_empty())?;
+        done += len;
+        Some((start, sector))
+    })
 }
 
 /// The files of a folder by name.

@@ -84,11 +84,16 @@ pub(super) fn find(
     let mut found: Vec<Piece> = Vec::new();
     let mut at = next_block(source, &rows, from, limits)?;
     while let Some(mark) = at.filter(|mark| *mark < end) {
-        let Ok(block) = block::read(&**source, &rows, mark, found.len()) else {
+        let Ok(mut block) = block::read(&**source, &rows, mark, found.len()) else {
             at = next_block(source, &rows, mark + 1, limits)?;
             continue;
         };
         rows = vec![block.generation];
+        if block.is_streamed() {
+            let behind = block.data_offset.saturating_add(block.allocated);
+            let fits = block.allocated > 0 && (behind == end || next_block(source, &rows, behind, limits)? == Some(behind));
+            unstream(&mut block, fits, end, notes);
+        }
         let right = block.check(source.len()).is_ok() && block.data_offset <= source.len();
         let behind = match block.end() {
             Some(behind) if right => behind.min(end),
@@ -110,6 +115,18 @@ pub(super) fn find(
         piece.fate.number = number;
     }
     Ok(found)
+}
+
+/// A streamed block is the last thing in its file and states no sizes. One whose sizes fit has a wrong flag, and
+/// an index, which begins at byte `end`, is no data.
+fn unstream(block: &mut Block, fits: bool, end: u64, notes: &mut Vec<String>) {
+    if fits {
+        block.flags &= !block::STREAMED;
+        block.stored_size = None;
+        notes.push(format!("the block at byte {} is not streamed, though its flag says so: its sizes fit", block.offset));
+    } else if let Some(size) = block.stored_size.as_mut() {
+        *size = (*size).min(end.saturating_sub(block.data_offset));
+    }
 }
 
 /// The blocks in the order of the index, where it knows all of them: those that are missing keep their numbers.

@@ -76,7 +76,7 @@ impl<'t> Edit<'t> {
         let mut text = print_flow(value, &self.options);
         let start = node.span().start as usize;
         let before = self.tree.text().get(place::line_start(self.tree.text(), start)..start);
-        if before.is_some_and(|before| before.trim().is_empty()) {
+        if before.is_some_and(place::is_blank) {
             // The dashes of a list may stand right below its key; anything else stands further in.
             text.insert(0, ' ');
         }

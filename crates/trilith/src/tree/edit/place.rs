@@ -52,6 +52,14 @@ fn indicator(text: &str, from: usize, to: usize, wanted: &[u8]) -> Option<usize>
     None
 }
 
+/// What stands between words and means nothing; other blanks of Unicode are text.
+pub(super) const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// Whether nothing stands in this text.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.trim_matches(BLANKS).is_empty()
+}
+
 /// The first byte of the line that holds `at`; a byte order mark in front of all belongs to none.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     let before = text.as_bytes().get(..at).unwrap_or(&[]);
@@ -81,7 +89,7 @@ pub(super) fn column(text: &str, at: usize) -> usize {
 
 /// Back over blanks and line breaks; and whether a comment ends there.
 pub(super) fn before_blanks(text: &str, at: usize) -> (usize, bool) {
-    let trimmed = text.get(..at).unwrap_or("").trim_end_matches([' ', '\t', '\n', '\r']);
+    let trimmed = text.get(..at).unwrap_or("").trim_end_matches(BLANKS);
     let line = trimmed.get(line_start(text, trimmed.len())..).unwrap_or("");
     let crossed = text.get(trimmed.len()..at).is_some_and(|blanks| blanks.contains(['\n', '\r']));
     // On a line that was left, only a comment can hold this; at the end of the text a new line does no harm.
@@ -92,13 +100,13 @@ pub(super) fn before_blanks(text: &str, at: usize) -> (usize, bool) {
 /// The lines from `at` on with nothing but blanks in them.
 pub(super) fn blank_lines(text: &str, at: usize) -> &str {
     let rest = text.get(at..).unwrap_or("");
-    let blanks = &rest[..rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len()];
+    let blanks = &rest[..rest.len() - rest.trim_start_matches(BLANKS).len()];
     if blanks.len() == rest.len() { blanks } else { &blanks[..blanks.rfind('\n').unwrap_or(0)] }
 }
 
 /// Whether an empty value stands after a colon, as it does not in `{a}`; items of a list have none to miss.
 pub(super) fn follows_colon(text: &str, span: Span) -> bool {
-    let before = text.get(..span.start as usize).unwrap_or("").trim_end();
+    let before = text.get(..span.start as usize).unwrap_or("").trim_end_matches(BLANKS);
     before.ends_with([':', ',', '[', '{', '?'])
 }
 
@@ -112,7 +120,7 @@ pub(super) fn end_of_block(tree: &Tree, parent: Node<'_>) -> usize {
     // The empty lines after a text that keeps them are part of it.
     while keeps && at < text.len() {
         let next = line_end(text, at);
-        if !text.get(at..next).is_some_and(|line| line.trim().is_empty()) {
+        if !text.get(at..next).is_some_and(is_blank) {
             break;
         }
         at = past_break(text, next);
@@ -160,7 +168,7 @@ pub(super) fn block_removal(text: &str, parts: &[Part], index: usize) -> Span {
     let Some(this) = parts.get(index) else { return Span::default() };
     let line = line_start(text, this.start);
     let end = past_break(text, line_end(text, this.end));
-    let alone = text.get(line..this.start).is_some_and(|before| before.trim().is_empty());
+    let alone = text.get(line..this.start).is_some_and(is_blank);
     if alone {
         // The last line of a text may lack its break; then the break before it goes.
         if end == text.len() && !text.ends_with(['\n', '\r']) && line > 0 {

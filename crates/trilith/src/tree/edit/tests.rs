@@ -42,9 +42,11 @@ fn setting_a_scalar_changes_its_span_only() {
     assert_eq!(set("5", "", 6), "6");
     assert_eq!(set("--- 5\n...\n", "", 6), "--- 6\n...\n");
     assert_eq!(set("# c", "", 6), "# c\n6");
+    // Blanks of Unicode are no blanks of YAML.
+    assert_eq!(set("", "/\u{2000}", 2), "\u{2000}: 2");
     assert_eq!(set("\u{feff}#", "", 6), "\u{feff}#\n6");
     assert_eq!(set("\u{feff}a: 1\n", "/b", 2), "\u{feff}a: 1\nb: 2\n");
-    assert_eq!(set("\u{feff}?", "/b", 2), "\u{feff}?\nb: 2\n");
+    assert_eq!(set("\u{feff}?", "/b", 2), "\u{feff}?\nb: 2");
     assert_eq!(set("a: # c", "/a", 6).replace("6 # c", "\n  6"), "a: \n  6");
     assert_eq!(set("? a\nb: 2\n", "/a", 1), "? a\n: 1\nb: 2\n");
     assert_eq!(set("x:\n  ? a\n  b: 2\n", "/x/a", 1), "x:\n  ? a\n  : 1\n  b: 2\n");

@@ -101,9 +101,9 @@ impl<'t> Edit<'t> {
             format!("\n{}:{joined}{blanks}", " ".repeat(column))
         } else if comment && !joined.starts_with('\n') {
             // What stood below a comment stays below it.
-            format!("\n{}{}", " ".repeat(context.below()), joined.trim_start())
+            format!("\n{}{}", " ".repeat(context.below()), joined.trim_start_matches(place::BLANKS))
         } else if matches!(context, Context::Flow) || start == 0 {
-            joined.trim_start().to_owned()
+            joined.trim_start_matches(place::BLANKS).to_owned()
         } else {
             joined
         };
