@@ -49,6 +49,8 @@ fn setting_a_scalar_changes_its_span_only() {
     assert_eq!(set("\u{feff}?", "/b", 2), "\u{feff}?\nb: 2");
     assert_eq!(set("a: # c", "/a", 6).replace("6 # c", "\n  6"), "a: \n  6");
     assert_eq!(set("? a\nb: 2\n", "/a", 1), "? a\n: 1\nb: 2\n");
+    assert_eq!(set("? a,\nb: 2\n", "/a,", 1), "? a,\n: 1\nb: 2\n");
+    assert_eq!(set("?\nb: 2\n", "/", 1), "?\n: 1\nb: 2\n");
     assert_eq!(set("x:\n  ? a\n  b: 2\n", "/x/a", 1), "x:\n  ? a\n  : 1\n  b: 2\n");
     assert_eq!(set("x:\n  ? a\n", "/x/a", Value::seq([1])), "x:\n  ? a\n  : [1]\n");
     assert_eq!(set("|\n  ", "", "two\nlines"), "\"two\\nlines\"\n  ");

@@ -112,7 +112,9 @@ impl<'t> Edit<'t> {
 
     /// Whether this is the value that `? key` of a block mapping does not have.
     fn lacks_colon(&self, value: Span, context: Context) -> bool {
-        matches!(context, Context::Key(_)) && value.is_empty() && !place::follows_colon(self.tree.text(), value)
+        let before = self.tree.text().get(..value.start as usize).unwrap_or("");
+        // In a block other marks are the end of the key, or the `?` of an empty one.
+        matches!(context, Context::Key(_)) && value.is_empty() && !before.trim_end_matches(place::BLANKS).ends_with(':')
     }
 
     /// A block after an anchor: it cannot begin on the line of the dash.
