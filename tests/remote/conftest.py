@@ -38,6 +38,12 @@ def image(folder):
 
 
 @pytest.fixture(scope="session")
+def medium(folder):
+    """Two plain arrays of 70 and 1 MiB, with checksums."""
+    return files.medium(folder / "medium.asdf")
+
+
+@pytest.fixture(scope="session")
 def small(folder):
     """Three arrays of some hundred kilobytes: plain, lz4 and zlib."""
     return files.small(folder / "small.asdf")

@@ -23,14 +23,14 @@ def lz4_stored(data, chunk=4 << 20):
 
 
 def write(path, entries, blocks, index=True):
-    """A file with this text as its tree and these blocks: (codec, stored bytes, decoded length)."""
+    """A file with this text as its tree and these blocks: (codec, stored bytes, decoded length, perhaps MD5)."""
     with open(path, "wb") as out:
         out.write(HEADER + entries.encode() + b"...\n")
         offsets = []
-        for codec, stored, decoded in blocks:
+        for codec, stored, decoded, *digest in blocks:
             offsets.append(out.tell())
             size = stored if isinstance(stored, int) else len(stored)
-            out.write(block_header(size, decoded, codec))
+            out.write(block_header(size, decoded, codec, *digest))
             if isinstance(stored, int):
                 out.seek(stored, 1)  # a hole
             else:
@@ -78,6 +78,16 @@ def image(path):
     data = np.random.default_rng(2).integers(0, 60000, (side, side), dtype="uint32").astype("<f4")
     write(path, array("data", 0, "float32", [side, side]), [(b"\0" * 4, data.tobytes(), data.nbytes)])
     return {"path": path, "data": data, "size": path.stat().st_size}
+
+
+def medium(path):
+    """More than is read without ranges for a part of it, in two arrays, the first of which is streamed in several requests."""
+    parts = [noise(10 << 20, 6) * 7, noise(1 << 20, 7)]
+    tree = "".join(array(name, n, "int16", [len(parts[n]) // 2]) for n, name in enumerate("ab"))
+    digests = [hashlib.md5(part, usedforsecurity=False).digest() for part in parts]
+    blocks = [(b"\0" * 4, part, len(part), digest) for part, digest in zip(parts, digests)]
+    write(path, tree, blocks)
+    return {"path": path, "parts": parts, "size": path.stat().st_size}
 
 
 def small(path):

@@ -148,6 +148,49 @@ def test_the_same_digests_as_of_the_local_file(nginx, small):
     assert all(digest.encode() in local for digest in small["digests"])
 
 
+def test_a_whole_read_is_few_requests_and_no_byte_twice(nginx, medium, scratch):
+    for command, most in ((["get", nginx.url("medium.asdf") + "#/a", "-o", scratch / "a.raw"], len(medium["parts"][0])), (["digest", nginx.url("medium.asdf")], medium["size"])):
+        with nginx.counted() as requests:
+            out, _ = trilith(*command)
+        asked, sent = cost(requests)
+        assert asked <= 3 + 70 / 8 + 2 and sent < most * 1.01 + (512 << 10), requests
+    assert (scratch / "a.raw").read_bytes() == medium["parts"][0]
+    assert out == trilith("digest", medium["path"])[0]
+    # A reader that has seen enough ends it.
+    import subprocess
+
+    import servers
+
+    command = [servers.PROGRAM, "get", nginx.url("medium.asdf") + "#/a", "--format", "raw"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=servers.CLEAN) as reading:
+        assert reading.stdout.read(1000) == medium["parts"][0][:1000]
+        reading.stdout.close()
+        assert reading.wait(20) == 0
+
+
+def test_swapped_elements_are_streamed_too(nginx, folder, medium, scratch):
+    path = folder / "big-endian.asdf"
+    data = np.frombuffer(medium["parts"][0][: 20 << 20], "<i2")
+    tree = files.array("x", 0, "int16", [data.size]).replace("little", "big")
+    files.write(path, tree, [(b"\0" * 4, data.astype(">i2").tobytes(), data.nbytes)])
+    trilith("get", nginx.url(path.name) + "#/x", "-o", scratch / "x.raw")
+    assert (scratch / "x.raw").read_bytes() == data.tobytes()
+
+
+def test_work_that_reads_all_streams_once_where_there_are_no_ranges(nginx, medium, scratch):
+    url = nginx.url("plain/medium.asdf")
+    for command in ("digest", "verify"):
+        with nginx.counted() as requests:
+            out, _ = trilith(command, url)
+        assert out.replace(url.encode(), b"") == trilith(command, medium["path"])[0].replace(str(medium["path"]).encode(), b"")
+        assert [status for status, *_ in requests] == [200] and requests[0][1] < medium["size"] + 2048, requests
+    trilith("convert", "--to", "asdf-1.5", url, scratch / "out.asdf")
+    for command in (["digest", url, "--remote", "spool=1M"], ["info", url], ["get", url + "#/b"]):
+        _, said = trilith(*command, status=None)
+        assert f"{medium['size']} bytes" in said and "--download" in said, said
+    assert b"b" in trilith("info", url, "--download")[0]
+
+
 def test_explain_shows_the_requests(nginx, image):
     out, _ = trilith("get", nginx.url("image.asdf") + "#/data", "--slice", "0:32,0:32", "--explain", "--json")
     said = json.loads(out)

@@ -57,6 +57,45 @@ def test_one_request_for_each_file(nginx, family, scratch):
     assert len([request for request in requests if request[3].endswith("all.bd")]) <= 3, requests
 
 
+def test_files_are_read_side_by_side_and_in_order(nginx, family, scratch, proxy):
+    """Sixteen files behind a slow way: as many at a time as requests may be under way, whole and in slices."""
+    import threading
+    import time
+
+    catalogue(family["folder"] / "many.bd", [family["names"][n % 3] for n in range(16)], [4000] * 16)
+    lock, now, most = threading.Lock(), 0, 0
+
+    def plan(number, head):
+        def slow(client, answer, body):
+            nonlocal now, most
+            with lock:
+                now, most = now + 1, max(most, now + 1)
+            time.sleep(0.3)
+            with lock:
+                now -= 1
+            servers.passed(client, answer, body)
+
+        return slow if "/part" in head else None
+
+    server = proxy(plan)
+    out = scratch / "rho.raw"
+    for options, slices in (([], np.s_[:]), (["--slice", ":,5:7,1:4"], np.s_[:, 5:7, 1:4]), (["--slice", "14:1:-1,::1000"], np.s_[14:1:-1, ::1000])):
+        expected = family["parts"][[n % 3 for n in range(16)]][slices]
+        for flight in (8, 2):
+            most, started = 0, time.monotonic()
+            trilith("get", "--layout", family["folder"] / "run.dud", "/rho", *options, "-o", out, "--catalog", server.url("family/many.bd"), "--remote", f"in-flight={flight}")
+            assert out.read_bytes() == expected.tobytes()
+            assert 1 < most <= flight, most
+            assert flight == 2 or time.monotonic() - started < 16 * 0.3 / 2
+
+
+def test_the_file_that_fails_is_named(nginx, family, scratch, proxy):
+    catalogue(family["folder"] / "gap.bd", ["part0.bd", "part1.bd", "gone.bd", "part2.bd"], [4000] * 4)
+    for options in ([], ["--slice", ":,5:7"]):
+        _, said = trilith("get", "--layout", family["folder"] / "run.dud", "/rho", *options, "-o", scratch / "x", "--catalog", nginx.url("family/gap.bd"), status=2)
+        assert "gone.bd" in said and "404" in said and "part" not in said, said
+
+
 def test_places_without_opening_a_file(nginx, family):
     with nginx.counted() as requests:
         out, _ = trilith("layout", "locate", family["folder"] / "run.dud", "/rho", "--catalog", nginx.url("family/all.bd"), "--json")

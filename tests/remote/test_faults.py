@@ -48,6 +48,22 @@ def test_once_at_each_request(proxy, expected, requests_needed, name, prefix):
             assert out != expected and "changed on the server" in said
 
 
+@pytest.mark.parametrize("name", FAULTS)
+def test_once_while_a_long_array_is_streamed(proxy, medium, name):
+    expected = trilith("digest", medium["path"])[0]
+    counting = proxy()
+    trilith("digest", counting.url("medium.asdf"))
+    for at in (counting.count - 5, counting.count - 2):
+        server = proxy(lambda number, head, at=at: FAULTS[name] if number == at else None)
+        out, said, took = digest(server.url("medium.asdf"))
+        assert took < 30
+        if name in REPEATED:
+            assert out == expected, (at, said)
+        else:
+            assert out != expected and ("changed" in said or "404" in said), (at, said)
+            assert not set(out.split()) - set(expected.split()), "whatever is printed is right"
+
+
 @pytest.mark.parametrize("name", [name for name in FAULTS if name != "changed"])
 def test_from_each_request_on(proxy, expected, requests_needed, name):
     """What does not go away is an error that names it, and no partial answer."""

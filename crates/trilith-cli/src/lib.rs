@@ -45,7 +45,7 @@ struct Cli {
 
 /// Runs the command with these words, its own name first, and returns the exit status.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(words) {
+    let mut cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -53,6 +53,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let malformed_is_no = cli.command.malformed_is_no();
+    cli.options.whole = cli.command.reads_all();
     match cli.options.prepare().and_then(|()| cli.command.run(&cli.options)) {
         Ok(Outcome::Yes) => 0,
         Ok(Outcome::No) => 1,

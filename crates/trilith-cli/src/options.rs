@@ -45,6 +45,9 @@ pub struct Options {
     /// Fetch a remote file whole, however large, where its server gives no parts
     #[arg(long, global = true)]
     pub download: bool,
+    /// Whether the command reads all of its files: then a server that gives no parts may send them whole.
+    #[arg(skip)]
+    pub whole: bool,
     /// Read the file under this Dudley layout, whatever its first bytes are
     #[arg(long = "layout", global = true, value_name = "L.dud")]
     pub under: Option<String>,
@@ -101,6 +104,7 @@ impl Options {
             remote.allow(prefix)?;
         }
         remote.download |= self.download;
+        remote.whole = self.whole;
         remote.watch = crate::progress::watch(self);
         Ok(remote)
     }

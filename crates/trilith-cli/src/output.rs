@@ -10,12 +10,47 @@ pub fn note(message: &str) {
 }
 
 /// Buffered stdout.
-pub struct Out(io::BufWriter<io::StdoutLock<'static>>);
+pub struct Out(io::BufWriter<Stdout>);
+
+/// Stdout itself: the standard library's looks for the ends of lines in all that passes.
+enum Stdout {
+    Direct(std::fs::File),
+    Lines(io::StdoutLock<'static>),
+}
+
+impl Stdout {
+    #[cfg(unix)]
+    fn direct() -> io::Result<std::fs::File> {
+        std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(Into::into)
+    }
+
+    #[cfg(not(unix))]
+    fn direct() -> io::Result<std::fs::File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Direct(out) => out.write(bytes),
+            Self::Lines(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Direct(out) => out.flush(),
+            Self::Lines(out) => out.flush(),
+        }
+    }
+}
 
 impl Out {
-    /// Locks stdout.
+    /// Takes stdout.
     pub fn new() -> Self {
-        Self(io::BufWriter::with_capacity(64 << 10, io::stdout().lock()))
+        let out = Stdout::direct().map_or_else(|_| Stdout::Lines(io::stdout().lock()), Stdout::Direct);
+        Self(io::BufWriter::with_capacity(64 << 10, out))
     }
 
     /// Writes a line of text, control characters made visible.

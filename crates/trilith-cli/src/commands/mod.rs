@@ -73,4 +73,10 @@ impl Command {
     pub fn malformed_is_no(&self) -> bool {
         matches!(self, Command::Digest(_) | Command::Verify(_) | Command::Validate(_))
     }
+
+    /// Whether it reads all that there is of its files.
+    pub fn reads_all(&self) -> bool {
+        use Command::{Convert, Diff, Digest, Explode, Implode, Repack, Verify};
+        matches!(self, Digest(_) | Verify(_) | Diff(_) | Convert(_) | Repack(_) | Explode(_) | Implode(_))
+    }
 }

@@ -21,6 +21,8 @@ const TILE: usize = 1 << 20;
 const PARALLEL: usize = 8 << 20;
 /// Bytes read at once from a source without bytes in memory: a codec decodes several pieces of it at the same time.
 const AHEAD: u64 = 16 << 20;
+/// Bytes given on at once from a source that comes from front to back: few enough for the caches of a processor.
+const STREAMED: usize = 512 << 10;
 /// Bytes held where the elements of a piece lie far apart.
 const TURNED: u64 = 64 << 20;
 /// More ranges than this are merged across wider gaps.
@@ -88,7 +90,13 @@ impl Array {
         let size = size.max(max_bytes as u64);
         let piece = (max_bytes / program.packed.max(1)).max(1).saturating_mul(program.packed);
         if self.source.access() == Access::Requests {
-            return self.clone().without_mask().pieces_ahead(&program, (size, piece), take);
+            let array = self.clone().without_mask();
+            if let Some(how) = program.whole().filter(|_| array.is_c_contiguous())
+                && array.in_passing(how, piece.min((STREAMED / program.packed.max(1)).max(1) * program.packed), take)?
+            {
+                return Ok(());
+            }
+            return array.pieces_ahead(&program, (size, piece), take);
         }
         for block in self.clone().without_mask().row_blocks(size) {
             if plain && let Some(bytes) = self.source.view(block.offset, block.nbytes()) {
@@ -100,6 +108,15 @@ impl Array {
             buffer.chunks(piece).try_for_each(&mut *take)?;
         }
         Ok(())
+    }
+
+    /// The pieces of a remote array whose elements lie in a row, where its source gives them so.
+    fn in_passing(&self, how: How, piece: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+        let extent = self.extent();
+        self.source.stream(extent, piece, &mut |bytes| {
+            convert_in_place(how, bytes);
+            take(bytes)
+        })
     }
 
     /// The pieces of a remote array: one block of `size` bytes is fetched while the one before it is taken.

@@ -4,6 +4,7 @@
 //! Positions in a file are `u64`; a `usize` comes out of [`to_usize`] or a bounds check only.
 //! This module and `file.rs` are the only ones that open files.
 
+mod apart;
 mod cursor;
 #[doc(hidden)]
 pub mod disk;
@@ -21,6 +22,7 @@ mod spool;
 #[cfg(feature = "remote")]
 use local::read_exact_at;
 
+pub(crate) use apart::side_by_side;
 pub use cursor::Cursor;
 pub use journal::Journal;
 pub use local::{LocalFile, OpenOptions, open};

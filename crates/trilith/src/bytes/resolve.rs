@@ -31,6 +31,11 @@ pub trait Resolve: Send + Sync {
         let _ = ranges;
         self.resolve(uri)
     }
+
+    /// How many files it is worth to open at the same time: more than one where each has to be waited for.
+    fn at_once(&self) -> usize {
+        1
+    }
 }
 
 /// Whether a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.

@@ -57,6 +57,16 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
+    /// Gives a range to `take` from front to back, `piece` bytes at a time and fewer the last time, while the
+    /// next ones are fetched; false, and nothing taken, where reading piece by piece is as good.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`], and what `take` returns.
+    fn stream(&self, range: std::ops::Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
+        let _ = (range, piece, take);
+        Ok(false)
+    }
+
     /// The ranges of the *file* that must be read to fill `range` of this source: the same range for
     /// plain bytes, the pieces that hold it for a compressed block.
     ///
@@ -171,6 +181,13 @@ impl Source for Window {
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
         let moved: Vec<_> = ranges.iter().map(|r| self.start.saturating_add(r.start)..self.start.saturating_add(r.end)).collect();
         self.inner.prefetch(&moved)
+    }
+
+    fn stream(&self, range: std::ops::Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
+        if range.start > range.end || range.end > self.len {
+            return Ok(false);
+        }
+        self.inner.stream(self.start + range.start..self.start + range.end, piece, take)
     }
 
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {

@@ -1,14 +1,15 @@
 //! One item of a whole family of files, read as one array.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::datatype::datatype_of;
 use super::family::{Catalog, Place};
 use super::inflate::{Form, inflated};
 use super::signature::Signature;
 use crate::array::{Array, Datatype};
-use crate::bytes::{Resolve, Source, SourceRef, Window};
+use crate::bytes::{Access, Resolve, Source, SourceRef, Window, side_by_side};
 use crate::error::{Error, Result};
 use crate::layout::{ByteOrder, Filter, Layout, Located, Options};
 use crate::limits::Limits;
@@ -101,7 +102,7 @@ impl Catalog {
             order: if template.order().is_none() { options.order } else { None },
             limits: options.limits.clone(),
             resolve,
-            open: Mutex::new(None),
+            open: Mutex::default(),
         };
         shape.insert(0, rows.len() as u64);
         let array = Array::strided(Arc::new(joined), 0, datatype, order, shape, all_strides)?;
@@ -158,39 +159,51 @@ struct Joined {
     order: Option<ByteOrder>,
     limits: Limits,
     resolve: Arc<dyn Resolve>,
-    /// The file read last: its number, and the bytes that hold the item from this offset on.
-    open: Mutex<Option<(usize, Opened)>>,
+    /// The files read last: by their numbers, and the bytes that hold the item from this offset on.
+    open: Mutex<BTreeMap<usize, Opened>>,
 }
 
 type Opened = (SourceRef, u64);
 
+/// Files held open at the same time.
+const OPEN: usize = 4096;
+
 impl Joined {
     /// The bytes that hold the item in a file.
     fn piece(&self, at: usize, wanted: Range<u64>) -> Result<Opened> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((number, (source, start))) = &*open
-            && *number == at
-        {
+        if let Some((source, start)) = self.last().get(&at) {
             return Ok((Arc::clone(source), *start));
         }
-        let file = self.files.get(self.first.saturating_add(at)).map_or("", String::as_str);
-        let opened = self.opened(at, file, wanted).map_err(|e| e.context(file.to_owned()))?;
-        *open = Some((at, (Arc::clone(&opened.0), opened.1)));
+        // Nobody waits for the lock while a file is opened: others are opened meanwhile.
+        let opened = self.opened(at, &[wanted])?;
+        *self.last() = BTreeMap::from([(at, (Arc::clone(&opened.0), opened.1))]);
         Ok(opened)
     }
 
+    fn last(&self) -> MutexGuard<'_, BTreeMap<usize, Opened>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Opens a file of which the bytes `wanted` of the item are read first.
-    fn opened(&self, at: usize, file: &str, wanted: Range<u64>) -> Result<Opened> {
+    fn opened(&self, at: usize, wanted: &[Range<u64>]) -> Result<Opened> {
+        let file = self.file(at);
+        self.opened_as(at, file, wanted).map_err(|e| e.context(file.to_owned()))
+    }
+
+    fn opened_as(&self, at: usize, file: &str, wanted: &[Range<u64>]) -> Result<Opened> {
         let Some(Piece { offset: Some(offset), inside, stored }) = self.pieces.get(at) else {
             return Err(Error::malformed("it holds no data of the item"));
         };
         // What is needed of a remote file comes with one request: the signature, and the item.
-        let item = match (&self.filter, stored) {
-            (Some(_), stored) => *offset..offset.saturating_add(stored.unwrap_or(0)),
-            (None, _) => offset.saturating_add(wanted.start)..offset.saturating_add(wanted.end),
-        };
         let signature = 0..if self.native { Signature::LEN } else { 0 };
-        let (source, _) = self.resolve.resolve_parts(&file.replace('%', "%25"), &[signature, item])?;
+        let mut ranges = vec![signature];
+        match (&self.filter, stored) {
+            (Some(_), stored) => ranges.push(*offset..offset.saturating_add(stored.unwrap_or(0))),
+            (None, _) => {
+                ranges.extend(wanted.iter().map(|part| offset.saturating_add(part.start)..offset.saturating_add(part.end)))
+            }
+        }
+        let (source, _) = self.resolve.resolve_parts(&file.replace('%', "%25"), &ranges)?;
         if self.native {
             let found = Signature::read(&*source)?;
             let found = found.ok_or_else(|| Error::malformed("E404: it has no Dudley signature").at_byte(0))?;
@@ -206,6 +219,29 @@ impl Joined {
     }
 }
 
+/// The bytes of one file that a read wants: the number of the file, from which byte of its item on, and where to.
+type Part<'b> = (usize, u64, &'b mut [u8]);
+
+impl Joined {
+    fn read_part(&self, (at, from, into): Part<'_>) -> Result<()> {
+        let (source, start) = self.piece(at, from..from.saturating_add(into.len() as u64))?;
+        source.read_at(start.saturating_add(from), into).map_err(|e| e.context(self.file(at).to_owned()))
+    }
+
+    /// The file in which a byte lies, and which byte of its item that is.
+    fn place(&self, offset: u64) -> Result<(usize, u64)> {
+        let number = offset.checked_div(self.span).unwrap_or(0);
+        let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());
+        let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} lies behind the last file")))?;
+        Ok((at, offset - number * self.span))
+    }
+
+    /// What a file is called.
+    fn file(&self, at: usize) -> &str {
+        self.files.get(self.first.saturating_add(at)).map_or("", String::as_str)
+    }
+}
+
 impl Source for Joined {
     fn len(&self) -> u64 {
         self.len
@@ -213,19 +249,41 @@ impl Source for Joined {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let (mut offset, mut rest) = (offset, into);
+        let mut parts: Vec<Part<'_>> = Vec::new();
         while !rest.is_empty() {
-            let number = offset.checked_div(self.span).unwrap_or(0);
-            let from = offset - number * self.span;
-            let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());
-            let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} lies behind the last file")))?;
+            let (at, from) = self.place(offset)?;
             let count = usize::try_from(self.span - from).unwrap_or(usize::MAX).min(rest.len());
-            let (now, later) = rest.split_at_mut(count);
-            let (source, start) = self.piece(at, from..from.saturating_add(count as u64))?;
-            source.read_at(start.saturating_add(from), now)?;
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
+            parts.push((at, from, now));
             offset = offset.saturating_add(count as u64);
             rest = later;
         }
+        side_by_side(parts, self.resolve.at_once(), |part| self.read_part(part))
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let mut wanted: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
+        for range in ranges {
+            let mut start = range.start;
+            while start < range.end.min(self.len) && wanted.len() < OPEN {
+                let (at, from) = self.place(start)?;
+                let count = (self.span - from).min(range.end - start);
+                wanted.entry(at).or_default().push(from..from.saturating_add(count));
+                start = start.saturating_add(count);
+            }
+        }
+        let opened = Mutex::new(BTreeMap::new());
+        side_by_side(wanted.into_iter().collect(), self.resolve.at_once(), |(at, wanted)| {
+            let file = self.opened(at, &wanted)?;
+            opened.lock().unwrap_or_else(PoisonError::into_inner).insert(at, file);
+            Ok(())
+        })?;
+        *self.last() = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(())
+    }
+
+    fn access(&self) -> Access {
+        if self.resolve.at_once() > 1 { Access::Requests } else { Access::Random }
     }
 
     fn stored(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
@@ -30,6 +30,19 @@ pub(super) struct Client {
     /// The bucket that a person named, for which credentials are meant.
     bucket: Option<String>,
     stores: Mutex<HashMap<String, Store>>,
+    /// Requests that may still be begun, of all files together.
+    free: Mutex<usize>,
+    over: Condvar,
+}
+
+/// Leave for a request, until it is over.
+pub(super) struct Leave<'c>(&'c Client);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.free) += 1;
+        self.0.over.notify_one();
+    }
 }
 
 /// Whether a person or a file named an address.
@@ -87,7 +100,18 @@ impl Client {
         let met = Arc::new(Mutex::new(HashMap::new()));
         let named = agent(&options, true, Checked { inner: DefaultResolver::default(), wary: false, met: met.clone() })?;
         let wary = agent(&options, false, Checked { inner: DefaultResolver::default(), wary: true, met })?;
-        Ok(Arc::new(Self { named, wary, options, bucket, stores: Mutex::default() }))
+        let free = Mutex::new(options.in_flight.max(1));
+        Ok(Arc::new(Self { named, wary, options, bucket, stores: Mutex::default(), free, over: Condvar::new() }))
+    }
+
+    /// Waits until a request may be sent.
+    pub(super) fn leave(&self) -> Leave<'_> {
+        let mut free = lock(&self.free);
+        while *free == 0 {
+            free = self.over.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        Leave(self)
     }
 
     /// Whether a prefix allows an address, and whether that prefix names its host.

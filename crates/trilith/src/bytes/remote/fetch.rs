@@ -45,7 +45,10 @@ pub(super) fn persist(target: &Target, mut attempt: impl FnMut(&mut usize) -> Re
     let (retries, mut failures) = (target.client.options.retries, 0);
     loop {
         let mut brought = 0;
-        match attempt(&mut brought) {
+        let leave = target.client.leave();
+        let result = attempt(&mut brought);
+        drop(leave);
+        match result {
             Ok(()) => return Ok(()),
             Err(Failure::Final(error)) => return Err(error),
             Err(Failure::Again(error, wait)) => {
@@ -91,17 +94,65 @@ impl Fetcher {
     /// One request; counts the bytes that came, which are right even where the rest did not come.
     fn attempt(&self, start: u64, into: &mut [u8], brought: &mut usize) -> Result<(), Failure> {
         let wanted = start..start + into.len() as u64;
-        let reply = self.ask(std::slice::from_ref(&wanted))?;
+        let (reply, range) = self.ask_one(&wanted)?;
+        let part = into.get_mut(..(range.end - range.start) as usize).unwrap_or_default();
+        self.fill(reply, part, brought)?;
+        self.came(&range, &wanted)
+    }
+
+    /// Asks for one range: the answer, and which bytes from its start on it holds.
+    fn ask_one(&self, wanted: &Range<u64>) -> Result<(Reply, Range<u64>), Failure> {
+        let reply = self.ask(std::slice::from_ref(wanted))?;
         let range = self.part(&reply, reply.headers.range.as_deref())?;
         if range.start != wanted.start || range.end > wanted.end {
             return Err(self.wrong_range(&format!("bytes {}-{}", range.start, range.end - 1)));
         }
-        let part = into.get_mut(..(range.end - range.start) as usize).unwrap_or_default();
-        self.fill(reply, part, brought)?;
+        Ok((reply, range))
+    }
+
+    /// Whether an answer held all that was asked for.
+    fn came(&self, range: &Range<u64>, wanted: &Range<u64>) -> Result<(), Failure> {
         if range.end < wanted.end {
             return Err(Failure::Again(self.target.error("the answer holds fewer bytes than were asked for"), None));
         }
         Ok(())
+    }
+
+    /// Fetches a range from front to back: `fresh` gives memory for as many bytes as it is told, at most
+    /// `piece`, and `full` takes it filled and says whether to go on.
+    pub(super) fn fetch_along(
+        &self,
+        range: Range<u64>,
+        piece: usize,
+        fresh: &mut dyn FnMut(usize) -> Vec<u8>,
+        full: &mut dyn FnMut(Vec<u8>) -> bool,
+    ) -> Result<()> {
+        let (mut at, mut bytes, mut filled) = (range.start, Vec::new(), 0);
+        let mut step = |brought: &mut usize| {
+            if at == range.end {
+                return Ok(());
+            }
+            let wanted = at..range.end;
+            let (reply, part) = self.ask_one(&wanted)?;
+            let mut body = Paced::new(reply, self.target.client.options.timeout);
+            while at < part.end {
+                if filled == bytes.len() {
+                    bytes = fresh((range.end - at).min(piece as u64) as usize);
+                    filled = 0;
+                }
+                let most = bytes.len().min(filled.saturating_add((part.end - at) as usize));
+                let n = self.read_some(&mut body, bytes.get_mut(filled..most).unwrap_or_default())?;
+                (at, filled, *brought) = (at + n as u64, filled + n, *brought + n);
+                if filled == bytes.len() && !full(std::mem::take(&mut bytes)) {
+                    return Err(Failure::Final(self.target.error("nobody wants the rest")));
+                }
+                filled = if bytes.is_empty() { 0 } else { filled };
+            }
+            // To the end, so that the connection serves again.
+            let _ = body.read(&mut [0]);
+            self.came(&part, &wanted)
+        };
+        persist(&self.target, &mut step).map_err(|error| error.at_byte(at))
     }
 
     /// Asks for ranges of this version of the file, and judges the status of the answer.
@@ -161,21 +212,24 @@ impl Fetcher {
     fn fill(&self, reply: Reply, into: &mut [u8], brought: &mut usize) -> Result<(), Failure> {
         let mut body = Paced::new(reply, self.target.client.options.timeout);
         while let Some(rest) = into.get_mut(*brought..).filter(|rest| !rest.is_empty()) {
-            match body.read(rest) {
-                Ok(0) => {
-                    let missing = rest.len();
-                    return Err(Failure::Again(self.target.error(format!("the answer ended {missing} bytes too early")), None));
-                }
-                Ok(n) => {
-                    *brought += n;
-                    self.received.fetch_add(n as u64, Ordering::Relaxed);
-                }
-                Err(error) => return Err(Failure::Again(self.target.error(error.to_string()), None)),
-            }
+            *brought += self.read_some(&mut body, rest)?;
         }
         // To the end, so that the connection serves again.
         let _ = body.read(&mut [0]);
         Ok(())
+    }
+
+    /// Some bytes of a body that must not be over yet.
+    fn read_some(&self, body: &mut Paced, into: &mut [u8]) -> Result<usize, Failure> {
+        let again = |message: String| Failure::Again(self.target.error(message), None);
+        match body.read(into) {
+            Ok(0) => Err(again(format!("the answer ended {} bytes too early", into.len()))),
+            Ok(n) => {
+                self.received.fetch_add(n as u64, Ordering::Relaxed);
+                Ok(n)
+            }
+            Err(error) => Err(again(error.to_string())),
+        }
     }
 
     /// Fetches several ranges by one request, each as often as it takes.

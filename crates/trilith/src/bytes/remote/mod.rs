@@ -21,6 +21,7 @@ mod plan;
 mod resolve;
 mod s3;
 mod source;
+mod stream;
 mod whole;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

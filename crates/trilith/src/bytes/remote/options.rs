@@ -40,6 +40,11 @@ pub struct RemoteOptions {
     pub cache_disk: u64,
     /// Bytes at the front of a file that may be read through where the server gives no ranges.
     pub stream: u64,
+    /// Whether the work reads all of the file anyway: where the server gives no ranges, up to `spool`
+    /// bytes are then read through, once.
+    pub whole: bool,
+    /// Bytes of the temporary file that such work may need.
+    pub spool: u64,
     /// Whether a file of any size may be fetched whole where the server gives no ranges.
     pub download: bool,
     /// Whether to send no credentials to S3.
@@ -62,6 +67,8 @@ impl Default for RemoteOptions {
             cache_dir: None,
             cache_disk: 1 << 30,
             stream: 64 << 20,
+            whole: false,
+            spool: 4 << 30,
             download: false,
             anonymous: false,
             path_style: None,
@@ -86,12 +93,32 @@ impl fmt::Debug for RemoteOptions {
 }
 
 impl RemoteOptions {
-    /// The names that [`RemoteOptions::set`] knows.
-    pub const NAMES: &'static [&'static str] =
-        &["timeout", "retries", "in-flight", "cache", "cache-dir", "cache-disk", "stream", "download", "anonymous", "style"];
+    /// How far a file may be read whose server gives no ranges.
+    pub(super) fn reach(&self) -> u64 {
+        match (self.download, self.whole) {
+            (true, _) => u64::MAX,
+            (false, true) => self.stream.max(self.spool),
+            (false, false) => self.stream,
+        }
+    }
 
-    /// Sets one option from `name=value`: seconds for `timeout`, sizes as 64M for `cache`, `cache-disk` and
-    /// `stream`, a path for `cache-dir`, `yes` or `no`, and `path` or `virtual` for `style`.
+    /// The names that [`RemoteOptions::set`] knows.
+    pub const NAMES: &'static [&'static str] = &[
+        "timeout",
+        "retries",
+        "in-flight",
+        "cache",
+        "cache-dir",
+        "cache-disk",
+        "stream",
+        "spool",
+        "download",
+        "anonymous",
+        "style",
+    ];
+
+    /// Sets one option from `name=value`: seconds for `timeout`, sizes as 64M for `cache`, `cache-disk`,
+    /// `stream` and `spool`, a path for `cache-dir`, `yes` or `no`, and `path` or `virtual` for `style`.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name or value.
@@ -118,6 +145,7 @@ impl RemoteOptions {
             "cache-dir" => self.cache_dir = Some(PathBuf::from(value)).filter(|_| !value.is_empty()),
             "cache-disk" => self.cache_disk = number()?,
             "stream" => self.stream = number()?,
+            "spool" => self.spool = number()?,
             "download" => self.download = truth()?,
             "anonymous" => self.anonymous = truth()?,
             "style" => {

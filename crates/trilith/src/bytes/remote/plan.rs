@@ -2,11 +2,6 @@
 //! cut into pieces that are fetched side by side.
 
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use super::lock;
-use crate::error::Result;
 
 /// Bytes of one request at most; a broken one goes on where it broke.
 pub(super) const PIECE: u64 = 8 << 20;
@@ -112,35 +107,6 @@ pub fn requests(ranges: &[Range<u64>]) -> Vec<Vec<Range<u64>>> {
     jobs(ranges.to_vec(), true).into_iter().map(list).collect()
 }
 
-/// Does every job with `count` of them under way at the same time; after an error none is begun any more.
-pub(super) fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
-    let threads = count.min(jobs.len());
-    let (queue, failed) = (Mutex::new(jobs.into_iter()), Mutex::new(None));
-    let stop = AtomicBool::new(false);
-    let run = || {
-        while !stop.load(Ordering::Relaxed) {
-            let Some(job) = lock(&queue).next() else { return };
-            if let Err(error) = work(job) {
-                stop.store(true, Ordering::Relaxed);
-                lock(&failed).get_or_insert(error);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            // Where the system has no thread left, those that run do the work.
-            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
-                break;
-            }
-        }
-        run();
-    });
-    match failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,17 +131,5 @@ mod tests {
         let odd: Vec<_> = pieces(3..3 + PIECE * 3 + 1).collect();
         assert_eq!(odd.iter().map(|r| r.end - r.start).sum::<u64>(), PIECE * 3 + 1);
         assert!(odd.windows(2).all(|pair| pair[0].end == pair[1].start) && odd.len() == 4);
-    }
-
-    #[test]
-    fn after_an_error_no_job_is_begun() {
-        let done = Mutex::new(0);
-        let failed = side_by_side((0..1000).collect(), 4, |n| {
-            *lock(&done) += 1;
-            if n == 10 { Err(crate::Error::usage("ten")) } else { Ok(()) }
-        });
-        assert_eq!(failed.unwrap_err().message(), "ten");
-        assert!(*lock(&done) < 1000);
-        side_by_side((0..100).collect(), 4, |_: i32| Ok(())).unwrap();
     }
 }

@@ -80,6 +80,10 @@ impl Resolve for Beside {
     fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<Opened> {
         self.open(uri, ranges)
     }
+
+    fn at_once(&self) -> usize {
+        self.client.options.in_flight
+    }
 }
 
 /// Lets references out of local files lead to addresses that [`RemoteOptions::allow`] allows, and
@@ -138,5 +142,10 @@ impl Resolve for Allowed {
             return self.web(uri, ranges);
         }
         self.inner.resolve_parts(uri, ranges).map(|opened| self.around(opened))
+    }
+
+    fn at_once(&self) -> usize {
+        // A catalog on this machine may list files on servers.
+        self.inner.at_once().max(if self.options.allowed.is_empty() { 1 } else { self.options.in_flight })
     }
 }

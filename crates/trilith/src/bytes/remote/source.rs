@@ -12,11 +12,12 @@ use super::fetch::{Fetcher, Paced, Together, no_size, persist, range_header};
 use super::headers::{Version, content_range, unsatisfied};
 use super::multipart;
 use super::options::RemoteOptions;
-use super::plan::{Job, jobs, merged, pieces, side_by_side};
+use super::plan::{Job, jobs, merged, pieces};
+use super::stream::stream;
 use super::whole::WholeFile;
 use super::{lock, shared};
 use crate::bytes::source::past_end;
-use crate::bytes::{Access, Slice, Source, SourceRef, to_usize};
+use crate::bytes::{Access, Slice, Source, SourceRef, side_by_side, to_usize};
 use crate::error::{Error, Kind, Result};
 
 /// The first request: as much holds the tree of most files.
@@ -25,6 +26,8 @@ const HEAD: u64 = 128 << 10;
 const TAIL: Range<u64> = 64 << 10..256 << 10;
 /// From this size on bytes go to who asked for them, and are not kept.
 const DIRECT: u64 = 1 << 20;
+/// More bytes than this in a row are given to the reader while they come.
+const STREAM: u64 = 8 << 20;
 /// Read along where one byte here and one there are asked for.
 const ALONG: u64 = 512;
 /// Read ahead at most where one byte after the other is asked for.
@@ -458,6 +461,16 @@ impl Source for RangedFile {
             range.start < range.end
         });
         self.run(todo)
+    }
+
+    fn stream(&self, range: Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
+        let Origin::Server(fetcher) = &self.origin else { return Ok(false) };
+        // What is kept between runs is kept by reading.
+        let is_long = range.end <= self.size && range.end.saturating_sub(range.start) > STREAM;
+        if !is_long || self.disk.is_some() || !(1..=STREAM as usize).contains(&piece) {
+            return Ok(false);
+        }
+        stream(fetcher, range, piece, &|| self.tell(), take).map(|()| true)
     }
 
     fn access(&self) -> Access {

@@ -39,7 +39,7 @@ impl WholeFile {
             return Err(target.error(format!("the server sends the file in the encoding {encoding:?}")));
         }
         let options = &target.client.options;
-        let (stream, timeout) = (if options.download { u64::MAX } else { options.stream }, options.timeout);
+        let (stream, timeout) = (options.reach(), options.timeout);
         let Some(size) = reply.headers.length else {
             return Self::of_unknown_size(&target, reply, stream, &name);
         };
