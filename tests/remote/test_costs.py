@@ -227,3 +227,65 @@ def test_a_disk_cache_serves_the_second_run(nginx, image, scratch):
         costs.append(cost(requests))
     assert sums[0] == sums[1] == hashlib.sha256(image["data"][100:400].tobytes()).digest()
     assert costs[1][0] <= 2 and costs[1][1] < 200 << 10, costs
+
+
+def test_a_disk_cache_never_gives_other_bytes(nginx, folder, scratch):
+    """Another version, a damaged store, and several processes at once."""
+    import os
+    import subprocess
+
+    import servers
+
+    path, where = folder / "kept.asdf", scratch / "cache"
+    item, options = nginx.url("kept.asdf") + "#/a", ["--remote", f"cache-dir={where}"]
+
+    def write(seed):
+        data = files.noise(3 << 20, seed)
+        files.write(path, files.array("a", 0, "int16", [len(data) // 2]), [(b"\0" * 4, data, len(data))])
+        os.utime(path, (1_700_000_000 + seed, 1_700_000_000 + seed))
+        return data
+
+    def read():
+        trilith("get", item, "-o", scratch / "x.raw", *options)
+        return (scratch / "x.raw").read_bytes()
+
+    for seed in (1, 2, 1):
+        data = write(seed)
+        assert read() == data
+    kept = [file for file in where.rglob("*") if file.is_file()]
+    assert kept
+    for file in kept:
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+    assert read() == data
+    for file in kept:
+        file.write_bytes(b"")
+    commands = [[servers.PROGRAM, "get", item, "-o", scratch / f"p{n}.raw", *options] for n in range(4)]
+    running = [subprocess.Popen(command, env=servers.CLEAN, stderr=subprocess.DEVNULL) for command in commands]
+    assert [process.wait(60) for process in running] == [0] * 4
+    assert all((scratch / f"p{n}.raw").read_bytes() == data for n in range(4))
+    assert not [file for file in where.rglob(".*") if file.is_file()], "nothing half-written is left"
+
+
+def test_a_disk_cache_tells_queries_apart(nginx, small, scratch, proxy):
+    """Two files of one size behind one path, with the same tag."""
+    import re
+
+    texts = [small["path"].read_bytes(), small["path"].read_bytes().replace(b"title: small", b"title: other")]
+
+    def plan(number, head):
+        text = texts["?b" in head]
+        first, last = map(int, re.search(r"(?i)range: bytes=(\d+)-(\d+)", head).groups())
+        part = text[first : last + 1]
+        lines = [b"HTTP/1.1 206 Partial Content", b'ETag: "1"', b"Content-Range: bytes %d-%d/%d" % (first, first + len(part) - 1, len(text))]
+
+        def send(client, _head, _body):
+            client.sendall(b"\r\n".join([*lines, b"Content-Length: %d" % len(part), b"Connection: close", b"", part]))
+
+        return send
+
+    server = proxy(plan)
+    for query, title in (("?a", b"small"), ("?b", b"other"), ("?a", b"small")):
+        out, _ = trilith("get", server.url("small.asdf") + query + "#/title", "--remote", f"cache-dir={scratch / 'cache'}")
+        assert out.strip() == title

@@ -114,6 +114,52 @@ def test_a_weak_tag_is_compared_with_the_time(nginx, small, proxy):
     assert any("if-unmodified-since" in head.lower() for head in server.heads[1:])
 
 
+@pytest.mark.parametrize("tag", ["weak", "none", "nothing"])
+def test_files_are_told_apart_without_a_strong_tag(proxy, expected, small, tag):
+    """By the time, and by the tag if it is weak; with neither a file is read, but its size must stay."""
+    import re
+
+    def answer(changed):
+        def send(client, head, body):
+            if tag == "weak":
+                head = re.sub(rb'(?i)etag: "', b'ETag: W/"' + (b"other" if changed else b""), head)
+            else:
+                head = re.sub(rb"(?i)etag: [^\r]*\r\n", b"", head)
+            if tag == "nothing":
+                head = re.sub(rb"(?i)last-modified: [^\r]*\r\n", b"", head)
+                if changed:
+                    head = re.sub(rb"(?i)(content-range: bytes [\d-]+/)\d+", b"\\g<1>99999999", head)
+                    body = re.sub(rb"(Content-Range: bytes [\d-]+/)\d+", b"\\g<1>99999999", body)
+                    head = re.sub(rb"(?i)content-length: \d+", b"Content-Length: %d" % len(body), head)
+            elif changed:
+                head = re.sub(rb"(?i)last-modified: [^\r]*", b"Last-Modified: Mon, 02 Jan 2023 00:00:00 GMT", head)
+            client.sendall(head + b"\r\n\r\n" + body)
+
+        return send
+
+    server = proxy(lambda number, head: answer(False))
+    assert digest(server.url("small.asdf"))[0] == expected
+    count = server.count
+    assert ("if-unmodified-since" in server.heads[-1].lower()) == (tag != "nothing")
+    for at in range(1, count):
+        server = proxy(lambda number, head, at=at: answer(number == at))
+        out, said, _ = digest(server.url("small.asdf"))
+        assert out != expected and "changed on the server" in said, (at, said)
+
+
+def test_encoded_answers_are_refused(proxy):
+    """A server that compresses although nobody asked: its bytes are not those of the file."""
+
+    def packed(client, head, body):
+        client.sendall(head + b"\r\nContent-Encoding: gzip\r\n\r\n" + body)
+
+    for path in ("small.asdf", "plain/small.asdf"):
+        for at in (0, 1):
+            server = proxy(lambda number, head, at=at: packed if number == at else None)
+            out, said, _ = digest(server.url(path))
+            assert "encoding" in said if server.count > at else out, said
+
+
 def test_a_server_that_asks_for_patience_is_given_it(proxy, expected):
     wait = servers.answer("503 Service Unavailable", "Retry-After: 2")
     server = proxy(lambda number, head: wait if number == 1 else None)

@@ -68,7 +68,7 @@ def test_other_hosts_need_an_allowed_prefix_and_private_addresses_too(nginx, tre
     assert other.count == 0
     read(tree(other.url("a/near.asdf")), "--allow", other.url("a/"))
     # All hosts of a scheme are allowed, but none that is not public.
-    for target in (other.url("a/near.asdf"), "http://169.254.169.254/latest/meta-data", "http://[::1]:1/", "http://10.0.0.1/", "http://0.0.0.0:1/", "http://2130706433/x"):
+    for target in (other.url("a/near.asdf"), "http://169.254.169.254/latest/meta-data", "http://[::1]:1/", "http://10.0.0.1/", "http://0.0.0.0:1/", "http://2130706433/x", "http://0x7f.1/x", f"http://localhost:{nginx.port}/a/near.asdf", f"http://[::ffff:127.0.0.1]:{other.port}/a/near.asdf", "http://[fd00::1]/x", "http://[fe80::1]/x", "http://[64:ff9b::7f00:1]/x"):
         for said in read(tree(target), "--allow", "http://", status=2):
             assert "not public" in said, said
 

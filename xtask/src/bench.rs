@@ -19,7 +19,8 @@ pub fn bench(arguments: &[String]) -> Result<(), String> {
         return Err("the command could not be built".to_owned());
     }
     // The package takes minutes to build; what another group needs, it does not.
-    if arguments.iter().all(|word| word.starts_with('-')) || arguments.iter().any(|word| word.starts_with("python")) {
+    let wheel = |word: &String| word.starts_with("python") || word.starts_with("remote");
+    if arguments.iter().all(|word| word.starts_with('-')) || arguments.iter().any(wheel) {
         wheel_into(&python)?;
     }
     let folder = target().join("bench");

@@ -211,6 +211,17 @@ impl Target {
         Self { client, address, trust, moved: Mutex::default() }
     }
 
+    /// What tells this file from all others, for a store of bytes: with the query, and with the service that holds
+    /// a bucket. Not to be shown.
+    pub(super) fn identity(&self) -> String {
+        match (&self.address, self.client.request(&self.address)) {
+            // What is signed changes from request to request.
+            (Address::S3 { .. }, Ok((url, _))) => url[..url::Position::AfterPath].to_owned(),
+            (Address::S3 { .. }, Err(_)) => self.address.shown(),
+            (Address::Web(url), _) => format!("{} {}", url.username(), &url[url::Position::BeforeHost..]),
+        }
+    }
+
     /// Sends a GET with these headers, follows redirects, and gives back whatever answer is no error.
     pub(super) fn get(&self, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
         let moved = lock(&self.moved).clone();

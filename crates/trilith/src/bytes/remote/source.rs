@@ -264,9 +264,10 @@ impl RangedFile {
     /// A file on a server of which some bytes came already.
     fn open(name: String, fetcher: Fetcher, parts: &[(u64, Vec<u8>)], together: u8) -> Self {
         let options = fetcher.target.client.options.clone();
-        let disk = options.cache_dir.as_deref().and_then(|root| {
-            Disk::new(root, &fetcher.target.address.shown(), &fetcher.version, fetcher.size, options.cache_disk)
-        });
+        let disk = options
+            .cache_dir
+            .as_deref()
+            .and_then(|root| Disk::new(root, &fetcher.target.identity(), &fetcher.version, fetcher.size, options.cache_disk));
         let mut file = Self::new(name, fetcher.size, Origin::Server(Box::new(fetcher)), options, together);
         file.disk = disk;
         for (start, bytes) in parts {
