@@ -200,7 +200,7 @@ impl Joined {
         match (&self.filter, stored) {
             (Some(_), stored) => ranges.push(*offset..offset.saturating_add(stored.unwrap_or(0))),
             (None, _) => {
-                ranges.extend(wanted.iter().map(|part| offset.saturating_add(part.start)..offset.saturating_add(part.end)))
+                ranges.extend(wanted.iter().map(|part| offset.saturating_add(part.start)..offset.saturating_add(part.end)));
             }
         }
         let (source, _) = self.resolve.resolve_parts(&file.replace('%', "%25"), &ranges)?;
