@@ -1,10 +1,16 @@
 //! `trilith diff A B`: what differs, in tree and arrays.
 
+use std::io::{Cursor, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
 use clap::Args;
 use serde_json::json;
-use trilith::diff::{self, DiffOptions, Difference};
+use trilith::bytes::Slice;
+use trilith::convert::stream_to_asdf;
+use trilith::diff::{self, DiffOptions, Difference, DifferenceKind};
+use trilith::dudley::DudleyFile;
 use trilith::file::AnyFile;
-use trilith::{Error, Result};
+use trilith::{ArrayOptions, AsdfFile, Error, Result, Target};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -13,7 +19,8 @@ use crate::output::{Out, clean};
 /// Compare two files: exit status 0 where they say the same, 1 where not
 ///
 /// How something is stored (compression, byte order, strides, generation) is no difference. Two Dudley
-/// streams are compared by their items; a layout given by --layout is that of both.
+/// streams are compared by their items; a layout given by --layout is that of both. A stream and a file of
+/// the ASDF family are compared as `convert` would write the stream, in memory.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The first file, or - for standard input
@@ -42,10 +49,8 @@ impl Diff {
         let found = match (options.open_any(&self.a)?, options.open_any(&self.b)?) {
             (AnyFile::Asdf(a), AnyFile::Asdf(b)) => diff::diff(&a, &b, &how)?,
             (AnyFile::Dudley(a), AnyFile::Dudley(b)) => diff::diff_streams(&a, &b, &how)?,
-            _ => {
-                return Err(Error::unsupported("a Dudley stream and a file of the ASDF family are not compared")
-                    .hint("convert one of them first; `digest` lists what the arrays of both hold"));
-            }
+            (AnyFile::Asdf(a), AnyFile::Dudley(b)) => between(&a, &as_asdf(&b, options)?, how)?,
+            (AnyFile::Dudley(a), AnyFile::Asdf(b)) => between(&as_asdf(&a, options)?, &b, how)?,
         };
         let mut out = Out::new();
         if options.json {
@@ -58,6 +63,63 @@ impl Diff {
         }
         out.finish()?;
         Ok(if found.is_empty() { Outcome::Yes } else { Outcome::No })
+    }
+}
+
+/// A stream as a file of the ASDF family, in memory.
+fn as_asdf(file: &DudleyFile, options: &Options) -> Result<AsdfFile> {
+    let limits = options.limits()?;
+    let mut out = Bounded { inner: Cursor::new(Vec::new()), most: limits.memory };
+    stream_to_asdf(file, Target::newest(), &ArrayOptions::default(), &mut out)
+        .map_err(|error| if out.is_full() { too_large(limits.memory) } else { error })?;
+    AsdfFile::open(Arc::new(Slice::new(out.inner.into_inner(), file.source().name())), &limits)
+}
+
+fn too_large(limit: u64) -> Error {
+    Error::limit(format!("the stream as a file of the ASDF family takes over {limit} bytes of memory"))
+        .hint("raise it with --limit memory=N, or convert the stream and compare the files")
+}
+
+/// What differs but for what the form alone brings along: who wrote it, and how a layout said it.
+fn between(a: &AsdfFile, b: &AsdfFile, mut how: DiffOptions) -> Result<Vec<Difference>> {
+    for path in ["asdf_library", "history/extensions", "dudley/dialect", "dudley/byteorder", "dudley/stored", "dudley/docs"] {
+        how.ignore.push(diff::ignored(&format!("/{path}"))?);
+    }
+    let mut found = diff::diff(a, b, &how)?;
+    let on_one_side = |kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Removed);
+    found.retain(|difference| !(on_one_side(difference.kind) && matches!(difference.path.as_str(), "/dudley" | "/history")));
+    Ok(found)
+}
+
+/// Memory that is written to, as far as it may be.
+struct Bounded {
+    inner: Cursor<Vec<u8>>,
+    most: u64,
+}
+
+impl Bounded {
+    fn is_full(&self) -> bool {
+        self.inner.position() > self.most
+    }
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.inner.position().saturating_add(bytes.len() as u64) > self.most {
+            self.inner.set_position(self.most.saturating_add(1));
+            return Err(std::io::Error::from(std::io::ErrorKind::OutOfMemory));
+        }
+        self.inner.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Bounded {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.inner.seek(to)
     }
 }
 
