@@ -29,6 +29,10 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
     #[doc(hidden)]
     fn zeroed(count: usize) -> Result<Vec<Self>>;
 
+    /// The elements that these bytes of this machine's byte order are, copied; None where not every pattern is one.
+    #[doc(hidden)]
+    fn copied(bytes: &[u8]) -> Option<Vec<Self>>;
+
     /// Reads all elements of an array of this very datatype.
     #[doc(hidden)]
     fn read(array: &Array, into: &mut [Self]) -> Result<()>;
@@ -70,6 +74,13 @@ macro_rules! plain {
             fn zeroed(count: usize) -> Result<Vec<Self>> {
                 bytemuck::allocation::try_zeroed_vec(count)
                     .map_err(|()| Error::limit(format!("no memory for {count} elements")))
+            }
+
+            fn copied(bytes: &[u8]) -> Option<Vec<Self>> {
+                Some(match bytemuck::try_cast_slice(bytes) {
+                    Ok(aligned) => aligned.to_vec(),
+                    Err(_) => bytes.chunks_exact(size_of::<Self>()).map(bytemuck::pod_read_unaligned).collect(),
+                })
             }
 
             fn read(array: &Array, into: &mut [Self]) -> Result<()> {
@@ -161,6 +172,10 @@ impl Element for bool {
 
     fn zeroed(count: usize) -> Result<Vec<Self>> {
         Ok(vec![false; count])
+    }
+
+    fn copied(_: &[u8]) -> Option<Vec<Self>> {
+        None
     }
 
     fn read(array: &Array, into: &mut [Self]) -> Result<()> {

@@ -231,6 +231,9 @@ impl Array {
         }
         let extent = self.extent();
         if let Some(bytes) = self.source.view(extent.start, extent.end - extent.start) {
+            if into.len() >= PARALLEL && program.whole() == Some(How::Copy) && self.is_c_contiguous() {
+                return self.fill_run(into);
+            }
             return self.fill_from(program, bytes, extent.start, into);
         }
         if self.source.access() == Access::Requests && self.announce(program, into)? {
@@ -261,6 +264,14 @@ impl Array {
             rest = more;
         }
         Ok(true)
+    }
+
+    /// Fills `into` with the bytes from the first element on, as they are. Much is read rather than copied out of a
+    /// map, whose pages would be fetched one after the other.
+    fn fill_run(&self, into: &mut [u8]) -> Result<()> {
+        let size = (into.len() / (threads() * 4)).max(PARALLEL / 4);
+        let starts = (self.offset..).step_by(size);
+        each(starts.zip(into.chunks_mut(size)).collect(), |(at, part)| self.source.read_at(at, part)).map(drop)
     }
 
     /// Fills `into` from bytes in memory, the first of which is byte `start` of the source.
