@@ -1,5 +1,7 @@
 //! Rust types that hold one element: [`Element`].
 
+use std::borrow::Cow;
+
 use half::f16;
 use num_complex::Complex;
 
@@ -23,7 +25,7 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
 
     /// The elements' bytes, in the byte order of this machine.
     #[doc(hidden)]
-    fn bytes(elements: &[Self]) -> Vec<u8>;
+    fn bytes(elements: &[Self]) -> Cow<'_, [u8]>;
 
     /// Memory for this many elements.
     #[doc(hidden)]
@@ -67,8 +69,8 @@ macro_rules! plain {
         impl Element for $type {
             const DATATYPE: Datatype = Datatype::$datatype;
 
-            fn bytes(elements: &[Self]) -> Vec<u8> {
-                bytemuck::cast_slice(elements).to_vec()
+            fn bytes(elements: &[Self]) -> Cow<'_, [u8]> {
+                Cow::Borrowed(bytemuck::cast_slice(elements))
             }
 
             fn zeroed(count: usize) -> Result<Vec<Self>> {
@@ -166,8 +168,8 @@ impl Element for bool {
     const DATATYPE: Datatype = Datatype::Bool8;
     const PLAIN: bool = false;
 
-    fn bytes(elements: &[Self]) -> Vec<u8> {
-        elements.iter().map(|x| u8::from(*x)).collect()
+    fn bytes(elements: &[Self]) -> Cow<'_, [u8]> {
+        Cow::Owned(elements.iter().map(|x| u8::from(*x)).collect())
     }
 
     fn zeroed(count: usize) -> Result<Vec<Self>> {

@@ -1,5 +1,6 @@
 //! [`Array`]: the resolved description of an array, and the bytes that hold its elements.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -94,7 +95,11 @@ impl Array {
         if shape::element_count(shape)? != elements.len() as u64 {
             return Err(Error::usage(format!("{} elements do not make an array of shape {shape:?}", elements.len())));
         }
-        Self::from_bytes(T::bytes(elements), T::DATATYPE, Byteorder::NATIVE, shape.to_vec())
+        let bytes = match T::bytes(elements) {
+            Cow::Borrowed(bytes) => Slice::copy_of(bytes, "memory"),
+            Cow::Owned(bytes) => Slice::new(bytes, "memory"),
+        };
+        Self::new(Arc::new(bytes), 0, T::DATATYPE, Byteorder::NATIVE, shape.to_vec())
     }
 
     /// The array with a mask; an array as mask is broadcast to this one's shape.

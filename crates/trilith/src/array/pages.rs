@@ -1,8 +1,4 @@
-//! Large fresh memory without its usual cost.
-//!
-//! A system hands out memory in pages of 4 KiB and clears each when it is first touched, which for
-//! gigabytes costs more than reading them. Anonymous maps can ask for pages of 2 MiB instead; the
-//! memory of a `Vec` cannot. (numpy asks for them too.)
+//! Elements in large fresh memory: [`Array::load_pages`].
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -11,11 +7,8 @@ use memmap2::MmapMut;
 
 use super::element::Element;
 use super::handle::Array;
-use crate::bytes::to_usize;
+use crate::bytes::{large_pages, to_usize};
 use crate::error::Result;
-
-/// From this size on large pages are worth asking for.
-const LARGE: usize = 8 << 20;
 
 /// Elements in memory of their own: a slice of `T`, on large pages where the system has them.
 pub struct Pages<T>(Memory<T>);
@@ -29,12 +22,9 @@ impl<T: Element> Pages<T> {
     /// This many elements, all of them zero bytes.
     fn zeroed(count: usize) -> Result<Self> {
         let size = count.saturating_mul(size_of::<T>());
-        if size >= LARGE
-            && T::PLAIN
-            && let Ok(map) = MmapMut::map_anon(size)
+        if T::PLAIN
+            && let Some(map) = large_pages(size)
         {
-            #[cfg(target_os = "linux")]
-            let _ = map.advise(memmap2::Advice::HugePage); // Without large pages it is merely slower.
             return Ok(Self(Memory::Map(map)));
         }
         T::zeroed(count).map(|elements| Self(Memory::Vec(elements)))
@@ -107,7 +97,7 @@ mod tests {
         let pages = array.load_pages::<f64>().unwrap();
         assert!(matches!(pages.0, Memory::Map(_)));
         assert!(pages[..] == numbers[..] && pages.into_vec() == numbers);
-        let truths = Array::from_slice(&vec![true; LARGE], &[LARGE as u64]).unwrap();
+        let truths = Array::from_slice(&vec![true; 8 << 20], &[8 << 20]).unwrap();
         assert!(truths.load_pages::<bool>().unwrap().iter().all(|x| *x));
     }
 }

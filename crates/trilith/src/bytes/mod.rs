@@ -9,6 +9,7 @@ mod cursor;
 #[doc(hidden)]
 pub mod disk;
 mod journal;
+mod large;
 mod local;
 mod map;
 mod nearby;
@@ -25,6 +26,7 @@ use local::read_exact_at;
 pub(crate) use apart::side_by_side;
 pub use cursor::Cursor;
 pub use journal::Journal;
+pub(crate) use large::large_pages;
 pub use local::{LocalFile, OpenOptions, open};
 pub use nearby::Nearby;
 #[cfg(feature = "remote")]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::large::Memory;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -106,14 +107,19 @@ pub type SourceRef = Arc<dyn Source>;
 /// Bytes in memory.
 #[derive(Debug, Clone)]
 pub struct Slice {
-    bytes: Arc<Vec<u8>>,
+    bytes: Arc<Memory>,
     name: String,
 }
 
 impl Slice {
     /// Bytes that this source owns, and what to call them in messages.
     pub fn new(bytes: Vec<u8>, name: impl Into<String>) -> Self {
-        Self { bytes: Arc::new(bytes), name: name.into() }
+        Self { bytes: Arc::new(Memory::Vec(bytes)), name: name.into() }
+    }
+
+    /// A copy of bytes, which reads and writes faster than a `Vec` where it is large.
+    pub fn copy_of(bytes: &[u8], name: impl Into<String>) -> Self {
+        Self { bytes: Arc::new(Memory::copy_of(bytes)), name: name.into() }
     }
 }
 
