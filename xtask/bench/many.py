@@ -1,5 +1,6 @@
 """Files of many small arrays: opening, listing, reading one, writing, in whole processes and inside of one."""
 
+from bulk import TIMED
 from files import make_many, many
 from harness import Work
 
@@ -37,6 +38,14 @@ with safe_open(sys.argv[1], 'numpy') as f:
     for k in f.keys():
         s = f.get_slice(k); print(k, s.get_dtype(), s.get_shape())
 """
+SAFETENSORS_IN = TIMED + """
+from safetensors import safe_open
+def work():
+    with safe_open(sys.argv[1], 'numpy') as f:
+        for k in f.keys():
+            s = f.get_slice(k); k, s.get_dtype(), s.get_shape()
+timed(work, 20)
+"""
 H5PY = """
 import sys, h5py
 with h5py.File(sys.argv[1]) as f:
@@ -72,11 +81,12 @@ def works(bench):
         ),
         Work(
             "many-list-in",
-            f"open and list {count:,} arrays, inside a Rust process, 20 times",
+            f"open and list {count:,} arrays, inside a process, 20 times (safetensors: from PyPI, and its bare crate)",
             {
                 "trilith": [peer, "trilith", "list", file],
                 "asdf-rs": [peer, "asdf-rs", "list", file],
-                "safetensors": [peer, "safetensors", "list", tensors],
+                "safetensors": bench.python(SAFETENSORS_IN, tensors),
+                "its crate": [peer, "safetensors", "list", tensors],
             },
             inner=True,
             wants={"asdf-rs": 3, "safetensors": 1},

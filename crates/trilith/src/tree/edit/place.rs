@@ -90,7 +90,8 @@ pub(super) fn column(text: &str, at: usize) -> usize {
 /// Back over blanks and line breaks; and whether a comment ends there.
 pub(super) fn before_blanks(text: &str, at: usize) -> (usize, bool) {
     let trimmed = text.get(..at).unwrap_or("").trim_end_matches(BLANKS);
-    let line = trimmed.get(line_start(text, trimmed.len())..).unwrap_or("");
+    // A byte order mark may begin a later line too.
+    let line = trimmed.get(line_start(text, trimmed.len())..).unwrap_or("").trim_start_matches('\u{feff}');
     let crossed = text.get(trimmed.len()..at).is_some_and(|blanks| blanks.contains(['\n', '\r']));
     // On a line that was left, only a comment can hold this; at the end of the text a new line does no harm.
     let left = crossed || at >= text.len();
