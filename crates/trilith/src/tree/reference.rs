@@ -108,7 +108,7 @@ impl Tree {
     /// Every reference of the tree with its path, in document order; aliases are not entered.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) for more nodes than [`Limits::nodes`].
+    /// [`Kind::Limit`] for more nodes than [`Limits::nodes`].
     pub fn references(&self, limits: &Limits) -> Result<Vec<(TreePath, Node<'_>)>> {
         let mut found = Vec::new();
         let mut walk = self.root().walk(limits).as_written();
@@ -123,8 +123,8 @@ impl Tree {
     /// Follows a reference of this tree to a node that is none itself, over chains and into other files.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for a path that leads nowhere or a chain that leads back,
-    /// [`Kind::Limit`](crate::Kind::Limit) for more files in a row than [`Limits::external_depth`], and what `open` returns.
+    /// [`Kind::Malformed`] for a path that leads nowhere or a chain that leads back,
+    /// [`Kind::Limit`] for more files in a row than [`Limits::external_depth`], and what `open` returns.
     pub fn resolve(&self, reference: &Reference, limits: &Limits, open: &mut OpenTree<'_>) -> Result<Target> {
         let mut trees = Trees { own: self, limits, files: 0, open };
         let start = Target { file: None, id: NodeId(0) };
