@@ -349,6 +349,19 @@ def test_arrays_do_what_numpy_does(cube):
         iter(f["zero"])
 
 
+def test_a_masked_element_is_no_number():
+    f = trilith.open(trilith.dumps({"m": np.ma.masked_array([5.0], [1]), "x": np.array([5])}))
+    assert np.isnan(float(f["m"])) and float(f["x"]) == 5
+    with pytest.raises(ValueError, match="masked"):
+        int(f["m"])
+
+
+def test_arrays_of_a_file_say_where():
+    f = trilith.open(trilith.dumps({"x": np.arange(4), "here": np.array([True, False, True, False])}))
+    assert f["x"].sum(where=f["here"]) == 2
+    assert np.add.reduce(np.arange(4), where=f["here"]) == 2
+
+
 def test_a_mask_is_not_lost_on_the_way_to_numpy():
     given = np.ma.masked_array([1.0, 100.0, 3.0], [0, 1, 0])
     a = trilith.open(trilith.dumps({"a": given}))["a"]

@@ -36,7 +36,8 @@ def _read(value):
 
 def _method(name, viewing):
     def method(self, *args, **options):
-        return getattr(self[...] if viewing else elements(self), name)(*map(_read, args), **options)
+        read = {option: _read(value) for option, value in options.items()}
+        return getattr(self[...] if viewing else elements(self), name)(*map(_read, args), **read)
 
     return _named(method, name, f"As `numpy.ndarray.{name}`; all elements are read.")
 
@@ -55,7 +56,12 @@ def _single(convert):
     def method(self):
         if self.size != 1:
             raise TypeError(f"an array of {self.size} elements is no single number")
-        return convert(elements(self).item())
+        single = elements(self)
+        if numpy.ma.is_masked(single):
+            if convert is float:
+                return float("nan")
+            raise ValueError("the element is masked")
+        return convert(single.item())
 
     return method
 
@@ -82,7 +88,8 @@ def _iter(self):
 def _ufunc(self, ufunc, method, *inputs, **options):
     if any(isinstance(out, Array) for out in options.get("out", ())):
         raise TypeError("an array of a file cannot be written into")
-    return getattr(ufunc, method)(*map(_read, inputs), **options)
+    read = {option: _read(value) for option, value in options.items()}
+    return getattr(ufunc, method)(*map(_read, inputs), **read)
 
 
 def _mask(self):

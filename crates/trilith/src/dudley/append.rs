@@ -5,13 +5,14 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::draft::{in_order, quoted};
 use super::read::{DudleyFile, Items, LayoutOrigin};
 use super::signature::Signature;
 use super::write::{Supplier, evaluate_more, text_of, write_items};
 use crate::array::Array;
-use crate::bytes::{self, Journal, OpenOptions};
+use crate::bytes::{self, Journal, OpenOptions, SourceRef};
 use crate::error::{Error, Kind, Result};
 use crate::layout::{ByteOrder, Dialect, Layout, Options};
 use crate::limits::Limits;
@@ -44,7 +45,7 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
     let (found, packed) = evaluate_more(&layout, &options, (&values, count), params, data)?;
     let total = found.total().and_then(|total| total.checked_add(file.base()));
     let total = total.ok_or_else(|| Error::usage("the size of the file is not known"))?;
-    let change = Change { path, signature, start, old_len: file.source().len(), total, text: longer };
+    let change = Change { path, signature, start, source: Arc::clone(file.source()), total, text: longer };
     change.make(&[], |update| {
         write_items(&found, file.base(), count, limits, packed, data, &mut |at, bytes| write_past(update, at, bytes, start))
             .map(drop)
@@ -88,7 +89,8 @@ pub(super) struct Change<'p> {
     pub path: &'p Path,
     pub signature: Signature,
     pub start: u64,
-    pub old_len: u64,
+    /// The file as it was read.
+    pub source: SourceRef,
     pub total: u64,
     pub text: String,
 }
@@ -97,10 +99,11 @@ impl Change<'_> {
     /// Makes it: header, the old end and `more` regions are saved first, `write` writes the data. Returns
     /// the new size.
     pub fn make(self, more: &[Range<u64>], write: impl FnOnce(&mut Journal) -> Result<()>) -> Result<u64> {
-        let mut regions = vec![8..16, self.start..self.old_len];
+        let mut regions = vec![8..16, self.start..self.source.len()];
         regions.extend_from_slice(more);
         let mut update = Journal::begin(self.path, &regions)?;
-        if update.old_len() != self.old_len {
+        // Nobody else writes from here on; what was read before must be what is there.
+        if update.old_len() != self.source.len() || self.source.is_changed() {
             update.roll_back()?;
             return Err(Error::new(Kind::Io, format!("{} was changed meanwhile", self.path.display())));
         }
@@ -119,7 +122,7 @@ impl Change<'_> {
         let mut text = self.text.into_bytes();
         let end = at.saturating_add(text.len() as u64);
         // What is left of the old end must not be read as layout: it becomes white space.
-        let rest = bytes::to_usize(self.old_len.saturating_sub(end))?;
+        let rest = bytes::to_usize(self.source.len().saturating_sub(end))?;
         text.resize(text.len() + rest, b'\n');
         write_past(update, at, &text, self.start)?;
         update.write_at(8, &Signature { layout_at: Some(at), ..self.signature }.address_bytes())?;

@@ -165,8 +165,8 @@ struct Joined {
 
 type Opened = (SourceRef, u64);
 
-/// Files held open at the same time.
-const OPEN: usize = 4096;
+/// Files held open at the same time: half of what systems usually allow.
+const OPEN: usize = 512;
 
 impl Joined {
     /// The bytes that hold the item in a file.
@@ -195,6 +195,7 @@ impl Joined {
             return Err(Error::malformed("it holds no data of the item"));
         };
         // What is needed of a remote file comes with one request: the signature, and the item.
+        self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
         let signature = 0..if self.native { Signature::LEN } else { 0 };
         let mut ranges = vec![signature];
         match (&self.filter, stored) {
@@ -262,6 +263,10 @@ impl Source for Joined {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        // What must be decoded as a whole is held for one file at a time.
+        if self.filter.is_some() {
+            return Ok(());
+        }
         let mut wanted: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
         for range in ranges {
             let mut start = range.start;
@@ -273,12 +278,14 @@ impl Source for Joined {
             }
         }
         let opened = Mutex::new(BTreeMap::new());
-        side_by_side(wanted.into_iter().collect(), self.resolve.at_once(), |(at, wanted)| {
+        let done = side_by_side(wanted.into_iter().collect(), self.resolve.at_once(), |(at, wanted)| {
             let file = self.opened(at, &wanted)?;
             opened.lock().unwrap_or_else(PoisonError::into_inner).insert(at, file);
             Ok(())
-        })?;
-        *self.last() = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
+        });
+        // Where not all can be held open (or one is missing), reading opens one after the other, and says so.
+        let opened = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.last() = if done.is_ok() { opened } else { BTreeMap::new() };
         Ok(())
     }
 

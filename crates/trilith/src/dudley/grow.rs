@@ -2,6 +2,7 @@
 //! `"" = {…}[NREC]`: the rows go behind it, the parameter counts them, the layout moves on as it is.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::append::{Change, Native, write_past};
 use super::datatype::datatype_of;
@@ -58,7 +59,7 @@ pub(super) fn grow(path: &Path, file: &DudleyFile, before: &Entry, rows: &Array,
     let (datatype, order) = datatype_of(&item.typed, &mut shape)?;
     let counter_bytes = param_bytes(&counter)?;
     let text = text_of(file.layout());
-    let change = Change { path, signature, start, old_len: file.source().len(), total, text };
+    let change = Change { path, signature, start, source: Arc::clone(file.source()), total, text };
     let counter_end = counter_at.saturating_add(counter_bytes.len() as u64);
     change.make(&[counter_at..counter_end], |update| {
         let mut next = at;

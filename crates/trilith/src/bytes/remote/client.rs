@@ -218,7 +218,7 @@ impl Target {
             // What is signed changes from request to request.
             (Address::S3 { .. }, Ok((url, _))) => url[..url::Position::AfterPath].to_owned(),
             (Address::S3 { .. }, Err(_)) => self.address.shown(),
-            (Address::Web(url), _) => format!("{} {}", url.username(), &url[url::Position::BeforeHost..]),
+            (Address::Web(url), _) => format!("{} {} {}", url.scheme(), url.username(), &url[url::Position::BeforeHost..]),
         }
     }
 

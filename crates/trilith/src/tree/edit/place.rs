@@ -108,7 +108,7 @@ pub(super) fn blank_lines(text: &str, at: usize) -> &str {
 /// Whether an empty value stands after a colon, as it does not in `{a}`; items of a list have none to miss.
 pub(super) fn follows_colon(text: &str, span: Span) -> bool {
     let before = text.get(..span.start as usize).unwrap_or("").trim_end_matches(BLANKS);
-    before.ends_with([':', ',', '[', '{', '?'])
+    before.ends_with([':', ',', '[', '{'])
 }
 
 /// Where a new line goes after a block collection: past the break of its last line.

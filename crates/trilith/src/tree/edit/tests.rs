@@ -46,6 +46,7 @@ fn setting_a_scalar_changes_its_span_only() {
     assert_eq!(set("", "/\u{2000}", 2), "\u{2000}: 2");
     assert_eq!(set("\u{feff}#", "", 6), "\u{feff}#\n6");
     assert_eq!(set(" \n\u{feff}#", "", 6), " \n\u{feff}#\n6");
+    assert_eq!(set("{?b, ?}", "/?", 6), "{?b, ?: 6}");
     assert_eq!(set("\u{feff}a: 1\n", "/b", 2), "\u{feff}a: 1\nb: 2\n");
     assert_eq!(set("\u{feff}?", "/b", 2), "\u{feff}?\nb: 2");
     assert_eq!(set("a: # c", "/a", 6).replace("6 # c", "\n  6"), "a: \n  6");

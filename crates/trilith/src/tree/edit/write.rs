@@ -66,6 +66,10 @@ impl<'t> Edit<'t> {
         // `{a}` has no colon yet.
         if matches!(context, Context::Flow) && node.whole_span().is_empty() && !place::follows_colon(text, span) {
             printed = format!(": {printed}");
+            // A key of a mark alone: a blank behind it would make it the mark of a key.
+            if text.get(..span.start as usize).is_some_and(|before| before.ends_with('?')) {
+                return self.replace(span, printed);
+            }
         }
         self.put_at(span, printed);
     }
