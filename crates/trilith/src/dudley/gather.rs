@@ -13,6 +13,7 @@ use crate::bytes::{Access, Resolve, Source, SourceRef, Window, side_by_side};
 use crate::error::{Error, Result};
 use crate::layout::{ByteOrder, Filter, Layout, Located, Options};
 use crate::limits::Limits;
+use crate::threads::lock;
 
 impl Catalog {
     /// One item of the files `rows` of a family as one array: its first axis counts the files, the others
@@ -181,7 +182,7 @@ impl Joined {
     }
 
     fn last(&self) -> MutexGuard<'_, BTreeMap<usize, Opened>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 
     /// Opens a file of which the bytes `wanted` of the item are read first.
@@ -194,8 +195,8 @@ impl Joined {
         let Some(Piece { offset: Some(offset), inside, stored }) = self.pieces.get(at) else {
             return Err(Error::malformed("it holds no data of the item"));
         };
-        // What is needed of a remote file comes with one request: the signature, and the item.
         self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
+        // What is needed of a remote file comes with one request: the signature, and the item.
         let signature = 0..if self.native { Signature::LEN } else { 0 };
         let mut ranges = vec![signature];
         match (&self.filter, stored) {
@@ -280,7 +281,7 @@ impl Source for Joined {
         let opened = Mutex::new(BTreeMap::new());
         let done = side_by_side(wanted.into_iter().collect(), self.resolve.at_once(), |(at, wanted)| {
             let file = self.opened(at, &wanted)?;
-            opened.lock().unwrap_or_else(PoisonError::into_inner).insert(at, file);
+            lock(&opened).insert(at, file);
             Ok(())
         });
         // Where not all can be held open (or one is missing), reading opens one after the other, and says so.
