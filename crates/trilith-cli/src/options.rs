@@ -208,8 +208,7 @@ impl Options {
 
 /// How local files are opened.
 fn local(limits: &Limits) -> OpenOptions {
-    let mut options = OpenOptions::default();
-    options.spool = limits.spool;
+    let mut options = OpenOptions::within(limits);
     // A file that another process truncates under a map would kill the command, and the commands
     // go through their files from front to back, where a map gains nothing.
     options.map = false;

@@ -126,8 +126,9 @@ fn how(home: &Home, layout: Option<Parsed>) -> StreamOptions {
 }
 
 fn open_with(path: &Path, home: &Home, layout: Option<Parsed>) -> trilith::Result<AnyFile> {
-    let (limits, mut options) = (Limits::from_env()?, options(home.memmap));
-    options.spool = limits.spool;
+    let limits = Limits::from_env()?;
+    let mut options = OpenOptions::within(&limits);
+    options.map = home.memmap;
     let source = bytes::open(path, options)?;
     file::open_any(source, file::resolver_for(path, options, &limits), how(home, layout), &limits)
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
+use trilith::bytes::Basis;
 use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
 use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
@@ -114,12 +115,12 @@ impl Convert {
             return Ok(Outcome::No);
         }
         let progress = Progress::bytes("writing", total, options);
-        let mut target = Target::create(&self.output)?;
+        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let done = match plan {
             Some(plan) => plan.write(target.writer(), &mut |bytes| progress.at(bytes))?,
             None => convert::convert(&file, target.writer(), &how, &mut |bytes| progress.at(bytes))?,
         };
-        let written = target.commit()?;
+        let written = target.commit(options)?;
         drop(progress);
         self.tell(&done, written, options)?;
         Ok(Outcome::Yes)
@@ -139,8 +140,9 @@ impl Convert {
     fn fits(&self, options: &Options) -> Result<Option<Outcome>> {
         if let Some(base) = &self.embed {
             let base = FitsFile::open(options.open(base)?, &options.limits()?)?;
-            let mut target = Target::create(&self.output)?;
-            convert::embed(&options.open_asdf(&self.input)?, &base, &mut target.writer())?;
+            let file = options.open_asdf(&self.input)?;
+            let mut target = Target::create(&self.output, Basis::Read(&**base.source()))?;
+            convert::embed(&file, &base, &mut target.writer())?;
             return self.put(target, options).map(Some);
         }
         let extension = |name: &str| std::path::Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("fits"));
@@ -168,7 +170,7 @@ impl Convert {
         how.write.align = self.align.unwrap_or(64);
         how.write.checksums = !self.no_checksums;
         let file = options.open_asdf(&self.input)?;
-        let mut target = Target::create(&self.output)?;
+        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         match (from_fits, to_fits) {
             (true, true) => return Err(Error::usage("both are FITS files: copy it")),
             (_, true) => {
@@ -184,7 +186,7 @@ impl Convert {
 
     /// Puts a file into place and says how large it is.
     fn put(&self, target: Target, options: &Options) -> Result<Outcome> {
-        let written = target.commit()?;
+        let written = target.commit(options)?;
         if !options.quiet && self.output != "-" {
             note(&format!("{}: {}", self.output, size(written)));
         }
@@ -202,7 +204,7 @@ impl Convert {
         if let Some(CodecChoice::Set(id)) = self.codec.as_deref().map(CodecChoice::named).transpose()? {
             (how.codec, how.level) = (Some(id), self.level);
         }
-        let mut out = Target::create(&self.output)?;
+        let mut out = Target::create(&self.output, Basis::Read(&**file.source()))?;
         let losses = stream_to_asdf(file, target, &how, out.writer())?;
         self.finish(out, &losses, options)
     }
@@ -210,7 +212,7 @@ impl Convert {
     /// A file of the ASDF family as a native Dudley file.
     fn to_stream(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
         let (draft, losses) = asdf_to_draft(file)?;
-        let mut out = Target::create(&self.output)?;
+        let mut out = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let order = options.order().unwrap_or(ByteOrder::Little);
         let dialect = self.dialect()?.unwrap_or(Dialect::D2025);
         draft.write_as(dialect, order, &options.limits()?, &mut out.writer())?;
@@ -221,7 +223,7 @@ impl Convert {
     fn rewrite_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
         let mut how = Rewrite::default();
         (how.dialect, how.order) = (self.dialect()?, options.order());
-        let mut out = Target::create(&self.output)?;
+        let mut out = Target::create(&self.output, Basis::Read(&**file.source()))?;
         let losses = file.rewrite(&how, &mut out.writer())?;
         let losses: Vec<Loss> = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
         self.finish(out, &losses, options)
@@ -246,7 +248,7 @@ impl Convert {
             self.refuse(losses, options)?;
             return Ok(Outcome::No);
         }
-        let written = out.commit()?;
+        let written = out.commit(options)?;
         for loss in losses {
             note(&format!("trilith: {}: lost: {loss}", self.input));
         }

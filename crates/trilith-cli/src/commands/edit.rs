@@ -8,6 +8,7 @@ use std::process::Command;
 use clap::Args;
 use trilith::asdf::{AsdfFile, ndarray};
 use trilith::bytes::{private_file, read_text};
+use trilith::change::Change;
 use trilith::schema::{Problem, Severity, Validator};
 use trilith::tree::{Origin, Tree};
 use trilith::{Error, Result};
@@ -55,7 +56,7 @@ impl Edit {
             if let Err(error) = start(&editor, &draft) {
                 break Err(error);
             }
-            let (text, may_be_saved) = match self.check(&file, &draft) {
+            let (tree, may_be_saved) = match self.check(&file, &draft) {
                 Ok(tree) if tree.text() == file.tree().text() => {
                     note("nothing was changed");
                     break Ok(Outcome::Yes);
@@ -63,19 +64,23 @@ impl Edit {
                 Ok(tree) => {
                     let problems = self.new_problems(&file, &tree)?;
                     if problems.is_empty() {
-                        break self.save.save(&file, &self.file, tree.text(), options).map(|()| Outcome::Yes);
+                        break self.replace(&file, tree, options);
                     }
                     problems.iter().for_each(show);
-                    (tree.into_text(), true)
+                    (Some(tree), true)
                 }
                 Err(error) => {
                     note(&format!("trilith: {error}"));
-                    (String::new(), false)
+                    (None, false)
                 }
             };
             match ask(may_be_saved)? {
                 Answer::Again => {}
-                Answer::Save => break self.save.save(&file, &self.file, &text, options).map(|()| Outcome::Yes),
+                Answer::Save => {
+                    if let Some(tree) = tree {
+                        break self.replace(&file, tree, options);
+                    }
+                }
                 Answer::GiveUp => {
                     note(&format!("the draft is left in {}", draft.display()));
                     return Ok(Outcome::No);
@@ -84,6 +89,13 @@ impl Edit {
         };
         let _ = std::fs::remove_file(&draft);
         outcome
+    }
+
+    /// Saves the file with another tree.
+    fn replace(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
+        let mut change = Change::new(file);
+        change.replace_tree(tree);
+        self.save.save(&change, &self.file, false, options).map(|()| Outcome::Yes)
     }
 
     /// The tree that came back, if it parses and its arrays can be made.

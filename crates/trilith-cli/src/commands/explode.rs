@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::bytes::percent_encode;
 use trilith::{Error, Result, assemble};
@@ -48,11 +49,11 @@ impl Explode {
         let all = file.sections().all_blocks()?;
         for (position, (index, _)) in plan.leaving.iter().enumerate() {
             let path = folder.join(name(position));
-            write(&path, &file, None, all.get(*index).copied())?;
+            write(&path, &file, None, all.get(*index).copied(), options)?;
             written.push(path);
         }
         let main = folder.join(format!("{base}.{extension}"));
-        write(&main, &file, Some(&plan.tree), &plan.staying)?;
+        write(&main, &file, Some(&plan.tree), &plan.staying, options)?;
         written.insert(0, main);
         let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
         if options.json {
@@ -71,11 +72,17 @@ impl Explode {
     }
 }
 
-fn write<'b>(path: &Path, file: &AsdfFile, tree: Option<&str>, blocks: impl IntoIterator<Item = &'b Block>) -> Result<()> {
+fn write<'b>(
+    path: &Path,
+    file: &AsdfFile,
+    tree: Option<&str>,
+    blocks: impl IntoIterator<Item = &'b Block>,
+    options: &Options,
+) -> Result<()> {
     let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
-    let mut target = Target::create(&path.to_string_lossy())?;
+    let mut target = Target::create(&path.to_string_lossy(), Basis::Read(&**file.sections().source()))?;
     assemble::write(file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
-    target.commit().map(drop)
+    target.commit(options).map(drop)
 }
 
 /// The node of the one array that an item names; None for the whole file.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use trilith::bytes::Basis;
 use trilith::array::{Array, FloatText, Index};
 use trilith::asdf::{AsdfFile, ExpandOptions, ndarray, walk};
 use trilith::bytes::{self, Access};
@@ -175,9 +176,9 @@ impl Get {
         let format = self.format(options);
         match self.output.as_deref() {
             Some(path) if path != "-" => {
-                let mut target = Target::create(path)?;
+                let mut target = Target::create(path, Basis::Nothing)?;
                 emit(array, format, &mut target.writer())?;
-                let written = target.commit()?;
+                let written = target.commit(options)?;
                 if !options.quiet {
                     note(&format!("{path}: {:?}, {}", array.shape(), size(written)));
                 }

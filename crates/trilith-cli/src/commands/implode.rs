@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::{Result, assemble};
 
@@ -35,9 +36,9 @@ impl Implode {
             blocks.push((other, other.sections().block(0)?));
         }
         let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
-        let mut target = Target::create_from(&output, &item.file, &**file.sections().source())?;
+        let mut target = Target::create(&output, Basis::Read(&**file.sections().source()))?;
         assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
-        target.commit()?;
+        target.commit(options)?;
         if !options.quiet && output != "-" {
             note(&format!("{output}: {} blocks, {} taken in", blocks.len(), plan.taken.len()));
         }

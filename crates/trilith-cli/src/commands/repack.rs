@@ -1,6 +1,7 @@
 //! `trilith repack IN OUT`: without gaps and unused blocks, aligned, in the order asked for, with fresh checksums.
 
 use clap::{Args, ValueEnum};
+use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::assemble::Order;
 use trilith::convert::CodecChoice;
@@ -77,10 +78,10 @@ impl Repack {
             kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();
         let mut how = WriteOptions::default();
         how.align = self.align;
-        let mut target = Target::create_from(&self.output, &self.input, &**file.sections().source())?;
+        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let tree = file.sections().tree().map(|_| tree.as_str());
         assemble::write(&file, tree, &blocks, target.writer(), &how, codec)?;
-        let written = target.commit()?;
+        let written = target.commit(options)?;
         if !options.quiet && self.output != "-" {
             let dropped = all.len() - blocks.len();
             let kept = match if self.drop_unused { 0 } else { walk::unnamed(&file)?.len() } {

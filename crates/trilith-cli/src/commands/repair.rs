@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use trilith::bytes::Basis;
 use trilith::Result;
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
 
@@ -30,9 +31,9 @@ impl Repair {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let source = options.open(&self.file)?;
         let left = salvage(source.clone(), &options.limits()?)?;
-        let mut target = Target::create_from(&self.output, &self.file, &*source)?;
+        let mut target = Target::create(&self.output, Basis::Read(&*source))?;
         left.write(target.writer())?;
-        target.commit()?;
+        target.commit(options)?;
         let report = left.report();
         // What was written may be standard output itself.
         if self.output != "-" {

@@ -1,6 +1,7 @@
 //! `trilith resolve IN OUT`: the targets of `$ref`s written in their place.
 
 use clap::Args;
+use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::{Error, Result, assemble};
 
@@ -33,10 +34,10 @@ impl Resolve {
         for (other, index) in &plan.taken {
             blocks.push((other, other.sections().block(*index as i64)?));
         }
-        let mut target = Target::create_from(&self.output, &self.input, &**file.sections().source())?;
+        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
         assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
-        target.commit()?;
+        target.commit(options)?;
         if !options.quiet && self.output != "-" {
             note(&format!("{}: {} references, {} blocks taken in", self.output, plan.count, plan.taken.len()));
         }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use trilith::bytes::read_text;
+use trilith::change::Change;
 use trilith::tree::Tree;
 use trilith::{Error, Result};
 
@@ -42,10 +43,9 @@ impl Update {
             }
         };
         let tree = Tree::parse(text, file.limits())?;
-        match self.from {
-            Some(_) => self.save.save(&file, &self.file, tree.text(), options)?,
-            None => self.save.save_anew(&file, &self.file, tree.text(), options)?,
-        }
+        let mut change = Change::new(&file);
+        change.replace_tree(tree);
+        self.save.save(&change, &self.file, self.from.is_none(), options)?;
         Ok(Outcome::Yes)
     }
 }

@@ -6,7 +6,7 @@
 use super::read::AsdfFile;
 use super::{ndarray, walk};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::Journal;
+use crate::bytes::Update;
 use crate::error::{Error, Result};
 
 /// Adds rows to the streamed array at a tree path, in this file or in one that holds it; returns the name
@@ -44,26 +44,21 @@ pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> 
     let row = array.nbytes().checked_div(array.shape().first().copied().unwrap_or(0)).unwrap_or(0);
     let whole = block.data_offset + array.nbytes();
     let name = holder.sections().source().name().to_owned();
-    let mut update = Journal::begin(&name, &[])?;
-    let mut at = update.old_len();
-    if at != whole {
-        update.roll_back()?;
+    let source = holder.sections().source();
+    let end = source.len();
+    if end != whole {
         return Err(
-            Error::malformed(format!("{} bytes of an unfinished row of {row} stand at the end", at - whole)).at_byte(whole)
+            Error::malformed(format!("{} bytes of an unfinished row of {row} stand at the end", end - whole)).at_byte(whole)
         );
     }
-    let done = rows.pieces(order, 4 << 20, &mut |piece| {
-        let here = at;
+    let (mut update, mut at) = (Update::new(), end);
+    rows.pieces(order, 4 << 20, &mut |piece| {
+        update.put(at, piece)?;
         at += piece.len() as u64;
-        update.write_at(here, piece)
-    });
-    match done {
-        Ok(()) => update.commit().map(|()| name),
-        Err(error) => {
-            update.roll_back()?;
-            Err(error)
-        }
-    }
+        Ok(())
+    })?;
+    update.commit(&**source)?;
+    Ok(name)
 }
 
 /// The byte order in which rows go behind those of an array.

@@ -5,20 +5,26 @@
 //! This module and `file.rs` are the only ones that open files.
 
 mod apart;
+mod before;
 mod cursor;
 #[doc(hidden)]
 pub mod disk;
 mod journal;
 mod large;
 mod local;
+mod lock;
 mod map;
 mod nearby;
+mod output;
+mod owner;
+mod record;
 #[cfg(feature = "remote")]
 mod remote;
 mod replace;
 mod resolve;
 mod source;
 mod spool;
+mod update;
 
 #[cfg(feature = "remote")]
 use local::read_exact_at;
@@ -28,10 +34,13 @@ pub use cursor::Cursor;
 pub use journal::Journal;
 pub(crate) use large::large_pages;
 pub use local::{LocalFile, OpenOptions, open};
+pub use lock::{Basis, remove_stale};
 pub use nearby::Nearby;
+pub use output::{NewFile, WriteSeek, Written};
 #[cfg(feature = "remote")]
 pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
-pub use replace::{Replace, read_text, remove, remove_stale};
+pub use replace::{Replace, read_text, remove};
 pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
 pub use source::{Access, Slice, Source, SourceRef, Window, read_vec, to_usize};
 pub use spool::{private_file, spool, unnamed_file};
+pub use update::{Content, Update};

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::local::{LocalFile, OpenOptions};
+use super::local::{OpenOptions, open_regular};
 use super::source::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -127,8 +127,8 @@ impl Resolve for Folder {
             return Err(refused("a link in it leads out of the file's folder"));
         }
         let current = path.parent().map_or_else(|| self.current.clone(), Path::to_path_buf);
-        let source = LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), self.options).at(&path);
-        Ok((Arc::new(source), Arc::new(Self { current, depth, ..self.clone() })))
+        let source = open_regular(file, &metadata, &path, real, self.options)?;
+        Ok((source, Arc::new(Self { current, depth, ..self.clone() })))
     }
 }
 

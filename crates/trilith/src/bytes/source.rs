@@ -87,6 +87,11 @@ pub trait Source: Send + Sync {
         self.origin().is_some_and(Source::is_changed)
     }
 
+    /// The file on this machine that the bytes come from, however they are made of it.
+    fn local(&self) -> Option<&super::LocalFile> {
+        self.origin()?.local()
+    }
+
     /// What is odd about where the bytes come from, for people: an update that did not end.
     fn notice(&self) -> Option<String> {
         self.origin()?.notice()

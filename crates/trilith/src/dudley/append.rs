@@ -3,7 +3,6 @@
 //! Section 7.4 of our specification: new items go where the layout was, the longer layout goes behind
 //! them. Header and old layout are saved in a journal first, which whoever opens the file next undoes.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,8 +11,8 @@ use super::read::{DudleyFile, Items, LayoutOrigin};
 use super::signature::Signature;
 use super::write::{Supplier, evaluate_more, text_of, write_items};
 use crate::array::Array;
-use crate::bytes::{self, Journal, OpenOptions, SourceRef};
-use crate::error::{Error, Kind, Result};
+use crate::bytes::{self, OpenOptions, SourceRef, Update};
+use crate::error::{Error, Result};
 use crate::layout::{ByteOrder, Dialect, Layout, Options};
 use crate::limits::Limits;
 
@@ -24,7 +23,6 @@ use crate::limits::Limits;
 /// [`Kind::Usage`] where the file has no layout at its end or the text does not go with it, and as
 /// [`NewStream::write`](super::NewStream::write).
 pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limits: &Limits) -> Result<u64> {
-    Journal::recover(path)?;
     let source = bytes::open(path, OpenOptions { map: false, ..OpenOptions::default() })?;
     let file = DudleyFile::open(source, None, limits)?;
     let Native { signature, old, values, total, start } = Native::of(&file)?;
@@ -45,8 +43,8 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
     let (found, packed) = evaluate_more(&layout, &options, (&values, count), params, data)?;
     let total = found.total().and_then(|total| total.checked_add(file.base()));
     let total = total.ok_or_else(|| Error::usage("the size of the file is not known"))?;
-    let change = Change { path, signature, start, source: Arc::clone(file.source()), total, text: longer };
-    change.make(&[], |update| {
+    let change = Change { signature, start, source: Arc::clone(file.source()), total, text: longer };
+    change.make(|update| {
         write_items(&found, file.base(), count, limits, packed, data, &mut |at, bytes| write_past(update, at, bytes, start))
             .map(drop)
     })
@@ -85,8 +83,7 @@ impl<'f> Native<'f> {
 }
 
 /// A change at the end of a native file: from byte `start` on, and a new layout at byte `total`.
-pub(super) struct Change<'p> {
-    pub path: &'p Path,
+pub(super) struct Change {
     pub signature: Signature,
     pub start: u64,
     /// The file as it was read.
@@ -95,29 +92,19 @@ pub(super) struct Change<'p> {
     pub text: String,
 }
 
-impl Change<'_> {
-    /// Makes it: header, the old end and `more` regions are saved first, `write` writes the data. Returns
-    /// the new size.
-    pub fn make(self, more: &[Range<u64>], write: impl FnOnce(&mut Journal) -> Result<()>) -> Result<u64> {
-        let mut regions = vec![8..16, self.start..self.source.len()];
-        regions.extend_from_slice(more);
-        let mut update = Journal::begin(self.path, &regions)?;
-        // Nobody else writes from here on; what was read before must be what is there.
-        if update.old_len() != self.source.len() || self.source.is_changed() {
-            update.roll_back()?;
-            return Err(Error::new(Kind::Io, format!("{} was changed meanwhile", self.path.display())));
-        }
-        match write(&mut update).and_then(|()| self.end(&mut update)) {
-            Ok(size) => update.commit().map(|()| size),
-            Err(error) => {
-                update.roll_back()?;
-                Err(error)
-            }
-        }
+impl Change {
+    /// Makes it: `write` gives the data to the update. Returns the new size.
+    pub fn make(self, write: impl FnOnce(&mut Update) -> Result<()>) -> Result<u64> {
+        let mut update = Update::new();
+        write(&mut update)?;
+        let source = Arc::clone(&self.source);
+        let size = self.end(&mut update)?;
+        update.commit(&*source)?;
+        Ok(size)
     }
 
     /// The layout behind the data, then the header that points to it.
-    fn end(self, update: &mut Journal) -> Result<u64> {
+    fn end(self, update: &mut Update) -> Result<u64> {
         let at = self.total.max(self.start);
         let mut text = self.text.into_bytes();
         let end = at.saturating_add(text.len() as u64);
@@ -125,22 +112,17 @@ impl Change<'_> {
         let rest = bytes::to_usize(self.source.len().saturating_sub(end))?;
         text.resize(text.len() + rest, b'\n');
         write_past(update, at, &text, self.start)?;
-        update.write_at(8, &Signature { layout_at: Some(at), ..self.signature }.address_bytes())?;
+        update.write(8, Signature { layout_at: Some(at), ..self.signature }.address_bytes().to_vec());
         Ok(at.saturating_add(text.len() as u64))
     }
 }
 
-/// Writes bytes that may lie across the old end of the file.
-pub(super) fn write_past(update: &mut Journal, at: u64, bytes: &[u8], start: u64) -> Result<()> {
+/// Writes bytes behind the old data.
+pub(super) fn write_past(update: &mut Update, at: u64, bytes: &[u8], start: u64) -> Result<()> {
     if at < start {
         return Err(Error::usage(format!("a new item would be written over old data, at byte {at}")));
     }
-    let inside = update.old_len().saturating_sub(at).min(bytes.len() as u64);
-    let (old, new) = bytes.split_at_checked(bytes::to_usize(inside)?).unwrap_or((bytes, &[]));
-    if !old.is_empty() {
-        update.write_at(at, old)?;
-    }
-    if new.is_empty() { Ok(()) } else { update.write_at(at.saturating_add(inside), new) }
+    update.put(at, bytes)
 }
 
 /// Appends records: `rows` has one axis more than the last item of a list (`/history/t`), and each of its
@@ -153,10 +135,9 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
     let Some(&count) = rows.shape().first() else {
         return Err(Error::usage("records have an axis that counts them"));
     };
-    Journal::recover(path)?;
     let file = DudleyFile::open(bytes::open(path, OpenOptions { map: false, ..OpenOptions::default() })?, None, limits)?;
     if let Some(entry) = file.items()?.evaluation().find(list)? {
-        return super::grow::grow(path, &file, &entry, rows, limits);
+        return super::grow::grow(&file, &entry, rows, limits);
     }
     let mut arrays = std::collections::VecDeque::new();
     for row in 0..count {

@@ -1,6 +1,7 @@
 //! `trilith layout describe X.asdf`: a layout for the bytes of an ASDF file.
 
 use clap::Args;
+use trilith::bytes::Basis;
 use trilith::convert::describe_layout;
 use trilith::{Error, Result};
 
@@ -30,9 +31,9 @@ impl Describe {
         let text = describe_layout(&file)?;
         match self.output.as_deref() {
             Some(path) if path != "-" => {
-                let mut target = Target::create(path)?;
+                let mut target = Target::create(path, Basis::Nothing)?;
                 target.writer().write_all(text.as_bytes()).map_err(|e| Error::io("writing", e))?;
-                target.commit()?;
+                target.commit(options)?;
             }
             _ => {
                 let mut out = Out::new();

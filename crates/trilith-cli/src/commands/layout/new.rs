@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
+use trilith::bytes::Basis;
 use trilith::array::Array;
 use trilith::bytes::read_vec;
 use trilith::dudley::{Draft, native_order};
@@ -59,17 +60,17 @@ impl New {
         };
         if let Some(path) = &self.data {
             let draft = draft.ok_or_else(|| Error::usage("C source holds no data to write"))?;
-            let mut target = Target::create(path)?;
+            let mut target = Target::create(path, Basis::Nothing)?;
             draft.write_as(dialect, options.order().unwrap_or(native_order()), &limits, &mut target.writer())?;
-            let written = target.commit()?;
+            let written = target.commit(options)?;
             if !options.quiet && path != "-" {
                 note(&format!("{path}: {}", size(written)));
             }
         }
         if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
-            let mut target = Target::create(path)?;
+            let mut target = Target::create(path, Basis::Nothing)?;
             target.writer().write_all(text.as_bytes()).map_err(|e| Error::io("writing", e))?;
-            let written = target.commit()?;
+            let written = target.commit(options)?;
             if !options.quiet {
                 note(&format!("{path}: {}", size(written)));
             }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
+use trilith::bytes::Basis;
 use trilith::{Error, Result};
 
 use super::Input;
@@ -31,18 +32,18 @@ impl Print {
             out.json(&json!({"dialect": layout.dialect().name(), "text": text}))?;
             out.finish()?;
         } else {
-            write_text(self.output.as_deref(), &text)?;
+            write_text(self.output.as_deref(), &text, options)?;
         }
         Ok(Outcome::Yes)
     }
 }
 
 /// Writes text to a file or stdout.
-pub fn write_text(path: Option<&str>, text: &str) -> Result<()> {
+pub fn write_text(path: Option<&str>, text: &str, options: &Options) -> Result<()> {
     if let Some(path) = path.filter(|path| *path != "-") {
-        let mut target = Target::create(path)?;
+        let mut target = Target::create(path, Basis::Nothing)?;
         target.writer().write_all(text.as_bytes()).map_err(|error| Error::io(format!("writing {path}"), error))?;
-        return target.commit().map(drop);
+        return target.commit(options).map(drop);
     }
     let mut out = Out::new();
     for line in text.split_inclusive('\n') {

@@ -52,7 +52,7 @@ impl Translate {
             out.json(&json!({"dialect": Dialect::from(self.to).name(), "text": text, "losses": losses}))?;
             out.finish()?;
         } else if !refused {
-            write_text(self.output.as_deref(), &translation.text)?;
+            write_text(self.output.as_deref(), &translation.text, options)?;
         }
         Ok(if refused { Outcome::No } else { Outcome::Yes })
     }

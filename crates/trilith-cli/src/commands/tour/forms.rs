@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use trilith::bytes::Basis;
 use trilith::array::Array;
 use trilith::asdf::{self, AsdfFile};
 use trilith::convert::{self, CodecChoice, ConvertOptions, Loss};
@@ -23,7 +24,7 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
         let mut how = ConvertOptions::default();
         how.codec = CodecChoice::named(codec)?;
         how.level = if codec == "zlib" { Some(1) } else { None };
-        form(guide, &folder.join(format!("observation-{name}.asdf")), &format!("--codec {codec}"), |out| {
+        form(guide, &folder.join(format!("observation-{name}.asdf")), &format!("--codec {codec}"), options, |out| {
             convert::convert(&opened, out, &how, &mut |_| {}).map(|done| done.losses)
         })?;
     }
@@ -33,13 +34,13 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
         let mut how = ConvertOptions::default();
         how.allow_loss = true;
         how.write.align = if target.standard.is_some() { 64 } else { 1 };
-        form(guide, &folder.join(format!("observation-{name}.{extension}")), &format!("--to {name}"), |out| {
+        form(guide, &folder.join(format!("observation-{name}.{extension}")), &format!("--to {name}"), options, |out| {
             convert::convert_to(&opened, target, out, &how, &mut |_| {}).map(|done| done.losses)
         })?;
     }
     let fits = folder.join("observation.fits");
-    form(guide, &fits, "as FITS", |mut out| convert::to_fits(&opened, &mut out))?;
-    form(guide, &folder.join("observation.bd"), "as Dudley", |mut out| {
+    form(guide, &fits, "as FITS", options, |mut out| convert::to_fits(&opened, &mut out))?;
+    form(guide, &folder.join("observation.bd"), "as Dudley", options, |mut out| {
         let (draft, losses) = convert::asdf_to_draft(&opened)?;
         draft.write(ByteOrder::Little, &options.limits()?, &mut out)?;
         Ok(losses)
@@ -48,12 +49,12 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
 }
 
 /// One line: how, where to, how large, how long; below it what was lost.
-fn form(guide: &mut Guide, path: &Path, how: &str, write: impl FnOnce(&mut dyn WriteSeek) -> Result<Vec<Loss>>) -> Result<()> {
+fn form(guide: &mut Guide, path: &Path, how: &str, options: &Options, write: impl FnOnce(&mut dyn WriteSeek) -> Result<Vec<Loss>>) -> Result<()> {
     let started = Instant::now();
     let path = path.to_string_lossy();
-    let mut target = Target::create(&path)?;
+    let mut target = Target::create(&path, Basis::Nothing)?;
     let losses = write(target.writer())?;
-    let written = target.commit()?;
+    let written = target.commit(options)?;
     let ms = started.elapsed().as_secs_f64() * 1e3;
     guide.line(&format!("   {how:<18} {path:<46} {:>8}  ({ms:.0} ms)", size(written)))?;
     losses.iter().try_for_each(|loss| guide.line(&format!("     lost: {loss}")))

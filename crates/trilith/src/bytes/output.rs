@@ -1,0 +1,107 @@
+//! Where a new file is written: a path, whose old file is replaced safely, or a stream such as a pipe.
+
+use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
+use std::path::Path;
+
+use super::lock::Basis;
+use super::replace::Replace;
+use super::spool::unnamed_file;
+use crate::error::{Error, Result};
+
+/// A file that is being written.
+///
+/// A path is [replaced](Replace) when the file is committed. A pipe or a device, by name or as a stream, cannot
+/// go back to fill in sizes: what is written waits in a temporary file and is copied out at the end.
+pub struct NewFile(Kind);
+
+enum Kind {
+    Path(Box<BufWriter<Replace>>),
+    Stream(BufWriter<std::fs::File>, Box<dyn Write>, String),
+}
+
+/// What a file is written through.
+pub trait WriteSeek: Write + Seek {}
+impl<T: Write + Seek> WriteSeek for T {}
+
+/// What became of a new file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Its length in bytes.
+    pub size: u64,
+    /// What it could not keep of the file that it replaced: a group, an extended attribute.
+    pub warnings: Vec<String>,
+}
+
+impl NewFile {
+    /// Starts a file at a path; `basis` says what its content is made from.
+    ///
+    /// # Errors
+    /// As [`Replace::create`]; [`Kind::Usage`](crate::Kind::Usage) for a terminal.
+    pub fn create(path: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
+        let path = path.as_ref();
+        if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            return Ok(Self(Kind::Path(Box::new(BufWriter::with_capacity(1 << 20, Replace::create(path, basis)?)))));
+        }
+        let name = path.display().to_string();
+        let out = std::fs::OpenOptions::new().write(true).open(path).map_err(|e| Error::io(format!("opening {name}"), e))?;
+        if out.is_terminal() {
+            return Err(Error::usage(format!("this is binary data and {name} is a terminal")).hint("name a file, or pipe it on"));
+        }
+        Self::stream(Box::new(out), name)
+    }
+
+    /// Starts a file that is copied into a stream when it is committed; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io) where there is no place for a temporary file.
+    pub fn stream(out: Box<dyn Write>, name: impl Into<String>) -> Result<Self> {
+        let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+        Ok(Self(Kind::Stream(BufWriter::with_capacity(1 << 20, file), out, name.into())))
+    }
+
+    /// What to write into.
+    pub fn writer(&mut self) -> &mut dyn WriteSeek {
+        match &mut self.0 {
+            Kind::Path(out) => out,
+            Kind::Stream(out, ..) => out,
+        }
+    }
+
+    /// Puts the file into place.
+    ///
+    /// # Errors
+    /// As [`Replace::commit`]; [`Kind::Io`](crate::Kind::Io) of the stream.
+    pub fn commit(self) -> Result<Written> {
+        let fail = |e| Error::io("writing", e);
+        match self.0 {
+            Kind::Path(out) => {
+                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+                let size = file.seek(io::SeekFrom::End(0)).map_err(fail)?;
+                Ok(Written { size, warnings: file.commit()? })
+            }
+            Kind::Stream(out, to, name) => {
+                let file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+                Ok(Written { size: copy_out(file, to, &name)?, warnings: Vec::new() })
+            }
+        }
+    }
+}
+
+fn copy_out(mut file: std::fs::File, mut to: Box<dyn Write>, name: &str) -> Result<u64> {
+    let fail = |e| Error::io("reading a temporary file", e);
+    let fail_there = |e| Error::io(format!("writing to {name}"), e);
+    file.rewind().map_err(fail)?;
+    let mut piece = vec![0; 1 << 20];
+    let mut size = 0;
+    loop {
+        let n = file.read(&mut piece).map_err(fail)?;
+        if n == 0 {
+            break;
+        }
+        to.write_all(piece.get(..n).unwrap_or_default()).map_err(fail_there)?;
+        size += n as u64;
+    }
+    to.flush().map_err(fail_there)?;
+    Ok(size)
+}
