@@ -269,3 +269,39 @@ fn a_link_swapped_between_check_and_use_never_leads_out() {
     common::say(&format!("swapped links: {inside} opened inside, {refused} refused, 0 led out"));
     assert!(inside > 0 && refused > 0);
 }
+
+#[test]
+fn of_four_writers_at_once_none_loses_the_work_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = trilith::asdf::WriteOptions::default();
+    options.tree_padding = 20_000;
+    let builder = trilith::Builder::new(trilith::Target::newest()).with_options(options);
+    builder.write(folder.path().join("x.asdf"), trilith::Value::map([("a", trilith::Value::from(1))])).unwrap();
+    let writer = |name: usize| {
+        let folder = folder.path();
+        move || -> Vec<String> {
+            let mut said = Vec::new();
+            for n in 0..15 {
+                let key = format!("k{name}_{n}");
+                let mut command = common::trilith();
+                command.current_dir(folder).args(["--quiet", "insert", &format!("x.asdf#/{key}"), "1"]);
+                if name < 2 {
+                    command.arg("--in-place");
+                }
+                if common::run(command, None).status == Ok(0) {
+                    said.push(key);
+                }
+            }
+            said
+        }
+    };
+    let said: Vec<String> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4).map(|name| scope.spawn(writer(name))).collect();
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+    });
+    let file = trilith::open_asdf(folder.path().join("x.asdf")).unwrap();
+    let lost: Vec<&String> = said.iter().filter(|key| file.tree().at(&format!("/{key}")).is_none()).collect();
+    assert!(!said.is_empty() && lost.is_empty(), "{lost:?} of {} lost", said.len());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    common::say(&format!("four writers at once: {} changes made, 0 lost", said.len()));
+}

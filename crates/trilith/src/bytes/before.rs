@@ -1,8 +1,9 @@
 //! A file as it was before an update that has not ended, seen through its journal.
 
 use std::fs::File;
+use std::path::PathBuf;
 
-use super::local::read_exact_at;
+use super::local::{leads_to, read_exact_at};
 use super::record::Record;
 use super::source::{Source, SourceRef, past_end};
 use crate::error::{Error, Result};
@@ -11,15 +12,17 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub(super) struct Saved {
     pub journal: File,
+    /// The name of the journal.
+    path: PathBuf,
     pub record: Record,
     /// Where the old bytes of each region begin.
     places: Vec<u64>,
 }
 
 impl Saved {
-    pub fn new(journal: File, record: Record) -> Self {
+    pub fn new(journal: File, path: PathBuf, record: Record) -> Self {
         let places = record.places();
-        Self { journal, record, places }
+        Self { journal, path, record, places }
     }
 
     /// Hands over what was there before: each region with its old bytes, in pieces.
@@ -90,6 +93,11 @@ impl Source for Before {
 
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
+    }
+
+    fn is_changed(&self) -> bool {
+        // Without its journal the update is done, and this is no longer what the file holds.
+        self.inner.is_changed() || !leads_to(&self.saved.path, &self.saved.journal)
     }
 
     fn notice(&self) -> Option<String> {

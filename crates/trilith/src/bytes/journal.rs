@@ -82,7 +82,7 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
     let belongs = Record::read(&journal, memory)
         .filter(|record| record.fits(&journal, file) == Some(true) && Record::is_whole(&journal) == Some(true));
     match belongs {
-        Some(record) => Ok(Found::Journal(Saved::new(journal, record))),
+        Some(record) => Ok(Found::Journal(Saved::new(journal, path, record))),
         None => stranger(
             "is not the journal of its present content (the file was replaced or restored since, or the journal is damaged)",
         ),
@@ -211,6 +211,9 @@ impl Journal {
     /// [`Kind::Io`]; the next who opens the file undoes the update.
     pub(super) fn commit(self) -> Result<u64> {
         let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
+        if let Some((_, before)) = &self.lock.there {
+            make_later(self.file.file(), before);
+        }
         self.file.sync().map_err(fail)?;
         disk::remove(&self.path).map_err(fail)?;
         disk::sync_folder(&self.lock.path)
@@ -270,13 +273,27 @@ fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> R
         disk::rename(&name, &path).map_err(fail)?;
         disk::sync_folder(&path).map_err(fail)?;
         let journal = owner::careful(std::fs::OpenOptions::new().read(true)).open(&path).map_err(fail)?;
-        Ok(Saved::new(journal, record))
+        Ok(Saved::new(journal, path.clone(), record))
     })();
     if done.is_err() {
         let _ = disk::remove(&name);
         let _ = disk::remove(&path);
     }
     done
+}
+
+/// Sees to it that a file has another time of modification than before: clocks of file systems tick, and whoever
+/// has read the file within the same tick must notice that it was changed.
+fn make_later(file: &File, before: &Metadata) {
+    let modified = |file: &File| file.metadata().and_then(|metadata| metadata.modified()).ok();
+    let Ok(before) = before.modified() else { return };
+    // Some file systems count in seconds.
+    for step in [1, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000] {
+        if modified(file).is_none_or(|now| now > before) {
+            return;
+        }
+        let _ = file.set_modified(before + std::time::Duration::from_nanos(step));
+    }
 }
 
 struct Hashing {
@@ -503,6 +520,30 @@ mod tests {
         let mut wrong = Update::new();
         wrong.expect(0, b"something else".to_vec());
         assert!(wrong.commit(&*opened(&path)).is_err());
+    }
+
+    #[test]
+    fn whoever_read_during_an_update_notices_that_it_was_committed() {
+        let (_folder, path) = file(&sample());
+        let mut journal = update().begin(&*opened(&path)).unwrap();
+        journal.write().unwrap();
+        let during = opened(&path);
+        assert!(during.notice().is_some() && !during.is_changed());
+        journal.commit().unwrap();
+        assert!(during.is_changed());
+        let small = || {
+            let mut update = Update::new();
+            update.write(1, b"y".to_vec());
+            update
+        };
+        assert!(small().commit(&*during).is_err());
+        assert!(Replace::create(&path, Basis::Own(&*during)).is_err());
+        // Changes within one tick of the clock are noticed as well.
+        for _ in 0..200 {
+            let (first, second) = (opened(&path), opened(&path));
+            small().commit(&*first).unwrap();
+            assert!(second.is_changed() && Replace::create(&path, Basis::Own(&*second)).is_err());
+        }
     }
 
     #[test]

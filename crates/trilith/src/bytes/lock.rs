@@ -108,7 +108,7 @@ impl Lock {
         };
         let same_inode = self.there.as_ref().is_some_and(|(_, there)| local.identity() == identity(there));
         let is_target = same_inode || local.path() == Some(self.path.as_path());
-        if (is_target || must_be) && !(same_inode && local.is_unchanged()) {
+        if (is_target || must_be) && (!same_inode || read.is_changed()) {
             return Err(changed(&self.given));
         }
         Ok(())
