@@ -37,12 +37,9 @@ pub fn room(file: &AsdfFile) -> Option<u64> {
 ///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io); the file is then as it was, at once or after the next opening.
-/// [`Kind::Usage`](crate::Kind::Usage) for a file inside another, and as [`Update::commit`](crate::bytes::Update::commit).
+/// As [`Update::commit`](crate::bytes::Update::commit).
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
-    if file.container().is_some() {
-        return Err(Error::usage("the tree of a file inside another cannot be replaced in place"));
-    }
-    if room(file).is_none() {
+    if file.container().is_some() || room(file).is_none() {
         return Ok(false);
     }
     Placement::default().apply(file, text)
@@ -128,7 +125,7 @@ impl<'b> Placement<'b> {
     /// [`Kind::Usage`](crate::Kind::Usage) for a file inside another, and what reading the block headers says.
     pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [NewBlock<'b>]) -> Result<Option<Self>> {
         if file.container().is_some() {
-            return Err(Error::usage("a file inside another cannot be changed in place"));
+            return Ok(None);
         }
         let blocks = file.sections().blocks()?;
         let row = file.sections().generation();

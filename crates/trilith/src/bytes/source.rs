@@ -214,6 +214,47 @@ impl Source for Window {
     }
 }
 
+/// Bytes that were made of another source and are kept apart from it: unpacked, or a description of it. What the
+/// other says of changes and oddities holds for them.
+pub struct Derived {
+    bytes: SourceRef,
+    from: SourceRef,
+}
+
+impl Derived {
+    /// `bytes`, which were made of `from`.
+    pub fn new(bytes: SourceRef, from: SourceRef) -> Self {
+        Self { bytes, from }
+    }
+}
+
+impl Source for Derived {
+    fn len(&self) -> u64 {
+        self.bytes.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.bytes.read_at(offset, into)
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        self.bytes.view(offset, len)
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.from)
+    }
+
+    fn access(&self) -> Access {
+        // They are at hand, whatever it cost to make them.
+        self.bytes.access()
+    }
+
+    fn name(&self) -> &str {
+        self.bytes.name()
+    }
+}
+
 /// Reads `len` bytes from `offset` on into fresh memory, after checking that they exist and may be held.
 ///
 /// # Errors
