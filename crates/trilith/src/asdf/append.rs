@@ -44,7 +44,7 @@ pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> 
             .hint("write it as the streamed last block first"));
     }
     // A streamed block grows with its file, which must end with it.
-    if holder.container().is_some() || holder.sections().source().origin().is_some() {
+    if holder.sections().source().is_apart() {
         return Err(Error::unsupported("rows cannot be added where the file lies in a FITS file or was compressed as a whole")
             .at_path(path)
             .hint("convert writes it as a file of its own"));

@@ -82,6 +82,12 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Whether these are not the bytes of the file, each at its place there: unpacked, or cut out of it. What is written
+    /// at a place of theirs would spoil the file.
+    fn is_apart(&self) -> bool {
+        self.origin().is_some_and(Source::is_apart)
+    }
+
     /// Whether what the bytes come from has become another since it was opened: written to, or replaced.
     fn is_changed(&self) -> bool {
         self.origin().is_some_and(Source::is_changed)
@@ -205,6 +211,10 @@ impl Source for Window {
         self.inner.stored(self.start.saturating_add(range.start)..self.start.saturating_add(range.end))
     }
 
+    fn is_apart(&self) -> bool {
+        true
+    }
+
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
     }
@@ -239,6 +249,10 @@ impl Source for Derived {
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         self.bytes.view(offset, len)
+    }
+
+    fn is_apart(&self) -> bool {
+        true
     }
 
     fn origin(&self) -> Option<&dyn Source> {
