@@ -1,5 +1,6 @@
 """FITS files of astropy through Trilith and back: the same bytes, and the same values in between."""
 
+import gzip
 import io
 import unittest
 import warnings
@@ -337,9 +338,11 @@ class Fits(peer.CaseWithoutAstropy):
         """A FITS file that astropy finds nothing wrong with, its checksums included; gives its HDUs."""
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            with fits.open(path, checksum=True, lazy_load_hdus=False) as opened:
-                opened.verify("exception")
-                return fits.HDUList([hdu.copy() for hdu in opened])
+            content = path.read_bytes()
+            content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+            opened = fits.open(io.BytesIO(content), checksum=True, lazy_load_hdus=False)
+            opened.verify("exception")
+            return opened
 
     def edited(self):
         """A FITS file with every kind of card and with checksums."""
@@ -355,12 +358,14 @@ class Fits(peer.CaseWithoutAstropy):
 
     def test_edited_cards_are_what_astropy_reads(self):
         path = self.edited()
-        values = {"OBJECT": "M 31", "EXPTIME": 12.5, "COUNT": -7, "LARGE": 2**63 + 5, "SMALL": 1e-300, "HUGE": 1.7976931348623157e308,
+        values = {"OBJECT": "M 31", "EXPTIME": 12.5, "COUNT": -7, "SMALL": 1e-300, "HUGE": 1.7976931348623157e308,
                   "THIRD": 1 / 3, "FLAG": False, "QUOTE": "it's 'quoted'", "AMPER": "ends in &", "TEXT": "word & 'x' " * 30,
                   "ESO INS MODE NAME": "shallow", "NEW LONG KEYWORD": 4, "EMPTY": "x", "NOTHING": 3, "DATE-OBS": "2016-01-01T00:00:00"}
         before = self.judged(path)
         for keyword, value in values.items():
             text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+            if isinstance(value, float):
+                text = f"{value:.17e}"
             if isinstance(value, str):
                 text = "'" + value.rstrip().replace("'", "''") + "'"
             peer.trilith("set", f"{path}#/fits/0/header/{keyword}", text)
@@ -384,8 +389,7 @@ class Fits(peer.CaseWithoutAstropy):
         self.assertEqual(after[0].header["LEADING"], "   lead")
         self.assertEqual(after[2].columns[0].unit, "m")
         for old, new in zip(before, after):
-            self.assertTrue(np.array_equal(old.data, new.data, equal_nan=True) if old.data.dtype.names is None
-                            else old.data.tobytes() == new.data.tobytes())
+            self.assertEqual(old.data.tobytes(), new.data.tobytes())
         # What astropy kept it keeps still: every card that was not edited.
         touched = {*values, "COMPLEX", "BOTH", "HISTORY", "PERCENT", "BLANKS", "LEADING", "CHECKSUM"}
         cards = [[card.image for card in hdus[0].header.cards if card.keyword not in touched] for hdus in (before, after)]
