@@ -176,7 +176,7 @@ impl<'t> CardPath<'t> {
     /// Behind the others of its keyword; the first of a keyword stands behind the last card that is not blank.
     fn add(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
         let last = self.places().last().map(|(at, _)| *at);
-        let filled = || self.rows.items().enumerate().filter(|(_, row)| row.len() > 0).last().map(|(at, _)| at);
+        let filled = || self.rows.items().enumerate().filter(|(_, row)| !row.is_empty()).last().map(|(at, _)| at);
         let at = last.or_else(filled).map_or(0, |at| at + 1);
         edit.insert(&self.place(at), &self.fresh(value))
     }
