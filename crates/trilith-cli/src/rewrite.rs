@@ -146,7 +146,7 @@ pub fn change(
 ) -> Result<Outcome> {
     let item = Item::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::usage("name what to change: FILE#/path"))?;
-    let file = options.open_asdf(&item.file)?;
+    let file = trilith::file::toward(options.open_asdf(&item.file)?, path)?;
     if file.sections().tree().is_none() {
         return Err(Error::usage("this file has no tree"));
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::asdf::{AsdfFile, Block, BlockOptions, ExpandOptions, FileWriter, Part, WriteOptions, expand, ndarray, walk};
 use crate::codec::CodecId;
 use crate::error::{Context, Error, Result};
+use crate::file::write_around;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 
@@ -48,11 +49,29 @@ pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId
 
 /// Writes a file of the same generation with this tree and these blocks, copied as they are stored.
 ///
-/// A streamed block can only be the last; before others it becomes one with sizes.
+/// A streamed block can only be the last; before others it becomes one with sizes. Where `file` lies in a FITS file,
+/// the FITS file is written around it ([`write_around`]).
 ///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
 pub fn write<W: Write + Seek>(
+    file: &AsdfFile,
+    tree: Option<&str>,
+    blocks: &[(&AsdfFile, &Block)],
+    mut out: W,
+    options: &WriteOptions,
+    codec: Option<Option<CodecId>>,
+) -> Result<()> {
+    // Without the tree of the file it is a part that gets a file of its own.
+    let is_whole = tree.is_some() || file.sections().tree().is_none();
+    let has_blocks = !blocks.is_empty() || codec.is_some();
+    if is_whole && write_around(file, tree, has_blocks, &mut out, |asdf| write_alone(file, tree, blocks, asdf, options, codec))? {
+        return Ok(());
+    }
+    write_alone(file, tree, blocks, out, options, codec)
+}
+
+fn write_alone<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
     blocks: &[(&AsdfFile, &Block)],

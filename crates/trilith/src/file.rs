@@ -1,17 +1,19 @@
 //! Opening any file: what it is by its first bytes, and the resolvers that its references need.
 
+mod fits;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::asdf::{self, AsdfFile, Container, FitsArrays};
+use crate::asdf::{self, AsdfFile};
 use crate::bytes::{self, Folder, OpenOptions, Resolve, Slice, SourceRef};
 use crate::dudley::{DudleyFile, Signature, StreamOptions};
-use crate::error::{Context, Error, Result};
-use crate::fits::{self, FitsFile};
+use crate::error::{Error, Result};
+use crate::fits::{FitsFile, gunzip, is_gzip};
 use crate::limits::Limits;
-use crate::tree::Value;
-use crate::yaml::{PrintOptions, print_document};
+
+pub use fits::{Inner, check_name, fits_around, is_packed, open_fits, open_fits_file, toward, write_around, write_packed};
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,8 +135,8 @@ pub fn resolver_for(path: &Path, options: OpenOptions, limits: &Limits) -> Arc<d
 /// As [`open_asdf`].
 pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
     let mut start = first_bytes(&source)?;
-    if fits::is_gzip(&start) {
-        source = fits::gunzip(source, limits)?;
+    if is_gzip(&start) {
+        source = gunzip(source, limits)?;
         start = first_bytes(&source)?;
     }
     match FileKind::detect(&start) {
@@ -152,58 +154,6 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
 /// As many bytes as it takes to tell what a file is.
 fn first_bytes(source: &SourceRef) -> Result<Vec<u8>> {
     bytes::read_vec(&**source, 0, source.len().min(80), &Limits::default())
-}
-
-/// The ASDF file inside a FITS file, whose `fits:` sources are the arrays of the HDUs as they are meant.
-///
-/// A FITS file without one is seen as a tree with a `fits` list ([`fits::to_value`]): `/fits/1/data` is
-/// the image or table of HDU 1 as [`FitsFile::stored`] gives it, which is what conversion to ASDF and
-/// back keeps. Such a file has no bytes of its own: its header and tree are made up.
-///
-/// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where the embedded file or an HDU is broken.
-pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
-    let limits = fits.limits().clone();
-    let size = fits.source().len();
-    let (container, source, meant) = match fits.asdf() {
-        Some(hdu) => {
-            let container = Container { hdu: hdu.number(), offset: hdu.data().start, size };
-            (container, fits.asdf_source(hdu)?, true)
-        }
-        None => {
-            let text = fits_tree(&fits)?;
-            (Container { hdu: 0, offset: 0, size }, Arc::new(Slice::new(text.into(), fits.source().name())) as SourceRef, false)
-        }
-    };
-    let file = AsdfFile::open(source, &limits).doing(|| format!("reading the ASDF file in HDU {}", container.hdu))?;
-    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, meant })))
-}
-
-/// The text of an ASDF file that describes a FITS file.
-fn fits_tree(fits: &FitsFile) -> Result<String> {
-    let listing = fits::to_value(fits, &mut |number, array| Ok(fits::source_node(number, array)))?;
-    let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
-    let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
-    let handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
-    let tree = print_document(&root, &PrintOptions { handles, ..PrintOptions::default() });
-    Ok(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{tree}"))
-}
-
-/// The arrays of a FITS file for the tree inside it.
-struct Hdus {
-    fits: FitsFile,
-    /// As they are meant, or else as they are stored.
-    meant: bool,
-}
-
-impl FitsArrays for Hdus {
-    fn hdu(&self, spec: &str) -> Result<Array> {
-        let hdu = self.fits.find(spec)?;
-        if self.meant {
-            return self.fits.array(hdu);
-        }
-        self.fits.stored(hdu)?.ok_or_else(|| Error::malformed(format!("HDU {} has no data", hdu.number())))
-    }
 }
 
 /// Opens a file of the ASDF family in memory.

@@ -7,8 +7,7 @@ use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
 use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::{DudleyFile, Rewrite};
-use trilith::file::{AnyFile, FileKind};
-use trilith::fits::FitsFile;
+use trilith::file::{AnyFile, check_name, fits_around, open_fits_file};
 use trilith::layout::{ByteOrder, Dialect};
 use trilith::{Error, Kind, Result};
 
@@ -74,16 +73,26 @@ pub struct Convert {
 impl Convert {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        if let Some(outcome) = self.fits(options)? {
-            return Ok(outcome);
+        if let Some(base) = &self.embed {
+            return self.put_into(base, options);
         }
         let named = self.to.as_deref().is_some_and(|to| to.starts_with("dudley"));
-        let to_stream = named || (self.to.is_none() && extension(&self.output) == Some("bd"));
-        let file = match options.open_any(&self.input)? {
+        let to_stream = named || (self.to.is_none() && extension(&self.output).as_deref() == Some("bd"));
+        let mut file = match options.open_any(&self.input)? {
             AnyFile::Dudley(file) if to_stream => return self.rewrite_stream(&file, options),
             AnyFile::Dudley(file) => return self.read_stream(&file, options),
             AnyFile::Asdf(file) => file,
         };
+        if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) {
+            return self.to_fits(&file, options);
+        }
+        if let Some(fits) = fits_around(&file) {
+            options.warn_all(fits.warnings().to_vec());
+            if self.is_plain_copy(&file, to_stream)? {
+                return self.out_of_fits(&file, options);
+            }
+            file = convert::standing_alone(file)?;
+        }
         if to_stream {
             return self.to_stream(&file, options);
         }
@@ -136,66 +145,72 @@ impl Convert {
         Ok(())
     }
 
-    /// From FITS or to it; None where neither side is.
-    fn fits(&self, options: &Options) -> Result<Option<Outcome>> {
-        if let Some(base) = &self.embed {
-            let base = FitsFile::open(options.open(base)?, &options.limits()?)?;
-            let file = options.open_asdf(&self.input)?;
-            let mut target = Target::create(&self.output, Basis::Read(&**base.source()))?;
-            convert::embed(&file, &base, &mut target.writer())?;
-            return self.put(target, options).map(Some);
-        }
-        let extension = |name: &str| std::path::Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("fits"));
-        let to_fits = extension(&self.output);
-        let mut start = [0; 9];
-        let from_fits = self.input != "-" && {
-            let source = options.open(&self.input)?;
-            source.len() >= 9 && source.read_at(0, &mut start).is_ok() && FileKind::detect(&start) == Some(FileKind::Fits)
-        };
-        if !to_fits && !from_fits {
-            return Ok(None);
-        }
-        if self.to.is_some() || self.encode.is_some() {
-            // An ASDF file inside a FITS file is one like any other; its HDUs come along as blocks.
-            if !to_fits && options.open_asdf(&self.input)?.container().is_some_and(|container| container.hdu > 0) {
-                return Ok(None);
-            }
-            return Err(
-                Error::usage("FITS files are converted to and from ASDF 1.6 only").hint("convert the ASDF file once more")
-            );
+    /// As the ASDF file in another FITS file.
+    fn put_into(&self, base: &str, options: &Options) -> Result<Outcome> {
+        let base = open_fits_file(options.open(base)?, &options.limits()?)?;
+        let file = options.open_asdf(&self.input)?;
+        check_name(true, &self.output)?;
+        let mut target = Target::create(&self.output, Basis::Read(&**base.source()))?;
+        convert::embed(&file, &base, &mut target.writer())?;
+        self.finish(target, &[], options)
+    }
+
+    /// As a FITS file; what is one already is copied, and the ASDF file in it written anew.
+    fn to_fits(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
+        if let Some(option) = self.to.as_ref().map(|_| "--to").or_else(|| self.encode.as_ref().map(|_| "--encode")) {
+            return Err(Error::usage(format!("{} is to be a FITS file, which has no place for {option}", self.output))
+                .hint(format!("leave out {option}, or give OUT a name that ends in .asdf")));
         }
         let mut how = ConvertOptions::default();
         self.choose(&mut how)?;
         how.level = self.level;
         how.write.align = self.align.unwrap_or(64);
         how.write.checksums = !self.no_checksums;
-        let file = options.open_asdf(&self.input)?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
-        match (from_fits, to_fits) {
-            (true, true) => return Err(Error::usage("both are FITS files: copy it")),
-            (_, true) => {
-                let losses = convert::to_fits(&file, &mut target.writer())?;
-                return self.finish(target, &losses, options).map(Some);
+        let losses = match fits_around(file) {
+            Some(fits) => {
+                options.warn_all(fits.warnings().to_vec());
+                convert::convert(file, target.writer(), &how, &mut |_| {})?;
+                Vec::new()
             }
-            // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
-            _ if file.container().is_some_and(|container| container.hdu > 0) => convert::take_out(&file, target.writer(), &how)?,
-            _ => convert::from_fits(&FitsFile::open(options.open(&self.input)?, &options.limits()?)?, target.writer(), &how)?,
-        }
-        self.put(target, options).map(Some)
+            None if how.codec != CodecChoice::Keep => {
+                return Err(Error::usage("the data of a FITS file have no codec").hint("leave out --codec"));
+            }
+            None => convert::to_fits(file, &mut target.writer())?,
+        };
+        self.finish(target, &losses, options)
     }
 
-    /// Puts a file into place and says how large it is.
-    fn put(&self, target: Target, options: &Options) -> Result<Outcome> {
-        let written = target.commit(options)?;
-        if !options.quiet && self.output != "-" {
-            note(&format!("{}: {}", self.output, size(written)));
-        }
-        Ok(Outcome::Yes)
+    /// Whether what a FITS file holds can be written at once, in the form that it has there.
+    fn is_plain_copy(&self, file: &AsdfFile, to_stream: bool) -> Result<bool> {
+        let mut how = ConvertOptions::default();
+        self.choose(&mut how)?;
+        let is_plain = file.container().is_some_and(|container| container.hdu == 0);
+        let is_direct = match how.codec {
+            CodecChoice::Keep => self.level.is_none(),
+            CodecChoice::Auto => false,
+            // What lies in an embedded ASDF file has codecs of its own.
+            CodecChoice::Plain | CodecChoice::Set(_) => is_plain,
+        };
+        Ok(is_direct && !to_stream && self.encode.is_none() && self.to.is_none() && extension(&self.output).as_deref() != Some("finf"))
+    }
+
+    /// What a FITS file holds as a file of its own.
+    fn out_of_fits(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
+        let mut how = ConvertOptions::default();
+        self.choose(&mut how)?;
+        how.level = self.level;
+        how.write.align = self.align.unwrap_or(64);
+        how.write.checksums = !self.no_checksums;
+        how.write.as_documented = self.as_documented;
+        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        convert::out_of_fits(file, target.writer(), &how)?;
+        self.finish(target, &[], options)
     }
 
     /// A Dudley stream as a file of the ASDF family.
     fn read_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
-        let target = match (self.to.as_deref(), extension(&self.output)) {
+        let target = match (self.to.as_deref(), extension(&self.output).as_deref()) {
             (Some(name), _) => asdf::Target::named(name)?,
             (None, Some("finf")) => asdf::Target::named("finf-0.1")?,
             _ => asdf::Target::newest(),
@@ -275,8 +290,7 @@ impl Convert {
             return Err(Error::usage("this generation has no encoding chains").hint("write it with --to asdf-0.1"));
         }
         let family = generation.map_or("", |generation| generation.family);
-        let extension = std::path::Path::new(&self.output).extension().and_then(|extension| extension.to_str());
-        match (extension, family) {
+        match (extension(&self.output).as_deref(), family) {
             (Some("finf"), "asdf") => asdf::Target::named("finf-0.1").map(Some),
             (Some("asdf"), "finf") => Ok(Some(asdf::Target::newest())),
             _ => Ok(None),
@@ -324,8 +338,11 @@ impl Convert {
     }
 }
 
-fn extension(path: &str) -> Option<&str> {
-    std::path::Path::new(path).extension().and_then(|extension| extension.to_str())
+/// What the name of a file says that it is, in lower case; that of a gzip file says it before `.gz`.
+fn extension(path: &str) -> Option<String> {
+    let path = path.to_ascii_lowercase();
+    let path = std::path::Path::new(path.strip_suffix(".gz").unwrap_or(&path));
+    path.extension().and_then(|extension| extension.to_str()).map(str::to_owned)
 }
 
 /// Losses as `--json` shows them.

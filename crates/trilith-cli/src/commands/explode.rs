@@ -7,8 +7,10 @@ use serde_json::json;
 use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::bytes::percent_encode;
+use trilith::convert::standing_alone;
 use trilith::{Error, Result, assemble};
 
+use super::implode::stem_and_ending;
 use crate::Outcome;
 use crate::item::Item;
 use crate::moved;
@@ -32,15 +34,17 @@ impl Explode {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
+        let from_fits = file.container().is_some();
+        let file = standing_alone(file)?;
         let given = Path::new(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
             .map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
         let file = moved::self_contained(file, &item.file, &folder.join("-"), options)?;
         let only = one_array(&file, &item)?;
-        let given = if item.file == "-" { Path::new("stdin") } else { given };
-        let stem = given.file_stem().map_or("stdin".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let extension = given.extension().map_or("asdf".to_owned(), |e| e.to_string_lossy().into_owned());
+        let (stem, ending) = stem_and_ending(&item.file);
+        // The arrays of a FITS file leave it: what is written are files of the ASDF family.
+        let extension = if from_fits { "asdf" } else { ending.split('.').next().unwrap_or("asdf") };
         let base = format!("{stem}_exploded");
         let name = |position: usize| format!("{base}{position:04}.{extension}");
         let plan = assemble::explode(&file, only, |position| percent_encode(&name(position)))?;

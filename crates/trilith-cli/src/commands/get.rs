@@ -11,7 +11,7 @@ use trilith::array::{Array, FloatText, Index};
 use trilith::asdf::{AsdfFile, ExpandOptions, ndarray, walk};
 use trilith::bytes::{self, Access};
 use trilith::dudley::{self, DudleyFile};
-use trilith::file::AnyFile;
+use trilith::file::{AnyFile, toward};
 use trilith::layout::ResolvedType;
 use trilith::{Error, Kind, Location, Result};
 
@@ -81,7 +81,7 @@ impl Get {
         }
         let item = Item::parse(&self.item);
         let file = match options.open_any(&item.file)? {
-            AnyFile::Asdf(file) => file,
+            AnyFile::Asdf(file) => toward(file, item.path())?,
             AnyFile::Dudley(file) => return self.read_stream(&file, item.path(), options),
         };
         let found = match walk::find(&file, item.path()) {

@@ -5,6 +5,7 @@ use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::assemble::Order;
 use trilith::convert::CodecChoice;
+use trilith::file::check_name;
 use trilith::{Error, Kind, Result, assemble};
 
 use crate::Outcome;
@@ -55,6 +56,7 @@ impl Repack {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.input)?;
+        check_name(file.container().is_some(), &self.output)?;
         let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
         let codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
             None | Some(CodecChoice::Keep) => None,

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::bytes::Basis;
 use trilith::Result;
+use trilith::file::check_name;
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
 
 use crate::Outcome;
@@ -31,6 +32,7 @@ impl Repair {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let source = options.open(&self.file)?;
         let left = salvage(source.clone(), &options.limits()?)?;
+        check_name(left.is_in_fits(), &self.output)?;
         let mut target = Target::create(&self.output, Basis::Read(&*source))?;
         left.write(target.writer())?;
         target.commit(options)?;

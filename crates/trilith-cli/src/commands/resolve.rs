@@ -3,6 +3,7 @@
 use clap::Args;
 use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::file::check_name;
 use trilith::{Error, Result, assemble};
 
 use crate::Outcome;
@@ -25,6 +26,7 @@ impl Resolve {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.input)?;
+        check_name(file.container().is_some(), &self.output)?;
         let plan = assemble::resolve(&file)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         if !plan.taken.is_empty() && blocks.last().is_some_and(|(_, block)| block.is_streamed()) {

@@ -24,6 +24,11 @@ pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> 
     }
     let holder = found.file(file);
     let source = node.get("source").ok_or_else(|| Error::usage("an inline array has no rows to add to").at_path(path))?;
+    if source.text().starts_with("fits:") {
+        return Err(Error::unsupported("rows cannot be added to an HDU of a FITS file")
+            .at_path(path)
+            .hint("convert the FITS file to ASDF, and stream the array there"));
+    }
     let outer;
     let (holder, number) = match source.as_i64() {
         Some(number) => (holder, number),
@@ -37,6 +42,12 @@ pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> 
         return Err(Error::usage("the array is not streamed, so that its block cannot grow")
             .at_path(path)
             .hint("write it as the streamed last block first"));
+    }
+    // A streamed block grows with its file, which must end with it.
+    if holder.sections().source().is_apart() {
+        return Err(Error::unsupported("rows cannot be added where the file lies in a FITS file or was compressed as a whole")
+            .at_path(path)
+            .hint("convert writes it as a file of its own"));
     }
     let array = found.file(file).array(node)?;
     let order = fitting(&array, rows).map_err(|error| error.at_path(path))?;

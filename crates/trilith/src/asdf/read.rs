@@ -1,5 +1,6 @@
 //! An open file: its sections, its tree, and its arrays on asking.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,12 +54,17 @@ pub struct Container {
 }
 
 /// Arrays of the FITS file around an ASDF file (`source: fits:SCI,1`).
-pub trait FitsArrays: Send + Sync {
+pub trait FitsArrays: Any + Send + Sync {
     /// The array of the HDU that `spec` names: `NAME,VER`, `NAME` or a number.
     ///
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) where there is no such HDU.
     fn hdu(&self, spec: &str) -> Result<Array>;
+
+    /// What is odd about the FITS file but does not stop reading it.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl AsdfFile {
@@ -103,6 +109,16 @@ impl AsdfFile {
         self.container
     }
 
+    /// The FITS file around this one, or the one that it is made up from.
+    pub fn fits(&self) -> Option<&dyn FitsArrays> {
+        self.fits.as_deref()
+    }
+
+    /// What opens the files that this one refers to.
+    pub fn resolver(&self) -> Arc<dyn Resolve> {
+        Arc::clone(&self.resolve)
+    }
+
     /// Size of the whole file, that around this one included.
     pub fn size(&self) -> u64 {
         self.container.map_or(self.sections.source().len(), |container| container.size)
@@ -126,6 +142,7 @@ impl AsdfFile {
     /// What is odd about the file but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.sections.warnings();
+        warnings.extend(self.fits.as_ref().map(|fits| fits.warnings()).unwrap_or_default());
         warnings.extend(self.tree.warnings().iter().map(|w| format!("line {}, column {}: {}", w.line, w.column, w.message)));
         warnings
     }

@@ -25,6 +25,11 @@ const SAVED_AT_MOST: u64 = 64 << 20;
 /// Data of appended uncompressed blocks begin at a multiple of this.
 const ALIGN: u64 = 64;
 
+/// Whether the file lies inside another, or was unpacked: it has no place that could be written to.
+fn is_apart(file: &AsdfFile) -> bool {
+    file.container().is_some() || file.sections().source().is_apart()
+}
+
 /// Room for a tree in a file: the bytes from its start to the first block; None where it has no tree or no block.
 pub fn room(file: &AsdfFile) -> Option<u64> {
     let sections = file.sections();
@@ -33,16 +38,15 @@ pub fn room(file: &AsdfFile) -> Option<u64> {
     Some(first - tree.start)
 }
 
-/// Overwrites the tree in the file that `file` was opened from, if the new text fits; whether it did. The rest of the room is filled with zeros (spaces before ASDF 1.0).
+/// Overwrites the tree in the file that `file` was opened from, if the new text fits; whether it did. One that lies
+/// inside another, or that was unpacked, is never changed so. The rest of the room is filled with zeros (spaces before
+/// ASDF 1.0).
 ///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io); the file is then as it was, at once or after the next opening.
-/// [`Kind::Usage`](crate::Kind::Usage) for a file inside another, and as [`Update::commit`](crate::bytes::Update::commit).
+/// As [`Update::commit`](crate::bytes::Update::commit).
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
-    if file.container().is_some() {
-        return Err(Error::usage("the tree of a file inside another cannot be replaced in place"));
-    }
-    if room(file).is_none() {
+    if is_apart(file) || room(file).is_none() {
         return Ok(false);
     }
     Placement::default().apply(file, text)
@@ -122,13 +126,13 @@ impl NewBlock<'_> {
 
 impl<'b> Placement<'b> {
     /// Finds places for `added` blocks where those in `freed` are given up; None where the file cannot be
-    /// changed in place: its blocks do not follow one another, or a streamed one is in the way.
+    /// changed in place: it lies in another, its blocks do not follow one another, or a streamed one is in the way.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a file inside another, and what reading the block headers says.
+    /// What reading the block headers says.
     pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [NewBlock<'b>]) -> Result<Option<Self>> {
-        if file.container().is_some() {
-            return Err(Error::usage("a file inside another cannot be changed in place"));
+        if is_apart(file) {
+            return Ok(None);
         }
         let blocks = file.sections().blocks()?;
         let row = file.sections().generation();

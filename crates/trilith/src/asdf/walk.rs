@@ -118,12 +118,14 @@ fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
     error
 }
 
-/// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed.
+/// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed. A card of a FITS
+/// header may be named by its keyword ([`Tree::card_path`]).
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, where `pointer` itself leads nowhere, and as [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
-    tree::follow(&mut Files(file), Found::root(file), &TreePath::parse(pointer)?)
+    let path = file.tree().card_path(&TreePath::parse(pointer)?)?;
+    tree::follow(&mut Files(file), Found::root(file), &path)
 }
 
 /// What is still to be visited.

@@ -41,6 +41,6 @@ pub use output::{NewFile, WriteSeek, Written};
 pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
 pub use replace::{Replace, read_text, remove};
 pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
-pub use source::{Access, Slice, Source, SourceRef, Window, read_vec, to_usize};
+pub use source::{Access, Derived, Slice, Source, SourceRef, Window, read_vec, to_usize};
 pub use spool::{private_file, spool, unnamed_file};
 pub use update::{Content, Update};

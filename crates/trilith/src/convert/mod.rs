@@ -26,7 +26,7 @@ use std::io::{Seek, Write};
 pub use choose::choose;
 pub use describe::describe_layout;
 pub use families::{asdf_to_draft, stream_to_asdf};
-pub use fits::{embed, from_fits, take_out, to_fits};
+pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits};
 pub use loss::Loss;
 pub use plan::{Plan, convert_to};
 
@@ -36,6 +36,7 @@ use crate::bytes::SourceRef;
 use crate::codec::chain::Step;
 use crate::codec::{Blosc, CodecId};
 use crate::error::{Context, Error, Result};
+use crate::file::write_around;
 
 /// Which codec blocks get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,7 +110,8 @@ pub struct Converted {
     pub notes: Vec<String>,
 }
 
-/// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far.
+/// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far. Where `file` lies
+/// in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
 /// ```
 /// use trilith::convert::{CodecChoice, ConvertOptions, convert};
@@ -150,6 +152,22 @@ pub fn rewrite<W: Write + Seek>(
 }
 
 fn write<W: Write + Seek>(
+    file: &AsdfFile,
+    tree: Option<&str>,
+    mut out: W,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    let mut done = Converted::default();
+    let recodes = options.codec != CodecChoice::Keep || !options.keeps();
+    let within = write_around(file, tree, recodes, &mut out, |asdf| {
+        done = write_alone(file, tree, asdf, options, progress)?;
+        Ok(())
+    })?;
+    if within { Ok(done) } else { write_alone(file, tree, out, options, progress) }
+}
+
+fn write_alone<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
     out: W,

@@ -1,10 +1,14 @@
-//! Files compressed as a whole (`.fits.gz`): unpacked before anything is looked for.
+//! Files compressed as a whole (`.fits.gz`): unpacked before anything is looked for, and packed again when they are
+//! written.
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::sync::Arc;
 
+use flate2::Compression;
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 
-use crate::bytes::{SourceRef, spool};
+use crate::bytes::{Derived, SourceRef, spool};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -23,13 +27,24 @@ pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let name = source.name().to_owned();
     let honest = source.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16);
     let (limit, value) = if honest < limits.memory { ("zlib_ratio", limits.zlib_ratio) } else { ("memory", limits.memory) };
-    let inner = MultiGzDecoder::new(Stored { source, at: 0, failed: None });
+    let inner = MultiGzDecoder::new(Stored { source: source.clone(), at: 0, failed: None });
     let mut unpacked = Unpacked { inner, left: honest.min(limits.memory), limit, value, failed: None };
     let spooled = spool(&mut unpacked, &name, u64::MAX);
     match (unpacked.failed, unpacked.inner.into_inner().failed) {
         (_, Some(error)) | (Some(error), None) => Err(error),
-        (None, None) => spooled,
+        (None, None) => Ok(Arc::new(Derived::new(spooled?, source))),
     }
+}
+
+/// Writes what `from` reads as a gzip file, without a name and a time, so that the same bytes give the same file.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub fn gzip(from: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
+    let fail = |e| Error::io("writing", e);
+    let mut encoder = GzEncoder::new(out, Compression::default());
+    std::io::copy(from, &mut encoder).map_err(fail)?;
+    encoder.finish().map(drop).map_err(fail)
 }
 
 /// The packed bytes one after the other.
@@ -83,20 +98,18 @@ impl Read for Unpacked {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-    use std::sync::Arc;
-
     use super::*;
     use crate::bytes::{Slice, read_vec};
 
     fn packed(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
 
     fn unpack(bytes: Vec<u8>, limits: &Limits) -> Result<Vec<u8>> {
         let source = gunzip(Arc::new(Slice::new(bytes, "test")), limits)?;
+        assert!(source.origin().is_some());
         read_vec(&*source, 0, source.len(), limits)
     }
 
@@ -105,6 +118,15 @@ mod tests {
         let both = [packed(b"one "), packed(b"two")].concat();
         assert!(is_gzip(&both));
         assert_eq!(unpack(both, &Limits::default()).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked_again() {
+        let bytes: Vec<u8> = (0..3u32 << 20).map(|n| (n / 7) as u8).collect();
+        let mut file = Vec::new();
+        gzip(&mut bytes.as_slice(), &mut file).unwrap();
+        assert!(is_gzip(&file) && file.len() < bytes.len());
+        assert!(unpack(file, &Limits::default()).unwrap() == bytes);
     }
 
     #[test]

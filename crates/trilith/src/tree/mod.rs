@@ -14,6 +14,7 @@
 //! ```
 
 mod build;
+mod cards;
 mod children;
 mod convert;
 mod de;

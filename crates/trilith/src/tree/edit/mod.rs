@@ -9,6 +9,7 @@ mod write;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::cards::CardPath;
 use super::node::{Node, NodeId, NodeKind};
 use super::path::index_of;
 use super::{PrintOptions, Tree, TreePath, Value};
@@ -91,6 +92,9 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
+        if let Some(card) = CardPath::find(self.tree, path)? {
+            return card.set(self, value);
+        }
         let Some((above, key)) = path.split_last() else {
             self.put(self.tree.root(), value, Context::Root);
             return Ok(());
@@ -148,6 +152,9 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the parent is missing, is a scalar, or has the key already.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
+        if let Some(card) = CardPath::find(self.tree, path)? {
+            return card.insert(self, value);
+        }
         let Some((above, key)) = path.split_last() else {
             return Err(Error::usage("the root exists already").hint("set it instead"));
         };
@@ -201,6 +208,9 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere or is the root.
     pub fn delete(&mut self, path: &TreePath) -> Result<()> {
+        if let Some(card) = CardPath::find(self.tree, path)? {
+            return card.delete(self);
+        }
         let (above, key) = path.split_last().ok_or_else(|| Error::usage("the root cannot be deleted"))?;
         let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
         match own_child(parent, key) {
@@ -218,6 +228,9 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere or to no key, or the name is taken.
     pub fn rename(&mut self, path: &TreePath, name: &str) -> Result<()> {
+        if let Some(card) = CardPath::find(self.tree, path)? {
+            return card.rename(self, name);
+        }
         let (above, key) = path.split_last().ok_or_else(|| Error::usage("the root has no name"))?;
         let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
         if !parent.is_mapping() {
