@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::bytes::percent_encode;
-use trilith::{Error, Result, assemble};
+use trilith::{Error, Kind, Result, assemble};
 
 use crate::Outcome;
 use crate::item::Item;
@@ -24,6 +24,9 @@ pub struct Explode {
     /// The folder to write into (default: that of the file)
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Leave blocks that no array names in the file with the tree, which is then more than YAML
+    #[arg(long)]
+    keep_unused: bool,
 }
 
 impl Explode {
@@ -42,7 +45,11 @@ impl Explode {
         let extension = given.extension().map_or("asdf".to_owned(), |e| e.to_string_lossy().into_owned());
         let base = format!("{stem}_exploded");
         let name = |position: usize| format!("{base}{position:04}.{extension}");
-        let plan = assemble::explode(&file, only, |position| percent_encode(&name(position)))?;
+        let plan = assemble::explode(&file, only, self.keep_unused, |position| percent_encode(&name(position)));
+        let plan = plan.map_err(|error| match error.kind() {
+            Kind::Usage => error.hint("trilith repack --drop-unused drops them, --keep-unused leaves them in the file"),
+            _ => error,
+        })?;
         let mut written = Vec::new();
         // The blocks come first: the tree never names a file that is not there yet.
         let all = file.sections().all_blocks()?;

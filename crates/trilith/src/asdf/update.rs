@@ -196,8 +196,8 @@ impl<'b> Placement<'b> {
             return Ok(None);
         }
         let has_index = sections.index_offset().is_some() || (old_room.is_none() && has_row);
-        // As a new file is written: see `FileWriter::finish`.
-        bytes.resize(to_usize(room)?, if has_row { 0 } else { b' ' });
+        // As the file is filled already, or as a new one is written: see `FileWriter::finish`.
+        bytes.resize(to_usize(room)?, if has_row { sections.filling()? } else { b' ' });
         let mut steps = Steps::default();
         steps.save(tree.start..(tree.start + room).min(old_len));
         steps.writes.push((tree.start, Piece::Bytes(bytes)));
