@@ -4,6 +4,7 @@
 //! checks a file says them.
 
 use super::block::Block;
+use super::generation::tag_parts;
 use super::marks::mark_at;
 use super::read::AsdfFile;
 use crate::error::Result;
@@ -48,6 +49,25 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
         found.push(format!("{which}: the flags {unknown:#x} are not defined in {name}, so that what they mean is not known"));
     }
     Ok(found)
+}
+
+/// What is wrong with the tag of the root, which "must always be" that of `core/asdf` (0.1.0dev, 3.1 "Tags").
+///
+/// ```
+/// use trilith::asdf::deviation;
+/// let file = trilith::open_asdf_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {}\n...\n".to_vec())?;
+/// assert_eq!(deviation::of_root(&file).as_deref(), Some("the root has no tag, expected tag:stsci.edu:asdf/core/asdf-1.1.0"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn of_root(file: &AsdfFile) -> Option<String> {
+    file.sections().tree()?;
+    let tag = file.tree().root().tag();
+    if tag.and_then(tag_parts).is_some_and(|(name, _)| name == "core/asdf") {
+        return None;
+    }
+    let dialect = &file.sections().header().rows.last()?.tree;
+    let found = tag.map_or_else(|| "no tag".to_owned(), |tag| format!("the tag {tag}"));
+    Some(format!("the root has {found}, expected {}{}", dialect.prefix, dialect.root))
 }
 
 /// `block 3`, or `block 3 and 5 others`.

@@ -28,7 +28,7 @@ mod write;
 pub use append::append_rows;
 pub use block::Block;
 pub use builder::{ArrayOptions, Builder};
-pub use expand::{ExpandOptions, Part, expand, key_text};
+pub use expand::{ExpandOptions, Part, expand, key_name, key_text};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;
