@@ -13,6 +13,7 @@ mod cast;
 mod check;
 mod compile;
 mod describe;
+mod document;
 mod examine;
 mod explain;
 mod hints;
