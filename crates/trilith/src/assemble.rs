@@ -139,9 +139,8 @@ pub fn explode(
     let unnamed = walk::unnamed(file)?;
     let is_partial = only.is_some() || keep_unnamed;
     if !is_partial && !unnamed.is_empty() {
-        let count = unnamed.len();
-        let are = if count == 1 { "block is" } else { "blocks are" };
-        return Err(Error::usage(format!("{count} {are} named by no array, and an exploded file has no place for them")));
+        let found = format!("the file has {} of them", unnamed.len());
+        return Err(Error::usage(format!("an exploded file has no place for blocks that no array names: {found}")));
     }
     let mut of_node = Vec::new();
     for (node, source) in walk::sourced(file)? {
