@@ -275,8 +275,8 @@ fn of_four_writers_at_once_none_loses_the_work_of_another() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = trilith::asdf::WriteOptions::default();
     options.tree_padding = 20_000;
-    let builder = trilith::Builder::new(trilith::Target::newest()).with_options(options);
-    builder.write(folder.path().join("x.asdf"), trilith::Value::map([("a", trilith::Value::from(1))])).unwrap();
+    let builder = Builder::new(Target::newest()).with_options(options);
+    builder.write(folder.path().join("x.asdf"), Value::map([("a", Value::from(1))])).unwrap();
     let writer = |name: usize| {
         let folder = folder.path();
         move || -> Vec<String> {

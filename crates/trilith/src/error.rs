@@ -176,10 +176,13 @@ impl Error {
         self
     }
 
-    /// Adds what was being done, outermost last.
+    /// Adds what was being done, outermost last; what was said just before is not said again.
     #[must_use]
     pub fn context(mut self, doing: impl Into<String>) -> Self {
-        self.0.context.push(doing.into());
+        let doing = doing.into();
+        if self.0.context.last() != Some(&doing) {
+            self.0.context.push(doing);
+        }
         self
     }
 
@@ -263,6 +266,12 @@ mod tests {
         let error = Error::malformed("bad").at_byte(4).at_path("/a").context("inner").context("outer");
         assert_eq!(error.location(), &Location::Byte(4));
         assert_eq!(error.to_string(), "outer: inner: bad (at byte 4 (0x4))");
+    }
+
+    #[test]
+    fn the_same_context_is_said_once() {
+        let error = Error::malformed("bad").context("block 0").context("block 0").context("a").context("block 0");
+        assert_eq!(error.to_string(), "block 0: a: block 0: bad");
     }
 
     #[test]

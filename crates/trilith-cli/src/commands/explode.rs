@@ -8,7 +8,7 @@ use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::bytes::percent_encode;
 use trilith::convert::standing_alone;
-use trilith::{Error, Result, assemble};
+use trilith::{Error, Kind, Result, assemble};
 
 use super::implode::stem_and_ending;
 use crate::Outcome;
@@ -27,6 +27,9 @@ pub struct Explode {
     /// The folder to write into (default: that of the file)
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Leave blocks that no array names in the file with the tree, which is then more than YAML
+    #[arg(long)]
+    keep_unused: bool,
 }
 
 impl Explode {
@@ -47,7 +50,11 @@ impl Explode {
         let extension = if from_fits { "asdf" } else { ending.split('.').next().unwrap_or("asdf") };
         let base = format!("{stem}_exploded");
         let name = |position: usize| format!("{base}{position:04}.{extension}");
-        let plan = assemble::explode(&file, only, |position| percent_encode(&name(position)))?;
+        let plan = assemble::explode(&file, only, self.keep_unused, |position| percent_encode(&name(position)));
+        let plan = plan.map_err(|error| match error.kind() {
+            Kind::Usage => error.hint("trilith repack --drop-unused drops them, --keep-unused leaves them in the file"),
+            _ => error,
+        })?;
         let mut written = Vec::new();
         // The blocks come first: the tree never names a file that is not there yet.
         let all = file.sections().all_blocks()?;

@@ -3,7 +3,7 @@
 use clap::Args;
 use trilith::Result;
 use trilith::array::FloatText;
-use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_text, ndarray, walk};
+use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_name, key_text, ndarray, walk};
 use trilith::file::AnyFile;
 use trilith::tree::{Node, NodeKind, Scalar};
 
@@ -117,7 +117,7 @@ pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, mut how: 
             }
             Part::Key(node) => {
                 after_key = true;
-                out.raw(&format!("{}:", json_text(&key_text(node))))
+                out.raw(&format!("{}:", json_text(&key_name(node))))
             }
             Part::End => Ok(()),
         }

@@ -3,6 +3,7 @@
 //! A streamed block has no sizes of its own (ASDF 1.x, "Streamed block"): what is appended to the file
 //! belongs to it. The file is journalled, so that a crash leaves the old rows.
 
+use super::ndarray::{Dim, Ndarray};
 use super::read::AsdfFile;
 use super::{ndarray, walk};
 use crate::array::{Array, Byteorder, Datatype};
@@ -48,6 +49,18 @@ pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> 
         return Err(Error::unsupported("rows cannot be added where the file lies in a FITS file or was compressed as a whole")
             .at_path(path)
             .hint("convert writes it as a file of its own"));
+    }
+    if block.checksum.is_some() {
+        return Err(Error::usage("the streamed block states a checksum, which more rows would make wrong")
+            .at_path(path)
+            .hint("write the file anew first with trilith repack, which leaves the checksum out"));
+    }
+    if let Some(dims) = Ndarray::read(node, file.limits())?.shape
+        && dims.first() != Some(&Dim::Open)
+    {
+        return Err(Error::usage("the shape of the array is fixed, so that it would not show more rows")
+            .at_path(path)
+            .hint("let its shape begin with '*'"));
     }
     let array = found.file(file).array(node)?;
     let order = fitting(&array, rows).map_err(|error| error.at_path(path))?;

@@ -126,7 +126,7 @@ fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Op
         if unique_keys {
             let mut seen = HashSet::with_capacity(node.len());
             for (key, _) in node.entries().filter(|(key, value)| !key.is_merge() || value.is_scalar()) {
-                let text = key_text(key);
+                let text = key_name(key);
                 if seen.contains(&text) {
                     return Err(key.error(format!("two keys of this mapping read {text:?}")));
                 }
@@ -150,6 +150,11 @@ pub fn key_text(key: Node<'_>) -> Cow<'_, str> {
         Ok(value) => Cow::Owned(print_value(&value.flow(), 0, &options)),
         Err(_) => Cow::Borrowed(key.raw()),
     }
+}
+
+/// A key as JSON has it: as [`key_text`], but `null` for a null key, however it is written.
+pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
+    if key.is_null() { Cow::Borrowed("null") } else { key_text(key) }
 }
 
 /// The digits of a core/integer: its words are 32-bit pieces, the least significant first.

@@ -166,11 +166,14 @@ impl AsdfFile {
         if block.is_plain() {
             return block.stored(self.sections.source());
         }
+        let stored = block.stored(self.sections.source())?;
+        if let Some(array) = array.filter(|_| block.is_encoded()) {
+            chain::agrees(block, &*stored, array, &self.limits).doing(|| format!("block {}", block.index))?;
+        }
         let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = decoded.get(&block.index) {
             return Ok(source.clone());
         }
-        let stored = block.stored(self.sections.source())?;
         let source = self.decoding(block, stored, array)?;
         decoded.insert(block.index, source.clone());
         Ok(source)

@@ -79,9 +79,9 @@ fn padded(file: &AsdfFile, text: &str, room: u64) -> Result<Option<Vec<u8>>> {
     if bytes.len() as u64 > room {
         return Ok(None);
     }
-    // As a new file is written: see `FileWriter::finish`.
+    // As the file is filled already, or as a new one is written: see `FileWriter::finish`.
     let has_row = file.sections().generation().is_some_and(|row| row.index);
-    bytes.resize(to_usize(room)?, if has_row { 0 } else { b' ' });
+    bytes.resize(to_usize(room)?, if has_row { file.sections().filling()? } else { b' ' });
     Ok(Some(bytes))
 }
 

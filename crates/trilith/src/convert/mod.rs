@@ -177,6 +177,9 @@ fn write_alone<W: Write + Seek>(
     let sections = file.sections();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
+    if sections.filling()? == b' ' {
+        writer.keep_spaces();
+    }
     writer.header(&sections.header().line, &sections.header().comments, tree)?;
     let hints = block_hints(file)?;
     let mut done = Converted::default();
@@ -184,6 +187,7 @@ fn write_alone<W: Write + Seek>(
         let stored = block.stored(sections.source())?;
         let written = write_block(file, &mut writer, block, &stored, options, hints.get(&block.index))
             .doing(|| format!("block {}", block.index))?;
+        done.notes.extend(lost_flags(block).filter(|_| !copies(block, options)));
         done.blocks += 1;
         done.decoded += written.data_size;
         done.stored += written.used;
@@ -206,13 +210,7 @@ fn write_block<W: Write + Seek>(
         how.streamed = true;
         return writer.block(&**stored, &how);
     }
-    let keep = match options.codec {
-        CodecChoice::Keep => true,
-        CodecChoice::Plain => block.is_plain(),
-        CodecChoice::Set(id) => block.compression == id.0 && options.keeps() && !block.is_encoded(),
-        CodecChoice::Auto => false,
-    };
-    if keep {
+    if copies(block, options) {
         return writer.copy(&**stored, block);
     }
     let data = file.block_data(block.index as i64)?;
@@ -228,6 +226,23 @@ fn write_block<W: Write + Seek>(
         how.encode.row_bytes = hint.row;
     }
     writer.block(&*data, &how)
+}
+
+/// Whether a block is copied as it is stored.
+fn copies(block: &Block, options: &ConvertOptions) -> bool {
+    !block.is_streamed()
+        && match options.codec {
+            CodecChoice::Keep => true,
+            CodecChoice::Plain => block.is_plain(),
+            CodecChoice::Set(id) => block.compression == id.0 && options.keeps() && !block.is_encoded(),
+            CodecChoice::Auto => false,
+        }
+}
+
+/// What there is to say of a block that loses the flags which its generation does not define.
+fn lost_flags(block: &Block) -> Option<String> {
+    let unknown = block.unknown_flags();
+    (unknown != 0).then(|| format!("block {}: the flags {unknown:#x}, whose meaning is not known, are left out", block.index))
 }
 
 /// What the arrays say of the bytes of a block.

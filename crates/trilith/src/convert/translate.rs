@@ -19,14 +19,14 @@ use crate::yaml::{print_flow, written_tag};
 /// The handle that the standard's own tags are written with.
 const PRIMARY: &str = "!";
 
-/// The text of the tree for `target`, with the comment lines that stood behind the header line and
+/// The text of the tree for a target, which has streams or not, with the comment lines that stood behind the header line and
 /// have no place there any more.
 ///
 /// # Errors
 /// [`Kind::Limit`](crate::Kind::Limit), and what reading inline arrays says.
 pub(super) fn translate(
     file: &AsdfFile,
-    target: &'static Target,
+    (target, streams): (&'static Target, bool),
     uses: &[Use<'_>],
     comments: &[String],
     losses: &mut Vec<Loss>,
@@ -34,7 +34,7 @@ pub(super) fn translate(
 ) -> Result<String> {
     let tree = file.tree();
     let mut odd = Odd::default();
-    let mut work = Translation::new(file, target);
+    let mut work = Translation::new(file, target, streams);
     work.directives(comments);
     let arrays: std::collections::HashMap<NodeId, usize> =
         uses.iter().enumerate().map(|(place, item)| (item.node.id(), place)).collect();
@@ -101,6 +101,8 @@ struct Translation<'t> {
     tree: &'t Tree,
     limits: Limits,
     target: &'static Target,
+    /// Whether the block headers of the target can be those of streams, so that a shape may begin with `*`.
+    streams: bool,
     edit: Edit<'t>,
     print: PrintOptions,
     /// Whether `!` stands for something else in the new tree.
@@ -110,7 +112,7 @@ struct Translation<'t> {
 }
 
 impl<'t> Translation<'t> {
-    fn new(file: &'t AsdfFile, target: &'static Target) -> Self {
+    fn new(file: &'t AsdfFile, target: &'static Target, streams: bool) -> Self {
         let tree = file.tree();
         let standard = |prefix: &str| generation::GENERATIONS.iter().any(|row| row.tree.prefix == prefix);
         let mut primary_changes = false;
@@ -123,7 +125,7 @@ impl<'t> Translation<'t> {
         let mut edit = tree.edit();
         edit.options_mut().handles.clone_from(&print.handles);
         let is_early = file.sections().header().rows.first().is_some_and(|row| row.major == 0);
-        Self { tree, limits: file.limits().clone(), target, edit, print, primary_changes, is_early }
+        Self { tree, limits: file.limits().clone(), target, streams, edit, print, primary_changes, is_early }
     }
 
     /// The prefix in `%TAG !`, and the comments that move here from behind the header line.
@@ -304,6 +306,12 @@ impl<'t> Translation<'t> {
         {
             self.put(item, &["source"], "source", &Value::from(uri))?;
         }
+        let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&Dim::Open));
+        let is_here = matches!(described.origin, Origin::Block(_));
+        if let (None, true, false, true) = (&item.own, open, self.streams, is_here) {
+            let array = file.array(node)?;
+            self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+        }
         let Some(array) = &item.own else { return Ok(()) };
         // In its own block it lies in C order from the first byte on.
         if says("offset") {
@@ -314,7 +322,6 @@ impl<'t> Translation<'t> {
             let strides = c_strides(array.shape(), datatype.packed_size())?;
             self.put(item, &["strides"], "strides", &Value::seq(strides).flow())?;
         }
-        let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&Dim::Open));
         // An HDU is right about its shape and type, whatever the tree says.
         let is_hdu = matches!(described.origin, Origin::Fits(_));
         if (open && !item.streamed) || is_hdu {

@@ -248,11 +248,13 @@ impl<'t> Node<'t> {
     /// What a scalar is by its tag, its style and the rules of YAML 1.1; null for a collection.
     ///
     /// Quoted text is text, and so is a scalar with any tag that is not YAML's own. Behind `!` alone, with
-    /// which Python asdf writes timestamps between brackets, the text decides whatever its quotes.
+    /// which Python asdf writes timestamps between brackets, the text decides whatever its quotes; where nothing
+    /// follows the `!`, it is the empty text.
     pub fn scalar(self) -> Scalar<'t> {
         let Some(style) = self.style() else { return Scalar::Null };
         let text = self.text();
         match self.tag() {
+            None if style == Style::Plain && text.is_empty() && self.is_nonspecific() => Scalar::Str(text),
             None if style == Style::Plain || self.is_nonspecific() => scalar::resolve(text),
             None => Scalar::Str(text),
             Some(tag) => tagged(tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(""), text),
