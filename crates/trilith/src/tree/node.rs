@@ -197,6 +197,12 @@ impl<'t> Node<'t> {
         (!props.tag.is_empty()).then_some(props.tag)
     }
 
+    /// Where its anchor is written, or `None` without one.
+    pub(super) fn anchor_span(self) -> Option<Span> {
+        let props = self.tree.props(self.written)?;
+        (!props.anchor.is_empty()).then_some(props.anchor)
+    }
+
     /// Line and column, from 1, of its content (or of its tag or anchor), within the file.
     pub fn line_column(self) -> (u32, u32) {
         self.tree.line_column(self.whole_span().start as usize)

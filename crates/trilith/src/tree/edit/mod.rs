@@ -182,36 +182,37 @@ impl<'t> Edit<'t> {
         let Some((above, key)) = path.split_last() else {
             return Err(Error::usage("the root exists already").hint("set it instead"));
         };
-        let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
+        let written = self.tree.find(&above).ok_or_else(|| absent(&above))?;
+        let parent = target(written);
+        // Empty brackets are written anew as lines, but for those seen in several places or with a comment in them.
+        let fits_anywhere = parent.is_empty() && !written.is_alias() && !parent.raw().contains('#');
         match parent.kind() {
             // Nothing becomes the mapping that is asked for.
-            NodeKind::Scalar if parent.is_null() => self.set(&above, &Value::map([(key, value.clone())])),
-            NodeKind::Scalar => Err(Error::usage(format!("a scalar has no place for {key:?}")).at_path(above.to_string())),
+            NodeKind::Scalar if parent.is_null() => return self.set(&above, &Value::map([(key, value.clone())])),
+            NodeKind::Scalar => {
+                return Err(Error::usage(format!("a scalar has no place for {key:?}")).at_path(above.to_string()));
+            }
             NodeKind::Mapping if parent.entries().any(|(k, _)| k.is_named(key)) => {
-                Err(Error::usage(format!("the key {key:?} exists already")).at_path(above.to_string()))
+                return Err(Error::usage(format!("the key {key:?} exists already")).at_path(above.to_string()));
             }
-            _ if parent.is_empty() => {
-                let item = if parent.is_mapping() { Value::map([(key, value.clone())]) } else { Value::seq([value.clone()]) };
-                self.set(&above, &item)
+            NodeKind::Mapping if fits_anywhere => {
+                return self.set(&above, &Value::map([(key, value.clone())]));
             }
-            NodeKind::Mapping => {
-                self.insert_entry(parent, key, value);
-                Ok(())
-            }
-            NodeKind::Sequence if key == "-" => {
-                self.insert_item(parent, parent.len(), value);
-                Ok(())
-            }
-            NodeKind::Sequence => match index_of(key).filter(|index| *index <= parent.len()) {
-                Some(index) => {
-                    self.insert_item(parent, index, value);
-                    Ok(())
+            NodeKind::Mapping => self.insert_entry(parent, key, value),
+            NodeKind::Sequence => {
+                let index = if key == "-" { Some(parent.len()) } else { index_of(key).filter(|index| *index <= parent.len()) };
+                let index = index.ok_or_else(|| {
+                    Error::usage(format!("expected a place in a sequence of {} items, found {key:?}", parent.len()))
+                        .at_path(above.to_string())
+                        .hint("write a number, or - for the end")
+                })?;
+                if fits_anywhere {
+                    return self.set(&above, &Value::seq([value.clone()]));
                 }
-                None => Err(Error::usage(format!("{key:?} is no place in a sequence of {} items", parent.len()))
-                    .at_path(above.to_string())
-                    .hint("write a number, or - for the end")),
-            },
+                self.insert_item(parent, index, value);
+            }
         }
+        Ok(())
     }
 
     /// Adds an item at the end of a sequence.

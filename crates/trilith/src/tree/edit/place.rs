@@ -125,6 +125,15 @@ pub(super) fn lacks_colon(value: Node<'_>) -> bool {
     span.is_empty() && before != Some(&b':')
 }
 
+/// The lines between a node's properties and its content where there are comments in them, up to the content's line.
+pub(super) fn comment_before_content(node: Node<'_>) -> Option<Span> {
+    let (text, start) = (node.tree().text(), node.span().start as usize);
+    let anchor = node.anchor().filter(|_| !node.is_alias()).and_then(|_| node.anchor_span());
+    let end = anchor.into_iter().chain(node.tag_span()).map(|span| span.end as usize).max()?;
+    let line = line_start(text, start);
+    (end <= line && text.get(end..line)?.contains('#') && !node.span().is_empty()).then(|| Span::of(end, line))
+}
+
 /// Whether a literal can end at `at`: what follows it would be part of its text, or of the last blank lines of it.
 pub(super) fn literal_may_end(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or("");

@@ -87,6 +87,9 @@ impl<'t> Edit<'t> {
         // The last line of a literal would swallow a comment or blanks behind it.
         let literals = place::literal_may_end(text, old.end as usize);
         let options = PrintOptions { literals, ..self.options.clone() };
+        if let (false, Some(gap)) = (matches!(context, Context::Flow), place::comment_before_content(node)) {
+            return self.put_around(node, gap, value, context, &options);
+        }
         let after = match context {
             Context::Flow => format!(" {}", print_flow(value, &options)),
             Context::Key(column) => print_after_key(value, Some(column), &options),
@@ -113,6 +116,19 @@ impl<'t> Edit<'t> {
             _ => joined,
         };
         self.put_at(Span::of(start, old.end as usize), printed);
+    }
+
+    /// Replaces a node whose properties have a comment between them and the content: `gap` stays.
+    fn put_around(&mut self, node: Node<'t>, gap: Span, value: &Value, context: Context, options: &PrintOptions) {
+        let anchor = node.anchor().filter(|_| !matches!(value.data, Data::Alias(_))).map(|name| format!("&{name}"));
+        let tag = value.tag.as_deref().map(|tag| written_tag(tag, &self.options.handles));
+        let properties: Vec<String> = anchor.into_iter().chain(tag).collect();
+        let bare = Value { tag: None, ..value.clone() };
+        let indent = " ".repeat(context.below());
+        let content = print_value(&bare, context.below(), options);
+        let between = gap.slice(self.tree.text());
+        let text = format!("{}{between}{indent}{content}", properties.join(" "));
+        self.write(node.whole_span(), text);
     }
 
     /// The value that a `? key` of a block mapping does not have yet, on a line of its own.
@@ -208,9 +224,7 @@ impl<'t> Edit<'t> {
             let printed = print_flow(&pair, &self.options);
             let inner = printed.strip_prefix('{').and_then(|p| p.strip_suffix('}')).unwrap_or(&printed);
             if mapping.is_empty() {
-                let at = mapping.span().start as usize + 1;
-                let first = self.filled.insert(mapping.id());
-                return self.write(Span::of(at, at), if first { inner.to_owned() } else { format!(", {inner}") });
+                return self.fill(mapping, inner);
             }
             if !mapping.raw().starts_with('{') {
                 return self.insert_into_bare(mapping, inner);
@@ -219,6 +233,13 @@ impl<'t> Edit<'t> {
             return self.insert_at_flow_end(mapping, last, inner);
         }
         self.insert_last(mapping, &pair.block());
+    }
+
+    /// Adds an entry between empty brackets.
+    fn fill(&mut self, collection: Node<'t>, printed: &str) {
+        let at = collection.span().start as usize + 1;
+        let first = self.filled.insert(collection.id());
+        self.write(Span::of(at, at), if first { printed.to_owned() } else { format!(", {printed}") });
     }
 
     /// Adds a pair before another one.
@@ -266,6 +287,9 @@ impl<'t> Edit<'t> {
         self.plan.add(sequence, part.map(|part| part.value), Added::Item(value.clone()));
         if sequence.layout() == Some(Layout::Flow) {
             let printed = print_flow(value, &self.options);
+            if sequence.is_empty() {
+                return self.fill(sequence, &printed);
+            }
             return match part {
                 Some(part) => self.write(Span::of(part.start, part.start), format!("{printed}, ")),
                 None => self.insert_at_flow_end(sequence, sequence.items().last(), &printed),
