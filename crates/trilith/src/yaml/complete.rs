@@ -23,7 +23,9 @@ pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: 
         max_reserved_directive_params: 1024,
     };
     let mut parser = Parser::new_from_str_with_options(text, options);
-    let mut adapter = Adapter { text, last: 0, stack: Vec::new(), ahead: None, documents: 0, begins: false, ends: false };
+    // A byte order mark is no token.
+    let last = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut adapter = Adapter { text, last, stack: Vec::new(), ahead: None, documents: 0, begins: false, ends: false };
     while let Some(next) = parser.next_event() {
         let (event, span) = next.map_err(|error| translated(&error, limits))?;
         adapter.take(event, span, receiver)?;

@@ -95,7 +95,12 @@ impl Writer<'_> {
                 self.out.push('\n');
             }
             self.lines(0);
-            match self.dice.roll(8) {
+            match self.dice.roll(10) {
+                8 => self.set(),
+                9 => {
+                    let head = self.dice.pick(&["|", ">-", "|+", "'quoted' # "]);
+                    let _ = write!(self.out, "{head}\n two\n lines\n");
+                }
                 0 => {
                     self.flow(0, 1);
                     self.out.push('\n');
@@ -199,6 +204,20 @@ impl Writer<'_> {
         }
         let at = self.dice.roll(self.anchors.len());
         Some(format!("*{}", self.anchors[at].0))
+    }
+
+    /// The set of YAML 1.1: keys alone.
+    fn set(&mut self) {
+        if self.out.ends_with("---\n") {
+            self.out.pop();
+            self.out.push_str(" !!set\n");
+        }
+        for _ in 0..=self.dice.roll(4) {
+            let key = self.simple_key();
+            let _ = write!(self.out, "? {key}");
+            self.end_line();
+            self.lines(0);
+        }
     }
 
     fn mapping(&mut self, column: usize, depth: usize) {

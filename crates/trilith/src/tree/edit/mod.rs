@@ -196,7 +196,8 @@ impl<'t> Edit<'t> {
                 return Err(Error::usage(format!("the key {key:?} exists already")).at_path(above.to_string()));
             }
             NodeKind::Mapping if fits_anywhere => {
-                return self.set(&above, &Value::map([(key, value.clone())]));
+                let tag = parent.tag().map(str::to_owned);
+                return self.set(&above, &Value { tag, ..Value::map([(key, value.clone())]) });
             }
             NodeKind::Mapping => self.insert_entry(parent, key, value),
             NodeKind::Sequence => {
@@ -207,7 +208,8 @@ impl<'t> Edit<'t> {
                         .hint("write a number, or - for the end")
                 })?;
                 if fits_anywhere {
-                    return self.set(&above, &Value::seq([value.clone()]));
+                    let tag = parent.tag().map(str::to_owned);
+                    return self.set(&above, &Value { tag, ..Value::seq([value.clone()]) });
                 }
                 self.insert_item(parent, index, value);
             }

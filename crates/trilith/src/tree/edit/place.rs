@@ -28,8 +28,7 @@ impl<'t> Part<'t> {
 pub(super) fn parts<'t>(parent: Node<'t>) -> Vec<Part<'t>> {
     let text = parent.tree().text();
     let is_flow = parent.layout() == Some(Layout::Flow);
-    let has_brackets = is_flow && parent.raw().starts_with(['[', '{']);
-    let mut from = parent.span().start as usize + usize::from(has_brackets);
+    let mut from = parent.span().start as usize + usize::from(has_brackets(parent));
     let mut parts = Vec::with_capacity(parent.len());
     let mut push = |key: Option<Node<'t>>, value: Node<'t>| {
         let first = key.unwrap_or(value).whole_span().start as usize;
@@ -45,6 +44,13 @@ pub(super) fn parts<'t>(parent: Node<'t>) -> Vec<Part<'t>> {
         _ => parent.entries().for_each(|(key, value)| push(Some(key), value)),
     }
     parts
+}
+
+/// Whether a collection has brackets of its own: a block has none, nor has the pair in `[a: 1]`.
+pub(super) fn has_brackets(node: Node<'_>) -> bool {
+    let first = node.items().chain(node.entries().map(|(key, _)| key)).next();
+    let begins_itself = first.is_none_or(|first| first.whole_span().start > node.span().start);
+    node.layout() == Some(Layout::Flow) && begins_itself && node.raw().starts_with(['[', '{'])
 }
 
 /// The first byte from `at` on that is neither blank, line break nor comment.
@@ -219,6 +225,13 @@ pub(super) fn block_removal(tree: &Tree, parts: &[Part<'_>], first: usize, last:
     if let Some(scalar) = scalar.filter(|scalar| text.get(scalar.span().end as usize..line).is_some_and(is_blank)) {
         let (gap, kept) = below_block_scalar(text, scalar, end, column(text, from.start));
         return Some((Span::of(line, end + gap), kept));
+    }
+    let (before, behind) = (first.checked_sub(1).and_then(|at| parts.get(at)), parts.get(last + 1));
+    if before.is_some_and(|part| lacks_colon(part.value))
+        && behind.is_some_and(|part| text.as_bytes().get(part.start) == Some(&b':'))
+    {
+        // The value of an empty key must not become that of `? key`.
+        return Some((Span::of(line, end), format!("{}?\n", " ".repeat(column(text, from.start)))));
     }
     // The last line of a text may lack its break; then the break before it goes.
     if end == text.len() && !text.ends_with(['\n', '\r']) && line > 0 {

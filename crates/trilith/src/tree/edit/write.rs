@@ -194,9 +194,7 @@ impl<'t> Edit<'t> {
             let end = place::after(text, b',', last.end).unwrap_or(last.end);
             let around = [(start, first.start), (end, span.end as usize)];
             // Comments between the brackets stay there.
-            if parent.raw().starts_with(['[', '{'])
-                && around.iter().any(|(a, b)| text.get(*a..*b).is_some_and(|gap| gap.contains('#')))
-            {
+            if place::has_brackets(parent) && around.iter().any(|(a, b)| text.get(*a..*b).is_some_and(|gap| gap.contains('#'))) {
                 return self.write(Span::of(first.start, end), "");
             }
             return self.write(span, empty);
@@ -226,7 +224,7 @@ impl<'t> Edit<'t> {
             if mapping.is_empty() {
                 return self.fill(mapping, inner);
             }
-            if !mapping.raw().starts_with('{') {
+            if !place::has_brackets(mapping) {
                 return self.insert_into_bare(mapping, inner);
             }
             let last = mapping.entries().last().map(|(_, value)| value);
@@ -349,6 +347,13 @@ impl<'t> Edit<'t> {
         self.plan.rename(key, value);
         if span.is_empty() && text.get(..span.start as usize).is_some_and(|before| before.ends_with('?')) {
             return self.put_at(span, printed);
+        }
+        let value = key.tree().node(NodeId(key.after()));
+        let begins_there = |value: &Node<'_>| text.get(end..value.span().start as usize).is_some_and(|gap| !gap.contains('\n'));
+        if span.is_empty() && value.is_some_and(|value| value.layout() == Some(Layout::Block) && begins_there(&value)) {
+            // `: - x`: what begins on the line of its colon must have a mark before its key.
+            let indent = " ".repeat(place::column(text, span.start as usize));
+            return self.write(span, format!("? {printed}\n{indent}"));
         }
         self.write(span, printed);
     }
