@@ -28,7 +28,7 @@ pub enum NewSource {
 /// The text of the tree with new sources for the ndarrays named.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where two changes touch the same bytes.
+/// As [`Edit::finish`](crate::tree::Edit::finish).
 pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
     tree_with_sources(file.tree(), file.limits(), sources)
 }
@@ -46,7 +46,7 @@ pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId
             None => {}
         }
     }
-    edit.text()
+    Ok(edit.finish(limits)?.into_text())
 }
 
 /// Writes a file of the same header line with this tree and these blocks, copied as they are stored.
@@ -263,7 +263,7 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
         let value = build.done.take().unwrap_or_default();
         edit.set(path, &value)?;
     }
-    Ok(Resolved { tree: edit.text()?, taken, count: references.len() })
+    Ok(Resolved { tree: edit.finish(file.limits())?.into_text(), taken, count: references.len() })
 }
 
 /// Makes a value of the parts of an expanded tree.

@@ -214,7 +214,7 @@ fn blocks_that_nothing_known_refers_to_keep_their_numbers() {
     let file = open_asdf(&path_of).unwrap();
     let mut edit = file.tree().edit();
     edit.set(&path("/b"), &Value::map([("chunk", 1)]).tagged("tag:example.org:map")).unwrap();
-    assert!(trilith::asdf::update::tree_in_place(&file, &edit.text().unwrap()).unwrap());
+    assert!(trilith::asdf::update::tree_in_place(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
     let file = opened(&path_of);
     let mut change = Change::new(&file);
     change.delete(&path("/c")).unwrap();

@@ -116,12 +116,15 @@ fn inlined(file: &AsdfFile) -> Result<String> {
                 // A list of items in block style cannot become a mapping where it stands.
                 edit.set(&walk.path(), &with_tag(value, node.tag()))?;
             } else {
-                edit.replace_node(node, &value);
+                edit.write_out(node, &value);
             }
             walk.skip_children();
         }
     }
-    edit.text()
+    // Arrays written out may be larger than a tree that is read may be.
+    let mut limits = file.limits().clone();
+    limits.text = u64::MAX;
+    Ok(edit.finish(&limits)?.into_text())
 }
 
 /// How many more elements the text may hold, whichever arrays they are of: it is built in memory.

@@ -179,7 +179,7 @@ fn edit(guide: &mut Guide, path: &Path) -> Result<()> {
     let before = digest::of_file(&opened)?;
     let mut edit = opened.tree().edit();
     edit.set(&TreePath::parse("/observation/meta/filter")?, &Value::from("F184"))?;
-    let text = edit.text()?;
+    let text = edit.finish(opened.limits())?.into_text();
     let mut replace = bytes::Replace::create(path, bytes::Basis::Own(&**opened.sections().source()))?;
     let options = ConvertOptions::default();
     trilith::convert::rewrite(&opened, &text, &mut replace, &options, &mut |_| {})?;

@@ -12,7 +12,7 @@ use super::walk::{self, Found};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, PrintOptions, TreePath, print_value};
+use crate::tree::{Node, TreePath};
 
 /// What is written out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -141,15 +141,7 @@ fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Op
 
 /// A key as text: that of a scalar, or the flow form of what is none.
 pub fn key_text(key: Node<'_>) -> Cow<'_, str> {
-    if key.is_scalar() {
-        return key.text();
-    }
-    let mut options = PrintOptions::default();
-    options.width = usize::MAX;
-    match key.to_value(&Limits::default()) {
-        Ok(value) => Cow::Owned(print_value(&value.flow(), 0, &options)),
-        Err(_) => Cow::Borrowed(key.raw()),
-    }
+    key.key_text()
 }
 
 /// A key as JSON has it: as [`key_text`], but `null` for a null key, however it is written.

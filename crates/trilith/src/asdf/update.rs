@@ -351,7 +351,7 @@ mod tests {
         let mut edit = file.tree().edit();
         edit.set(&crate::tree::TreePath::parse("/idle").unwrap(), &1.into()).unwrap();
         let placement = Placement::plan(&file, &BTreeSet::from([1]), &[]).unwrap().unwrap();
-        assert!(placement.apply(&file, &edit.text().unwrap()).unwrap());
+        assert!(placement.apply(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
     }
 
     #[test]

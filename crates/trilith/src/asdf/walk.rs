@@ -110,7 +110,7 @@ pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
 fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
     let mut error = Error::usage(format!("there is no {key:?} here")).at_path(path.to_string());
     if node.is_mapping() {
-        let keys: Vec<_> = node.entries().map(|(k, _)| k.text().into_owned()).take(12).collect();
+        let keys: Vec<_> = node.entries().map(|(k, _)| k.key_text().into_owned()).take(12).collect();
         error = error.hint(format!("there are: {}", keys.join(", ")));
     } else if node.is_sequence() {
         error = error.hint(format!("it is a list of {} items", node.len()));

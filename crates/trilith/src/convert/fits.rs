@@ -202,7 +202,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
             edit.replace_node(source, &Value::from(number as u64));
         }
     }
-    let text = edit.text()?;
+    let text = edit.finish(file.limits())?.into_text();
     let header = file.sections().header();
     let generation = file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut out = std::io::Cursor::new(Vec::new());
@@ -286,7 +286,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         edit.set_key(node, "datatype", &datatype_value(array.datatype(), Some(Byteorder::Big), "datatype"))?;
         edit.set_key(node, "shape", &Value::seq(array.shape().iter().copied()).flow())?;
     }
-    let text = edit.text()?;
+    let text = edit.finish(file.limits())?.into_text();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
     writer.header(&sections.header().line, &sections.header().comments, sections.tree().map(|_| text.as_str()))?;

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::span::Span;
 use crate::tree::{Data, Edit, Layout, Node, NodeId, PrintOptions, Scalar, Tree, TreePath, Value};
-use crate::yaml::{print_flow, written_tag};
+use crate::yaml::written_tag;
 
 /// The handle that the standard's own tags are written with.
 const PRIMARY: &str = "!";
@@ -399,7 +399,7 @@ impl<'t> Translation<'t> {
             for (key, value) in node.entries() {
                 if matches!(&*key.text(), "datatype" | "dtype") {
                     if key.text() != wanted && !has_wanted && !key.is_alias() {
-                        self.edit.replace(key.span(), wanted);
+                        self.edit.rename_key(key, wanted);
                     }
                     todo.extend(Some(value).filter(|_| with_fields));
                 }
@@ -420,19 +420,9 @@ impl<'t> Translation<'t> {
             self.edit.replace_node(old, value);
             return Ok(());
         }
-        let printed = format!("{key}: {}", print_flow(value, &self.print));
         if let Some((anchor, _)) = written(&["datatype", "dtype"]).or_else(|| written(&["source"])) {
-            let start = anchor.whole_span().start as usize;
-            if node.layout() == Some(Layout::Flow) {
-                self.edit.replace(Span::of(start, start), format!("{printed}, "));
-                return Ok(());
-            }
-            let text = self.tree.text().get(..start).unwrap_or("");
-            let before = text.get(text.rfind('\n').map_or(0, |at| at + 1)..).unwrap_or("");
-            if before.chars().all(|c| c == ' ' || c == '-') {
-                self.edit.replace(Span::of(start, start), format!("{printed}\n{}", " ".repeat(before.len())));
-                return Ok(());
-            }
+            self.edit.insert_before(node, anchor, key, value);
+            return Ok(());
         }
         self.edit.set(&item.path.join(key), value)
     }

@@ -61,6 +61,14 @@ struct Record {
     meta: u32,
 }
 
+impl Record {
+    /// The number of its tag in the tree, 0 without one.
+    #[inline]
+    fn tag_number(&self) -> u32 {
+        self.meta >> build::TAG_SHIFT
+    }
+}
+
 /// The properties written before a node, for the few nodes that have some.
 #[derive(Debug, Clone, Copy)]
 struct Props {
