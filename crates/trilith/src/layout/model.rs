@@ -534,6 +534,11 @@ impl Layout {
         self.end
     }
 
+    /// Whether a line of `-` ends it (2025).
+    pub fn is_terminated(&self) -> bool {
+        self.terminated
+    }
+
     /// How many items it has, the root dict included.
     pub fn item_count(&self) -> usize {
         self.items.len()
