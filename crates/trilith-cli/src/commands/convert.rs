@@ -148,7 +148,12 @@ impl Convert {
         let extension = |name: &str| std::path::Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("fits"));
         let to_fits = extension(&self.output);
         let mut start = [0; 9];
-        let from_fits = self.input != "-" && {
+        if to_fits && options.under.is_some() {
+            return Err(Error::unsupported("a file under a Dudley layout is not converted to FITS")
+                .hint("convert it to ASDF, and that to FITS"));
+        }
+        // Under a layout a file is a stream, whatever its first bytes are.
+        let from_fits = self.input != "-" && options.under.is_none() && {
             let source = options.open(&self.input)?;
             source.len() >= 9 && source.read_at(0, &mut start).is_ok() && FileKind::detect(&start) == Some(FileKind::Fits)
         };

@@ -95,6 +95,11 @@ impl DudleyFile {
         Ok(Self { source, layout, origin, text_len, warnings, signature, base, options })
     }
 
+    /// Whether a layout of the name of a file lies beside it.
+    pub(crate) fn has_layout_beside(source: &SourceRef, resolve: &dyn Resolve) -> bool {
+        beside(source.name()).is_some_and(|beside| resolve.resolve(&beside.replace('%', "%25")).is_ok())
+    }
+
     /// The bytes.
     pub fn source(&self) -> &SourceRef {
         &self.source
@@ -224,19 +229,23 @@ fn find_layout(
         return read_layout(&text, &options, LayoutOrigin::Embedded(at)).doing(|| format!("the layout at byte {at}"));
     }
     let name = source.name();
-    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
-    let beside = format!("{stem}.dud");
+    let beside = beside(name);
     let missing = || {
-        Error::usage(format!("{name} has no layout: there is none in the file, and no {beside} beside it"))
-            .hint("give one with --layout LAYOUT.dud")
+        let others = beside.as_ref().map_or(String::new(), |beside| format!(", and no {beside} beside it"));
+        Error::usage(format!("{name} has no layout: there is none in the file{others}")).hint("give one with --layout LAYOUT.dud")
     };
-    if stem.is_empty() || beside == last {
-        return Err(missing());
-    }
+    let Some(beside) = beside.clone() else { return Err(missing()) };
     let (found, _) = resolve.resolve(&beside.replace('%', "%25")).map_err(|_| missing())?;
     let text = read_text(&found, 0, limits)?;
     read_layout(&text, &options, LayoutOrigin::Beside(beside.clone())).map_err(|e| e.context(beside))
+}
+
+/// What the layout beside a file is called; None for a layout itself.
+fn beside(name: &str) -> Option<String> {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
+    let beside = format!("{stem}.dud");
+    (!stem.is_empty() && beside != last).then_some(beside)
 }
 
 fn read_text(source: &SourceRef, at: u64, limits: &Limits) -> Result<Vec<u8>> {

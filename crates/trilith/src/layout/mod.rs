@@ -19,6 +19,7 @@
 //!
 //! What is not certain about the language is collected in [`decision`].
 
+mod compare;
 pub mod decision;
 mod detect;
 mod diagnostic;

@@ -44,7 +44,9 @@ impl Evaluation<'_> {
     pub(crate) fn stacked(&self, machine: Machine<'_>, path: &str) -> Result<Stack, Fault> {
         let Some(path) = canonical(path) else { return Ok(Stack::Nothing) };
         let layout = self.layout();
-        let Some((list, inner)) = layout.list_on(&path) else { return Ok(Stack::Nothing) };
+        let Some((list, inner)) = layout.list_on(&path).filter(|(_, inner)| !inner.starts_with(['[', '(', '#'])) else {
+            return Ok(Stack::Nothing);
+        };
         let mut walk = Stacking { list: layout.path(list), inner, found: None, runs: Vec::new(), count: 0 };
         let from = layout.plan.of_list.partition_point(|(known, _)| *known < list);
         let places = layout.plan.of_list.get(from..).unwrap_or(&[]).iter().take_while(|(known, _)| *known == list);
@@ -98,7 +100,14 @@ impl Stacking<'_> {
     ) -> Result<Option<String>, Fault> {
         let mut here: Vec<Option<u64>> = Vec::new();
         while let Some(entry) = walker.advance()? {
-            let Some(found) = self.taken(&entry) else { continue };
+            let Some((index, found)) = self.taken(&entry) else { continue };
+            let Some(found) = found else {
+                // What the first elements lack, those like them lack as well.
+                if is_regular && index > self.count.saturating_add(2) {
+                    return Ok(None);
+                }
+                continue;
+            };
             if is_filtered(evaluation, &found) {
                 return Ok(Some(format!("{} is stored compressed", found.path)));
             }
@@ -125,11 +134,12 @@ impl Stacking<'_> {
         Ok(None)
     }
 
-    /// The wanted array, if the entry holds it.
-    fn taken(&self, entry: &Entry) -> Option<Located> {
+    /// Of which element an entry is, and the wanted array, if it holds that.
+    fn taken(&self, entry: &Entry) -> Option<(u64, Option<Located>)> {
         let rest = entry.path.strip_prefix(self.list.as_str())?.strip_prefix('[')?;
-        let (_, way) = rest.split_once(']')?;
-        Located::of(entry).members(self.inner.strip_prefix(way)?)
+        let (index, way) = rest.split_once(']')?;
+        let found = self.inner.strip_prefix(way).and_then(|members| Located::of(entry).members(members));
+        Some((index.parse().ok()?, found))
     }
 
     /// One more element; it joins those before it where it lies as far from the last as they from each other.

@@ -64,7 +64,15 @@ fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
         let line = format!("#: dialect={to}\n");
         text.insert_str(at, &line);
     }
-    Translation { text, losses: printer.losses }
+    let mut losses = printer.losses;
+    if to != layout.dialect
+        && printer.drop_at == 0
+        && losses.iter().all(|loss| loss.harmless)
+        && let Some((item, message)) = super::compare::moved(layout, &text, to)
+    {
+        losses.push(Loss { item, path: layout.static_path(item), message, harmless: false });
+    }
+    Translation { text, losses }
 }
 
 /// The losses as lines for people.
@@ -101,9 +109,9 @@ impl Printer<'_> {
             self.lose(item, false, "2026 has no structs with stored parameters: left out");
             return false;
         }
-        if self.is_inlined(ty) {
+        let inlined = self.is_inlined(ty);
+        if inlined {
             self.lose(item, true, "2026 binds dimensions where a type is declared: written out at each of its uses");
-            return false;
         }
         if of.own_align != 0 && of.kind == TypeKind::Struct {
             let members = of.members.of(&layout.members);
@@ -119,7 +127,7 @@ impl Printer<'_> {
                 self.lose(item, false, format!("2026 cannot align this struct to {}", of.own_align));
             }
         }
-        true
+        !inlined
     }
 
     fn type_to_2025(&mut self, item: ItemId, ty: TypeId) {
