@@ -55,5 +55,5 @@ pub use print::Loss;
 pub(crate) use resolve::Reached;
 pub(crate) use stack::{Stack, Stretch};
 pub use resolve::{Entries, Evaluation, Fault, Options, ParamRequest, Supply};
-pub use translate::Translation;
+pub use translate::{Packing, StoredAs, Translation};
 pub use typed::{ResolvedMember, ResolvedType, Structure};

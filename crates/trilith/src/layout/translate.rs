@@ -49,10 +49,38 @@ impl Layout {
     /// assert_eq!(new.text, "#: dialect=2025\nN : i4\nx = f8[N]\ns = {a = u1 @3}\n");
     /// ```
     pub fn compacted(&self, to: Dialect, order_free: bool) -> Translation {
+        self.compacted_as(to, order_free, &StoredAs::default())
+    }
+
+    /// As [`Layout::compacted`], and says how arrays are stored.
+    pub fn compacted_as(&self, to: Dialect, order_free: bool, how: &StoredAs) -> Translation {
         let mut printer = Printer::new(self, to);
         (printer.drop_at, printer.drop_order, printer.decompress) = (1, order_free, true);
+        printer.stored = *how;
         translated(self, printer)
     }
+}
+
+/// How the arrays of a file that is written anew are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct StoredAs {
+    /// Compressed or not; only 2026 has compressed arrays.
+    pub packing: Packing,
+    /// The alignment of every item, a power of two up to 16; None leaves it as it is.
+    pub align: Option<u64>,
+}
+
+/// Whether arrays are stored compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Packing {
+    /// Each as it was.
+    #[default]
+    Keep,
+    /// None.
+    Plain,
+    /// Each array by `gzip`, at this level.
+    Gzip(Option<i64>),
 }
 
 fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
