@@ -127,9 +127,14 @@ impl Options {
 
     /// Opens a file of either family, under `--layout` if that is given.
     pub fn open_any(&self, path: &str) -> Result<AnyFile> {
+        self.open_under(path, self.under.as_deref())
+    }
+
+    /// Opens a file of either family, under a layout if one is named.
+    pub fn open_under(&self, path: &str, layout: Option<&str>) -> Result<AnyFile> {
         let limits = self.limits()?;
         let mut how = StreamOptions::default();
-        how.layout = self.under.as_deref().map(|path| self.read_layout(path, &limits)).transpose()?;
+        how.layout = layout.map(|path| self.read_layout(path, &limits)).transpose()?;
         how.order = self.order();
         let (source, resolve) = self.open_with(path, &limits)?;
         file::open_any(source, resolve, how, &limits)

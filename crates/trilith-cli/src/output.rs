@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal, Write};
 
 use trilith::{Error, Kind, Result};
 
+use crate::target::Target;
+
 /// Prints a line on stderr; control characters of a file never pass through.
 pub fn note(message: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", clean(message));
@@ -16,6 +18,8 @@ pub struct Out(io::BufWriter<Stdout>);
 enum Stdout {
     Direct(std::fs::File),
     Lines(io::StdoutLock<'static>),
+    /// A file that is put into place at the end.
+    File(Box<Target>),
 }
 
 impl Stdout {
@@ -35,6 +39,7 @@ impl Write for Stdout {
         match self {
             Self::Direct(out) => out.write(bytes),
             Self::Lines(out) => out.write(bytes),
+            Self::File(out) => out.writer().write(bytes),
         }
     }
 
@@ -42,6 +47,7 @@ impl Write for Stdout {
         match self {
             Self::Direct(out) => out.flush(),
             Self::Lines(out) => out.flush(),
+            Self::File(out) => out.writer().flush(),
         }
     }
 }
@@ -51,6 +57,14 @@ impl Out {
     pub fn new() -> Self {
         let out = Stdout::direct().map_or_else(|_| Stdout::Lines(io::stdout().lock()), Stdout::Direct);
         Self(io::BufWriter::with_capacity(64 << 10, out))
+    }
+
+    /// Takes a file, or stdout where none or `-` is named.
+    pub fn to(path: Option<&str>) -> Result<Self> {
+        match path.filter(|path| *path != "-") {
+            Some(path) => Ok(Self(io::BufWriter::with_capacity(64 << 10, Stdout::File(Box::new(Target::create(path)?))))),
+            None => Ok(Self::new()),
+        }
     }
 
     /// Writes a line of text, control characters made visible.
@@ -85,7 +99,11 @@ impl Out {
 
     /// Makes sure that everything is out.
     pub fn finish(mut self) -> Result<()> {
-        self.0.flush().map_err(failed)
+        self.0.flush().map_err(failed)?;
+        match self.0.into_inner().map_err(|e| failed(e.into_error()))? {
+            Stdout::File(target) => target.commit().map(drop),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -80,12 +80,19 @@ impl AnyFile {
 }
 
 /// Opens a file of either family from bytes that are open already. With a layout in `options` any file
-/// is a stream under that layout, whatever its first bytes are.
+/// is a stream under that layout, whatever its first bytes are; a file of no known kind is one where a
+/// layout of its name lies beside it (`x.dud` of `x.dat`).
 ///
 /// # Errors
 /// As [`open_asdf`] and [`DudleyFile::open_with`].
 pub fn open_any(source: SourceRef, resolve: Arc<dyn Resolve>, options: StreamOptions, limits: &Limits) -> Result<AnyFile> {
-    if options.layout.is_some() || FileKind::detect(&first_bytes(&source)?) == Some(FileKind::Dudley) {
+    let start = first_bytes(&source)?;
+    let is_stream = match FileKind::detect(&start) {
+        _ if options.layout.is_some() => true,
+        Some(kind) => kind == FileKind::Dudley,
+        None => !is_gzip(&start) && DudleyFile::has_layout_beside(&source, &*resolve),
+    };
+    if is_stream {
         return DudleyFile::open_with(source, &*resolve, options, limits).map(AnyFile::Dudley);
     }
     open_asdf_source(source, resolve, limits).map(AnyFile::Asdf)
@@ -147,7 +154,7 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
         }
         None => Err(Error::unsupported(format!("{} is neither an ASDF nor a Dudley file", source.name()))
             .at_byte(0)
-            .hint("an ASDF file begins with \"#ASDF 1.0.0\"")),
+            .hint("an ASDF file begins with \"#ASDF 1.0.0\"; any other is read under a Dudley layout with --layout L.dud")),
     }
 }
 

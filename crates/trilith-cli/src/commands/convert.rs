@@ -1,14 +1,16 @@
 //! `trilith convert IN OUT`: the same data, stored otherwise.
 
+use std::io::Seek;
+
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::Basis;
 use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
+use trilith::bytes::{self, Basis};
 use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::{DudleyFile, Rewrite};
 use trilith::file::{AnyFile, check_name, fits_around, open_fits_file};
-use trilith::layout::{ByteOrder, Dialect};
+use trilith::layout::{ByteOrder, Dialect, Packing, StoredAs};
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
@@ -52,7 +54,8 @@ pub struct Convert {
     /// Write the file although OUT cannot hold everything; what is lost is reported
     #[arg(long)]
     allow_loss: bool,
-    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc, blsc-zstd or auto (default: each keeps its own)
+    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc, blsc-zstd or auto (default: each keeps its own; a Dudley
+    /// file of 2026 has none and zlib, one of 2025 only none)
     ///
     /// auto takes none, lz4 or blsc for each block, by a sample of it: noise stays as it is, and can be sliced in place.
     /// blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with the package
@@ -62,7 +65,8 @@ pub struct Convert {
     /// Level of the codec
     #[arg(long, value_name = "N")]
     level: Option<i32>,
-    /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none)
+    /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none), or
+    /// the items of a Dudley file (1, 2, 4, 8 or 16)
     #[arg(long, value_name = "BYTES")]
     align: Option<u64>,
     /// Write no checksums
@@ -79,8 +83,19 @@ impl Convert {
         let named = self.to.as_deref().is_some_and(|to| to.starts_with("dudley"));
         let to_stream = named || (self.to.is_none() && extension(&self.output).as_deref() == Some("bd"));
         let mut file = match options.open_any(&self.input)? {
+            AnyFile::Dudley(_) if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) => {
+                return Err(Error::unsupported("a Dudley stream is not converted to FITS")
+                    .hint("convert it to ASDF, and that to FITS"));
+            }
             AnyFile::Dudley(file) if to_stream => return self.rewrite_stream(&file, options),
-            AnyFile::Dudley(file) => return self.read_stream(&file, options),
+            AnyFile::Dudley(file) if !self.is_stored_otherwise() => return self.read_stream(&file, options),
+            AnyFile::Dudley(file) => match self.as_asdf(&file, options)? {
+                Ok(file) => file,
+                Err(losses) => {
+                    self.refuse(&losses, options)?;
+                    return Ok(Outcome::No);
+                }
+            },
             AnyFile::Asdf(file) => file,
         };
         if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) {
@@ -216,8 +231,12 @@ impl Convert {
             _ => asdf::Target::newest(),
         };
         let mut how = ArrayOptions::default();
-        if let Some(CodecChoice::Set(id)) = self.codec.as_deref().map(CodecChoice::named).transpose()? {
-            (how.codec, how.level) = (Some(id), self.level);
+        let mut chosen = ConvertOptions::default();
+        self.choose(&mut chosen)?;
+        match chosen.codec {
+            CodecChoice::Set(id) => (how.codec, how.level, how.blosc) = (Some(id), self.level, chosen.blosc),
+            _ if self.level.is_some() => return Err(Error::usage("the level of no codec").hint("give --codec too")),
+            _ => {}
         }
         let mut out = Target::create(&self.output, Basis::Read(&**file.source()))?;
         let losses = stream_to_asdf(file, target, &how, out.writer())?;
@@ -230,7 +249,7 @@ impl Convert {
         let mut out = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let order = options.order().unwrap_or(ByteOrder::Little);
         let dialect = self.dialect()?.unwrap_or(Dialect::D2025);
-        draft.write_as(dialect, order, &options.limits()?, &mut out.writer())?;
+        draft.write_as(dialect, &self.stored_as(dialect)?, order, &options.limits()?, &mut out.writer())?;
         self.finish(out, &losses, options)
     }
 
@@ -238,10 +257,59 @@ impl Convert {
     fn rewrite_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
         let mut how = Rewrite::default();
         (how.dialect, how.order) = (self.dialect()?, options.order());
+        how.stored = self.stored_as(how.dialect.unwrap_or(file.layout().dialect()))?;
         let mut out = Target::create(&self.output, Basis::Read(&**file.source()))?;
         let losses = file.rewrite(&how, &mut out.writer())?;
         let losses: Vec<Loss> = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
         self.finish(out, &losses, options)
+    }
+
+    /// How a Dudley file stores its arrays; what it cannot do is refused.
+    fn stored_as(&self, dialect: Dialect) -> Result<StoredAs> {
+        let refuse = |what: &str, why: &str| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).hint(why.to_owned()));
+        if self.encode.is_some() || self.as_documented {
+            return refuse("encoding chains and one spelling of its signature", "leave --encode and --as-documented away");
+        }
+        let mut how = StoredAs::default();
+        let level = self.level.map(i64::from);
+        how.packing = match (self.codec.as_deref(), dialect) {
+            (None, _) if level.is_some() => return refuse("level without a codec", "give --codec zlib too"),
+            (None, _) => Packing::Keep,
+            (Some("none"), _) if level.is_none() => Packing::Plain,
+            (Some("zlib"), Dialect::D2026) if level.is_none_or(|level| (-1..=9).contains(&level)) => Packing::Gzip(level),
+            (Some("zlib"), Dialect::D2026) => return refuse(&format!("level {} of zlib", level.unwrap_or(0)), "levels are -1 to 9"),
+            (Some(name), Dialect::D2026) => return refuse(&format!("codec {name}"), "--codec zlib or none there are"),
+            (Some(name), Dialect::D2025) => return refuse(&format!("codec {name}"), "2025 stores arrays plain; --to dudley-2026 has zlib"),
+        };
+        if let Some(align) = self.align {
+            if !matches!(align, 1 | 2 | 4 | 8 | 16) {
+                return refuse(&format!("alignment to {align} bytes"), "1, 2, 4, 8 and 16 there are");
+            }
+            how.align = Some(align);
+        }
+        Ok(how)
+    }
+
+    /// Whether a stream is to be stored as only an ASDF file can be: it becomes one first.
+    fn is_stored_otherwise(&self) -> bool {
+        let codec = matches!(self.codec.as_deref(), Some("auto"));
+        codec || self.encode.is_some() || self.as_documented || self.align.is_some() || self.no_checksums
+    }
+
+    /// A stream as a file of the ASDF family, in a temporary file.
+    fn as_asdf(&self, file: &DudleyFile, options: &Options) -> Result<std::result::Result<AsdfFile, Vec<Loss>>> {
+        let limits = options.limits()?;
+        let mut made = bytes::unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+        let losses = stream_to_asdf(file, asdf::Target::newest(), &ArrayOptions::default(), &mut made)?;
+        if !losses.is_empty() && !self.allow_loss {
+            return Ok(Err(losses));
+        }
+        for loss in &losses {
+            note(&format!("trilith: {}: lost: {loss}", self.input));
+        }
+        made.rewind().map_err(|e| Error::io("reading a temporary file", e))?;
+        let source = bytes::spool(made, file.source().name(), limits.spool)?;
+        AsdfFile::open(source, &limits).map(Ok)
     }
 
     /// The dialect that --to names.

@@ -102,15 +102,34 @@ impl Get {
     /// An item of a Dudley stream.
     fn read_stream(&self, file: &DudleyFile, path: &str, options: &Options) -> Result<Outcome> {
         let items = file.items()?;
-        if items.located(path)?.is_some_and(|found| found.typed != ResolvedType::Dynamic) {
-            let array = items.array_at(path)?;
+        let is_item = items.located(path)?.map(|found| found.typed != ResolvedType::Dynamic);
+        let array = match is_item {
+            Some(true) => Some(items.array_at(path)?),
+            Some(false) => None,
+            // Elements that are not alike are shown one by one.
+            None => match items.stacked(path) {
+                Err(error) if error.kind() == Kind::Usage && self.slice.is_none() && self.field.is_none() => None,
+                stacked => stacked?,
+            },
+        };
+        if let Some(array) = array {
             let as_text = matches!(self.format(options), Format::Text | Format::Json | Format::Csv);
             return self.array(if as_text && !self.explain { dudley::presented(&array)? } else { array }, options);
         }
+        self.must_be_json(options)?;
+        let how = crate::stream::TreeOptions { json: true, values: true, output: self.output.clone(), ..Default::default() };
+        crate::stream::tree(&items, path, options, &how)
+    }
+
+    /// What is no array can be written as JSON only.
+    fn must_be_json(&self, options: &Options) -> Result<()> {
         if self.slice.is_some() || self.field.is_some() || self.explain {
             return Err(Error::usage("this is no array, so that there is nothing to slice"));
         }
-        crate::stream::tree(&items, path, options, &crate::stream::TreeOptions { json: true, ..Default::default() })
+        match self.format(options) {
+            Format::Text | Format::Json => Ok(()),
+            _ => Err(Error::usage("this is no one array: only JSON can hold it").hint("write it with --format json")),
+        }
     }
 
     /// An item of all files of a family.
@@ -145,10 +164,8 @@ impl Get {
 
     /// A part of the tree that is no array: scalars as text, the rest as JSON.
     fn value(&self, file: &AsdfFile, found: &walk::Found, options: &Options) -> Result<Outcome> {
-        if self.slice.is_some() || self.field.is_some() || self.explain {
-            return Err(Error::usage("this is no array, so that there is nothing to slice"));
-        }
-        let mut out = Out::new();
+        self.must_be_json(options)?;
+        let mut out = Out::to(self.output.as_deref())?;
         let node = found.node(file);
         if node.is_scalar() && !options.json {
             out.line(&node.text())?;

@@ -43,7 +43,7 @@ impl Tree {
         let file = match options.open_any(&item.file)? {
             AnyFile::Asdf(file) => file,
             AnyFile::Dudley(file) => {
-                let how = TreeOptions { json: options.json, inline: self.inline, depth: self.depth };
+                let how = TreeOptions { json: options.json, inline: self.inline, depth: self.depth, ..TreeOptions::default() };
                 let outcome = crate::stream::tree(&file.items()?, item.path(), options, &how);
                 options.warn_all(file.warnings());
                 return outcome;

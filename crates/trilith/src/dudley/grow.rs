@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::append::{Change, Native, write_past};
+use super::append::{Change, Native, body_of, whole_text, write_past};
 use super::datatype::datatype_of;
-use super::read::{DudleyFile, Items};
+use super::read::{DudleyFile, Items, LayoutOrigin};
 use super::signature::Signature;
 use super::store::store;
-use super::write::{param_bytes, text_of};
+use super::write::param_bytes;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::layout::{Entry, EntryKind, Evaluation, ItemId, Options, ResolvedType, Supply};
@@ -57,7 +57,9 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
     }
     let (datatype, order) = datatype_of(&item.typed, &mut shape)?;
     let counter_bytes = param_bytes(&counter)?;
-    let text = text_of(file.layout());
+    // A layout beside the file says the same as before, and stays there.
+    let is_inside = matches!(file.origin(), LayoutOrigin::Embedded(_));
+    let text = if is_inside { Some(whole_text(file, body_of(file.layout(), None))?) } else { None };
     let change = Change { signature, start, source: Arc::clone(file.source()), total, text };
     change.make(|update| {
         let mut next = at;

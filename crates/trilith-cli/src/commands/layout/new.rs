@@ -8,7 +8,7 @@ use trilith::bytes::Basis;
 use trilith::array::Array;
 use trilith::bytes::read_vec;
 use trilith::dudley::{Draft, native_order};
-use trilith::layout::{CModel, Dialect, Kind, Layout, ParseOptions, layout_of_c, parse};
+use trilith::layout::{CModel, Dialect, Kind, Layout, ParseOptions, StoredAs, layout_of_c, parse};
 use trilith::{Error, Limits, Result};
 
 use super::DialectName;
@@ -61,7 +61,8 @@ impl New {
         if let Some(path) = &self.data {
             let draft = draft.ok_or_else(|| Error::usage("C source holds no data to write"))?;
             let mut target = Target::create(path, Basis::Nothing)?;
-            draft.write_as(dialect, options.order().unwrap_or(native_order()), &limits, &mut target.writer())?;
+            let order = options.order().unwrap_or(native_order());
+            draft.write_as(dialect, &StoredAs::default(), order, &limits, &mut target.writer())?;
             let written = target.commit(options)?;
             if !options.quiet && path != "-" {
                 note(&format!("{path}: {}", size(written)));
