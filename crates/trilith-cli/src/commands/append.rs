@@ -1,6 +1,7 @@
 //! `trilith append FILE#/table ROWS.npy`: rows added to a streamed array.
 
 use clap::Args;
+use serde_json::json;
 use trilith::Result;
 use trilith::array::Array;
 use trilith::asdf::append_rows;
@@ -10,7 +11,7 @@ use trilith::file::AnyFile;
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::note;
+use crate::outputs::told;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
@@ -38,22 +39,17 @@ impl Append {
                 drop(file);
                 let rows = Array::from_npy(options.open(&self.rows)?, &options.limits()?)?;
                 let size = append_records(std::path::Path::new(&item.file), item.path(), &rows, &options.limits()?)?;
-                if !options.quiet {
-                    note(&format!(
-                        "{}: {} records added, {}",
-                        item.file,
-                        rows.shape().first().unwrap_or(&0),
-                        crate::output::size(size)
-                    ));
-                }
+                let count = rows.shape().first().copied().unwrap_or(0);
+                let report = json!({"file": item.file, "added": count, "size": size});
+                let line = format!("{}: {count} records added, {}", item.file, crate::output::size(size));
+                told(&item.file, &report, &line, options)?;
                 return Ok(Outcome::Yes);
             }
         };
         let rows = Array::from_npy(options.open(&self.rows)?, &options.limits()?)?;
         let name = append_rows(&file, item.path(), &rows)?;
-        if !options.quiet {
-            note(&format!("{name}: {} rows added", rows.shape().first().unwrap_or(&0)));
-        }
+        let count = rows.shape().first().copied().unwrap_or(0);
+        told(&name, &json!({"file": name, "added": count}), &format!("{name}: {count} rows added"), options)?;
         Ok(Outcome::Yes)
     }
 }

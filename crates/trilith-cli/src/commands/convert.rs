@@ -2,8 +2,8 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::Basis;
 use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
+use trilith::bytes::{Base, Basis};
 use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::{DudleyFile, Rewrite};
@@ -13,9 +13,9 @@ use trilith::layout::{ByteOrder, Dialect};
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
-use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note, size};
+use crate::outputs::{Form, check_name, told};
 use crate::progress::Progress;
 use crate::target::Target;
 
@@ -87,7 +87,7 @@ impl Convert {
         if to_stream {
             return self.to_stream(&file, options);
         }
-        let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
+        let file = options.for_output(file, &Base::of(&self.output))?;
         let to = self.target(&file)?;
         let mut how = ConvertOptions::default();
         self.choose(&mut how)?;
@@ -115,7 +115,7 @@ impl Convert {
             return Ok(Outcome::No);
         }
         let progress = Progress::bytes("writing", total, options);
-        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        let mut target = self.create(Form::Asdf, Basis::Read(&**file.sections().source()), options)?;
         let done = match plan {
             Some(plan) => plan.write(target.writer(), &mut |bytes| progress.at(bytes))?,
             None => convert::convert(&file, target.writer(), &how, &mut |bytes| progress.at(bytes))?,
@@ -140,10 +140,10 @@ impl Convert {
     fn fits(&self, options: &Options) -> Result<Option<Outcome>> {
         if let Some(base) = &self.embed {
             let base = FitsFile::open(options.open(base)?, &options.limits()?)?;
-            let file = options.open_asdf(&self.input)?;
-            let mut target = Target::create(&self.output, Basis::Read(&**base.source()))?;
+            let file = options.open_asdf_for(&self.input, &self.output)?;
+            let mut target = self.create(Form::Fits, Basis::Read(&**base.source()), options)?;
             convert::embed(&file, &base, &mut target.writer())?;
-            return self.put(target, options).map(Some);
+            return self.finish(target, &[], options).map(Some);
         }
         let extension = |name: &str| std::path::Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("fits"));
         let to_fits = extension(&self.output);
@@ -169,8 +169,8 @@ impl Convert {
         how.level = self.level;
         how.write.align = self.align.unwrap_or(64);
         how.write.checksums = !self.no_checksums;
-        let file = options.open_asdf(&self.input)?;
-        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        let file = options.open_asdf_for(&self.input, &self.output)?;
+        let mut target = self.create(if to_fits { Form::Fits } else { Form::Asdf }, Basis::Read(&**file.sections().source()), options)?;
         match (from_fits, to_fits) {
             (true, true) => return Err(Error::usage("both are FITS files: copy it")),
             (_, true) => {
@@ -181,16 +181,17 @@ impl Convert {
             _ if file.container().is_some_and(|container| container.hdu > 0) => convert::take_out(&file, target.writer(), &how)?,
             _ => convert::from_fits(&FitsFile::open(options.open(&self.input)?, &options.limits()?)?, target.writer(), &how)?,
         }
-        self.put(target, options).map(Some)
+        self.finish(target, &[], options).map(Some)
     }
 
-    /// Puts a file into place and says how large it is.
-    fn put(&self, target: Target, options: &Options) -> Result<Outcome> {
-        let written = target.commit(options)?;
-        if !options.quiet && self.output != "-" {
-            note(&format!("{}: {}", self.output, size(written)));
+    /// Starts the output, if it may be written.
+    fn create(&self, form: Form, basis: Basis<'_>, options: &Options) -> Result<Target> {
+        if self.to.is_none() {
+            check_name(&self.output, form, "say what to write with --to, or name it otherwise")?;
         }
-        Ok(Outcome::Yes)
+        let base = self.embed.as_deref().unwrap_or(&self.input);
+        options.check_inputs(&self.output, &[&self.input, base])?;
+        Target::create(&self.output, basis)
     }
 
     /// A Dudley stream as a file of the ASDF family.
@@ -204,7 +205,7 @@ impl Convert {
         if let Some(CodecChoice::Set(id)) = self.codec.as_deref().map(CodecChoice::named).transpose()? {
             (how.codec, how.level) = (Some(id), self.level);
         }
-        let mut out = Target::create(&self.output, Basis::Read(&**file.source()))?;
+        let mut out = self.create(Form::Asdf, Basis::Read(&**file.source()), options)?;
         let losses = stream_to_asdf(file, target, &how, out.writer())?;
         self.finish(out, &losses, options)
     }
@@ -212,7 +213,7 @@ impl Convert {
     /// A file of the ASDF family as a native Dudley file.
     fn to_stream(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
         let (draft, losses) = asdf_to_draft(file)?;
-        let mut out = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        let mut out = self.create(Form::Dudley, Basis::Read(&**file.sections().source()), options)?;
         let order = options.order().unwrap_or(ByteOrder::Little);
         let dialect = self.dialect()?.unwrap_or(Dialect::D2025);
         draft.write_as(dialect, order, &options.limits()?, &mut out.writer())?;
@@ -223,7 +224,7 @@ impl Convert {
     fn rewrite_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
         let mut how = Rewrite::default();
         (how.dialect, how.order) = (self.dialect()?, options.order());
-        let mut out = Target::create(&self.output, Basis::Read(&**file.source()))?;
+        let mut out = self.create(Form::Dudley, Basis::Read(&**file.source()), options)?;
         let losses = file.rewrite(&how, &mut out.writer())?;
         let losses: Vec<Loss> = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
         self.finish(out, &losses, options)
@@ -252,13 +253,8 @@ impl Convert {
         for loss in losses {
             note(&format!("trilith: {}: lost: {loss}", self.input));
         }
-        if options.json && self.output != "-" {
-            let mut out = Out::new();
-            out.json(&json!({ "file": self.output, "size": written, "written": true, "losses": listed(losses) }))?;
-            out.finish()?;
-        } else if !options.quiet && self.output != "-" {
-            note(&format!("{}: {}", self.output, size(written)));
-        }
+        let report = json!({ "file": self.output, "size": written, "written": true, "losses": listed(losses) });
+        told(&self.output, &report, &format!("{}: {}", self.output, size(written)), options)?;
         Ok(Outcome::Yes)
     }
 

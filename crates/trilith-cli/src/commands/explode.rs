@@ -4,19 +4,21 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
-use trilith::bytes::percent_encode;
+use trilith::bytes::{Base, Basis, percent_encode};
 use trilith::{Error, Result, assemble};
 
 use crate::Outcome;
 use crate::item::Item;
-use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note};
+use crate::outputs::check_absent;
 use crate::target::Target;
 
 /// Move blocks into files of their own; the file with the tree is then plain YAML
+///
+/// NAME.asdf becomes NAME_exploded.asdf, which holds the tree, and NAME_exploded0000.asdf and so on, one for each
+/// block. No file that is there already is replaced unless --overwrite says so.
 #[derive(Debug, Args)]
 pub struct Explode {
     /// The file, with an optional #/path of the one array to move
@@ -25,6 +27,9 @@ pub struct Explode {
     /// The folder to write into (default: that of the file)
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Replace files of these names that are there already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 impl Explode {
@@ -36,7 +41,7 @@ impl Explode {
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
             .map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
-        let file = moved::self_contained(file, &item.file, &folder.join("-"), options)?;
+        let file = options.for_output(file, &Base::of_folder(&folder))?;
         let only = one_array(&file, &item)?;
         let given = if item.file == "-" { Path::new("stdin") } else { given };
         let stem = given.file_stem().map_or("stdin".to_owned(), |stem| stem.to_string_lossy().into_owned());
@@ -44,6 +49,12 @@ impl Explode {
         let base = format!("{stem}_exploded");
         let name = |position: usize| format!("{base}{position:04}.{extension}");
         let plan = assemble::explode(&file, only, |position| percent_encode(&name(position)))?;
+        let main = folder.join(format!("{base}.{extension}"));
+        let planned: Vec<PathBuf> = std::iter::once(main.clone()).chain((0..plan.leaving.len()).map(|n| folder.join(name(n)))).collect();
+        check_absent(&planned, self.overwrite)?;
+        for path in &planned {
+            options.check_inputs(&path.to_string_lossy(), &[])?;
+        }
         let mut written = Vec::new();
         // The blocks come first: the tree never names a file that is not there yet.
         let all = file.sections().all_blocks()?;
@@ -52,7 +63,6 @@ impl Explode {
             write(&path, &file, None, all.get(*index).copied(), options)?;
             written.push(path);
         }
-        let main = folder.join(format!("{base}.{extension}"));
         write(&main, &file, Some(&plan.tree), &plan.staying, options)?;
         written.insert(0, main);
         let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();

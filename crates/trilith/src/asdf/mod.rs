@@ -20,6 +20,7 @@ pub mod outline;
 mod read;
 mod sections;
 pub mod update;
+pub mod uris;
 pub mod walk;
 mod write;
 
