@@ -16,6 +16,7 @@ use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
 use crate::output::{Out, note};
+use crate::outputs::{Form, check_name};
 use crate::progress::Progress;
 use crate::target::Target;
 
@@ -31,6 +32,11 @@ pub struct Save {
 }
 
 impl Save {
+    /// The file that is written, where `name` was opened.
+    pub fn output<'a>(&'a self, name: &'a str) -> &'a str {
+        self.output.as_deref().unwrap_or(name)
+    }
+
     /// Saves a change of the file that was opened from `name`; `anew` writes every block again.
     pub fn save(&self, change: &Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
         let source = change.file().sections().source();
@@ -42,6 +48,8 @@ impl Save {
         (how.in_place, how.anew) = (self.in_place, anew);
         how.progress = Some(&mut show);
         if let Some(output) = &self.output {
+            check_name(output, Form::of(change.file())?, "name it otherwise, or convert the file")?;
+            options.check_inputs(output, &[name])?;
             how.output = Some(Output::Created(Target::create(output, Basis::Read(&**source))?.into_inner()));
         }
         let saved = change.save(how)?;
@@ -146,7 +154,7 @@ pub fn change(
 ) -> Result<Outcome> {
     let item = Item::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::usage("name what to change: FILE#/path"))?;
-    let file = trilith::file::toward(options.open_asdf(&item.file)?, path)?;
+    let file = trilith::file::toward(options.open_asdf_for(&item.file, save.output(&item.file))?, path)?;
     if file.sections().tree().is_none() {
         return Err(Error::usage("this file has no tree"));
     }

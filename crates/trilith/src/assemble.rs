@@ -3,6 +3,8 @@
 //! ASDF 1.x, "Exploded form". Blocks are copied as they are stored; in the tree only the `source` of
 //! each ndarray changes, so that comments, tags and everything else survive.
 
+mod series;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use crate::error::{Context, Error, Result};
 use crate::file::write_around;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
+
+pub use series::{Parts, is_own_part};
 
 /// Where an ndarray finds its elements after a file was put together anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,12 +152,7 @@ pub struct Exploded {
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block, [`Kind::Usage`](crate::Kind::Usage)
 /// for blocks that no ndarray names, unless they may stay.
-pub fn explode(
-    file: &AsdfFile,
-    only: Option<NodeId>,
-    keep_unnamed: bool,
-    name: impl Fn(usize) -> String,
-) -> Result<Exploded> {
+pub fn explode(file: &AsdfFile, only: Option<NodeId>, keep_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
     let unnamed = walk::unnamed(file)?;
     let is_partial = only.is_some() || keep_unnamed;
@@ -319,13 +318,21 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// A scalar; the block number of an ndarray of another file becomes that of the block taken in.
+    /// A scalar; the source of an ndarray of another file becomes the block taken in, wherever that file has it.
     fn scalar(&mut self, node: Node<'_>) -> Result<Value> {
         let value = node.to_value(self.file.limits())?;
         let Some((_, Some(key), Some(other))) = self.open.last() else { return Ok(value) };
-        let (Some("source"), Some(number)) = (key.as_str(), node.as_i64()) else { return Ok(value) };
-        let other = other.clone();
-        let index = other.sections().block(number)?.index;
+        if key.as_str() != Some("source") {
+            return Ok(value);
+        }
+        let (other, index) = match node.as_i64() {
+            Some(number) => (other.clone(), other.sections().block(number)?.index),
+            None => {
+                let holder = other.external(&node.text())?;
+                let index = holder.sections().block(0)?.index;
+                (holder, index)
+            }
+        };
         let known = self.taken.iter().position(|(file, block)| Arc::ptr_eq(file, &other) && *block == index);
         let position = known.unwrap_or_else(|| {
             self.taken.push((other, index));

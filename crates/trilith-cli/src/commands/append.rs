@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use serde_json::json;
 use trilith::array::Array;
 use trilith::asdf::append_rows;
 use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
@@ -13,6 +14,7 @@ use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
 use crate::output::{note, size};
+use crate::outputs::told;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
@@ -45,9 +47,8 @@ impl Append {
         };
         let rows = Array::from_npy(options.open(rows)?, &options.limits()?)?;
         let name = append_rows(&file, item.path(), &rows)?;
-        if !options.quiet {
-            note(&format!("{name}: {} rows added", rows.shape().first().unwrap_or(&0)));
-        }
+        let count = rows.shape().first().copied().unwrap_or(0);
+        told(&name, &json!({"file": name, "added": count}), &format!("{name}: {count} rows added"), options)?;
         Ok(Outcome::Yes)
     }
 
@@ -76,11 +77,13 @@ impl Append {
         how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
         how.order = options.order();
         let written = append_variables(Path::new(&item.file), &variables, how, &limits)?;
+        let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
+        let report = json!({"file": item.file, "added": count, "size": written});
+        let line = format!("{}: {count} records added, {}", item.file, size(written));
+        told(&item.file, &report, &line, options)?;
         if options.quiet {
             return Ok(Outcome::Yes);
         }
-        let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
-        note(&format!("{}: {count} records added, {}", item.file, size(written)));
         if let Some(outside) = outside
             && Signature::read(&*options.open(&item.file)?)?.is_some_and(|signature| signature.layout_at.is_some())
         {

@@ -5,18 +5,18 @@ use std::io::Seek;
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
-use trilith::bytes::{self, Basis};
+use trilith::bytes::{self, Base, Basis};
 use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::{DudleyFile, Rewrite};
-use trilith::file::{AnyFile, check_name, fits_around, open_fits_file};
+use trilith::file::{AnyFile, fits_around, open_fits_file};
 use trilith::layout::{ByteOrder, Dialect, Packing, StoredAs};
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
-use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note, size};
+use crate::outputs::{Form, check_name, told};
 use crate::progress::Progress;
 use crate::target::Target;
 
@@ -96,7 +96,7 @@ impl Convert {
                     return Ok(Outcome::No);
                 }
             },
-            AnyFile::Asdf(file) => file,
+            AnyFile::Asdf(file) => options.for_output(file, &Base::of(&self.output))?,
         };
         if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) {
             return self.to_fits(&file, options);
@@ -111,7 +111,6 @@ impl Convert {
         if to_stream {
             return self.to_stream(&file, options);
         }
-        let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
         let to = self.target(&file)?;
         let mut how = ConvertOptions::default();
         self.choose(&mut how)?;
@@ -139,7 +138,7 @@ impl Convert {
             return Ok(Outcome::No);
         }
         let progress = Progress::bytes("writing", total, options);
-        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        let mut target = self.create(Form::Asdf, Basis::Read(&**file.sections().source()), options)?;
         let done = match plan {
             Some(plan) => plan.write(target.writer(), &mut |bytes| progress.at(bytes))?,
             None => convert::convert(&file, target.writer(), &how, &mut |bytes| progress.at(bytes))?,
@@ -163,9 +162,8 @@ impl Convert {
     /// As the ASDF file in another FITS file.
     fn put_into(&self, base: &str, options: &Options) -> Result<Outcome> {
         let base = open_fits_file(options.open(base)?, &options.limits()?)?;
-        let file = options.open_asdf(&self.input)?;
-        check_name(true, &self.output)?;
-        let mut target = Target::create(&self.output, Basis::Read(&**base.source()))?;
+        let file = options.open_asdf_for(&self.input, &self.output)?;
+        let mut target = self.create(Form::Fits, Basis::Read(&**base.source()), options)?;
         convert::embed(&file, &base, &mut target.writer())?;
         self.finish(target, &[], options)
     }
@@ -181,7 +179,7 @@ impl Convert {
         how.level = self.level;
         how.write.align = self.align.unwrap_or(64);
         how.write.checksums = !self.no_checksums;
-        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        let mut target = self.create(Form::of(file)?.as_fits(), Basis::Read(&**file.sections().source()), options)?;
         let losses = match fits_around(file) {
             Some(fits) => {
                 options.warn_all(fits.warnings().to_vec());
@@ -218,9 +216,19 @@ impl Convert {
         how.write.align = self.align.unwrap_or(64);
         how.write.checksums = !self.no_checksums;
         how.write.as_documented = self.as_documented;
-        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        let mut target = self.create(Form::Asdf, Basis::Read(&**file.sections().source()), options)?;
         convert::out_of_fits(file, target.writer(), &how)?;
         self.finish(target, &[], options)
+    }
+
+    /// Starts the output, if it may be written.
+    fn create(&self, form: Form, basis: Basis<'_>, options: &Options) -> Result<Target> {
+        if self.to.is_none() {
+            check_name(&self.output, form, "say what to write with --to, or name it otherwise")?;
+        }
+        let base = self.embed.as_deref().unwrap_or(&self.input);
+        options.check_inputs(&self.output, &[&self.input, base])?;
+        Target::create(&self.output, basis)
     }
 
     /// A Dudley stream as a file of the ASDF family.
@@ -238,7 +246,7 @@ impl Convert {
             _ if self.level.is_some() => return Err(Error::usage("the level of no codec").hint("give --codec too")),
             _ => {}
         }
-        let mut out = Target::create(&self.output, Basis::Read(&**file.source()))?;
+        let mut out = self.create(Form::Asdf, Basis::Read(&**file.source()), options)?;
         let losses = stream_to_asdf(file, target, &how, out.writer())?;
         self.finish(out, &losses, options)
     }
@@ -246,7 +254,7 @@ impl Convert {
     /// A file of the ASDF family as a native Dudley file.
     fn to_stream(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
         let (draft, losses) = asdf_to_draft(file)?;
-        let mut out = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
+        let mut out = self.create(Form::Dudley, Basis::Read(&**file.sections().source()), options)?;
         let order = options.order().unwrap_or(ByteOrder::Little);
         let dialect = self.dialect()?.unwrap_or(Dialect::D2025);
         draft.write_as(dialect, &self.stored_as(dialect)?, order, &options.limits()?, &mut out.writer())?;
@@ -258,7 +266,7 @@ impl Convert {
         let mut how = Rewrite::default();
         (how.dialect, how.order) = (self.dialect()?, options.order());
         how.stored = self.stored_as(how.dialect.unwrap_or(file.layout().dialect()))?;
-        let mut out = Target::create(&self.output, Basis::Read(&**file.source()))?;
+        let mut out = self.create(Form::Dudley, Basis::Read(&**file.source()), options)?;
         let losses = file.rewrite(&how, &mut out.writer())?;
         let losses: Vec<Loss> = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
         self.finish(out, &losses, options)
@@ -335,13 +343,8 @@ impl Convert {
         for loss in losses {
             note(&format!("trilith: {}: lost: {loss}", self.input));
         }
-        if options.json && self.output != "-" {
-            let mut out = Out::new();
-            out.json(&json!({ "file": self.output, "size": written, "written": true, "losses": listed(losses) }))?;
-            out.finish()?;
-        } else if !options.quiet && self.output != "-" {
-            note(&format!("{}: {}", self.output, size(written)));
-        }
+        let report = json!({ "file": self.output, "size": written, "written": true, "losses": listed(losses) });
+        told(&self.output, &report, &format!("{}: {}", self.output, size(written)), options)?;
         Ok(Outcome::Yes)
     }
 

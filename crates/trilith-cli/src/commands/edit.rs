@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
+use serde_json::json;
 use trilith::asdf::{AsdfFile, ndarray};
 use trilith::bytes::{private_file, read_text};
 use trilith::change::Change;
@@ -19,6 +20,7 @@ use super::validate::standard_of;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{clean, note};
+use crate::outputs::told;
 use crate::rewrite::Save;
 
 /// Open the tree of a file in $VISUAL or $EDITOR, and save what comes back if it is right
@@ -46,7 +48,7 @@ enum Answer {
 impl Edit {
     /// Lets a person change the tree.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
+        let file = options.open_asdf_for(&self.file, self.save.output(&self.file))?;
         let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".to_owned());
         let fail = |e| Error::io("writing the draft", e);
         let (mut new, draft) = private_file("edit", ".yaml").map_err(fail)?;
@@ -58,8 +60,8 @@ impl Edit {
             }
             let (tree, may_be_saved) = match self.check(&file, &draft) {
                 Ok(tree) if tree.text() == file.tree().text() => {
-                    note("nothing was changed");
-                    break Ok(Outcome::Yes);
+                    let unchanged = json!({"file": self.file, "changed": false});
+                    break told(&self.file, &unchanged, "nothing was changed", options).map(|()| Outcome::Yes);
                 }
                 Ok(tree) => {
                     let problems = self.new_problems(&file, &tree)?;

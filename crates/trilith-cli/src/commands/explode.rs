@@ -4,21 +4,23 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::Basis;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
-use trilith::bytes::percent_encode;
+use trilith::bytes::{Base, Basis, percent_encode};
 use trilith::convert::standing_alone;
 use trilith::{Error, Kind, Result, assemble};
 
 use super::implode::stem_and_ending;
 use crate::Outcome;
 use crate::item::Item;
-use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note};
+use crate::outputs::check_absent;
 use crate::target::Target;
 
 /// Move blocks into files of their own; the file with the tree is then plain YAML
+///
+/// NAME.asdf becomes NAME_exploded.asdf, which holds the tree, and NAME_exploded0000.asdf and so on, one for each
+/// block. No file that is there already is replaced unless --overwrite says so.
 #[derive(Debug, Args)]
 pub struct Explode {
     /// The file, with an optional #/path of the one array to move
@@ -30,6 +32,9 @@ pub struct Explode {
     /// Leave blocks that no array names in the file with the tree, which is then more than YAML
     #[arg(long)]
     keep_unused: bool,
+    /// Replace files of these names that are there already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 impl Explode {
@@ -43,7 +48,7 @@ impl Explode {
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
             .map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
-        let file = moved::self_contained(file, &item.file, &folder.join("-"), options)?;
+        let file = options.for_output(file, &Base::of_folder(&folder))?;
         let only = one_array(&file, &item)?;
         let (stem, ending) = stem_and_ending(&item.file);
         // The arrays of a FITS file leave it: what is written are files of the ASDF family.
@@ -55,6 +60,12 @@ impl Explode {
             Kind::Usage => error.hint("trilith repack --drop-unused drops them, --keep-unused leaves them in the file"),
             _ => error,
         })?;
+        let main = folder.join(format!("{base}.{extension}"));
+        let planned: Vec<PathBuf> = std::iter::once(main.clone()).chain((0..plan.leaving.len()).map(|n| folder.join(name(n)))).collect();
+        check_absent(&planned, self.overwrite)?;
+        for path in &planned {
+            options.check_inputs(&path.to_string_lossy(), &[])?;
+        }
         let mut written = Vec::new();
         // The blocks come first: the tree never names a file that is not there yet.
         let all = file.sections().all_blocks()?;
@@ -63,7 +74,6 @@ impl Explode {
             write(&path, &file, None, all.get(*index).copied(), options)?;
             written.push(path);
         }
-        let main = folder.join(format!("{base}.{extension}"));
         write(&main, &file, Some(&plan.tree), &plan.staying, options)?;
         written.insert(0, main);
         let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();

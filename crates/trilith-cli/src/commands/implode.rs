@@ -1,18 +1,18 @@
 //! `trilith implode FILE`: external blocks taken into one file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use trilith::bytes::Basis;
+use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
-use trilith::file::check_name;
+use trilith::bytes::Basis;
 use trilith::{Result, assemble};
 
 use super::explode::one_array;
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::note;
+use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
 /// Take the external blocks of a file into one file
@@ -24,26 +24,33 @@ pub struct Implode {
     /// The file to write (default: NAME_all beside it)
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
+    /// Replace NAME_all where it is there already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 impl Implode {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
-        let file = options.open_asdf(&item.file)?;
         let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
-        check_name(file.container().is_some(), &output)?;
+        let file = options.open_asdf_for(&item.file, &output)?;
         let plan = assemble::implode(&file, one_array(&file, &item)?)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         for other in &plan.taken {
             blocks.push((other, other.sections().block(0)?));
         }
+        check_name(&output, Form::of(&file)?, "name it otherwise")?;
+        options.check_inputs(&output, &[&item.file])?;
+        if self.output.is_none() {
+            check_absent([&PathBuf::from(&output)], self.overwrite)?;
+        }
         let mut target = Target::create(&output, Basis::Read(&**file.sections().source()))?;
         assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
-        target.commit(options)?;
-        if !options.quiet && output != "-" {
-            note(&format!("{output}: {} blocks, {} taken in", blocks.len(), plan.taken.len()));
-        }
+        let written = target.commit(options)?;
+        let (count, taken) = (blocks.len(), plan.taken.len());
+        let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken});
+        told(&output, &report, &format!("{output}: {count} blocks, {taken} taken in"), options)?;
         Ok(Outcome::Yes)
     }
 }

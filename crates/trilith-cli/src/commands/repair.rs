@@ -2,14 +2,14 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::bytes::Basis;
 use trilith::Result;
-use trilith::file::check_name;
+use trilith::bytes::{Base, Basis};
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
 
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
+use crate::outputs::{Form, check_name};
 use crate::target::Target;
 
 /// Save what is left of a damaged or truncated file, with a report of what was lost
@@ -30,9 +30,12 @@ pub struct Repair {
 impl Repair {
     /// Writes what is left and says what is not.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let source = options.open(&self.file)?;
-        let left = salvage(source.clone(), &options.limits()?)?;
-        check_name(left.is_in_fits(), &self.output)?;
+        let limits = options.limits()?;
+        let (source, resolve) = options.open_with(&self.file, &limits)?;
+        let left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
+        let form = if left.is_in_fits() { Form::Fits } else { Form::Asdf };
+        check_name(&self.output, form, "name it otherwise")?;
+        options.check_inputs(&self.output, &[&self.file])?;
         let mut target = Target::create(&self.output, Basis::Read(&*source))?;
         left.write(target.writer())?;
         target.commit(options)?;

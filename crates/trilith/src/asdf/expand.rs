@@ -22,6 +22,8 @@ pub struct ExpandOptions {
     pub inline: bool,
     /// The targets of `$ref`s in their place.
     pub resolve: bool,
+    /// Arrays of other files, behind a `$ref`, as their elements: their blocks are not those of this file.
+    pub inline_others: bool,
     /// Two keys of a mapping with the same text are an error, as where JSON is written. Otherwise the last counts.
     pub unique_keys: bool,
 }
@@ -79,14 +81,15 @@ pub fn expand(
                 found = walk::follow(file, &found).map_err(|e| e.at_path(path.to_string()))?;
             }
             let node = found.node(file);
+            let inline = options.inline || (options.inline_others && !std::ptr::eq(found.file(file), file));
             if node.is_scalar() && !ndarray::is_ndarray(node) {
                 take(Part::Scalar(node))?;
             } else if let Some(outer) = levels.iter().find(|level| level.found == found) {
                 take(Part::Cycle(outer.path.clone()))?;
-            } else if options.inline && ndarray::is_ndarray(node) {
+            } else if inline && ndarray::is_ndarray(node) {
                 let array = found.file(file).array(node).map_err(|e| e.context(path.to_string()))?;
                 take(Part::Array(node, array))?;
-            } else if let (true, Some(tag)) = (options.inline, node.tag().filter(|tag| walk::is_integer_tag(tag))) {
+            } else if let (true, Some(tag)) = (inline, node.tag().filter(|tag| walk::is_integer_tag(tag))) {
                 let digits = integer(found.file(file), node).map_err(|e| e.context(format!("{path}: {tag}")))?;
                 take(Part::Integer(node, digits))?;
             } else {

@@ -22,6 +22,7 @@ pub mod outline;
 mod read;
 mod sections;
 pub mod update;
+pub mod uris;
 pub mod walk;
 mod write;
 
@@ -33,9 +34,9 @@ pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;
 pub use inline::complex;
+pub use marks::next_block;
 pub use ndarray::Ndarray;
 pub use read::{AsdfFile, Container, FitsArrays};
-pub use marks::next_block;
 pub use sections::{IndexReport, Sections};
 pub use walk::{Found, Listed};
 pub use write::{BlockOptions, BlockWriter, FileWriter, WriteOptions, Written};

@@ -8,6 +8,7 @@ use super::block::Block;
 use super::chain;
 use super::ndarray::{self, Ndarray, Origin};
 use super::sections::Sections;
+use super::uris::{self, Notes};
 use crate::array::{Array, Mask};
 use crate::bytes::{Nowhere, Resolve, Source, SourceRef, read_vec, to_usize};
 use crate::codec::chain::Described;
@@ -40,6 +41,8 @@ pub struct AsdfFile {
     /// Decoded blocks by number, and external files by URI: both are looked up once.
     decoded: Mutex<HashMap<usize, SourceRef>>,
     external: Mutex<HashMap<String, Arc<AsdfFile>>>,
+    /// What was noticed while references were followed.
+    notes: Notes,
 }
 
 /// The file around an embedded one.
@@ -86,6 +89,7 @@ impl AsdfFile {
             container: None,
             decoded: Mutex::default(),
             external: Mutex::default(),
+            notes: Notes::default(),
         })
     }
 
@@ -114,11 +118,6 @@ impl AsdfFile {
         self.fits.as_deref()
     }
 
-    /// What opens the files that this one refers to.
-    pub fn resolver(&self) -> Arc<dyn Resolve> {
-        Arc::clone(&self.resolve)
-    }
-
     /// Size of the whole file, that around this one included.
     pub fn size(&self) -> u64 {
         self.container.map_or(self.sections.source().len(), |container| container.size)
@@ -145,6 +144,27 @@ impl AsdfFile {
         warnings.extend(self.fits.as_ref().map(|fits| fits.warnings()).unwrap_or_default());
         warnings.extend(self.tree.warnings().iter().map(|w| format!("line {}, column {}: {}", w.line, w.column, w.message)));
         warnings
+    }
+
+    /// What came of following references, in this file and those that it led to.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// What opens the files that this one refers to.
+    pub fn resolver(&self) -> &Arc<dyn Resolve> {
+        &self.resolve
+    }
+
+    /// Whether the file is of a generation whose writers put one `../` too many.
+    pub(crate) fn is_early(&self) -> bool {
+        self.sections.header().rows.first().is_some_and(|row| row.major == 0)
+    }
+
+    /// With another tree for the same blocks, whose references `resolve` resolves.
+    pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
+        (self.tree, self.resolve, self.external) = (tree, resolve, Mutex::default());
+        self
     }
 
     /// The names of the steps of a block's encoding chain (generations E0 and E); None without one.
@@ -292,11 +312,12 @@ impl AsdfFile {
         if let Some(file) = files.get(uri) {
             return Ok(file.clone());
         }
-        // The writers of 2014 and early 2015 put one `../` too many; it goes before the sandbox looks.
-        let is_old = self.sections.header().rows.first().is_some_and(|row| row.major == 0);
-        let meant = if is_old { uri.strip_prefix("../").unwrap_or(uri) } else { uri };
+        let meant = uris::meant(&*self.resolve, self.is_early(), uri);
         let (source, resolve) = self.resolve.resolve(meant)?;
-        let file = Arc::new(AsdfFile::open(source, &self.limits)?.with_resolver(resolve));
+        self.notes.add(self.sections.source().name(), uri, meant, source.name());
+        let mut file = AsdfFile::open(source, &self.limits)?.with_resolver(resolve);
+        file.notes = self.notes.clone();
+        let file = Arc::new(file);
         files.insert(uri.to_owned(), file.clone());
         Ok(file)
     }

@@ -5,12 +5,14 @@
 //! This module and `file.rs` are the only ones that open files.
 
 mod apart;
+mod base;
 mod before;
 mod cursor;
 #[doc(hidden)]
 pub mod disk;
 mod journal;
 mod large;
+mod listing;
 mod local;
 mod lock;
 mod map;
@@ -30,9 +32,12 @@ mod update;
 use local::read_exact_at;
 
 pub(crate) use apart::side_by_side;
+pub(crate) use base::folder_named;
+pub use base::{Base, file_uri, local_path};
 pub use cursor::Cursor;
 pub use journal::Journal;
 pub(crate) use large::large_pages;
+pub(crate) use listing::{files_of, is_plain_file};
 pub use local::{LocalFile, OpenOptions, open};
 pub use lock::{Basis, remove_stale};
 pub use nearby::Nearby;
@@ -40,6 +45,7 @@ pub use output::{NewFile, WriteSeek, Written};
 #[cfg(feature = "remote")]
 pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
 pub use replace::{Replace, read_text, remove};
+pub(crate) use resolve::Moved;
 pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
 pub use source::{Access, Derived, Slice, Source, SourceRef, Window, read_vec, to_usize};
 pub use spool::{private_file, spool, unnamed_file};

@@ -13,7 +13,7 @@ use crate::array::Array;
 use crate::asdf::generation::Generation;
 use crate::asdf::update::{self, NewBlock, Placement};
 use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, Target, WriteOptions, ndarray, walk};
-use crate::assemble::{self, NewSource};
+use crate::assemble::{self, NewSource, Parts, is_own_part};
 use crate::bytes::{self, Basis, Replace};
 use crate::error::{Error, Result};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
@@ -259,8 +259,7 @@ impl<'f> Change<'f> {
     }
 
     /// The text of the tree in which the blocks have the numbers of `places`.
-    fn text(&self, places: &BTreeMap<i64, usize>) -> Result<String> {
-        let tree = self.tree();
+    fn text(&self, tree: &Tree, places: &BTreeMap<i64, usize>) -> Result<String> {
         let mut sources = BTreeMap::new();
         for (node, source) in walk::sourced_in(tree, self.file.limits())? {
             let Some(number) = source.as_i64() else { continue };
@@ -297,7 +296,7 @@ impl<'f> Change<'f> {
         let Some(placement) = Placement::plan(self.file, &self.freed()?, &added)? else { return Ok(false) };
         let known = self.file.sections().blocks()?.len();
         let places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
-        let text = self.text(&places)?;
+        let text = self.text(self.tree(), &places)?;
         self.write_beside()?;
         placement.apply(self.file, &text)
     }
@@ -311,6 +310,11 @@ impl<'f> Change<'f> {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
     pub fn write<W: Write + Seek>(&self, out: W, options: &WriteOptions) -> Result<()> {
+        self.write_with(self.tree(), out, options)
+    }
+
+    /// As [`Change::write`], with a tree in which only references are written otherwise.
+    fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<()> {
         let added = self.new_blocks()?;
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
         let old = self.file.sections().all_blocks()?;
@@ -329,7 +333,7 @@ impl<'f> Change<'f> {
         sized.into_iter().for_each(|block| take(block.index as i64, self.file, block));
         added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, new.file, new.block));
         streamed.into_iter().for_each(|block| take(block.index as i64, self.file, block));
-        let text = self.text(&places)?;
+        let text = self.text(tree, &places)?;
         assemble::write(self.file, self.file.sections().tree().map(|_| text.as_str()), &blocks, out, options, None)
     }
 
@@ -346,9 +350,9 @@ impl<'f> Change<'f> {
     }
 
     /// Removes the files of the exploded form that the new tree no longer names: those of the file's own
-    /// numbered series, in its own folder.
-    fn remove_beside(&self) -> Result<Vec<PathBuf>> {
-        let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(Vec::new()) };
+    /// numbered series, in its own folder, that this program made and nobody else refers to.
+    fn remove_beside(&self) -> Result<Parts> {
+        let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(Parts::default()) };
         let names = |tree: &Tree| -> Result<BTreeSet<String>> {
             let nodes = walk::sourced_in(tree, self.file.limits())?;
             let external = nodes.iter().filter(|(_, source)| source.as_i64().is_none());
@@ -356,13 +360,17 @@ impl<'f> Change<'f> {
         };
         let series = Series::of(self.file)?;
         let (old, new) = (names(self.file.tree())?, names(tree)?);
-        let mut removed = Vec::new();
+        let (folder, mut parts) = (self.folder(), Parts::default());
         for name in old.difference(&new).filter(|name| series.holds(name)) {
-            let path = self.folder().join(name);
-            bytes::remove(&path)?;
-            removed.push(path);
+            let path = folder.join(name);
+            if is_own_part(&folder, name, tree, |name| series.holds(name), self.file.limits())? {
+                bytes::remove(&path)?;
+                parts.removed.push(path);
+            } else if path.exists() {
+                parts.left.push(path);
+            }
         }
-        Ok(removed)
+        Ok(parts)
     }
 }
 

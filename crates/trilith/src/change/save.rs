@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::Change;
 use crate::asdf::{AsdfFile, WriteOptions, update};
-use crate::bytes::{Basis, NewFile};
+use crate::bytes::{Base, Basis, NewFile};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::error::{Error, Result};
+use crate::tree::Tree;
 
 /// How a change is saved.
 ///
@@ -48,7 +49,8 @@ pub struct Saved {
     pub in_place: bool,
     /// Files of an exploded form that the tree no longer names, and that were removed.
     pub removed: Vec<PathBuf>,
-    /// What the new file could not keep of the old one: a group, an extended attribute.
+    /// What the new file could not keep of the old one: a group, an extended attribute; and files that the tree no
+    /// longer names and that were left, since they may be somebody else's.
     pub warnings: Vec<String>,
 }
 
@@ -90,32 +92,44 @@ impl Change<'_> {
         let own = self.own_path()?;
         let is_own = output.is_none();
         if options.in_place && is_own && !options.anew && self.in_place()? {
-            return Ok(Saved { in_place: true, removed: self.remove_beside()?, ..Saved::default() });
+            return self.saved(true, Vec::new());
         }
         let source = file.sections().source();
+        // A text that goes into another folder names from there what it named here.
+        let moved = match &output {
+            Some(Output::Path(path)) => file.moved_text(self.tree(), &Base::of(&path.to_string_lossy()))?,
+            _ => None,
+        };
         let mut out = match output {
             Some(Output::Created(out)) => out,
             Some(Output::Path(path)) => NewFile::create(path, Basis::Read(&**source))?,
             None => NewFile::create(own.ok_or_else(|| no_file(file))?, Basis::Own(&**source))?,
         };
-        self.write_new(&mut out, &mut options)?;
+        self.write_new(moved.as_ref().unwrap_or_else(|| self.tree()), &mut out, &mut options)?;
         if is_own {
             self.write_beside()?;
         }
         let written = out.commit()?;
-        let removed = if is_own { self.remove_beside()? } else { Vec::new() };
-        Ok(Saved { in_place: false, removed, warnings: written.warnings })
+        if is_own { self.saved(false, written.warnings) } else { Ok(Saved { warnings: written.warnings, ..Saved::default() }) }
+    }
+
+    /// What became of the change, once the files that it no longer needs are gone.
+    fn saved(&self, in_place: bool, mut warnings: Vec<String>) -> Result<Saved> {
+        let parts = self.remove_beside()?;
+        let left = |path: &PathBuf| format!("{} is left there: it may hold more, or be used by another file", path.display());
+        warnings.extend(parts.left.iter().map(left));
+        Ok(Saved { in_place, removed: parts.removed, warnings })
     }
 
     /// The whole file with its change.
-    fn write_new(&self, out: &mut NewFile, options: &mut SaveOptions<'_>) -> Result<()> {
-        let (file, text) = (self.file(), self.tree().text());
+    fn write_new(&self, tree: &Tree, out: &mut NewFile, options: &mut SaveOptions<'_>) -> Result<()> {
+        let (file, text) = (self.file(), tree.text());
         // Room to grow, so that the next change fits.
         let room = if options.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
         if self.moves_blocks()? || self.has_new_files() {
             let mut write = WriteOptions::default();
             write.tree_padding = room;
-            return self.write(out.writer(), &write);
+            return self.write_with(tree, out.writer(), &write);
         }
         // Where the tree fits, no other byte of the file differs.
         if !options.anew && update::tree_in_copy(file, text, out.writer())? {

@@ -250,7 +250,7 @@ pub fn standing_alone(file: AsdfFile) -> Result<AsdfFile> {
     let mut out = out.into_inner().map_err(|e| fail(e.into_error()))?;
     out.rewind().map_err(fail)?;
     let source = bytes::spool(out, file.sections().source().name(), u64::MAX)?;
-    Ok(AsdfFile::open(source, file.limits())?.with_resolver(file.resolver()))
+    Ok(AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone()))
 }
 
 /// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks, behind its own;

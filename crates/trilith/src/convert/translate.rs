@@ -107,8 +107,7 @@ struct Translation<'t> {
     print: PrintOptions,
     /// Whether `!` stands for something else in the new tree.
     primary_changes: bool,
-    /// Whether this tree is of an era before 1.0.
-    is_early: bool,
+    file: &'t AsdfFile,
 }
 
 impl<'t> Translation<'t> {
@@ -124,8 +123,7 @@ impl<'t> Translation<'t> {
         let print = PrintOptions { handles: handles.collect(), ..PrintOptions::default() };
         let mut edit = tree.edit();
         edit.options_mut().handles.clone_from(&print.handles);
-        let is_early = file.sections().header().rows.first().is_some_and(|row| row.major == 0);
-        Self { tree, limits: file.limits().clone(), target, streams, edit, print, primary_changes, is_early }
+        Self { tree, limits: file.limits().clone(), target, streams, edit, print, primary_changes, file }
     }
 
     /// The prefix in `%TAG !`, and the comments that move here from behind the header line.
@@ -250,10 +248,10 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// The reference to another file, where it is written otherwise: files before 1.0 put one `../` too many.
+    /// The reference to another file, where it is written otherwise: some files before 1.0 put one `../` too many.
     fn uri(&self, uri: &str) -> Option<String> {
-        match (self.is_early, self.target.standard.is_some()) {
-            (true, true) => uri.strip_prefix("../").map(str::to_owned),
+        match (self.file.is_early(), self.target.standard.is_some()) {
+            (true, true) => Some(self.file.meant(uri)).filter(|meant| *meant != uri).map(str::to_owned),
             // Meant as it stands: kept from being taken for the one too many.
             (false, false) if uri.starts_with("../") => Some(format!("./{uri}")),
             _ => None,

@@ -110,7 +110,7 @@ pub fn toward(file: AsdfFile, path: &str) -> Result<AsdfFile> {
     if root.is_mapping() && root.get("fits").is_some() {
         return Ok(file);
     }
-    open_listing(Arc::clone(&hdus.fits), file.resolver())
+    open_listing(Arc::clone(&hdus.fits), file.resolver().clone())
 }
 
 /// Whether a file is a gzip file that was unpacked to read it.
@@ -126,26 +126,6 @@ pub fn is_packed(source: &dyn Source) -> Result<bool> {
     let len = bottom.len().min(3);
     bottom.read_at(0, start.get_mut(..bytes::to_usize(len)?).unwrap_or_default())?;
     Ok(fits::is_gzip(&start))
-}
-
-/// Checks that a file that is written again as what it is, FITS (an ASDF file in it included) or not, does not get a name that promises another:
-/// a FITS file is no `.asdf`, and the other way round.
-///
-/// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where it does.
-pub fn check_name(is_fits: bool, name: &str) -> Result<()> {
-    let lower = name.to_ascii_lowercase();
-    let plain = lower.strip_suffix(".gz").unwrap_or(&lower);
-    let ending = plain.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map_or("", |(_, ending)| ending);
-    let (is, clashes) = match is_fits {
-        true => ("a FITS file", matches!(ending, "asdf" | "finf" | "bd")),
-        false => ("a file of the ASDF family", matches!(ending, "fits" | "fit" | "fts" | "bd")),
-    };
-    if clashes {
-        let message = format!("{name} would be {is}, as the file that it is made from, and its name says .{ending}");
-        return Err(Error::usage(message).hint("convert goes from one to the other"));
-    }
-    Ok(())
 }
 
 /// Where the bytes of an embedded ASDF file are written before they get their HDU.

@@ -61,7 +61,11 @@ impl Evaluation<'_> {
             }
             length = length.saturating_add(more);
             if walk.count != length {
-                return Ok(if walk.count == 0 { Stack::Nothing } else { Stack::Unlike(format!("not every element of {path} has it")) });
+                return Ok(if walk.count == 0 {
+                    Stack::Nothing
+                } else {
+                    Stack::Unlike(format!("not every element of {path} has it"))
+                });
             }
         }
         Ok(match walk.found {

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
+use crate::asdf::uris::moved_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
-use crate::bytes::{Slice, Source, SourceRef, Window, read_vec};
+use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, Window, read_vec};
 use crate::error::{Error, Result};
 use crate::file::FileKind;
 use crate::fits::{FitsFile, Hdu, asdf_hdu, gunzip, is_gzip, write_changed};
@@ -255,6 +256,21 @@ impl Source for Extent {
 }
 
 impl Salvage {
+    /// The same as it must read where references begin at `to`; those of the file are what `resolve` resolves.
+    ///
+    /// # Errors
+    /// As [`moved_tree`].
+    pub fn moved_to(mut self, resolve: &dyn Resolve, to: &Base, limits: &Limits) -> Result<Self> {
+        if let Some(text) = &self.tree {
+            let tree = Tree::parse(text.clone(), limits)?;
+            let is_early = self.header.rows.first().is_some_and(|row| row.major == 0);
+            if let Some(moved) = moved_tree(&tree, limits, is_early, resolve, to)? {
+                self.tree = Some(moved.into_text());
+            }
+        }
+        Ok(self)
+    }
+
     /// What was found, and what was lost.
     pub fn report(&self) -> &Report {
         &self.report

@@ -1,14 +1,13 @@
 //! `trilith layout describe X.asdf`: a layout for the bytes of an ASDF file.
 
 use clap::Args;
-use trilith::bytes::Basis;
+use serde_json::json;
 use trilith::convert::describe_layout;
-use trilith::{Error, Result};
+use trilith::Result;
 
+use super::print::write_layout;
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::Out;
-use crate::target::Target;
 
 /// Write a layout whose items lie at the very bytes of the blocks of an ASDF file
 ///
@@ -29,18 +28,7 @@ impl Describe {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.file)?;
         let text = describe_layout(&file)?;
-        match self.output.as_deref() {
-            Some(path) if path != "-" => {
-                let mut target = Target::create(path, Basis::Nothing)?;
-                target.writer().write_all(text.as_bytes()).map_err(|e| Error::io("writing", e))?;
-                target.commit(options)?;
-            }
-            _ => {
-                let mut out = Out::new();
-                out.raw(&text)?;
-                out.finish()?;
-            }
-        }
+        write_layout(self.output.as_deref(), &text, &[], json!({"layout": text}), options)?;
         Ok(Outcome::Yes)
     }
 }

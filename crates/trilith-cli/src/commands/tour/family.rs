@@ -1,7 +1,7 @@
 //! The tour's simulation: one template, a thousand restart files, and a time history that grows.
 
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trilith::bytes::Basis;
@@ -43,6 +43,13 @@ fn params(step: usize) -> Vec<i64> {
 /// What a cell of an item holds in a step: any number that tells where it came from.
 fn value(name: &str, step: usize, cell: u64) -> f64 {
     name.bytes().map(f64::from).sum::<f64>() + step as f64 + cell as f64 / 1024.0
+}
+
+/// The files that will be written.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let steps = (0..FILES).map(|step| format!("step{step:04}.bd"));
+    let others = ["restart.dud", "catalog.bd", "history.bd"].map(str::to_owned);
+    steps.chain(others).map(|name| folder.join("runs").join(name)).collect()
 }
 
 /// Writes the family, finds one item in it by its parameters alone, and lets a history grow.

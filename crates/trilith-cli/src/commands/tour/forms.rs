@@ -1,6 +1,6 @@
 //! The tour's observation in every other form: other codecs, older generations, FITS, Dudley.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use trilith::bytes::Basis;
@@ -16,11 +16,26 @@ use crate::options::Options;
 use crate::output::size;
 use crate::target::{Target, WriteSeek};
 
+/// Other codecs of the same generation, each with its name in the file's.
+const CODECS: [(&str, &str); 3] = [("plain", "none"), ("zlib", "zlib"), ("auto", "auto")];
+
+/// Other generations, each with its extension.
+const GENERATIONS: [(&str, &str); 4] =
+    [("asdf-1.0", "asdf"), ("asdf-0.1", "asdf"), ("asdf-0.1-dev", "asdf"), ("finf-0.1", "finf")];
+
+/// The files that will be written.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let codecs = CODECS.iter().map(|(name, _)| format!("observation-{name}.asdf"));
+    let generations = GENERATIONS.iter().map(|(name, extension)| format!("observation-{name}.{extension}"));
+    let others = ["observation.fits".to_owned(), "observation.bd".to_owned()];
+    codecs.chain(generations).chain(others).map(|name| folder.join(name)).collect()
+}
+
 /// Writes them all. What a form cannot hold is said below it; `trilith convert` refuses that without `--allow-loss`.
 pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Options) -> Result<()> {
     guide.step("The same observation, stored otherwise")?;
     let opened = file::open_asdf(path)?;
-    for (name, codec) in [("plain", "none"), ("zlib", "zlib"), ("auto", "auto")] {
+    for (name, codec) in CODECS {
         let mut how = ConvertOptions::default();
         how.codec = CodecChoice::named(codec)?;
         how.level = if codec == "zlib" { Some(1) } else { None };
@@ -29,7 +44,7 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
         })?;
     }
     guide.line("   Plain blocks are aligned to 64 bytes and can be viewed in place by any reader.")?;
-    for (name, extension) in [("asdf-1.0", "asdf"), ("asdf-0.1", "asdf"), ("asdf-0.1-dev", "asdf"), ("finf-0.1", "finf")] {
+    for (name, extension) in GENERATIONS {
         let target = asdf::Target::named(name)?;
         let mut how = ConvertOptions::default();
         how.allow_loss = true;
