@@ -107,6 +107,7 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         let (old, new) = (Node::new(self.old, self.at), Node::new(self.new, self.to));
+        let growth = self.plan.growth.get(&self.at).copied().unwrap_or(0);
         match self.plan.changed.get(&self.at) {
             Some(New::Value(value)) => {
                 let anchor = old.anchor().filter(|_| !old.is_alias());
@@ -126,8 +127,8 @@ impl<'a> Check<'a> {
                 (self.at, self.to) = (old.after(), new.after());
                 Ok(())
             }
-            Some(New::Tag) => self.kept_under(0, true),
-            None => self.kept(self.plan.growth.get(&self.at).copied().unwrap_or(0)),
+            Some(New::Tag) => self.kept_under(growth, true),
+            None => self.kept(growth),
         }
     }
 
