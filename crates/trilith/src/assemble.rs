@@ -148,12 +148,7 @@ pub struct Exploded {
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block, [`Kind::Usage`](crate::Kind::Usage)
 /// for blocks that no ndarray names, unless they may stay.
-pub fn explode(
-    file: &AsdfFile,
-    only: Option<NodeId>,
-    keep_unnamed: bool,
-    name: impl Fn(usize) -> String,
-) -> Result<Exploded> {
+pub fn explode(file: &AsdfFile, only: Option<NodeId>, keep_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
     let unnamed = walk::unnamed(file)?;
     let is_partial = only.is_some() || keep_unnamed;

@@ -110,7 +110,9 @@ fn check_text(array: &Array) -> Result<()> {
     array.clone().without_mask().for_each_piece(1 << 20, |piece| {
         let texts = piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone())));
         match texts.flatten().find(|byte| **byte >= 0x80) {
-            Some(byte) => Err(Error::malformed(format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80"))),
+            Some(byte) => {
+                Err(Error::malformed(format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80")))
+            }
             None => Ok(()),
         }
     })

@@ -25,13 +25,17 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
     let header = sections.header();
     let mut found = Vec::new();
     if !header.is_exact() {
-        found.push(format!("the header line is {:?}, expected three numbers behind one space, as in \"#ASDF 1.0.0\"", header.line));
+        found.push(format!(
+            "the header line is {:?}, expected three numbers behind one space, as in \"#ASDF 1.0.0\"",
+            header.line
+        ));
     }
     if let (None, Some(first)) = (sections.tree(), sections.first_block())
         && first > header.end
     {
         let bytes = first - header.end;
-        found.push(format!("{bytes} unused bytes before the first block: in a file without a tree it follows the header at once"));
+        found
+            .push(format!("{bytes} unused bytes before the first block: in a file without a tree it follows the header at once"));
     }
     let blocks = sections.blocks()?;
     let foreign = |block: &&&Block| {

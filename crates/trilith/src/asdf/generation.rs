@@ -251,7 +251,16 @@ macro_rules! target {
         target!($name, $row as $row, $header, $standard, $tree, $map, $float16)
     };
     ($name:literal, $row:literal as $documented:literal, $header:literal, $standard:expr, $tree:expr, $map:literal, $float16:literal) => {
-        Target { name: $name, row: $row, documented: $documented, header: $header, standard: $standard, tree: $tree, history_map: $map, float16: $float16 }
+        Target {
+            name: $name,
+            row: $row,
+            documented: $documented,
+            header: $header,
+            standard: $standard,
+            tree: $tree,
+            history_map: $map,
+            float16: $float16,
+        }
     };
 }
 

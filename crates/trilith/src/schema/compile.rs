@@ -228,9 +228,7 @@ impl Program {
             },
         };
         match found {
-            Some((document, (node, base))) => {
-                Ok(Located::At(Place { document, node: Some(node) }, Arc::from(base.as_str())))
-            }
+            Some((document, (node, base))) => Ok(Located::At(Place { document, node: Some(node) }, Arc::from(base.as_str()))),
             None => {
                 let gap = format!("schema {whole} has no part {fragment}, so that what refers to it is not checked");
                 Ok(Located::Nowhere(self.gap(gap)))
@@ -263,7 +261,13 @@ impl Program {
     fn compile(&mut self, schemas: &Schemas, task: &Task, limits: &Limits) -> Result<()> {
         let uri = self.documents.get(task.place.document as usize).map_or(String::new(), |d| d.uri.clone());
         // Reading needs the tree while parts are added: what a part says is taken out of it first.
-        let mut reader = Reader { document: task.place.document, wanted: Vec::new(), notes: Vec::new(), gaps: Vec::new(), beside: task.beside };
+        let mut reader = Reader {
+            document: task.place.document,
+            wanted: Vec::new(),
+            notes: Vec::new(),
+            gaps: Vec::new(),
+            beside: task.beside,
+        };
         let Some(node) = self.node(task.place) else { return Ok(()) };
         let (sketch, base) = reader.read(node, &task.base);
         let Reader { wanted, notes, gaps, .. } = reader;

@@ -214,14 +214,34 @@ fn parts_of_a_schema_are_found_by_their_id() {
     for (schema, fits, not) in [
         ("{allOf: [{$ref: '#foo'}], definitions: {a: {id: '#foo', type: integer}}}", "1", "x"),
         ("{id: 'http://e.org/root', allOf: [{$ref: 'item'}], definitions: {a: {id: item, type: integer}}}", "1", "x"),
-        ("{allOf: [{$ref: 'http://e.org/b#c'}], definitions: {a: {id: 'http://e.org/b', definitions: {d: {id: '#c', type: integer}}}}}", "1", "x"),
-        ("{allOf: [{$ref: 'http://e.org/b#/definitions/d'}], definitions: {a: {id: 'http://e.org/b', definitions: {d: {type: integer}}}}}", "1", "x"),
+        (
+            "{allOf: [{$ref: 'http://e.org/b#c'}], definitions: {a: {id: 'http://e.org/b', definitions: {d: {id: '#c', type: integer}}}}}",
+            "1",
+            "x",
+        ),
+        (
+            "{allOf: [{$ref: 'http://e.org/b#/definitions/d'}], definitions: {a: {id: 'http://e.org/b', definitions: {d: {type: integer}}}}}",
+            "1",
+            "x",
+        ),
         // The base is that of the nearest `id` around the reference.
-        ("{id: 'http://e.org/', items: {id: 'folder/', items: {$ref: leaf}}, definitions: {x: {id: 'folder/leaf', type: integer}}}", "[[1]]", "[[x]]"),
-        ("{id: 'http://e.org/', allOf: [{$ref: '#/definitions/y/items'}], definitions: {x: {id: 'f/leaf', type: integer}, y: {id: 'f/', items: {allOf: [{$ref: leaf}]}}}}", "1", "x"),
+        (
+            "{id: 'http://e.org/', items: {id: 'folder/', items: {$ref: leaf}}, definitions: {x: {id: 'folder/leaf', type: integer}}}",
+            "[[1]]",
+            "[[x]]",
+        ),
+        (
+            "{id: 'http://e.org/', allOf: [{$ref: '#/definitions/y/items'}], definitions: {x: {id: 'f/leaf', type: integer}, y: {id: 'f/', items: {allOf: [{$ref: leaf}]}}}}",
+            "1",
+            "x",
+        ),
         // A property of that name, and a value, name nothing.
         ("{properties: {id: {type: integer}}, allOf: [{$ref: '#/properties'}]}", "{id: 1}", "{id: x}"),
-        ("{enum: [{id: '#foo', type: text}, 1], definitions: {a: {id: '#foo', type: integer}}, allOf: [{$ref: '#foo'}]}", "1", "x"),
+        (
+            "{enum: [{id: '#foo', type: text}, 1], definitions: {a: {id: '#foo', type: integer}}, allOf: [{$ref: '#foo'}]}",
+            "1",
+            "x",
+        ),
     ] {
         for (text, is_valid) in [(fits, true), (not, false)] {
             let found = report(schema, &parse(text));
@@ -264,10 +284,12 @@ fn trees_of_the_early_documents_are_validated() {
         let tree = |body: &str| {
             let body = body.replace("DT", key).replace("@core/", core).replace("@unit/", unit).replace("@fits/", fits);
             let body = body.replace('@', version);
-            parse(&format!("%YAML 1.1
+            parse(&format!(
+                "%YAML 1.1
 %TAG ! {prefix}
 --- {body}
-"))
+"
+            ))
         };
         for (body, is_valid) in [
             ("{a: !@core/ndarray@ {source: 0, DT: float64, shape: [2]}}", true),
@@ -279,7 +301,10 @@ fn trees_of_the_early_documents_are_validated() {
             ("{a: !@core/ndarray@ {source: 0, DT: [{name: x, DT: int8}, {name: y, DT: [ascii, 3]}], shape: [2]}}", true),
             ("{a: !@core/ndarray@ {source: 0, DT: [{name: 1x, DT: int8}], shape: [2]}}", false),
             ("{a: !@core/ndarray@ {source: 0, DT: [{name: x}], shape: [2]}}", false),
-            ("{a: !@core/ndarray@ {source: 0, DT: int8, shape: [2], mask: !@core/ndarray@ {source: 1, DT: bool8, shape: [2]}}}", true),
+            (
+                "{a: !@core/ndarray@ {source: 0, DT: int8, shape: [2], mask: !@core/ndarray@ {source: 1, DT: bool8, shape: [2]}}}",
+                true,
+            ),
             ("{a: !@core/ndarray@ [[1, 0], [0, null]]}", true),
             ("{a: !@core/complex@ 1-1j}", true),
             ("{a: !@core/complex@ 1J}", true),
@@ -287,7 +312,10 @@ fn trees_of_the_early_documents_are_validated() {
             ("{a: !@core/complex@ -1.5e3+infj}", true),
             ("{a: !@core/complex@ hello}", false),
             ("{a: !@core/complex@ 1+1k}", false),
-            ("{a: !@fits/fits@ [{header: [[SIMPLE, true, conforms to FITS standard], [], ['', text], [DATE-OBS, '2013-08-30', x]]}]}", true),
+            (
+                "{a: !@fits/fits@ [{header: [[SIMPLE, true, conforms to FITS standard], [], ['', text], [DATE-OBS, '2013-08-30', x]]}]}",
+                true,
+            ),
             ("{a: !@fits/fits@ [{header: [[simple, true]]}]}", false),
             ("{a: !@fits/fits@ [{data: null}]}", false),
             ("{a: !@unit/unit@ '2.1798721 10-18kg m2 s-2'}", true),
