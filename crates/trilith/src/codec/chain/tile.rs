@@ -57,7 +57,7 @@ impl Grid {
     }
 
     /// As [`Grid::inside`] for a later step; None where no tile has padding.
-    pub(super) fn padding(&self) -> Option<Box<dyn Fn(u64) -> Vec<Range<u64>> + Send + Sync>> {
+    pub(super) fn padding(&self) -> Option<super::quantize::Inside> {
         if self.tiled == self.bytes {
             return None;
         }
