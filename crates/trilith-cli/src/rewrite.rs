@@ -10,6 +10,7 @@ use trilith::bytes::Basis;
 use trilith::change::{Change, Output, SaveOptions};
 use trilith::codec::CodecId;
 use trilith::convert::CodecChoice;
+use trilith::file::check_name;
 use trilith::{Error, Result, TreePath, Value, asdf};
 
 use crate::Outcome;
@@ -42,6 +43,7 @@ impl Save {
         (how.in_place, how.anew) = (self.in_place, anew);
         how.progress = Some(&mut show);
         if let Some(output) = &self.output {
+            check_name(change.file().container().is_some(), output)?;
             how.output = Some(Output::Created(Target::create(output, Basis::Read(&**source))?.into_inner()));
         }
         let saved = change.save(how)?;

@@ -9,6 +9,7 @@ mod before;
 mod cursor;
 #[doc(hidden)]
 pub mod disk;
+mod gzip;
 mod journal;
 mod large;
 mod local;
@@ -31,6 +32,7 @@ use local::read_exact_at;
 
 pub(crate) use apart::side_by_side;
 pub use cursor::Cursor;
+pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;
 pub use local::{LocalFile, OpenOptions, open};

@@ -10,6 +10,7 @@ use crate::asdf::{AsdfFile, WriteOptions, update};
 use crate::bytes::{Basis, NewFile};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::error::{Error, Result};
+use crate::file::check_name;
 
 /// How a change is saved.
 ///
@@ -80,8 +81,8 @@ impl Change<'_> {
     /// ```
     pub fn save(&self, mut options: SaveOptions<'_>) -> Result<Saved> {
         let (file, output) = (self.file(), options.output.take());
-        if file.container().is_some() {
-            return Err(Error::unsupported("the tree of a FITS file, or of a file inside another, cannot be changed"));
+        if let Some(Output::Path(path)) = &output {
+            check_name(file.container().is_some(), &path.to_string_lossy())?;
         }
         if output.is_some() && self.has_new_files() {
             return Err(Error::usage("the new array gets a file of its own, beside the file that is changed")
