@@ -4,7 +4,7 @@ use clap::Args;
 use trilith::Result;
 use trilith::array::FloatText;
 use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_name, key_text, ndarray, walk};
-use trilith::file::AnyFile;
+use trilith::file::{AnyFile, toward};
 use trilith::tree::{Node, NodeKind, Scalar};
 
 use crate::Outcome;
@@ -41,7 +41,7 @@ impl Tree {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let file = match options.open_any(&item.file)? {
-            AnyFile::Asdf(file) => file,
+            AnyFile::Asdf(file) => toward(file, item.path())?,
             AnyFile::Dudley(file) => {
                 let how = TreeOptions { json: options.json, inline: self.inline, depth: self.depth };
                 let outcome = crate::stream::tree(&file.items()?, item.path(), options, &how);
