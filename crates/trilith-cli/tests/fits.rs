@@ -132,7 +132,7 @@ const ASDF: usize = 3;
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    trilith::fits::gzip(&mut &*bytes, &mut out).unwrap();
+    trilith::bytes::gzip(&mut &*bytes, &mut out).unwrap();
     out
 }
 
@@ -141,7 +141,7 @@ fn unpacked(bytes: Vec<u8>) -> Vec<u8> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return bytes;
     }
-    let source = trilith::fits::gunzip(Arc::new(Slice::new(bytes, "test")), &Limits::default()).unwrap();
+    let source = trilith::bytes::gunzip(Arc::new(Slice::new(bytes, "test")), &Limits::default()).unwrap();
     read_vec(&*source, 0, source.len(), &Limits::default()).unwrap()
 }
 
@@ -452,5 +452,31 @@ fn a_name_that_promises_another_family_is_refused() {
         let ended = desk.run(&line.split(' ').map(str::to_owned).collect::<Vec<_>>(), None);
         assert_eq!(ended.status, Ok(2), "{line}: {}", ended.stderr);
         assert_eq!(desk.names().len(), 3, "{line}");
+    }
+}
+
+#[test]
+fn a_writer_that_finished_meanwhile_is_not_overwritten() {
+    use trilith::change::{Change, SaveOptions};
+    for (name, bytes) in
+        [("x.fits", plain()), ("x.fits.gz", packed(&plain())), ("e.fits", embedded()), ("e.fits.gz", packed(&embedded()))]
+    {
+        let desk = Desk::new(name, bytes);
+        let path = trilith::TreePath::parse("/fits/0/header/OBJECT").unwrap();
+        let file = trilith::open_asdf(desk.path(name)).unwrap();
+        let file = trilith::file::toward(file, "/fits").unwrap();
+        let mut change = Change::new(&file);
+        change.edit(|edit, _| edit.set(&path, &"mine".into())).unwrap();
+        let other = desk.run(&["set".to_owned(), format!("{name}#/fits/1/header/OBJECT"), "theirs".to_owned()], None);
+        assert_eq!(other.status, Ok(0), "{}", other.stderr);
+        let committed = std::fs::read(desk.path(name)).unwrap();
+        for in_place in [false, true] {
+            let mut how = SaveOptions::default();
+            how.in_place = in_place;
+            let error = change.save(how).unwrap_err();
+            assert!(error.to_string().contains("since it was read"), "{name}: {error}");
+        }
+        assert!(std::fs::read(desk.path(name)).unwrap() == committed);
+        assert_eq!(desk.names().len(), 3);
     }
 }
