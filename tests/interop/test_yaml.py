@@ -389,7 +389,7 @@ def edited(value, rng):
     path, place = rng.choice(list(places(value)))
     kind = rng.choice(["set", "set", "delete", "insert", "rename", "append"])
     yaml_text, new = rng.choice(VALUES)
-    names = [key for key in place if isinstance(key, str)] if isinstance(place, dict) else []
+    names = [key for key in place if isinstance(key, str) and key != "null"] if isinstance(place, dict) else []
     if isinstance(place, dict):
         if kind in ("insert", "append") or not names:
             if "new key" in place:
