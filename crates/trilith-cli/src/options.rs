@@ -11,6 +11,7 @@ use trilith::bytes::{self, Base, Folder, OpenOptions, RemoteOptions, Resolve, So
 use trilith::dudley::StreamOptions;
 use trilith::file::{AnyFile, Permissions};
 use trilith::layout::{ByteOrder, Layout};
+use trilith::tree::Tree;
 use trilith::{Error, Limits, Result, file};
 
 /// Options of every command, where they mean something.
@@ -189,10 +190,7 @@ impl Options {
     pub fn for_output(&self, file: AsdfFile, base: &Base) -> Result<AsdfFile> {
         let is_moved = file.base() != *base;
         let file = file.moved_to(base)?;
-        let uris: BTreeSet<String> = uris(file.tree(), file.limits())?.into_iter().map(|found| found.uri).collect();
-        for path in uris.iter().filter_map(|uri| file.absolute(uri).as_deref().and_then(bytes::local_path)) {
-            self.add_input(path.to_string_lossy().into_owned());
-        }
+        let uris = self.add_references(&file, file.tree())?;
         if let (true, Base::Folder(folder)) = (is_moved, base) {
             let there = Folder::new(folder, OpenOptions::default(), 1);
             if let Some(first) = uris.iter().find(|uri| !uri.is_empty() && !there.permits(uri)) {
@@ -217,6 +215,16 @@ impl Options {
 
     fn watch(&self, file: &AsdfFile) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(file.notes().clone());
+    }
+
+    /// What a tree of `file` refers to is an input, too: whoever writes over it leaves the tree without it. The
+    /// references as they are written.
+    pub fn add_references(&self, file: &AsdfFile, tree: &Tree) -> Result<BTreeSet<String>> {
+        let uris: BTreeSet<String> = uris(tree, file.limits())?.into_iter().map(|found| found.uri).collect();
+        for path in uris.iter().filter_map(|uri| file.absolute(uri).as_deref().and_then(bytes::local_path)) {
+            self.add_input(path.to_string_lossy().into_owned());
+        }
+        Ok(uris)
     }
 
     fn add_input(&self, path: String) {

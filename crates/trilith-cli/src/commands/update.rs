@@ -43,6 +43,7 @@ impl Update {
             }
         };
         let tree = Tree::parse(text, file.limits())?;
+        options.add_references(&file, &tree)?;
         let tree = file.moved_text(&tree, &Base::of(self.save.output(&self.file)))?.unwrap_or(tree);
         let mut change = Change::new(&file);
         change.replace_tree(tree);
