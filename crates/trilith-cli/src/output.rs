@@ -2,9 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use trilith::bytes::{Basis, NewFile};
 use trilith::{Error, Kind, Result};
-
-use crate::target::Target;
 
 /// Prints a line on stderr; control characters of a file never pass through.
 pub fn note(message: &str) {
@@ -19,7 +18,7 @@ enum Stdout {
     Direct(std::fs::File),
     Lines(io::StdoutLock<'static>),
     /// A file that is put into place at the end.
-    File(Box<Target>),
+    File(Box<NewFile>),
 }
 
 impl Stdout {
@@ -62,7 +61,7 @@ impl Out {
     /// Takes a file, or stdout where none or `-` is named.
     pub fn to(path: Option<&str>) -> Result<Self> {
         match path.filter(|path| *path != "-") {
-            Some(path) => Ok(Self(io::BufWriter::with_capacity(64 << 10, Stdout::File(Box::new(Target::create(path)?))))),
+            Some(path) => Ok(Self(io::BufWriter::with_capacity(64 << 10, Stdout::File(Box::new(NewFile::create(path, Basis::Nothing)?))))),
             None => Ok(Self::new()),
         }
     }
@@ -101,7 +100,10 @@ impl Out {
     pub fn finish(mut self) -> Result<()> {
         self.0.flush().map_err(failed)?;
         match self.0.into_inner().map_err(|e| failed(e.into_error()))? {
-            Stdout::File(target) => target.commit().map(drop),
+            Stdout::File(file) => {
+                file.commit()?.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
