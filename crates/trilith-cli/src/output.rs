@@ -61,7 +61,9 @@ impl Out {
     /// Takes a file, or stdout where none or `-` is named.
     pub fn to(path: Option<&str>) -> Result<Self> {
         match path.filter(|path| *path != "-") {
-            Some(path) => Ok(Self(io::BufWriter::with_capacity(64 << 10, Stdout::File(Box::new(NewFile::create(path, Basis::Nothing)?))))),
+            Some(path) => {
+                Ok(Self(io::BufWriter::with_capacity(64 << 10, Stdout::File(Box::new(NewFile::create(path, Basis::Nothing)?)))))
+            }
             None => Ok(Self::new()),
         }
     }

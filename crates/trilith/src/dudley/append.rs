@@ -140,10 +140,8 @@ fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()>
             Err(Error::malformed(format!("the layout at byte {at} lies inside of the data, which end at {start}")))
         }
         (LayoutOrigin::Embedded(_), _) => Ok(()),
-        (_, Some(_)) => {
-            Err(Error::usage("the file has a layout of its own at its end, which another would contradict")
-                .hint("leave --layout away"))
-        }
+        (_, Some(_)) => Err(Error::usage("the file has a layout of its own at its end, which another would contradict")
+            .hint("leave --layout away")),
         (_, None) if len < start => {
             Err(Error::malformed(format!("the file ends at byte {len}, and by the layout its data end at byte {start}")))
         }

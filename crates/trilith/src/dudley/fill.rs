@@ -43,7 +43,14 @@ impl Filling {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where a parameter or an item has no value, a value belongs to nothing
     /// in the layout, or has another datatype or shape than it says; as [`NewStream::write`].
-    pub fn write<W: Write + Seek>(&self, layout: &Layout, order: ByteOrder, embed: bool, limits: &Limits, out: &mut W) -> Result<u64> {
+    pub fn write<W: Write + Seek>(
+        &self,
+        layout: &Layout,
+        order: ByteOrder,
+        embed: bool,
+        limits: &Limits,
+        out: &mut W,
+    ) -> Result<u64> {
         let params = self.values(layout, order, limits)?;
         let mut new = NewStream::new(layout, params);
         (new.order, new.embed, new.limits) = (order, embed, limits.clone());
@@ -52,7 +59,8 @@ impl Filling {
         let mut supply = |entry: &Entry| self.array(entry, &paths, &mut used, limits);
         let written = new.write(&mut supply, out)?;
         // What has no data in this file is not asked for.
-        let unknown = self.data.iter().zip(used).find(|((path, array), used)| !used && !array.is_empty() && layout_lacks(layout, path));
+        let unknown =
+            self.data.iter().zip(used).find(|((path, array), used)| !used && !array.is_empty() && layout_lacks(layout, path));
         match unknown {
             Some(((path, _), _)) => Err(no_item(layout, path)),
             None => Ok(written),

@@ -8,8 +8,8 @@ use super::store::store;
 use crate::array::{Array, Byteorder, Datatype, Index};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::limits::Limits;
 use crate::layout::{Dialect, Entry, ItemId, Layout, ResolvedType, canonical_path, quoted_name};
+use crate::limits::Limits;
 
 /// The array of structs whose members the variables are, and its new records; None where they are none.
 ///

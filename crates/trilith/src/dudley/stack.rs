@@ -46,7 +46,9 @@ impl Items<'_> {
         let (source, offset, step): (SourceRef, u64, u64) = match runs.as_slice() {
             [only] => (Arc::clone(self.file().source()), place(only)?, only.stride),
             runs => {
-                self.file().limits().charge_memory((runs.len() as u64).saturating_mul(24), "the places of the elements of a list")?;
+                self.file()
+                    .limits()
+                    .charge_memory((runs.len() as u64).saturating_mul(24), "the places of the elements of a list")?;
                 let mut pieces = Vec::with_capacity(runs.len());
                 let mut index = 0u64;
                 for run in runs {

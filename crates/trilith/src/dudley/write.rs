@@ -9,7 +9,9 @@ use super::store::store;
 use crate::array::Byteorder;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, Reached, ResolvedType, Scalar, Supply};
+use crate::layout::{
+    ByteOrder, Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, Reached, ResolvedType, Scalar, Supply,
+};
 use crate::limits::Limits;
 
 /// A native file to be written.

@@ -17,7 +17,10 @@ pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(I
     let parsed = parse(translated.as_bytes(), &ParseOptions { dialect: Some(to), ..ParseOptions::default() }).ok()?;
     let Some(new) = parsed.layout else {
         let why = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.code.is_harmless());
-        return Some((ItemId::ROOT, format!("in the words of {to} it is no layout: {}", why.map_or(String::new(), |why| why.message))));
+        return Some((
+            ItemId::ROOT,
+            format!("in the words of {to} it is no layout: {}", why.map_or(String::new(), |why| why.message)),
+        ));
     };
     (0..TRIALS).find_map(|trial| {
         // What one of them refuses for these values, so may the other, in other words.
@@ -27,8 +30,12 @@ pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(I
         loop {
             match (left.next(), right.next()) {
                 (Some(a), Some(b)) if same_place(&a, &b) => {}
-                (Some(a), _) => return Some((a.item, format!("would lie elsewhere, or be of another form, in the words of {to}"))),
-                (None, Some(b)) => return Some((ItemId::ROOT, format!("the translation to {to} would have an item more, {}", b.path))),
+                (Some(a), _) => {
+                    return Some((a.item, format!("would lie elsewhere, or be of another form, in the words of {to}")));
+                }
+                (None, Some(b)) => {
+                    return Some((ItemId::ROOT, format!("the translation to {to} would have an item more, {}", b.path)));
+                }
                 (None, None) => return None,
             }
         }
@@ -44,7 +51,11 @@ fn evaluated(layout: &Layout, trial: u64) -> Option<Evaluation<'_>> {
         7 => (ordinal % 4) as i64 - 1,
         _ => 1 + ((ordinal * 3 + trial * 5) % 17) as i64,
     };
-    layout.evaluate(&options, |request| Ok(if request.is_length { Supply::Unknown } else { Supply::Value(supply(request.ordinal)) })).ok()
+    layout
+        .evaluate(&options, |request| {
+            Ok(if request.is_length { Supply::Unknown } else { Supply::Value(supply(request.ordinal)) })
+        })
+        .ok()
 }
 
 fn same_place(a: &Entry, b: &Entry) -> bool {

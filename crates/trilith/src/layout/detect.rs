@@ -119,7 +119,15 @@ fn decode(bytes: &[u8]) -> String {
 fn finished(outcome: grammar::Outcome, dialect: Dialect, text: String) -> Parsed {
     let usable = outcome.diagnostics.iter().all(|diagnostic| diagnostic.code.is_harmless());
     let (end, terminated) = (outcome.layout.end, outcome.layout.terminated);
-    Parsed { terminated, is_guessed: false, layout: usable.then_some(outcome.layout), diagnostics: outcome.diagnostics, dialect, text, end }
+    Parsed {
+        terminated,
+        is_guessed: false,
+        layout: usable.then_some(outcome.layout),
+        diagnostics: outcome.diagnostics,
+        dialect,
+        text,
+        end,
+    }
 }
 
 /// Section 7.7: the dialect given, recorded, evident, or the first that fits.

@@ -53,7 +53,7 @@ pub use model::{Attribute, Filter, ItemId, Kind, Layout, Placement, Scalar};
 pub use primitive::{ByteOrder, Dialect, Primitive, PrimitiveKind};
 pub use print::Loss;
 pub(crate) use resolve::Reached;
-pub(crate) use stack::{Stack, Stretch};
 pub use resolve::{Entries, Evaluation, Fault, Options, ParamRequest, Supply};
+pub(crate) use stack::{Stack, Stretch};
 pub use translate::{Packing, StoredAs, Translation};
 pub use typed::{ResolvedMember, ResolvedType, Structure};

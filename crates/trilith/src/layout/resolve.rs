@@ -311,7 +311,9 @@ impl<'l> Evaluation<'l> {
     pub(crate) fn list_len(&self, list: ItemId) -> std::result::Result<u64, Fault> {
         let layout = self.layout();
         let places = layout.plan.of_list.iter().filter(|(known, _)| *known == list);
-        places.map(|(_, place)| super::find::grown(layout, &self.machine, *place)).try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
+        places
+            .map(|(_, place)| super::find::grown(layout, &self.machine, *place))
+            .try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
     }
 
     /// The entry at a path such as `/group/list[3]/x`, found without walking what lies before it.
@@ -327,7 +329,7 @@ impl<'l> Evaluation<'l> {
     /// # Errors
     /// As [`Evaluation::find`].
     pub(crate) fn stack(&self, path: &str) -> std::result::Result<super::stack::Stack, Fault> {
-        self.stacked(self.machine.clone(), path)
+        self.stacked(&self.machine, path)
     }
 
     /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.

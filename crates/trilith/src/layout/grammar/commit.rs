@@ -184,7 +184,9 @@ impl Parser<'_> {
         let unsigned = draft.ty != TypeId::NONE && span == draft.type_span && self.is_unsigned(draft.ty);
         let hint = match self.dialect {
             Dialect::D2025 if unsigned => {
-                format!("parameters of 2025 are signed: `i` of the same size reads the same bytes; data is declared as `{name} = …`")
+                format!(
+                    "parameters of 2025 are signed: `i` of the same size reads the same bytes; data is declared as `{name} = …`"
+                )
             }
             Dialect::D2025 => format!("data is declared as `{name} = …`"),
             Dialect::D2026 => format!("data is declared as `{name}: …`"),

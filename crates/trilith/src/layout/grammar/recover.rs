@@ -93,7 +93,8 @@ impl Parser<'_> {
                 if before.ends_with(['.', '-']) {
                     return false;
                 }
-                if next == T::OpenBracket && !self.begins_line() && crate::layout::Primitive::named(word, self.dialect).is_some() {
+                if next == T::OpenBracket && !self.begins_line() && crate::layout::Primitive::named(word, self.dialect).is_some()
+                {
                     return false;
                 }
                 let begins = matches!(next, T::Equal | T::Colon | T::Slash | T::OpenBracket | T::OpenBrace);
