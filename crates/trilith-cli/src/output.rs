@@ -2,9 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use trilith::{Error, Kind, Result};
-
 use trilith::bytes::{Basis, NewFile};
+use trilith::{Error, Kind, Result};
 
 /// Prints a line on stderr; control characters of a file never pass through.
 pub fn note(message: &str) {
@@ -103,7 +102,10 @@ impl Out {
     pub fn finish(mut self) -> Result<()> {
         self.0.flush().map_err(failed)?;
         match self.0.into_inner().map_err(|e| failed(e.into_error()))? {
-            Stdout::File(file) => file.commit().map(drop),
+            Stdout::File(file) => {
+                file.commit()?.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -367,8 +367,10 @@ impl ToDraft<'_> {
             }
             let Some(item) = at(draft, &key.text()) else { continue };
             for (name, value) in said.entries() {
-                if let Ok((value, _)) = attribute(value, self.file.limits()) {
-                    item.attributes.push((name.text().into_owned(), value));
+                // These came out of a layout: a list of several kinds, too, is as it was there.
+                let said = mixed_list(value).map_or_else(|| attribute(value, self.file.limits()).map(|(said, _)| said), Ok);
+                if let Ok(said) = said {
+                    item.attributes.push((name.text().into_owned(), said));
                 }
             }
         }
@@ -419,14 +421,26 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) {
     }
 }
 
-/// What an attribute can hold of a value, and whether that is its YAML text.
-fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
-    let word = |node: Node<'_>| match (node.tag(), node.scalar()) {
+/// The scalar that an attribute can hold.
+fn word(node: Node<'_>) -> Option<Word> {
+    match (node.tag(), node.scalar()) {
         (None, Scalar::Int(value)) => Some(Word::Integer(value)),
         (None, Scalar::Float(value)) if value.is_finite() => Some(Word::Float(value)),
         (None, Scalar::Str(text)) if !text.contains(['\n', '\r', '\0']) => Some(Word::Text(text.into_owned())),
         _ => None,
-    };
+    }
+}
+
+/// A list of scalars of whatever kinds.
+fn mixed_list(node: Node<'_>) -> Option<Attribute> {
+    if !node.is_sequence() || node.tag().is_some() || node.is_empty() || !node.items().all(Node::is_scalar) {
+        return None;
+    }
+    node.items().map(word).collect::<Option<Vec<Word>>>().map(Attribute::List)
+}
+
+/// What an attribute can hold of a value, and whether that is its YAML text.
+fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
     if node.is_scalar() {
         if node.tag().is_none() && node.is_null() {
             return Ok((Attribute::Flag, false));

@@ -209,7 +209,7 @@ impl Catalog {
         Ok(())
     }
 
-    fn table(&self, template: &Layout, limits: &Limits) -> Result<Table> {
+    pub(super) fn table(&self, template: &Layout, limits: &Limits) -> Result<Table> {
         let rows = self.files.len();
         let needed = (0..template.item_count()).filter_map(|at| template.item_at(at));
         let needed = needed
@@ -267,14 +267,14 @@ fn is_compressed(layout: &Layout, item: ItemId) -> bool {
 }
 
 /// The parameters of all files.
-struct Table {
+pub(super) struct Table {
     columns: Vec<(ItemId, Vec<i64>)>,
     all: Vec<i64>,
     width: Option<usize>,
 }
 
 impl Table {
-    fn value(&self, row: usize, item: ItemId, ordinal: u64) -> Option<i64> {
+    pub fn value(&self, row: usize, item: ItemId, ordinal: u64) -> Option<i64> {
         if let Some(width) = self.width {
             let at = usize::try_from(ordinal).ok().filter(|at| *at < width)?;
             return self.all.get(row.checked_mul(width)?.checked_add(at)?).copied();

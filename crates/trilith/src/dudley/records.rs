@@ -9,6 +9,7 @@ use crate::array::{Array, Byteorder, Datatype, Index};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{Dialect, Entry, ItemId, Layout, ResolvedType, canonical_path, quoted_name};
+use crate::limits::Limits;
 
 /// The array of structs whose members the variables are, and its new records; None where they are none.
 ///
@@ -19,10 +20,7 @@ pub(super) fn of_struct(items: &Items<'_>, variables: &[(String, Array)]) -> Res
     let mut item: Option<String> = None;
     for (path, rows) in variables {
         let Some(found) = items.evaluation().locate(path)? else { return Ok(None) };
-        let name = match steps(&canonical_path(path).unwrap_or_default())?.pop() {
-            Some(Step::Name(name) | Step::Member(name)) => name,
-            _ => return Ok(None),
-        };
+        let Some(name) = last_name(&canonical_path(path).unwrap_or_default())? else { return Ok(None) };
         if item.get_or_insert_with(|| found.path.clone()) != &found.path {
             return Ok(None);
         }
@@ -31,31 +29,43 @@ pub(super) fn of_struct(items: &Items<'_>, variables: &[(String, Array)]) -> Res
     let Some(path) = item else { return Ok(None) };
     let entry = items.entry(&path)?;
     let ResolvedType::Struct(_) = &entry.typed else { return Ok(None) };
-    let rows = structs(&entry, &members, items).map_err(|e| e.context(path))?;
+    let count = members.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
+    let rows = structs(&entry, vec![count], &members, items.file().limits()).map_err(|e| e.context(path))?;
     Ok(Some((entry, rows)))
 }
 
-/// An array of structs from one array for each member.
-fn structs(entry: &Entry, members: &[(String, &Array)], items: &Items<'_>) -> Result<Array> {
+/// The name at the end of a path, of an item or a member.
+pub(super) fn last_name(path: &str) -> Result<Option<String>> {
+    Ok(match steps(path)?.pop() {
+        Some(Step::Name(name) | Step::Member(name)) => Some(name),
+        _ => None,
+    })
+}
+
+/// An array of structs of a shape, from one array for each member.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) where a member is missing, or one has another shape or datatype.
+pub(super) fn structs(entry: &Entry, shape: Vec<u64>, members: &[(String, &Array)], limits: &Limits) -> Result<Array> {
     let mut dims = entry.shape.clone();
     let (datatype, _) = datatype_of(&entry.typed, &mut dims)?;
     let Datatype::Struct(fields) = &datatype else { return Err(Error::usage("only structs have members")) };
-    let count = members.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
+    let count = shape.iter().try_fold(1u64, |count, dim| count.checked_mul(*dim));
+    let too_many = || Error::usage("E406: too many records");
+    let total = count.and_then(|count| datatype.item_size().checked_mul(count)).ok_or_else(too_many)?;
+    limits.charge_memory(total, "the records")?;
     let size = to_usize(datatype.item_size())?;
-    let total = datatype.item_size().checked_mul(count).ok_or_else(|| Error::usage("E406: too many records"))?;
-    items.file().limits().charge_memory(total, "the records to append")?;
     let mut bytes = vec![0u8; to_usize(total)?];
     for (number, field) in fields.fields().iter().enumerate() {
         let name = field.name_or(number);
         let Some((_, rows)) = members.iter().find(|(known, _)| *known == name) else {
             return Err(Error::usage(format!("the records lack the member {}", quoted_name(&name)))
-                .hint("a record is appended with all of its members"));
+                .hint("a record has all of its members"));
         };
         let width = to_usize(field.count().saturating_mul(field.datatype.item_size()))?;
-        let mut shape = vec![count];
-        shape.extend_from_slice(&field.shape);
+        let all: Vec<u64> = shape.iter().chain(&field.shape).copied().collect();
         let mut column = Vec::new();
-        let stored = store(rows, &field.datatype, field.byteorder, &shape, &mut |piece| {
+        let stored = store(rows, &field.datatype, field.byteorder, &all, &mut |piece| {
             column.extend_from_slice(piece);
             Ok(())
         });
@@ -67,7 +77,7 @@ fn structs(entry: &Entry, members: &[(String, &Array)], items: &Items<'_>) -> Re
             }
         }
     }
-    Array::from_bytes(bytes, datatype, Byteorder::NATIVE, vec![count])
+    Array::from_bytes(bytes, datatype, Byteorder::NATIVE, shape)
 }
 
 /// Records of lists.

@@ -329,7 +329,7 @@ impl<'l> Evaluation<'l> {
     /// # Errors
     /// As [`Evaluation::find`].
     pub(crate) fn stack(&self, path: &str) -> std::result::Result<super::stack::Stack, Fault> {
-        self.stacked(self.machine.clone(), path)
+        self.stacked(&self.machine, path)
     }
 
     /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.

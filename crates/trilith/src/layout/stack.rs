@@ -41,7 +41,7 @@ pub(crate) enum Stack {
 impl Evaluation<'_> {
     /// The array at a path that leads to a list outside of lists (`/te`), to the items of its elements
     /// (`/history/te`) or to the members of theirs (`/probes.x`).
-    pub(crate) fn stacked(&self, machine: Machine<'_>, path: &str) -> Result<Stack, Fault> {
+    pub(crate) fn stacked(&self, machine: &Machine<'_>, path: &str) -> Result<Stack, Fault> {
         let Some(path) = canonical(path) else { return Ok(Stack::Nothing) };
         let layout = self.layout();
         let Some((list, inner)) = layout.list_on(&path).filter(|(_, inner)| !inner.starts_with(['[', '(', '#'])) else {
@@ -55,7 +55,7 @@ impl Evaluation<'_> {
             let mut walker = Walker::new(self, machine.clone());
             walker.set_length(list, length);
             walker.seek(place as usize, place as usize + 1);
-            let more = super::find::grown(layout, &machine, place)?;
+            let more = super::find::grown(layout, machine, place)?;
             if let Some(why) = walk.place(self, &mut walker, more, is_regular(self, place, list))? {
                 return Ok(Stack::Unlike(why));
             }

@@ -242,7 +242,8 @@ impl<'e, 'l> Walker<'e, 'l> {
                     self.lengthen(list, count.saturating_mul(u64::from(elements)));
                     return self.skip(at, drop_at);
                 }
-                self.narrow(Again { from: at + 1, to: end, drop_at, list, key: at, each: elements.into(), dynamic }, count)
+                let again = Again { from: at + 1, to: end, drop_at, list, key: at, each: elements.into(), dynamic };
+                self.narrow(&again, count)
             }
             Step::Extend(ref of) => {
                 let Extension { list, from, to, count, span, places, dynamic } = **of;
@@ -256,7 +257,7 @@ impl<'e, 'l> Walker<'e, 'l> {
                 let again = Again { from, to, drop_at: true, list, key: at, each: 1, dynamic };
                 self.skip_loop(&again, passed)?;
                 self.lengthen(list, passed);
-                self.narrow(again, count - passed)
+                self.narrow(&again, count - passed)
             }
             Step::Element { dict, end, fresh } => {
                 self.push_index(dict, fresh);
@@ -275,8 +276,8 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     /// Puts a loop on the stack; where one element of it is wanted, only the repetition that has it.
-    fn narrow(&mut self, again: Again, left: u64) -> Result<(), Fault> {
-        let Again { from, to, drop_at, list, each, dynamic, .. } = again;
+    fn narrow(&mut self, again: &Again, left: u64) -> Result<(), Fault> {
+        let Again { from, to, drop_at, list, each, dynamic, .. } = *again;
         let open = self.path.len();
         let wanted = self.wanted.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
         let have = self.lengths.get(&list).copied().unwrap_or(0);
@@ -285,7 +286,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             return Ok(());
         };
         let before = wanted.checked_sub(have).map_or(left, |more| (more / each).min(left));
-        self.skip_loop(&again, before)?;
+        self.skip_loop(again, before)?;
         self.lengthen(list, before.saturating_mul(each));
         let walk = u64::from(before < left);
         self.stack.push(Work::Loop { from, to, left: walk, drop_at, open, list });

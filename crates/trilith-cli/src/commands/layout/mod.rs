@@ -1,5 +1,6 @@
 //! `trilith layout …`: Dudley layouts without their streams, or with one.
 
+mod catalog;
 mod check;
 mod describe;
 mod locate;
@@ -7,6 +8,7 @@ mod new;
 mod print;
 mod resolve;
 mod translate;
+mod write;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -34,6 +36,8 @@ enum LayoutCommand {
     Describe(describe::Describe),
     Locate(locate::Locate),
     New(new::New),
+    Write(write::Write),
+    Catalog(catalog::Catalog),
 }
 
 impl Layout {
@@ -47,6 +51,8 @@ impl Layout {
             LayoutCommand::Describe(command) => command.run(options),
             LayoutCommand::Locate(command) => command.run(options),
             LayoutCommand::New(command) => command.run(options),
+            LayoutCommand::Write(command) => command.run(options),
+            LayoutCommand::Catalog(command) => command.run(options),
         }
     }
 }

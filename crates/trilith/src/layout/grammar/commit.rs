@@ -181,7 +181,13 @@ impl Parser<'_> {
             Dialect::D2025 => "i1, i2, i4 or i8",
             Dialect::D2026 => "an i or u type",
         };
+        let unsigned = draft.ty != TypeId::NONE && span == draft.type_span && self.is_unsigned(draft.ty);
         let hint = match self.dialect {
+            Dialect::D2025 if unsigned => {
+                format!(
+                    "parameters of 2025 are signed: `i` of the same size reads the same bytes; data is declared as `{name} = …`"
+                )
+            }
             Dialect::D2025 => format!("data is declared as `{name} = …`"),
             Dialect::D2026 => format!("data is declared as `{name}: …`"),
         };

@@ -7,6 +7,7 @@
 mod attribute;
 mod commit;
 mod data;
+mod hints;
 mod lists;
 mod recover;
 mod scope;
@@ -454,12 +455,15 @@ impl<'t> Parser<'t> {
         if diagnostic.hint.is_empty() && diagnostic.code == code {
             diagnostic.hint = hint.to_owned();
         }
+        if diagnostic.hint.is_empty() {
+            diagnostic.hint = self.beginners_hint(token, code);
+        }
         self.fail(diagnostic)
     }
 
     fn character(&self, token: Token) -> String {
         match token.span.slice(self.text).chars().next() {
-            Some(c) if c.is_control() => format!("U+{:04X}", c as u32),
+            Some(c) if c.is_control() || c.is_whitespace() => format!("U+{:04X}", c as u32),
             Some(c) => format!("`{c}`"),
             None => "of an impossible kind".into(),
         }

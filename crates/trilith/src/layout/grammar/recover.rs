@@ -87,6 +87,16 @@ impl Parser<'_> {
             Some(Frame::List { .. }) => false,
             Some(Frame::Struct(open)) if open.alias => false,
             _ => {
+                // `f8[10]` behind something broken is its datatype, not a list of that name.
+                let word = self.token.span.slice(self.text);
+                let before = self.text.get(..self.token.span.start as usize).unwrap_or("");
+                if before.ends_with(['.', '-']) {
+                    return false;
+                }
+                if next == T::OpenBracket && !self.begins_line() && crate::layout::Primitive::named(word, self.dialect).is_some()
+                {
+                    return false;
+                }
                 let begins = matches!(next, T::Equal | T::Colon | T::Slash | T::OpenBracket | T::OpenBrace);
                 begins || (next == T::ColonEqual && self.dialect == Dialect::D2025)
             }
@@ -141,6 +151,9 @@ impl Parser<'_> {
             return Some(format!("`{name}` at {line}:{column} is no {what}"));
         }
         let known = layout.items.iter().filter(|item| is_kind(item.kind)).map(|item| layout.names.text(item.name));
+        if is_type && let Some(hint) = super::hints::foreign_type(name, self.dialect) {
+            return Some(hint);
+        }
         let primitives =
             is_type.then(|| (0..crate::layout::Primitive::COUNT).map(|n| crate::layout::Primitive::numbered(n).name()));
         nearest(name, known.chain(primitives.into_iter().flatten())).map(|near| format!("did you mean `{near}`?"))

@@ -47,6 +47,7 @@ impl Parser<'_> {
             T::Ampersand => "referenced items (`&`) belong to the dialect of 2026",
             T::Into | T::From => "filters belong to the dialect of 2026",
             T::Integer | T::At | T::Percent => "",
+            T::OpenBracket => "the shape comes behind the datatype, before `@` and `%`",
             T::Star => "`*` repeats a list: `name [ … ]*n`",
             _ => "an item begins with a name, `..` or `/`",
         }

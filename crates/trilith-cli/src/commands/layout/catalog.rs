@@ -1,0 +1,137 @@
+//! `trilith layout catalog L.dud FILES… -o C.bd`: the parameters of every file of a family.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use trilith::bytes::Basis;
+use trilith::dudley::{Catalog as Parameters, DudleyFile, Mismatch, StreamOptions, native_order};
+use trilith::file::AnyFile;
+use trilith::layout::Layout;
+use trilith::{Error, Limits, Result, bytes};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, note, size};
+use crate::target::Target;
+
+/// Write a catalog of a family: each file with the parameters from which follows where everything lies in it
+///
+/// The parameters are read under the layout. What a file says against them (other values in a layout of its
+/// own, an end before its data end) is listed; the exit status is then 1, and no catalog is written. With --check
+/// an existing catalog is compared with its files instead.
+#[derive(Debug, Args)]
+pub struct Catalog {
+    #[command(flatten)]
+    input: super::Input,
+    /// The files of the family, in the folder of the catalog or below it
+    #[arg(value_name = "FILES", conflicts_with = "check")]
+    files: Vec<String>,
+    /// The catalog to write
+    #[arg(short, long, value_name = "C.bd", required_unless_present = "check")]
+    output: Option<String>,
+    /// Compare this catalog with the files that it lists
+    #[arg(long, value_name = "C.bd")]
+    check: Option<String>,
+}
+
+impl Catalog {
+    /// Writes or checks a catalog.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        let limits = options.limits()?;
+        match (&self.check, &self.output) {
+            (Some(catalog), _) => self.compare(catalog, &layout, options),
+            (None, Some(output)) => self.write(output, &layout, &limits, options),
+            (None, None) => Err(Error::usage("name the catalog to write").hint("-o C.bd")),
+        }
+    }
+
+    fn write(&self, output: &str, layout: &Layout, limits: &Limits, options: &Options) -> Result<Outcome> {
+        let folder = folder_of(output)?;
+        let (mut rows, mut found) = (Vec::new(), Vec::new());
+        for path in &self.files {
+            let name = below(&folder, path)?;
+            let file = under(path, layout, options)?;
+            let own = match file.signature().and_then(|signature| signature.layout_at) {
+                Some(_) => match options.open_under(path, None)? {
+                    AnyFile::Dudley(own) => Some(own),
+                    AnyFile::Asdf(_) => None,
+                },
+                None => None,
+            };
+            let (values, against) = Parameters::params_of(&name, &file, own.as_ref()).map_err(|e| e.context(path.clone()))?;
+            rows.push((name, values));
+            found.extend(against);
+        }
+        if !found.is_empty() {
+            return differ(&found, options);
+        }
+        let draft = Parameters::draft(&below(&folder, &self.input.file).unwrap_or_else(|_| self.input.file.clone()), &rows)?;
+        let mut target = Target::create(output, Basis::Nothing)?;
+        draft.write(options.order().or(layout.order()).unwrap_or(native_order()), limits, &mut target.writer())?;
+        let written = target.commit(options)?;
+        if !options.quiet {
+            note(&format!("{output}: {} files, {}", rows.len(), size(written)));
+        }
+        Ok(Outcome::Yes)
+    }
+
+    fn compare(&self, path: &str, layout: &Layout, options: &Options) -> Result<Outcome> {
+        let limits = options.limits()?;
+        let AnyFile::Dudley(stream) = options.open_under(path, None)? else {
+            return Err(Error::usage(format!("{path} is not a Dudley file")));
+        };
+        let catalog = Parameters::read(&stream)?;
+        let folder = folder_of(path)?;
+        let mut open = |name: &str| under(&folder.join(name).to_string_lossy(), layout, options);
+        let found = catalog.compare(layout, &mut open, &limits)?;
+        if !found.is_empty() {
+            return differ(&found, options);
+        }
+        if !options.quiet {
+            note(&format!("{path}: {} files as it says", catalog.len()));
+        }
+        Ok(Outcome::Yes)
+    }
+}
+
+/// A file of the family.
+fn under(path: &str, layout: &Layout, options: &Options) -> Result<DudleyFile> {
+    let mut how = StreamOptions::default();
+    how.layout = Some(layout.clone());
+    how.order = options.order();
+    DudleyFile::open_with(options.open(path)?, &bytes::Nowhere, how, &options.limits()?)
+}
+
+/// The folder in which a file lies or is to lie.
+fn folder_of(path: &str) -> Result<PathBuf> {
+    let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::canonicalize(folder).map_err(|e| Error::io(format!("opening {}", folder.display()), e))
+}
+
+/// A path as a catalog in `folder` names it.
+fn below(folder: &Path, path: &str) -> Result<String> {
+    let real = std::fs::canonicalize(path).map_err(|e| Error::io(format!("opening {path}"), e))?;
+    let Ok(name) = real.strip_prefix(folder) else {
+        return Err(Error::usage(format!("{path} does not lie in the folder of the catalog, or below it"))
+            .hint("a catalog leads only to files beside it and below"));
+    };
+    let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+    Ok(parts.join("/"))
+}
+
+/// Lists what differs.
+fn differ(found: &[Mismatch], options: &Options) -> Result<Outcome> {
+    let mut out = Out::new();
+    if options.json {
+        let list: Vec<_> = found.iter().map(|one| json!({"file": one.file, "message": one.message})).collect();
+        out.json(&json!({"same": false, "differences": list}))?;
+    } else {
+        for one in found {
+            out.line(&format!("{}: {}", one.file, one.message))?;
+        }
+    }
+    out.finish()?;
+    Ok(Outcome::No)
+}

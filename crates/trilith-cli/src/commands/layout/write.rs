@@ -1,0 +1,69 @@
+//! `trilith layout write L.dud OUT.bd`: a file under a layout that is there already.
+
+use std::path::Path;
+
+use clap::Args;
+use trilith::array::Array;
+use trilith::bytes::Basis;
+use trilith::dudley::{Filling, native_order};
+use trilith::{Error, Result};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{note, size};
+use crate::target::Target;
+
+/// Write a native file under a layout, such as one of a family of restart files
+///
+/// Every stored parameter gets its value by --param, every item its data by --from: an item, a list (its
+/// elements along the first axis), or a member of `"" = {…}[NREC]`. The layout is put at the end of the file,
+/// unless --bare leaves it beside.
+#[derive(Debug, Args)]
+pub struct Write {
+    #[command(flatten)]
+    input: super::Input,
+    /// The file to write
+    #[arg(value_name = "OUT.bd")]
+    output: String,
+    /// The value of a stored parameter, by its path (can be given again)
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<String>,
+    /// The data of items, by their paths, from .npy files (can be given again)
+    #[arg(long = "from", value_name = "NAME=FILE.npy", num_args = 1..)]
+    from: Vec<String>,
+    /// Leave the layout out of the file
+    #[arg(long)]
+    bare: bool,
+}
+
+impl Write {
+    /// Writes the file.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        let limits = options.limits()?;
+        let mut filling = Filling::default();
+        for given in &self.params {
+            let (name, value) = named(given, "--param N=3")?;
+            let value = value.parse().map_err(|_| Error::usage(format!("{value:?} is not a whole number, as parameter {name} is")))?;
+            filling.params.push((name.to_owned(), value));
+        }
+        for given in &self.from {
+            let (name, file) = named(given, "--from x=x.npy")?;
+            let array = Array::from_npy(options.open(file)?, &limits).map_err(|e| e.context(Path::new(file).display().to_string()))?;
+            filling.data.push((name.to_owned(), array));
+        }
+        let mut target = Target::create(&self.output, Basis::Nothing)?;
+        let order = options.order().or(layout.order()).unwrap_or(native_order());
+        filling.write(&layout, order, !self.bare, &limits, &mut target.writer())?;
+        let written = target.commit(options)?;
+        if !options.quiet && self.output != "-" {
+            note(&format!("{}: {}", self.output, size(written)));
+        }
+        Ok(Outcome::Yes)
+    }
+}
+
+/// `NAME=VALUE` taken apart.
+fn named<'g>(given: &'g str, example: &str) -> Result<(&'g str, &'g str)> {
+    given.split_once('=').ok_or_else(|| Error::usage(format!("{given:?} has no `=`")).hint(format!("write it as {example}")))
+}

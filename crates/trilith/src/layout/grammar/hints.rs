@@ -1,0 +1,81 @@
+//! What those who come from other languages write first, and how it is said here.
+
+use super::{Code, Dialect, Parser, T, Token};
+
+/// The primitives that go by other names elsewhere.
+const ELSEWHERE: &[(&str, &[&str])] = &[
+    ("f8", &["float64", "double", "float", "real8", "real"]),
+    ("f4", &["float32", "single", "real4"]),
+    ("f2", &["float16", "half"]),
+    ("i1", &["int8", "int8_t"]),
+    ("i2", &["int16", "int16_t", "short"]),
+    ("i4", &["int32", "int32_t", "int", "integer"]),
+    ("i8", &["int64", "int64_t", "long"]),
+    ("u1", &["uint8", "uint8_t", "byte", "uchar"]),
+    ("u2", &["uint16", "uint16_t", "ushort"]),
+    ("u4", &["uint32", "uint32_t", "uint", "unsigned"]),
+    ("u8", &["uint64", "uint64_t", "ulong"]),
+    ("c8", &["complex64"]),
+    ("c16", &["complex128", "complex"]),
+    ("b1", &["bool", "bool8", "boolean", "logical"]),
+    ("S1", &["char", "string", "str", "ascii"]),
+];
+
+/// What is meant by the name of a datatype of another language.
+pub(super) fn foreign_type(name: &str, dialect: Dialect) -> Option<String> {
+    let (open, close) = if dialect == Dialect::D2025 { ('[', ']') } else { ('(', ')') };
+    let lower = name.to_ascii_lowercase();
+    if let Some((own, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&lower.as_str())) {
+        let text = if *own == "S1" { format!(", its length is a dimension: `S1{open}80{close}`") } else { String::new() };
+        return Some(format!("`{name}` is called `{own}` here{text}"));
+    }
+    let (letter, digits) = name.split_at_checked(1)?;
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    match letter {
+        "S" | "a" => Some(format!("text of {digits} bytes is `S1{open}{digits}{close}`: the length is a dimension")),
+        "U" => Some(format!("text of {digits} characters is `U4{open}{digits}{close}`: the length is a dimension")),
+        "V" => Some(format!("{digits} bytes without a meaning are `u1{open}{digits}{close}`")),
+        "f" if digits == "16" => Some(match dialect {
+            Dialect::D2025 => "numbers of 16 bytes have no datatype: name their bytes, as `f16 {\"\" = u1[16]}`".to_owned(),
+            Dialect::D2026 => "numbers of 16 bytes have no datatype: name their bytes, as `f16 {: u1(16)}`".to_owned(),
+        }),
+        _ => None,
+    }
+}
+
+impl Parser<'_> {
+    /// The hint for a token that does not fit, by how it is spelled.
+    pub(super) fn beginners_hint(&self, token: Token, code: Code) -> String {
+        let text = token.span.slice(self.text);
+        let before = self.text.get(..token.span.start as usize).unwrap_or("");
+        let line = before.rsplit(['\n', '\r']).next().unwrap_or("");
+        if line.contains("//") {
+            return "a comment begins with `#`".to_owned();
+        }
+        let equals = if self.dialect == Dialect::D2025 { " =" } else { ":" };
+        match (token.kind, text.chars().next()) {
+            (T::BadCharacter, Some(';')) => "an item ends where the next begins: leave the `;` out".to_owned(),
+            (T::BadCharacter, Some(c)) if c.is_whitespace() => "write a plain blank".to_owned(),
+            (T::BadCharacter, Some('“' | '”' | '„' | '‘' | '’' | '«' | '»' | '`')) => {
+                "a name is quoted with \" or '".to_owned()
+            }
+            (T::BadNumber, _) if text.chars().any(char::is_alphabetic) => {
+                format!("a name that begins with a digit is quoted: \"{text}\"")
+            }
+            (T::Symbol | T::Quoted, _) if code == Code::E202 => {
+                let last = line.split_whitespace().next_back().unwrap_or("");
+                format!("an item is written `{last}{equals} {text}`; a name with a blank in it is quoted")
+            }
+            (T::Minus | T::Plus | T::DotDot | T::Integer | T::Float | T::BadCharacter | T::Into, _) if code == Code::E202 => {
+                "a name of other characters than letters, digits and `_` is quoted: \"a-b\"".to_owned()
+            }
+            (T::OpenBracket | T::OpenParen, _) if code == Code::E201 => {
+                "the shape comes behind the datatype, before `@` and `%`".to_owned()
+            }
+            (T::Star, _) if code == Code::E204 => "a dimension is a number, or a parameter with + or - suffixes".to_owned(),
+            _ => String::new(),
+        }
+    }
+}
