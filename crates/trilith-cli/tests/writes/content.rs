@@ -261,7 +261,14 @@ pub fn difference(expected: &Content, found: &Content, is_conversion: bool) -> O
         return arrays_lost(expected, found, from != to);
     }
     arrays_lost(expected, found, false)
-        .or_else(|| values_lost(expected, found, from == Family::Fits && to == Family::Fits))
+        .or_else(|| if is_conversion { history_lost(expected, found) } else { None })
+        .or_else(|| {
+            // Each generation has a history of its own form.
+            let is_compared = |path: &str| {
+                !(is_conversion && path.starts_with("/history")) && !(from == Family::Fits && to == Family::Fits && path.starts_with("/fits"))
+            };
+            values_lost(expected, found, &is_compared)
+        })
         .or_else(|| {
             let lost = expected.unnamed.iter().find(|block| !found.unnamed.contains(block));
             lost.map(|block| format!("a block of {} bytes that no array names is gone", block.len()))
@@ -285,9 +292,19 @@ fn arrays_lost(expected: &Content, found: &Content, renamed: bool) -> Option<Str
     more.map(|path| format!("an array {path} that nobody asked for"))
 }
 
-fn values_lost(expected: &Content, found: &Content, by_cards: bool) -> Option<String> {
+/// Whatever a history said is still in it, wherever.
+fn history_lost(expected: &Content, found: &Content) -> Option<String> {
+    let said = |content: &Content| -> Vec<(String, String)> {
+        content.values.iter().filter(|(path, _)| path.starts_with("/history")).cloned().collect()
+    };
+    let found = said(found);
+    let lost = said(expected).into_iter().find(|(_, value)| !found.iter().any(|(_, there)| there == value));
+    lost.map(|(path, value)| format!("{path} ({value}) is gone"))
+}
+
+fn values_lost(expected: &Content, found: &Content, is_compared: &dyn Fn(&str) -> bool) -> Option<String> {
     let of_tree = |values: &[(String, String)]| -> Vec<(String, String)> {
-        values.iter().filter(|(path, _)| !(by_cards && path.starts_with("/fits"))).cloned().collect()
+        values.iter().filter(|(path, _)| is_compared(path)).cloned().collect()
     };
     let (expected, found) = (of_tree(&expected.values), of_tree(&found.values));
     let pair = expected.iter().map(Some).chain(std::iter::repeat(None)).zip(found.iter().map(Some).chain(std::iter::repeat(None)));

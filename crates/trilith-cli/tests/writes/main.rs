@@ -23,9 +23,13 @@ use operations::{ALL, Operation, READING, WITHOUT_FILE};
 
 /// One combination and how it ended.
 pub struct Cell<'t> {
+    /// The use of a command.
     pub operation: &'t Operation,
+    /// The kind of its file.
     pub kind: &'t Kind,
+    /// How it is named.
     pub way: Way,
+    /// How it ended.
     pub outcome: Outcome,
 }
 

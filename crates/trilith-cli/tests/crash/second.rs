@@ -1,0 +1,174 @@
+//! Two writers of one file: the first has read it and planned, the second writes and ends, the first goes on. It must
+//! refuse, or keep what the second wrote: for every pair of operations.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::work::{self, Work};
+use super::{Files, Place, alone, leftovers, read_folder, run};
+use trilith::Target;
+use trilith::bytes::disk::{Act, Answer, Watch, watch};
+
+/// Runs the second writer before a read of the first.
+struct Interloper {
+    folder: std::path::PathBuf,
+    words: &'static [&'static str],
+    /// Before which read; the last one before anything is changed, where there are fewer.
+    at: usize,
+    reads: AtomicUsize,
+    /// How many reads there were before the first change.
+    planned: AtomicUsize,
+    changed: AtomicBool,
+    status: AtomicUsize,
+    inside: AtomicBool,
+}
+
+const NOT_YET: usize = 999;
+
+impl Interloper {
+    fn new(folder: &Path, words: &'static [&'static str], at: usize) -> Arc<Self> {
+        Arc::new(Self {
+            folder: folder.to_path_buf(),
+            words,
+            at,
+            reads: AtomicUsize::new(0),
+            planned: AtomicUsize::new(0),
+            changed: AtomicBool::new(false),
+            status: AtomicUsize::new(NOT_YET),
+            inside: AtomicBool::new(false),
+        })
+    }
+}
+
+impl Watch for Interloper {
+    fn before(&self, act: Act<'_>) -> Answer {
+        if self.inside.load(Ordering::SeqCst) {
+            return Answer::Go;
+        }
+        if !matches!(act, Act::Read(..)) {
+            self.changed.store(true, Ordering::SeqCst);
+            return Answer::Go;
+        }
+        if self.changed.load(Ordering::SeqCst) {
+            return Answer::Go;
+        }
+        self.planned.fetch_add(1, Ordering::SeqCst);
+        if self.reads.fetch_add(1, Ordering::SeqCst) == self.at && !self.words.is_empty() {
+            self.inside.store(true, Ordering::SeqCst);
+            let status = run(&self.folder, self.words);
+            self.status.store(usize::from(status), Ordering::SeqCst);
+            self.inside.store(false, Ordering::SeqCst);
+        }
+        Answer::Go
+    }
+
+    fn after(&self, _: Act<'_>) {}
+}
+
+/// How many reads an operation makes before it changes anything.
+fn reads(work: &Work, prepare: fn(&Path, &'static Target)) -> usize {
+    let place = Place::new();
+    prepare(&place.folder, Target::newest());
+    let nobody = Interloper::new(&place.folder, &[], 0);
+    watch(Some(nobody.clone()));
+    assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
+    watch(None);
+    nobody.planned.load(Ordering::SeqCst)
+}
+
+/// What the operations leave, one after the other.
+fn one_after_the_other(works: &[&Work], prepare: fn(&Path, &'static Target)) -> Option<Files> {
+    let place = Place::new();
+    prepare(&place.folder, Target::newest());
+    let done = works.iter().all(|work| run(&place.folder, work.words) == 0);
+    done.then(|| timeless(read_folder(&place.folder)))
+}
+
+/// A history says when it was written, which differs between runs.
+fn timeless(mut files: Files) -> Files {
+    for content in files.values_mut() {
+        let mark: &[u8] = b"time: ";
+        let places: Vec<usize> = content.windows(mark.len()).enumerate().filter(|(_, w)| *w == mark).map(|(at, _)| at).collect();
+        for at in places {
+            content.iter_mut().skip(at + mark.len()).take_while(|byte| **byte != b'\n').for_each(|byte| *byte = b'-');
+        }
+    }
+    files
+}
+
+#[derive(Default)]
+struct Counts {
+    pairs: usize,
+    refused: usize,
+    both: usize,
+    own_file: usize,
+    lost: Vec<String>,
+}
+
+#[test]
+fn a_second_writer_that_has_finished_is_not_written_over() {
+    let _alone = alone();
+    let mut counts = Counts::default();
+    for (prepare, works) in work::groups() {
+        for first in &works {
+            // When all is read and planned, and in the middle of it.
+            let all = reads(first, prepare);
+            for second in &works {
+                let mut at = vec![all.saturating_sub(1), all / 2];
+                at.dedup();
+                for at in at {
+                    pair(first, second, prepare, at, &mut counts);
+                }
+            }
+        }
+    }
+    super::common::say(&format!(
+        "second writers that had finished: {} runs of two operations; the first was refused in {}, kept the second's change in {}, \
+         wrote another file in {}; {} lost",
+        counts.pairs,
+        counts.refused,
+        counts.both,
+        counts.own_file,
+        counts.lost.len()
+    ));
+    assert!(counts.lost.is_empty(), "{}", counts.lost.join("\n"));
+    assert!(counts.refused > 0 && counts.both + counts.own_file > 0);
+}
+
+fn pair(first: &Work, second: &Work, prepare: fn(&Path, &'static Target), at: usize, counts: &mut Counts) {
+    let where_ = || format!("{} while {} ends before read {at}", first.name, second.name);
+    let place = Place::new();
+    prepare(&place.folder, Target::newest());
+    let before = read_folder(&place.folder);
+    let between = Interloper::new(&place.folder, second.words, at);
+    watch(Some(between.clone()));
+    let status = run(&place.folder, first.words);
+    watch(None);
+    assert_eq!(between.status.load(Ordering::SeqCst), 0, "{}: the second writer", where_());
+    let found = timeless(read_folder(&place.folder));
+    assert_eq!(leftovers(found.keys().map(String::as_str)), 0, "{}", where_());
+    counts.pairs += 1;
+    let after_second = one_after_the_other(&[second], prepare).expect("it is done when nobody disturbs it");
+    if status != 0 {
+        // A part of an exploded file that was written and is named by nothing may be left.
+        counts.refused += 1;
+        if !after_second.iter().all(|(name, content)| found.get(name) == Some(content)) {
+            counts.lost.push(format!("{}: refused, but what the second wrote is not there", where_()));
+        }
+        return;
+    }
+    // Done: as if one had begun when the other had ended.
+    let is_as = |expected: Option<Files>| expected.is_some_and(|expected| expected == found);
+    if is_as(one_after_the_other(&[second, first], prepare)) {
+        counts.both += 1;
+        return;
+    }
+    // It writes another file, from what it had read.
+    let own = before.get(first.main).is_none_or(|_| first.main != second.main);
+    if own && is_as(one_after_the_other(&[first, second], prepare)) {
+        counts.own_file += 1;
+    } else {
+        counts.lost.push(format!("{}: both say that they are done, but one change is lost", where_()));
+    }
+}
