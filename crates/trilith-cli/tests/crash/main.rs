@@ -13,6 +13,7 @@
 mod common;
 mod disk;
 mod kill;
+mod left;
 mod readers;
 mod second;
 mod work;

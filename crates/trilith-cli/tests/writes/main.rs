@@ -59,6 +59,11 @@ fn every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing() {
         cells.len(),
         cells.len() - done - refused,
     ));
+    // For comparing two states of the program.
+    if let Some(path) = std::env::var_os("CELLS_INTO") {
+        let line = |cell: &Cell<'_>| format!("{} | {} | {} | {:?}\n", cell.operation.name, cell.kind.name, cell.way.name(), cell.outcome);
+        std::fs::write(path, cells.iter().map(line).collect::<String>()).unwrap();
+    }
     let failed: Vec<String> = cells.iter().filter_map(failure).collect();
     assert!(failed.is_empty(), "{} of {} cells:\n{}", failed.len(), cells.len(), failed.join("\n"));
     if only.is_empty() {
