@@ -9,6 +9,7 @@ use super::work::{self, Work};
 use super::{Files, Place, alone, leftovers, read_folder, run};
 use trilith::Target;
 use trilith::bytes::disk::{Act, Answer, Watch, watch};
+use trilith::bytes::{Basis, Replace};
 
 /// Runs the second writer before a read of the first.
 struct Interloper {
@@ -177,4 +178,45 @@ fn pair(first: &Work, second: &Work, after_second: &Files, prepare: Prepare, at:
     } else {
         counts.lost.push(format!("{}: both say that they are done, but one change is lost", where_()));
     }
+}
+
+/// Opens a file at the moment when an update of it is written, but its journal is still there.
+struct Onlooker {
+    path: std::path::PathBuf,
+    seen: std::sync::Mutex<Option<trilith::bytes::SourceRef>>,
+}
+
+impl Watch for Onlooker {
+    fn before(&self, act: Act<'_>) -> Answer {
+        if matches!(act, Act::Remove(path) if path.to_string_lossy().ends_with("-journal")) {
+            *self.seen.lock().unwrap() = trilith::bytes::open(&self.path, Default::default()).ok();
+        }
+        Answer::Go
+    }
+
+    fn after(&self, _: Act<'_>) {}
+}
+
+#[test]
+fn what_was_read_through_a_journal_is_old_once_the_update_has_ended() {
+    let _alone = alone();
+    let mut checked = 0;
+    for work in work::ALL.iter().filter(|work| (work.of)(Target::newest())) {
+        let place = Place::new();
+        let before = place.prepare(work, Target::newest());
+        let path = place.folder.join(work.main);
+        let onlooker = Arc::new(Onlooker { path: path.clone(), seen: std::sync::Mutex::new(None) });
+        watch(Some(onlooker.clone()));
+        assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
+        watch(None);
+        let Some(seen) = onlooker.seen.lock().unwrap().take() else { continue };
+        let mut bytes = vec![0; seen.len() as usize];
+        seen.read_at(0, &mut bytes).unwrap();
+        assert!(before.get(work.main) == Some(&bytes), "{}: a mixture was read", work.name);
+        assert!(seen.is_changed(), "{}: the update has ended", work.name);
+        let refused = Replace::create(&path, Basis::Own(&*seen)).err().expect("its basis is old");
+        assert!(refused.to_string().contains("changed by another process"), "{refused}");
+        checked += 1;
+    }
+    assert!(checked > 5, "{checked}");
 }
