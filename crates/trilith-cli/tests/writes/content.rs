@@ -306,7 +306,12 @@ fn values_lost(expected: &Content, found: &Content, is_compared: &dyn Fn(&str) -
     let of_tree = |values: &[(String, String)]| -> Vec<(String, String)> {
         values.iter().filter(|(path, _)| is_compared(path)).cloned().collect()
     };
-    let (expected, found) = (of_tree(&expected.values), of_tree(&found.values));
+    let (expected, mut found) = (of_tree(&expected.values), of_tree(&found.values));
+    // A tree that was made up of FITS gets the name of the library when it becomes a file.
+    let has_library = |values: &[(String, String)]| values.iter().any(|(path, _)| path.starts_with("/asdf_library"));
+    if !has_library(&expected) {
+        found.retain(|(path, _)| !path.starts_with("/asdf_library"));
+    }
     let pair = expected.iter().map(Some).chain(std::iter::repeat(None)).zip(found.iter().map(Some).chain(std::iter::repeat(None)));
     let longer = expected.len().max(found.len());
     pair.take(longer).find(|(expected, found)| expected != found).map(|(expected, found)| format!("{expected:?} is {found:?}"))
