@@ -63,7 +63,9 @@ pub fn against(arguments: &[String]) -> Result<(), String> {
     let programs = [before, program("release")];
     let has_valgrind = output(Command::new("valgrind").arg("--version")).is_ok();
     if !has_valgrind {
-        println!("There is no valgrind on this machine: everything is timed, and what else the machine does shows in the ratios.");
+        println!(
+            "There is no valgrind on this machine: everything is timed, and what else the machine does shows in the ratios."
+        );
     }
     let files = Files::make(&folder, asked.small)?;
     let mut rows = files.rows();
@@ -83,7 +85,11 @@ pub fn against(arguments: &[String]) -> Result<(), String> {
             slower.push(row.name);
         }
     }
-    if slower.is_empty() { Ok(()) } else { Err(format!("less than {} of {}: {}", asked.at_least.unwrap_or(1.0), asked.commit, slower.join(", "))) }
+    if slower.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("less than {} of {}: {}", asked.at_least.unwrap_or(1.0), asked.commit, slower.join(", ")))
+    }
 }
 
 /// The command of another commit; it is built once.
@@ -194,7 +200,11 @@ impl Files {
         vec![
             row("opening", By::Instructions, words(&["get", &format!("{tree}#/maps/0/id")])),
             row("listing", By::Instructions, words(&["tree", &many.to_string()])),
-            row("slicing", By::Instructions, words(&["get", &format!("{large}#/a"), "--slice", &span, "-o", &slice.to_string_lossy()])),
+            row(
+                "slicing",
+                By::Instructions,
+                words(&["get", &format!("{large}#/a"), "--slice", &span, "-o", &slice.to_string_lossy()]),
+            ),
             row("writing many arrays", By::Instructions, words(&["convert", &many.to_string(), &copy.to_string_lossy()])),
             row("set --in-place", By::WallTime, words(&["set", "--in-place", &format!("{large}#/n"), "%round"])),
         ]
@@ -246,7 +256,11 @@ fn many(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
         if n.is_multiple_of(100) {
             writeln!(out, "group{:03}:", n / 100)?;
         }
-        writeln!(out, "  array{:03}: !core/ndarray-1.1.0 {{source: {n}, datatype: float32, byteorder: little, shape: [100]}}", n % 100)?;
+        writeln!(
+            out,
+            "  array{:03}: !core/ndarray-1.1.0 {{source: {n}, datatype: float32, byteorder: little, shape: [100]}}",
+            n % 100
+        )?;
     }
     out.write_all(b"...\n")?;
     for n in 0..count {

@@ -237,7 +237,8 @@ fn of_four_writers_at_once_no_success_is_lost() {
     let writer = |number: usize| -> Vec<String> {
         let in_place: &[&str] = if number < 2 { &["--in-place"] } else { &[] };
         let keys = (0..40).map(|n| format!("k{number}_{n}"));
-        keys.filter(|key| say(folder, &[&["-q", "insert", &format!("x.asdf#/{key}"), "1"], in_place].concat()).status == Ok(0)).collect()
+        keys.filter(|key| say(folder, &[&["-q", "insert", &format!("x.asdf#/{key}"), "1"], in_place].concat()).status == Ok(0))
+            .collect()
     };
     let said: Vec<String> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..4).map(|number| scope.spawn(move || writer(number))).collect();

@@ -201,7 +201,8 @@ pub fn groups() -> Vec<(fn(&Path, &'static Target), Vec<&'static Work>)> {
 
 /// Enough of the others to meet rows that are appended.
 fn is_short(work: &Work) -> bool {
-    ["append", "set", "set --in-place", "delete --in-place", "update --from", "repack to itself", "set --from"].contains(&work.name)
+    ["append", "set", "set --in-place", "delete --in-place", "update --from", "repack to itself", "set --from"]
+        .contains(&work.name)
 }
 
 /// All that the operations on [`plain`] ask for.

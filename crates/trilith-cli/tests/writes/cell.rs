@@ -111,7 +111,10 @@ fn listing(place: &Path) -> Listing {
             } else if metadata.is_symlink() {
                 found.insert(name, Entry::Link(std::fs::read_link(&path).expect("it is a link")));
             } else {
-                found.insert(name, Entry::File { content: std::fs::read(&path).expect("it can be read"), mode: metadata.mode() & 0o7777 });
+                found.insert(
+                    name,
+                    Entry::File { content: std::fs::read(&path).expect("it can be read"), mode: metadata.mode() & 0o7777 },
+                );
             }
         }
     }
@@ -222,7 +225,8 @@ fn done(operation: &Operation, kind: &Kind, plan: &Plan, place: &Path, before: &
                 let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 name.contains("_exploded.") || name.contains("_all.")
             };
-            let main = others.iter().copied().find(is_main).ok_or_else(|| format!("no file with the result: {changed:?}"))?.clone();
+            let main =
+                others.iter().copied().find(is_main).ok_or_else(|| format!("no file with the result: {changed:?}"))?.clone();
             others.retain(|name| **name != main);
             main
         }
@@ -242,7 +246,10 @@ fn done(operation: &Operation, kind: &Kind, plan: &Plan, place: &Path, before: &
     match operation.result {
         Judged::Content => content_is_right(operation, kind, place, &result),
         Judged::Elements => elements_are_right(operation, kind, place, content),
-        Judged::Text if content.is_empty() || plan.result.as_deref() == Some(Path::new(&plan.input)) && operation.command == "layout describe" => {
+        Judged::Text
+            if content.is_empty()
+                || plan.result.as_deref() == Some(Path::new(&plan.input)) && operation.command == "layout describe" =>
+        {
             Err("the file that was described is gone".to_owned())
         }
         Judged::Text => Ok(()),
@@ -297,7 +304,8 @@ fn elements_are_right(operation: &Operation, kind: &Kind, place: &Path, npy: &[u
     std::fs::write(&path, npy).expect("it can be written");
     let source = trilith::bytes::open(&path, OpenOptions::default()).map_err(|error| error.to_string())?;
     let limits = trilith::Limits::default();
-    let found = trilith::Array::from_npy(source, &limits).map_err(|error| format!("done, but not the elements alone: {error}"))?;
+    let found =
+        trilith::Array::from_npy(source, &limits).map_err(|error| format!("done, but not the elements alone: {error}"))?;
     let array = kind.content.arrays.get((operation.path)(kind.family)).ok_or("there is no such array")?;
     let found = Digest::of(&found);
     if (&found.shape, found.sha256) == (&array.shape, array.sha256) { Ok(()) } else { Err("done, but other elements".to_owned()) }

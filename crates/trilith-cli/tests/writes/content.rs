@@ -265,7 +265,8 @@ pub fn difference(expected: &Content, found: &Content, is_conversion: bool) -> O
         .or_else(|| {
             // Each generation has a history of its own form.
             let is_compared = |path: &str| {
-                !(is_conversion && path.starts_with("/history")) && !(from == Family::Fits && to == Family::Fits && path.starts_with("/fits"))
+                !(is_conversion && path.starts_with("/history"))
+                    && !(from == Family::Fits && to == Family::Fits && path.starts_with("/fits"))
             };
             values_lost(expected, found, &is_compared)
         })
@@ -312,7 +313,8 @@ fn values_lost(expected: &Content, found: &Content, is_compared: &dyn Fn(&str) -
     if !has_library(&expected) {
         found.retain(|(path, _)| !path.starts_with("/asdf_library"));
     }
-    let pair = expected.iter().map(Some).chain(std::iter::repeat(None)).zip(found.iter().map(Some).chain(std::iter::repeat(None)));
+    let pair =
+        expected.iter().map(Some).chain(std::iter::repeat(None)).zip(found.iter().map(Some).chain(std::iter::repeat(None)));
     let longer = expected.len().max(found.len());
     pair.take(longer).find(|(expected, found)| expected != found).map(|(expected, found)| format!("{expected:?} is {found:?}"))
 }

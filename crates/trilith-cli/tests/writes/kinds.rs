@@ -101,7 +101,8 @@ fn made(name: &str, main: &str, family: Kindred, make: impl FnOnce(&Path)) -> Ki
     let content = if family == Kindred::Text {
         Content::default()
     } else {
-        Content::read(&folder.path().join(main), layout.map(|layout| folder.path().join(layout)).as_deref()).expect("it can be read")
+        Content::read(&folder.path().join(main), layout.map(|layout| folder.path().join(layout)).as_deref())
+            .expect("it can be read")
     };
     Kind { name: name.to_owned(), file: main.to_owned(), family, files, layout, content }
 }
@@ -232,7 +233,8 @@ fn fits() -> Vec<u8> {
 }
 
 fn hdu(cards: &[String], data: &[u8]) -> Vec<u8> {
-    let mut bytes: Vec<u8> = cards.iter().map(String::as_str).chain(["END"]).flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    let mut bytes: Vec<u8> =
+        cards.iter().map(String::as_str).chain(["END"]).flat_map(|card| format!("{card:<80}").into_bytes()).collect();
     bytes.resize(bytes.len().next_multiple_of(2880), b' ');
     bytes.extend(data);
     bytes.resize(bytes.len().next_multiple_of(2880), 0);

@@ -5,8 +5,23 @@ use super::kinds::{Kind, Kindred, rows, table};
 
 /// The subcommands that only read: they leave every file as it is.
 pub const READING: &[&str] = &[
-    "info", "tree", "blocks", "digest", "verify", "validate", "describe", "search", "diff", "refs", "to-yaml", "schema check",
-    "layout check", "layout resolve", "layout locate", "completions", "man",
+    "info",
+    "tree",
+    "blocks",
+    "digest",
+    "verify",
+    "validate",
+    "describe",
+    "search",
+    "diff",
+    "refs",
+    "to-yaml",
+    "schema check",
+    "layout check",
+    "layout resolve",
+    "layout locate",
+    "completions",
+    "man",
 ];
 
 /// Where an operation writes.
@@ -180,49 +195,255 @@ fn history(content: &mut Content, _: Kindred) {
 
 /// Every use of every writing command.
 pub const ALL: &[Operation] = &[
-    Operation { name: "set", command: "set", path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"), words: &["new"], expect: set_name, ..BASE },
-    Operation { name: "set --in-place", command: "set", path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"), words: &["new", "--in-place"], output: Output::InPlace, expect: set_name, ..BASE },
+    Operation {
+        name: "set",
+        command: "set",
+        path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"),
+        words: &["new"],
+        expect: set_name,
+        ..BASE
+    },
+    Operation {
+        name: "set --in-place",
+        command: "set",
+        path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"),
+        words: &["new", "--in-place"],
+        output: Output::InPlace,
+        expect: set_name,
+        ..BASE
+    },
     Operation { name: "set (a new key)", command: "set", path: |_| "/note", words: &["new"], expect: add_key, ..BASE },
-    Operation { name: "set (a card)", command: "set", path: |_| "/fits/0/header/OBJECT", words: &["new"], of: fits, expect: set_card, ..BASE },
+    Operation {
+        name: "set (a card)",
+        command: "set",
+        path: |_| "/fits/0/header/OBJECT",
+        words: &["new"],
+        of: fits,
+        expect: set_card,
+        ..BASE
+    },
     Operation { name: "set --from", command: "set", path: array, words: &["--from", "aid/rows.npy"], expect: set_array, ..BASE },
-    Operation { name: "set --from --in-place", command: "set", path: array, words: &["--from", "aid/rows.npy", "--in-place"], output: Output::InPlace, expect: set_array, ..BASE },
-    Operation { name: "insert", command: "insert", path: |k| tree_or_card(k, "/note", "/fits/0/header/NOTE"), words: &["new"], expect: add_note, ..BASE },
-    Operation { name: "insert --in-place", command: "insert", path: |k| tree_or_card(k, "/note", "/fits/0/header/NOTE"), words: &["new", "--in-place"], output: Output::InPlace, expect: add_note, ..BASE },
-    Operation { name: "insert --from", command: "insert", path: |_| "/more", words: &["--from", "aid/rows.npy"], expect: add_array, ..BASE },
-    Operation { name: "insert --from --in-place", command: "insert", path: |_| "/more", words: &["--from", "aid/rows.npy", "--in-place"], output: Output::InPlace, expect: add_array, ..BASE },
-    Operation { name: "delete", command: "delete", path: |k| tree_or_card(k, "/keep/b", "/fits/0/header/FILTER"), expect: delete_one, ..BASE },
-    Operation { name: "delete --in-place", command: "delete", path: |k| tree_or_card(k, "/keep/b", "/fits/0/header/FILTER"), words: &["--in-place"], output: Output::InPlace, expect: delete_one, ..BASE },
+    Operation {
+        name: "set --from --in-place",
+        command: "set",
+        path: array,
+        words: &["--from", "aid/rows.npy", "--in-place"],
+        output: Output::InPlace,
+        expect: set_array,
+        ..BASE
+    },
+    Operation {
+        name: "insert",
+        command: "insert",
+        path: |k| tree_or_card(k, "/note", "/fits/0/header/NOTE"),
+        words: &["new"],
+        expect: add_note,
+        ..BASE
+    },
+    Operation {
+        name: "insert --in-place",
+        command: "insert",
+        path: |k| tree_or_card(k, "/note", "/fits/0/header/NOTE"),
+        words: &["new", "--in-place"],
+        output: Output::InPlace,
+        expect: add_note,
+        ..BASE
+    },
+    Operation {
+        name: "insert --from",
+        command: "insert",
+        path: |_| "/more",
+        words: &["--from", "aid/rows.npy"],
+        expect: add_array,
+        ..BASE
+    },
+    Operation {
+        name: "insert --from --in-place",
+        command: "insert",
+        path: |_| "/more",
+        words: &["--from", "aid/rows.npy", "--in-place"],
+        output: Output::InPlace,
+        expect: add_array,
+        ..BASE
+    },
+    Operation {
+        name: "delete",
+        command: "delete",
+        path: |k| tree_or_card(k, "/keep/b", "/fits/0/header/FILTER"),
+        expect: delete_one,
+        ..BASE
+    },
+    Operation {
+        name: "delete --in-place",
+        command: "delete",
+        path: |k| tree_or_card(k, "/keep/b", "/fits/0/header/FILTER"),
+        words: &["--in-place"],
+        output: Output::InPlace,
+        expect: delete_one,
+        ..BASE
+    },
     Operation { name: "delete (an array)", command: "delete", path: array, expect: delete_array, ..BASE },
-    Operation { name: "delete (an array) --in-place", command: "delete", path: array, words: &["--in-place"], output: Output::InPlace, expect: delete_array, ..BASE },
-    Operation { name: "rename", command: "rename", path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"), words: &["RENAMED"], expect: rename_one, ..BASE },
-    Operation { name: "rename --in-place", command: "rename", path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"), words: &["RENAMED", "--in-place"], output: Output::InPlace, expect: rename_one, ..BASE },
+    Operation {
+        name: "delete (an array) --in-place",
+        command: "delete",
+        path: array,
+        words: &["--in-place"],
+        output: Output::InPlace,
+        expect: delete_array,
+        ..BASE
+    },
+    Operation {
+        name: "rename",
+        command: "rename",
+        path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"),
+        words: &["RENAMED"],
+        expect: rename_one,
+        ..BASE
+    },
+    Operation {
+        name: "rename --in-place",
+        command: "rename",
+        path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"),
+        words: &["RENAMED", "--in-place"],
+        output: Output::InPlace,
+        expect: rename_one,
+        ..BASE
+    },
     Operation { name: "edit", command: "edit", expect: set_name, ..BASE },
-    Operation { name: "edit --in-place", command: "edit", words: &["--in-place"], output: Output::InPlace, expect: set_name, ..BASE },
+    Operation {
+        name: "edit --in-place",
+        command: "edit",
+        words: &["--in-place"],
+        output: Output::InPlace,
+        expect: set_name,
+        ..BASE
+    },
     Operation { name: "update", command: "update", ..BASE },
     Operation { name: "update --in-place", command: "update", words: &["--in-place"], output: Output::InPlace, ..BASE },
     Operation { name: "update --from", command: "update", words: &["--from", "aid/new.yaml"], expect: set_name, ..BASE },
-    Operation { name: "update --from --in-place", command: "update", words: &["--from", "aid/new.yaml", "--in-place"], output: Output::InPlace, expect: set_name, ..BASE },
+    Operation {
+        name: "update --from --in-place",
+        command: "update",
+        words: &["--from", "aid/new.yaml", "--in-place"],
+        output: Output::InPlace,
+        expect: set_name,
+        ..BASE
+    },
     Operation { name: "history add", command: "history add", words: &["seen"], expect: history, ..BASE },
-    Operation { name: "history add --in-place", command: "history add", words: &["seen", "--in-place"], output: Output::InPlace, expect: history, ..BASE },
-    Operation { name: "append", command: "append", path: |k| match k { Kindred::Dudley => "/time", Kindred::Fits => "/fits/1/data", _ => "/table" }, words: &["aid/rows.npy"], output: Output::InPlace, expect: add_rows, ..BASE },
+    Operation {
+        name: "history add --in-place",
+        command: "history add",
+        words: &["seen", "--in-place"],
+        output: Output::InPlace,
+        expect: history,
+        ..BASE
+    },
+    Operation {
+        name: "append",
+        command: "append",
+        path: |k| match k {
+            Kindred::Dudley => "/time",
+            Kindred::Fits => "/fits/1/data",
+            _ => "/table",
+        },
+        words: &["aid/rows.npy"],
+        output: Output::InPlace,
+        expect: add_rows,
+        ..BASE
+    },
     Operation { name: "convert", command: "convert", output: Output::Second, ..BASE },
     Operation { name: "convert --codec", command: "convert", words: &["--codec", "zlib"], output: Output::Second, ..BASE },
-    Operation { name: "convert --to asdf-1.6", command: "convert", words: &["--to", "asdf-1.6", "--allow-loss"], output: Output::Second, ending: Some("asdf"), ..BASE },
-    Operation { name: "convert --to asdf-0.1", command: "convert", words: &["--to", "asdf-0.1", "--allow-loss"], output: Output::Second, ending: Some("asdf"), ..BASE },
-    Operation { name: "convert --to finf-0.1", command: "convert", words: &["--to", "finf-0.1", "--allow-loss"], output: Output::Second, ending: Some("finf"), ..BASE },
-    Operation { name: "convert (to .bd)", command: "convert", words: &["--allow-loss"], output: Output::Second, ending: Some("bd"), ..BASE },
-    Operation { name: "convert (to .fits)", command: "convert", words: &["--allow-loss"], output: Output::Second, ending: Some("fits"), ..BASE },
+    Operation {
+        name: "convert --to asdf-1.6",
+        command: "convert",
+        words: &["--to", "asdf-1.6", "--allow-loss"],
+        output: Output::Second,
+        ending: Some("asdf"),
+        ..BASE
+    },
+    Operation {
+        name: "convert --to asdf-0.1",
+        command: "convert",
+        words: &["--to", "asdf-0.1", "--allow-loss"],
+        output: Output::Second,
+        ending: Some("asdf"),
+        ..BASE
+    },
+    Operation {
+        name: "convert --to finf-0.1",
+        command: "convert",
+        words: &["--to", "finf-0.1", "--allow-loss"],
+        output: Output::Second,
+        ending: Some("finf"),
+        ..BASE
+    },
+    Operation {
+        name: "convert (to .bd)",
+        command: "convert",
+        words: &["--allow-loss"],
+        output: Output::Second,
+        ending: Some("bd"),
+        ..BASE
+    },
+    Operation {
+        name: "convert (to .fits)",
+        command: "convert",
+        words: &["--allow-loss"],
+        output: Output::Second,
+        ending: Some("fits"),
+        ..BASE
+    },
     Operation { name: "repack", command: "repack", output: Output::Second, ..BASE },
     Operation { name: "repack --codec", command: "repack", words: &["--codec", "lz4"], output: Output::Second, ..BASE },
     Operation { name: "resolve", command: "resolve", output: Output::Second, ..BASE },
     Operation { name: "repair", command: "repair", output: Output::Named, ..BASE },
     Operation { name: "explode", command: "explode", output: Output::Folder, ..BASE },
     Operation { name: "implode", command: "implode", output: Output::Beside, ..BASE },
-    Operation { name: "get -o", command: "get", path: array, output: Output::Named, result: Result::Elements, ending: Some("npy"), ..BASE },
-    Operation { name: "layout describe -o", command: "layout describe", output: Output::Named, result: Result::Text, ending: Some("dud"), ..BASE },
-    Operation { name: "layout print -o", command: "layout print", output: Output::Named, result: Result::Text, ending: Some("dud"), of: layouts, ..BASE },
-    Operation { name: "layout translate -o", command: "layout translate", words: &["--to", "2026"], output: Output::Named, result: Result::Text, ending: Some("dud"), of: layouts, ..BASE },
-    Operation { name: "layout new -o", command: "layout new", output: Output::Named, result: Result::Text, ending: Some("dud"), of: |kind| kind.name == "C source", ..BASE },
+    Operation {
+        name: "get -o",
+        command: "get",
+        path: array,
+        output: Output::Named,
+        result: Result::Elements,
+        ending: Some("npy"),
+        ..BASE
+    },
+    Operation {
+        name: "layout describe -o",
+        command: "layout describe",
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("dud"),
+        ..BASE
+    },
+    Operation {
+        name: "layout print -o",
+        command: "layout print",
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("dud"),
+        of: layouts,
+        ..BASE
+    },
+    Operation {
+        name: "layout translate -o",
+        command: "layout translate",
+        words: &["--to", "2026"],
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("dud"),
+        of: layouts,
+        ..BASE
+    },
+    Operation {
+        name: "layout new -o",
+        command: "layout new",
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("dud"),
+        of: |kind| kind.name == "C source",
+        ..BASE
+    },
 ];
 
 /// The writing commands that are given no file: they have tests of their own.
