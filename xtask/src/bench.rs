@@ -12,6 +12,9 @@ use crate::shell::{cargo, program, root, target};
 
 /// Builds the command as it is released and hands the arguments on.
 pub fn bench(arguments: &[String]) -> Result<(), String> {
+    if arguments.iter().any(|word| word == "--against") {
+        return crate::against::against(arguments);
+    }
     let python = environment_for("bench-venv", &root().join("xtask/bench/requirements.txt"))?;
     // What it prints may be a document for another program: what cargo says goes elsewhere.
     let built = cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]).status();

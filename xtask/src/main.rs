@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
 #![allow(clippy::disallowed_methods, reason = "the rule is for the library, which must not open files on its own")]
 
+mod against;
 mod bench;
 mod fuzz;
 mod interop;
@@ -34,7 +35,8 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "bench",
         bench::bench,
-        "compare with the peers on files made for it: [--json] [--small] [--runs N] [--callgrind] [GROUP…|WORK…]",
+        "compare with the peers on files made for it: [--json] [--small] [--runs N] [--callgrind] [GROUP…|WORK…]; \
+         or with another commit: --against COMMIT [--at-least RATIO] [--small] [--runs N]",
     ),
     ("help", help, "this list"),
 ];

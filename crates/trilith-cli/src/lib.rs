@@ -43,6 +43,12 @@ struct Cli {
     command: Command,
 }
 
+/// The command with all its subcommands and options, for tests that must not forget one.
+#[must_use]
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 /// Runs the command with these words, its own name first, and returns the exit status.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let mut cli = match Cli::try_parse_from(words) {

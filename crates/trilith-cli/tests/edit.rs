@@ -141,3 +141,25 @@ fn blocks_stay_where_they_are_when_the_tree_fits() {
     let tree = String::from_utf8(after[..block(&after)].to_vec()).unwrap();
     assert!(tree.ends_with("m: 7\n...\n\0\0\0"), "{tree:?}");
 }
+
+#[test]
+fn what_another_writer_saved_while_the_editor_was_open_is_not_written_over() {
+    for mine in [&[][..], &["--in-place"]] {
+        for other in ["", "--in-place"] {
+            let desk = Desk::new();
+            let mut bytes = FILE.replace("n: 1", "n: 1\nb: 22").into_bytes();
+            // Room to change it in place.
+            bytes.extend([0; 200]);
+            std::fs::write(desk.path("a.asdf"), &bytes).unwrap();
+            let program = common::trilith().get_program().to_string_lossy().into_owned();
+            let set = format!("'{program}' set '{}#/b' 77 {other}", desk.path("a.asdf").display());
+            let editor = desk.editor(&format!("sed -i 's/^n: 1/n: 2/' \"$1\"; {set}"));
+            let mut command = common::trilith();
+            command.env_remove("VISUAL").env("EDITOR", editor).env("TMPDIR", desk.folder.path());
+            command.arg("edit").arg(desk.path("a.asdf")).args(mine);
+            let ended = common::run(command, None);
+            assert_eq!(ended.status, Ok(2), "{mine:?} while {other:?}: {}", ended.stderr);
+            assert!(desk.file().contains("b: 77") && desk.file().contains("n: 1"), "{mine:?} while {other:?}: {}", desk.file());
+        }
+    }
+}

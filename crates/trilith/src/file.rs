@@ -70,6 +70,14 @@ impl AnyFile {
         }
     }
 
+    /// The bytes that the file is read from.
+    pub fn source(&self) -> &SourceRef {
+        match self {
+            AnyFile::Asdf(file) => file.sections().source(),
+            AnyFile::Dudley(file) => file.source(),
+        }
+    }
+
     /// What is odd about the file but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         match self {

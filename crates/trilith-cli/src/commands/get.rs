@@ -68,7 +68,10 @@ impl Get {
             return self.read_family(catalog, options);
         }
         let item = Item::parse(&self.item);
-        let file = match options.open_any(&item.file)? {
+        let opened = options.open_any(&item.file)?;
+        // An update that did not finish, or a journal of something else.
+        options.warn_all(opened.source().notice().into_iter().collect());
+        let file = match opened {
             // Text that goes into another folder must mean there what it means here.
             AnyFile::Asdf(file) => match self.file() {
                 Some(output) => toward(file.moved_to(&Base::of(output))?, item.path())?,

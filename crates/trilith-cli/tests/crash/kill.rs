@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::common::trilith;
 use super::disk::random;
+use super::readers::{Counts, Readers};
 use super::{alone, leftovers, next_writer, read_folder, seen};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Target};
@@ -46,6 +47,7 @@ fn a_process_killed_at_any_moment_leaves_the_old_content_or_the_new() {
         ("explode", false, &["explode", "x.asdf"]),
     ];
     let (mut killed, mut old_left, mut new_left) = (0, 0, 0);
+    let mut by = Counts::default();
     let mut seed = 0x1234_5678_9abc_def1;
     for (name, streamed, words) in works {
         let start = tempfile::tempdir().unwrap();
@@ -63,39 +65,49 @@ fn a_process_killed_at_any_moment_leaves_the_old_content_or_the_new() {
         let takes = begun.elapsed();
         let new = read_folder(start.path());
         let main = if name == "explode" { "x_exploded.asdf" } else { "x.asdf" };
-        let place = tempfile::tempdir().unwrap();
+        let above = tempfile::tempdir().unwrap();
+        let place = above.path().join("folder");
+        std::fs::create_dir(&place).unwrap();
+        let mut readers = Readers::new(above.path(), &place);
         for round in 0..rounds().div_ceil(works.len() as u64) {
-            for entry in std::fs::read_dir(place.path()).unwrap().flatten() {
+            for entry in std::fs::read_dir(&place).unwrap().flatten() {
                 std::fs::remove_file(entry.path()).unwrap();
             }
             for (file, content) in &old {
-                std::fs::write(place.path().join(file), content).unwrap();
+                std::fs::write(place.join(file), content).unwrap();
             }
-            let mut child = command(place.path(), words).spawn().unwrap();
+            let mut child = command(&place, words).spawn().unwrap();
             std::thread::sleep(Duration::from_nanos(random(&mut seed) % (takes.as_nanos() as u64 * 5 / 4)));
             let _ = child.kill();
             let status = child.wait().unwrap();
             killed += usize::from(!status.success());
-            let content = seen(place.path(), main);
+            let content = seen(&place, main);
             let is_new = content.as_ref() == new.get(main);
             assert!(is_new || content.as_ref() == old.get(main), "{name}, round {round}: neither old nor new");
             assert!(is_new || !status.success(), "{name}, round {round}: done, but not there");
             *(if is_new { &mut new_left } else { &mut old_left }) += 1;
-            let names = read_folder(place.path());
+            let names = read_folder(&place);
             assert!(leftovers(names.keys().map(String::as_str)) <= 1, "{name}, round {round}: {:?}", names.keys());
             if is_new {
                 for (file, expected) in &new {
-                    assert!(seen(place.path(), file).as_ref() == Some(expected), "{name}, round {round}: {file}");
+                    assert!(seen(&place, file).as_ref() == Some(expected), "{name}, round {round}: {file}");
                 }
             }
+            readers.check(main, &|| format!("{name}, round {round}"));
             let files: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
-            next_writer(place.path(), &files);
-            assert!(seen(place.path(), main) == content, "{name}, round {round}: recovery changed it");
-            assert_eq!(leftovers(read_folder(place.path()).keys().map(String::as_str)), 0, "{name}, round {round}");
+            next_writer(&place, &files);
+            assert!(seen(&place, main) == content, "{name}, round {round}: recovery changed it");
+            assert_eq!(leftovers(read_folder(&place).keys().map(String::as_str)), 0, "{name}, round {round}");
         }
+        by.add(readers.counts);
     }
     super::common::say(&format!(
-        "killed processes: {} rounds, {killed} killed in time; {old_left} left the old content, {new_left} the new, 0 mixtures",
-        rounds()
+        "killed processes: {} rounds, {killed} killed in time; {old_left} left the old content, {new_left} the new, 0 mixtures, \
+         also by a link ({}), through a reference ({}), in a copy ({}) and on another disk ({})",
+        rounds(),
+        by.by_links,
+        by.by_references,
+        by.in_copies,
+        by.on_other_disks
     ));
 }

@@ -13,6 +13,9 @@
 mod common;
 mod disk;
 mod kill;
+mod left;
+mod readers;
+mod second;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use disk::{Event, Fault, Recorder, State, read_folder};
+use readers::Readers;
 use trilith::bytes::{Basis, Journal, OpenOptions, Replace, disk::watch};
 use trilith::{Target, asdf::TARGETS};
 use work::Work;
@@ -35,7 +39,7 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// A folder for the files.
 struct Place {
-    _above: tempfile::TempDir,
+    above: tempfile::TempDir,
     folder: PathBuf,
 }
 
@@ -46,7 +50,7 @@ impl Place {
         let above = if base.is_dir() { tempfile::tempdir_in(base) } else { tempfile::tempdir() }.unwrap();
         let folder = above.path().join("folder");
         std::fs::create_dir(&folder).unwrap();
-        Self { folder: folder.canonicalize().unwrap(), _above: above }
+        Self { folder: folder.canonicalize().unwrap(), above }
     }
 
     fn prepare(&self, work: &Work, target: &'static Target) -> BTreeMap<String, Vec<u8>> {
@@ -132,6 +136,7 @@ struct Counts {
     in_recovery: usize,
     old: usize,
     new: usize,
+    readers: readers::Counts,
 }
 
 #[test]
@@ -156,6 +161,12 @@ fn every_cut_and_every_reordering_leaves_the_old_content_or_the_new() {
         counts.old,
         counts.new,
     ));
+    let by = counts.readers;
+    common::say(&format!(
+        "read after each of these crashes: {} times by a link, {} times through a reference; {} times in a copy of the folder, {} \
+         times in a copy on another disk; 0 mixtures",
+        by.by_links, by.by_references, by.in_copies, by.on_other_disks
+    ));
     // In each run both were seen, and more states than there are cuts: see `crash`.
     assert!(counts.reordered > counts.cuts && counts.in_recovery > counts.runs, "{counts:?}");
 }
@@ -177,6 +188,7 @@ fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
     counts.cuts += story.events.len() + 1;
     let roots: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
     let mut last_journal: Option<(usize, State)> = None;
+    let mut readers = Readers::new(place.above.path(), &place.folder);
     let before = (counts.old, counts.new);
     story.crashes(|crash| {
         let where_ = || format!("{} of {}, cut {} of {}", work.name, target.name, crash.cut, story.events.len());
@@ -187,6 +199,7 @@ fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
         if crash.state.names().any(|name| name.contains("journal")) {
             last_journal = Some((crash.cut, crash.state.clone()));
         }
+        readers.check(work.main, &where_);
         next_writer(&place.folder, &roots);
         assert_eq!(old_or_new(&place.folder, work, &old, &new, &where_), is_new, "{}: recovery changed it", where_());
         assert_eq!(leftovers(read_folder(&place.folder).keys().map(String::as_str)), 0, "{}", where_());
@@ -194,6 +207,7 @@ fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
         counts.reordered += usize::from(crash.reordered);
         *(if is_new { &mut counts.new } else { &mut counts.old }) += 1;
     });
+    counts.readers.add(readers.counts);
     let is_changed = old.get(work.main) != new.get(work.main);
     assert!(counts.new > before.1, "{} of {}: never new", work.name, target.name);
     assert!(counts.old > before.0 || !is_changed, "{} of {}: never old", work.name, target.name);

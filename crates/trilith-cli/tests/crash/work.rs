@@ -182,6 +182,41 @@ pub const ALL: &[Work] = &[
     Work { name: "get -o", prepare: plain, words: &["get", "x.asdf#/a", "-o", "a.npy"], main: "a.npy", of: newest },
 ];
 
+/// The operations on one folder, for two writers at once: what lies in it, and those that can be done there.
+pub fn groups() -> Vec<(fn(&Path, &'static Target), Vec<&'static Work>)> {
+    let newest = Target::newest();
+    let on = |prepare: &[fn(&Path, &'static Target)]| -> Vec<&'static Work> {
+        let is = |work: &&Work| (work.of)(newest) && prepare.iter().any(|other| std::ptr::fn_addr_eq(work.prepare, *other));
+        ALL.iter().filter(is).collect()
+    };
+    let plain: [fn(&Path, &'static Target); 4] = [plain, two, with_text, with_rows];
+    vec![
+        (everything, on(&plain)),
+        (streamed_text, [on(&[streamed]), on(&plain)].concat().into_iter().filter(|work| is_short(work)).collect()),
+        (exploded_rows, on(&[exploded, exploded_rows])),
+        (stream, on(&[stream])),
+        (counted, on(&[counted])),
+    ]
+}
+
+/// Enough of the others to meet rows that are appended.
+fn is_short(work: &Work) -> bool {
+    ["append", "set", "set --in-place", "delete --in-place", "update --from", "repack to itself", "set --from"]
+        .contains(&work.name)
+}
+
+/// All that the operations on [`plain`] ask for.
+fn everything(folder: &Path, target: &'static Target) {
+    with_text(folder, target);
+    two(folder, target);
+    rows(folder, &[4, 2]);
+}
+
+fn streamed_text(folder: &Path, target: &'static Target) {
+    streamed(folder, target);
+    text_of(folder);
+}
+
 const LONG: &str = "a text that is longer than the room behind the tree, so that the whole file must be written: 0123456789 \
     0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 \
     0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789";
@@ -199,6 +234,10 @@ fn two(folder: &Path, target: &'static Target) {
 
 fn with_text(folder: &Path, target: &'static Target) {
     plain(folder, target);
+    text_of(folder);
+}
+
+fn text_of(folder: &Path) {
     let file = trilith::open_asdf(folder.join("x.asdf")).expect("it opens");
     std::fs::write(folder.join("new.yaml"), file.tree().text().replace("old", "new")).expect("it can be written");
 }
