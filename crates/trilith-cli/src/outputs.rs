@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trilith::asdf::AsdfFile;
-use trilith::file::is_packed;
 use trilith::{Error, Result};
 
 use crate::options::Options;
@@ -20,8 +19,6 @@ pub enum Form {
     Dudley,
     /// A FITS file.
     Fits,
-    /// A FITS file that is compressed as a whole.
-    FitsGz,
     /// A Dudley layout.
     Layout,
     /// YAML text.
@@ -44,7 +41,6 @@ impl Form {
             Self::Asdf => "ASDF",
             Self::Dudley => "Dudley",
             Self::Fits => "FITS",
-            Self::FitsGz => "compressed FITS",
             Self::Layout => "a Dudley layout",
             Self::Yaml => "YAML",
             Self::Json => "JSON",
@@ -56,28 +52,12 @@ impl Form {
     }
 
     /// What a file of the ASDF family is written as where it stays what it is.
-    ///
-    /// # Errors
-    /// [`Kind::Io`](trilith::Kind::Io).
-    pub fn of(file: &AsdfFile) -> Result<Self> {
-        Ok(match file.container() {
-            None => Self::Asdf,
-            Some(_) if is_packed(&**file.sections().source())? => Self::FitsGz,
-            Some(_) => Self::Fits,
-        })
-    }
-
-    /// The same, or FITS for what is none yet.
-    pub fn as_fits(self) -> Self {
-        if self == Self::Asdf { Self::Fits } else { self }
+    pub fn of(file: &AsdfFile) -> Self {
+        if file.container().is_some() { Self::Fits } else { Self::Asdf }
     }
 
     /// The format that a name promises, if its ending names one that we write.
     pub fn promised(path: &str) -> Option<Self> {
-        if ending(path).as_deref() == Some("gz") {
-            let inner = Self::promised(path.get(..path.len() - 3)?)?;
-            return (inner == Self::Fits).then_some(Self::FitsGz);
-        }
         Some(match ending(path)?.as_str() {
             "asdf" | "finf" => Self::Asdf,
             "bd" => Self::Dudley,
@@ -104,7 +84,6 @@ const FOREIGN: &[(&str, &str)] = &[
     ("db", "a database"),
     ("feather", "Feather"),
     ("gif", "GIF"),
-    ("gz", "gzip"),
     ("h5", "HDF5"),
     ("hdf", "HDF"),
     ("hdf5", "HDF5"),
@@ -143,8 +122,11 @@ const FOREIGN: &[(&str, &str)] = &[
     ("zst", "Zstandard"),
 ];
 
+/// The ending of a name, in lower case; that of a gzip file, which every new file can be, comes before `.gz`.
 fn ending(path: &str) -> Option<String> {
-    Some(Path::new(path).extension()?.to_str()?.to_ascii_lowercase())
+    let path = path.to_ascii_lowercase();
+    let path = Path::new(path.strip_suffix(".gz").unwrap_or(&path));
+    Some(path.extension()?.to_str()?.to_owned())
 }
 
 /// Refuses a name that promises another format than what is written. `hint` says how to ask for it all the same.
@@ -257,6 +239,8 @@ mod tests {
             ("x.asdf", Form::Asdf),
             ("x.finf", Form::Asdf),
             ("X.FITS", Form::Fits),
+            ("x.fits.gz", Form::Fits),
+            ("x.asdf.gz", Form::Asdf),
             ("x", Form::Asdf),
             ("x.r0001", Form::Asdf),
             ("x.dat", Form::Raw),
@@ -271,7 +255,8 @@ mod tests {
             ("x.asdf", Form::Raw),
             ("x.bd", Form::Asdf),
             ("x.fits", Form::Raw),
-            ("x.asdf.gz", Form::Asdf),
+            ("x.asdf.gz", Form::Fits),
+            ("x.h5.gz", Form::Asdf),
             ("x.csv", Form::Asdf),
         ] {
             assert!(!fine(path, form), "{path}");

@@ -48,7 +48,7 @@ impl Save {
         (how.in_place, how.anew) = (self.in_place, anew);
         how.progress = Some(&mut show);
         if let Some(output) = &self.output {
-            check_name(output, Form::of(change.file())?, "name it otherwise, or convert the file")?;
+            check_name(output, Form::of(change.file()), "name it otherwise, or convert the file")?;
             options.check_inputs(output, &[name])?;
             how.output = Some(Output::Created(Target::create(output, Basis::Read(&**source))?.into_inner()));
         }

@@ -132,7 +132,7 @@ const ASDF: usize = 3;
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    trilith::fits::gzip(&mut &*bytes, &mut out).unwrap();
+    trilith::bytes::gzip(&mut &*bytes, &mut out).unwrap();
     out
 }
 
@@ -141,7 +141,7 @@ fn unpacked(bytes: Vec<u8>) -> Vec<u8> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return bytes;
     }
-    let source = trilith::fits::gunzip(Arc::new(Slice::new(bytes, "test")), &Limits::default()).unwrap();
+    let source = trilith::bytes::gunzip(Arc::new(Slice::new(bytes, "test")), &Limits::default()).unwrap();
     read_vec(&*source, 0, source.len(), &Limits::default()).unwrap()
 }
 

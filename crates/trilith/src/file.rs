@@ -10,10 +10,10 @@ use crate::asdf::{self, AsdfFile};
 use crate::bytes::{self, Folder, OpenOptions, Resolve, Slice, SourceRef};
 use crate::dudley::{DudleyFile, Signature, StreamOptions};
 use crate::error::{Error, Result};
-use crate::fits::{FitsFile, gunzip, is_gzip};
+use crate::fits::FitsFile;
 use crate::limits::Limits;
 
-pub use fits::{Inner, fits_around, is_packed, open_fits, open_fits_file, toward, write_around, write_packed};
+pub use fits::{Inner, fits_around, open_fits, open_fits_file, toward, write_around};
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,8 +222,8 @@ fn allowed_folder(text: &str) -> Result<PathBuf> {
 /// As [`open_asdf`].
 pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
     let mut start = first_bytes(&source)?;
-    if is_gzip(&start) {
-        source = gunzip(source, limits)?;
+    if bytes::is_gzip(&start) {
+        source = bytes::gunzip(source, limits)?;
         start = first_bytes(&source)?;
     }
     match FileKind::detect(&start) {

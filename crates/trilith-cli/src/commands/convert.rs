@@ -179,7 +179,7 @@ impl Convert {
         how.level = self.level;
         how.write.align = self.align.unwrap_or(64);
         how.write.checksums = !self.no_checksums;
-        let mut target = self.create(Form::of(file)?.as_fits(), Basis::Read(&**file.sections().source()), options)?;
+        let mut target = self.create(Form::Fits, Basis::Read(&**file.sections().source()), options)?;
         let losses = match fits_around(file) {
             Some(fits) => {
                 options.warn_all(fits.warnings().to_vec());

@@ -40,7 +40,7 @@ impl Implode {
         for other in &plan.taken {
             blocks.push((other, other.sections().block(0)?));
         }
-        check_name(&output, Form::of(&file)?, "name it otherwise")?;
+        check_name(&output, Form::of(&file), "name it otherwise")?;
         options.check_inputs(&output, &[&item.file])?;
         if self.output.is_none() {
             check_absent([&PathBuf::from(&output)], self.overwrite)?;

@@ -78,7 +78,7 @@ impl Repack {
             kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();
         let mut how = WriteOptions::default();
         how.align = self.align;
-        check_name(&self.output, Form::of(&file)?, "name it otherwise, or convert the file")?;
+        check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let tree = file.sections().tree().map(|_| tree.as_str());

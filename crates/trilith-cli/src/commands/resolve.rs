@@ -35,7 +35,7 @@ impl Resolve {
         for (other, index) in &plan.taken {
             blocks.push((other, other.sections().block(*index as i64)?));
         }
-        check_name(&self.output, Form::of(&file)?, "name it otherwise, or convert the file")?;
+        check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());

@@ -10,6 +10,7 @@ mod before;
 mod cursor;
 #[doc(hidden)]
 pub mod disk;
+mod gzip;
 mod journal;
 mod large;
 mod listing;
@@ -35,6 +36,7 @@ pub(crate) use apart::side_by_side;
 pub(crate) use base::folder_named;
 pub use base::{Base, file_uri, local_path};
 pub use cursor::Cursor;
+pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;
 pub(crate) use listing::{files_of, is_plain_file};

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::Path;
 
+use super::gzip::{gzip, is_packed};
 use super::lock::Basis;
 use super::replace::Replace;
 use super::spool::unnamed_file;
@@ -11,8 +12,13 @@ use crate::error::{Error, Result};
 /// A file that is being written.
 ///
 /// A path is [replaced](Replace) when the file is committed. A pipe or a device, by name or as a stream, cannot
-/// go back to fill in sizes: what is written waits in a temporary file and is copied out at the end.
-pub struct NewFile(Kind);
+/// go back to fill in sizes: what is written waits in a temporary file and is copied out at the end. So does what
+/// becomes a gzip file: one whose name ends in `.gz`, and one that was a gzip file and is written anew.
+pub struct NewFile {
+    kind: Kind,
+    /// What is packed when it is complete.
+    unpacked: Option<BufWriter<std::fs::File>>,
+}
 
 enum Kind {
     Path(Box<BufWriter<Replace>>),
@@ -41,7 +47,9 @@ impl NewFile {
     pub fn create(path: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
         let path = path.as_ref();
         if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-            return Ok(Self(Kind::Path(Box::new(BufWriter::with_capacity(1 << 20, Replace::create(path, basis)?)))));
+            let unpacked = if is_to_be_packed(path, basis)? { Some(aside()?) } else { None };
+            let out = BufWriter::with_capacity(1 << 20, Replace::create(path, basis)?);
+            return Ok(Self { kind: Kind::Path(Box::new(out)), unpacked });
         }
         let name = path.display().to_string();
         let out = std::fs::OpenOptions::new().write(true).open(path).map_err(|e| Error::io(format!("opening {name}"), e))?;
@@ -56,13 +64,15 @@ impl NewFile {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io) where there is no place for a temporary file.
     pub fn stream(out: Box<dyn Write>, name: impl Into<String>) -> Result<Self> {
-        let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
-        Ok(Self(Kind::Stream(BufWriter::with_capacity(1 << 20, file), out, name.into())))
+        Ok(Self { kind: Kind::Stream(aside()?, out, name.into()), unpacked: None })
     }
 
     /// What to write into.
     pub fn writer(&mut self) -> &mut dyn WriteSeek {
-        match &mut self.0 {
+        if let Some(unpacked) = &mut self.unpacked {
+            return unpacked;
+        }
+        match &mut self.kind {
             Kind::Path(out) => out,
             Kind::Stream(out, ..) => out,
         }
@@ -72,9 +82,14 @@ impl NewFile {
     ///
     /// # Errors
     /// As [`Replace::commit`]; [`Kind::Io`](crate::Kind::Io) of the stream.
-    pub fn commit(self) -> Result<Written> {
+    pub fn commit(mut self) -> Result<Written> {
         let fail = |e| Error::io("writing", e);
-        match self.0 {
+        if let Some(unpacked) = self.unpacked.take() {
+            let mut unpacked = unpacked.into_inner().map_err(|e| fail(e.into_error()))?;
+            unpacked.rewind().map_err(fail)?;
+            gzip(&mut unpacked, &mut self.writer())?;
+        }
+        match self.kind {
             Kind::Path(out) => {
                 let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?;
                 let size = file.seek(io::SeekFrom::End(0)).map_err(fail)?;
@@ -84,6 +99,25 @@ impl NewFile {
                 let file = out.into_inner().map_err(|e| fail(e.into_error()))?;
                 Ok(Written { size: copy_out(file, to, &name)?, warnings: Vec::new() })
             }
+        }
+    }
+}
+
+fn aside() -> Result<BufWriter<std::fs::File>> {
+    let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+    Ok(BufWriter::with_capacity(1 << 20, file))
+}
+
+/// Whether the name says that a file is a gzip file, or it is one that is written anew.
+fn is_to_be_packed(path: &Path, basis: Basis<'_>) -> Result<bool> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+        return Ok(true);
+    }
+    match basis {
+        Basis::Nothing => Ok(false),
+        Basis::Read(read) | Basis::Own(read) => {
+            let same = read.local().and_then(|local| Some(local.path()? == std::fs::canonicalize(path).ok()?));
+            Ok(same == Some(true) && is_packed(read)?)
         }
     }
 }

@@ -159,6 +159,10 @@ impl Update {
     /// # Errors
     /// As [`Update::commit`].
     pub fn begin(self, read: &dyn Source) -> Result<Journal> {
+        if read.is_apart() {
+            return Err(Error::usage("what lies inside another file, or was unpacked, cannot be changed in place")
+                .hint("write the whole file anew"));
+        }
         Journal::begin(self, read)
     }
 

@@ -82,9 +82,6 @@ impl Change<'_> {
     /// ```
     pub fn save(&self, mut options: SaveOptions<'_>) -> Result<Saved> {
         let (file, output) = (self.file(), options.output.take());
-        if file.container().is_some() {
-            return Err(Error::unsupported("the tree of a FITS file, or of a file inside another, cannot be changed"));
-        }
         if output.is_some() && self.has_new_files() {
             return Err(Error::usage("the new array gets a file of its own, beside the file that is changed")
                 .hint("write no other file, or implode this one first"));

@@ -13,7 +13,7 @@ use super::{ConvertOptions, Loss};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
-use crate::bytes::{self, Slice, SourceRef};
+use crate::bytes::{self, Derived, Slice, SourceRef};
 use crate::error::{Error, Result};
 use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, Part};
@@ -249,7 +249,8 @@ pub fn standing_alone(file: AsdfFile) -> Result<AsdfFile> {
     out_of_fits(&file, &mut out, &ConvertOptions::default())?;
     let mut out = out.into_inner().map_err(|e| fail(e.into_error()))?;
     out.rewind().map_err(fail)?;
-    let source = bytes::spool(out, file.sections().source().name(), u64::MAX)?;
+    let from = file.sections().source();
+    let source = Arc::new(Derived::new(bytes::spool(out, from.name(), u64::MAX)?, from.clone()));
     Ok(AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone()))
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::array::Array;
 use crate::asdf::{AsdfFile, Container, FitsArrays};
-use crate::bytes::{self, Derived, Resolve, Slice, Source, SourceRef};
+use crate::bytes::{self, Derived, Resolve, Slice, SourceRef};
 use crate::error::{Context, Error, Result};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
@@ -44,10 +44,10 @@ impl FitsArrays for Hdus {
 /// Opens a FITS file, unpacked where it is compressed as a whole (`.fits.gz`).
 ///
 /// # Errors
-/// As [`FitsFile::open`] and [`fits::gunzip`].
+/// As [`FitsFile::open`] and [`bytes::gunzip`].
 pub fn open_fits_file(source: SourceRef, limits: &Limits) -> Result<FitsFile> {
     let start = super::first_bytes(&source)?;
-    FitsFile::open(if fits::is_gzip(&start) { fits::gunzip(source, limits)? } else { source }, limits)
+    FitsFile::open(if bytes::is_gzip(&start) { bytes::gunzip(source, limits)? } else { source }, limits)
 }
 
 /// The ASDF file inside a FITS file, whose `fits:` sources are the arrays of the HDUs as they are meant.
@@ -111,21 +111,6 @@ pub fn toward(file: AsdfFile, path: &str) -> Result<AsdfFile> {
         return Ok(file);
     }
     open_listing(Arc::clone(&hdus.fits), file.resolver().clone())
-}
-
-/// Whether a file is a gzip file that was unpacked to read it.
-///
-/// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
-pub fn is_packed(source: &dyn Source) -> Result<bool> {
-    let mut bottom = source;
-    while let Some(origin) = bottom.origin() {
-        bottom = origin;
-    }
-    let mut start = [0; 3];
-    let len = bottom.len().min(3);
-    bottom.read_at(0, start.get_mut(..bytes::to_usize(len)?).unwrap_or_default())?;
-    Ok(fits::is_gzip(&start))
 }
 
 /// Where the bytes of an embedded ASDF file are written before they get their HDU.
@@ -220,14 +205,6 @@ fn check_keys(node: Node<'_>, known: &[&str], place: &str) -> Result<()> {
         }
         None => Ok(()),
     }
-}
-
-/// Packs what is written into `out` as a gzip file.
-///
-/// # Errors
-/// [`Kind::Io`](crate::Kind::Io), and what `make` says.
-pub fn write_packed(out: &mut dyn Write, make: impl FnOnce(&mut Inner) -> Result<()>) -> Result<()> {
-    fits::gzip(&mut aside(make)?, out)
 }
 
 /// What `make` writes, in a temporary file, to be read from its start.

@@ -18,7 +18,6 @@
 mod card;
 mod checksum;
 mod edit;
-mod gzip;
 mod hcompress;
 mod hdu;
 mod header;
@@ -39,7 +38,6 @@ mod write;
 
 pub use card::{Card, CardValue};
 pub use edit::edited_header;
-pub use gzip::{gunzip, gzip, is_gzip};
 pub use hdu::{Hdu, HduKind};
 pub use header::{BLOCK, Header};
 pub use part::{Part, is_image, losses, parts_for};

@@ -14,10 +14,10 @@ use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
 use crate::asdf::uris::moved_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
-use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, Window, read_vec};
+use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, Window, gunzip, is_gzip, read_vec};
 use crate::error::{Error, Result};
 use crate::file::FileKind;
-use crate::fits::{FitsFile, Hdu, asdf_hdu, gunzip, is_gzip, write_changed};
+use crate::fits::{FitsFile, Hdu, asdf_hdu, write_changed};
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, Value};
 

@@ -8,13 +8,31 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::bytes::{Derived, SourceRef, spool};
+use super::source::{Derived, Source, SourceRef};
+use super::spool::spool;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Whether bytes begin like a gzip file (RFC 1952).
 pub fn is_gzip(start: &[u8]) -> bool {
     start.starts_with(&[0x1f, 0x8b, 8])
+}
+
+/// Whether what a source was made of, at the bottom, is a gzip file.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub fn is_packed(source: &dyn Source) -> Result<bool> {
+    let mut bottom = source;
+    while let Some(origin) = bottom.origin() {
+        bottom = origin;
+    }
+    let mut start = [0; 3];
+    if bottom.len() < 3 {
+        return Ok(false);
+    }
+    bottom.read_at(0, &mut start)?;
+    Ok(is_gzip(&start))
 }
 
 /// Unpacks a gzip file: up to 64 MiB are kept in memory, more in an unnamed temporary file.
