@@ -454,3 +454,29 @@ fn a_name_that_promises_another_family_is_refused() {
         assert_eq!(desk.names().len(), 3, "{line}");
     }
 }
+
+#[test]
+fn a_writer_that_finished_meanwhile_is_not_overwritten() {
+    use trilith::change::{Change, SaveOptions};
+    for (name, bytes) in
+        [("x.fits", plain()), ("x.fits.gz", packed(&plain())), ("e.fits", embedded()), ("e.fits.gz", packed(&embedded()))]
+    {
+        let desk = Desk::new(name, bytes);
+        let path = trilith::TreePath::parse("/fits/0/header/OBJECT").unwrap();
+        let file = trilith::open_asdf(desk.path(name)).unwrap();
+        let file = trilith::file::toward(file, "/fits").unwrap();
+        let mut change = Change::new(&file);
+        change.edit(|edit, _| edit.set(&path, &"mine".into())).unwrap();
+        let other = desk.run(&["set".to_owned(), format!("{name}#/fits/1/header/OBJECT"), "theirs".to_owned()], None);
+        assert_eq!(other.status, Ok(0), "{}", other.stderr);
+        let committed = std::fs::read(desk.path(name)).unwrap();
+        for in_place in [false, true] {
+            let mut how = SaveOptions::default();
+            how.in_place = in_place;
+            let error = change.save(how).unwrap_err();
+            assert!(error.to_string().contains("since it was read"), "{name}: {error}");
+        }
+        assert!(std::fs::read(desk.path(name)).unwrap() == committed);
+        assert_eq!(desk.names().len(), 3);
+    }
+}

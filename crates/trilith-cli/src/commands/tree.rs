@@ -6,7 +6,7 @@ use clap::Args;
 use trilith::array::FloatText;
 use trilith::bytes::Base;
 use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_name, key_text, ndarray, walk};
-use trilith::file::AnyFile;
+use trilith::file::{AnyFile, toward};
 use trilith::tree::{Node, NodeKind, Scalar};
 use trilith::{Error, Result};
 
@@ -46,7 +46,7 @@ impl Tree {
         let file = match options.open_any(&item.file)? {
             // What is written out belongs to no folder.
             AnyFile::Asdf(file) if self.resolve && options.json => file.moved_to(&Base::Nowhere)?,
-            AnyFile::Asdf(file) => file,
+            AnyFile::Asdf(file) => toward(file, item.path())?,
             AnyFile::Dudley(file) => {
                 let how = TreeOptions { json: options.json, inline: self.inline, depth: self.depth, ..TreeOptions::default() };
                 let outcome = crate::stream::tree(&file.items()?, item.path(), options, &how);

@@ -102,8 +102,7 @@ fn hdus(file: &AsdfFile) -> Option<&Hdus> {
 /// # Errors
 /// As [`open_fits`].
 pub fn toward(file: AsdfFile, path: &str) -> Result<AsdfFile> {
-    let path = TreePath::parse(path)?;
-    let is_listing = path.keys().first().is_some_and(|key| key == "fits");
+    let is_listing = TreePath::parse(path).is_ok_and(|path| path.keys().first().is_some_and(|key| key == "fits"));
     let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
     let Some(hdus) = hdus(&file).filter(|_| is_listing && is_embedded) else { return Ok(file) };
     let root = file.tree().root();

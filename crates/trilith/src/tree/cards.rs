@@ -73,7 +73,7 @@ impl<'t> CardPath<'t> {
             Some(number) => match index_of(number).filter(|number| *number > 0) {
                 Some(number) => Which::Number(number),
                 None => {
-                    let message = format!("{number:?} is no number of a card: the cards of one keyword are counted from 1");
+                    let message = format!("the cards of one keyword are counted from 1: found {number:?}");
                     return Err(Error::usage(message).at_path(path.to_string()));
                 }
             },
