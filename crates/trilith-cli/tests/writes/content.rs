@@ -124,7 +124,7 @@ fn read(path: &Path, layout: Option<&Path>) -> trilith::Result<Content> {
         }
     }
     let plain = if content.form.is_gzip {
-        let unpacked = trilith::fits::gunzip(Arc::new(Slice::new(raw, "gzip")) as SourceRef, &limits)?;
+        let unpacked = trilith::bytes::gunzip(Arc::new(Slice::new(raw, "gzip")) as SourceRef, &limits)?;
         bytes::read_vec(&*unpacked, 0, unpacked.len(), &limits)?
     } else {
         raw
