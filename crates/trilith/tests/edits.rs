@@ -57,7 +57,7 @@ fn value(dice: &mut Dice, depth: usize) -> Value {
 /// A way down the tree, by what stands there.
 fn path(dice: &mut Dice, model: &Model) -> TreePath {
     let (mut path, mut at) = (TreePath::root(), model.root);
-    while path.keys().len() < 8 && !(dice.one_in(4) && !path.is_root()) {
+    while path.keys().len() < 8 && (path.is_root() || !dice.one_in(4)) {
         let children = model.children(at);
         if children.is_empty() {
             break;

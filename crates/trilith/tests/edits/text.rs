@@ -334,7 +334,7 @@ impl Writer<'_> {
                 let below = column + 1 + blanks;
                 if self.dice.one_in(2) { self.mapping(below, depth + 2) } else { self.sequence(below, depth + 2) }
             }
-            6 | 7 | 8 => {
+            6..=8 => {
                 let _ = write!(self.out, " {properties}");
                 if self.oddities && self.dice.one_in(8) && properties.is_empty() {
                     self.out.pop();
