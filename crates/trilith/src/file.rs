@@ -90,7 +90,7 @@ pub fn open_any(source: SourceRef, resolve: Arc<dyn Resolve>, options: StreamOpt
     let is_stream = match FileKind::detect(&start) {
         _ if options.layout.is_some() => true,
         Some(kind) => kind == FileKind::Dudley,
-        None => !is_gzip(&start) && DudleyFile::has_layout_beside(&source, &*resolve),
+        None => !bytes::is_gzip(&start) && DudleyFile::has_layout_beside(&source, &*resolve),
     };
     if is_stream {
         return DudleyFile::open_with(source, &*resolve, options, limits).map(AnyFile::Dudley);
