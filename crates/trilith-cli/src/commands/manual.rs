@@ -43,9 +43,9 @@ impl Man {
 fn print(text: &str, options: &Options) -> Result<Outcome> {
     let mut out = Out::new();
     if options.json {
-        out.json(&json!({ "text": text }))?
+        out.json(&json!({ "text": text }))?;
     } else {
-        out.raw(text)?
+        out.raw(text)?;
     }
     out.finish()?;
     Ok(Outcome::Yes)

@@ -75,6 +75,7 @@ fn names(tree: &Tree, name: &str, limits: &Limits) -> Result<bool> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests write files on their own")]
 mod tests {
     use super::*;
     use crate::asdf::Target;
