@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trilith::bytes::{self, OpenOptions, Resolve, Slice, SourceRef, percent_decode};
+use trilith::bytes::{self, OpenOptions, Resolve, Slice, SourceRef, gunzip, percent_decode};
 use trilith::digest::{self, Entry};
 use trilith::dudley::StreamOptions;
 use trilith::file::AnyFile;
@@ -124,7 +124,7 @@ fn read(path: &Path, layout: Option<&Path>) -> trilith::Result<Content> {
         }
     }
     let plain = if content.form.is_gzip {
-        let unpacked = trilith::bytes::gunzip(Arc::new(Slice::new(raw, "gzip")) as SourceRef, &limits)?;
+        let unpacked = gunzip(Arc::new(Slice::new(raw, "gzip")) as SourceRef, &limits)?;
         bytes::read_vec(&*unpacked, 0, unpacked.len(), &limits)?
     } else {
         raw
