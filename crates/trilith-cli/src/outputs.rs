@@ -252,7 +252,8 @@ mod tests {
             ("x.asdf", Form::Raw),
             ("x.bd", Form::Asdf),
             ("x.fits", Form::Raw),
-            ("x.asdf.gz", Form::Asdf),
+            ("x.asdf.gz", Form::Raw),
+            ("x.h5.gz", Form::Asdf),
             ("x.csv", Form::Asdf),
         ] {
             assert!(!fine(path, form), "{path}");
