@@ -69,9 +69,12 @@ const JSON: &[&[&str]] = &[
     &["layout", "translate", "l.dud", "--to", "2026", "-o", "translated.dud"],
     &["layout", "describe", "x.asdf"],
     &["layout", "describe", "x.asdf", "-o", "described.dud"],
-    &["layout", "locate", "l.dud", "--catalog", "c.bd", "/a"],
     &["layout", "new", "rows.npy"],
     &["layout", "new", "rows.npy", "-o", "new.dud", "--data", "new.bd"],
+    &["layout", "write", "l.dud", "written.bd", "--from", "a=pair.npy"],
+    &["layout", "catalog", "n.dud", "n.bd", "-o", "c.bd"],
+    &["layout", "catalog", "n.dud", "--check", "c.bd"],
+    &["layout", "locate", "n.dud", "--catalog", "c.bd", "/a"],
     &["tour", "tour"],
     &["completions", "bash"],
     &["man"],
@@ -85,6 +88,7 @@ const ONTO_INPUT: &[&[&str]] = &[
     &["get", "x.asdf#/a", "-o", "deep/../x.asdf", "--format", "raw"],
     &["get", "x.asdf#/meta", "-o", "link.asdf", "--format", "json"],
     &["get", "x.bd#/a", "-o", "x.bd", "--format", "raw"],
+    &["get", "x.bd#/", "-o", "x.bd", "--format", "json"],
     &["resolve", "x.asdf", "x.asdf"],
     &["resolve", "x.asdf", "hard.asdf"],
     &["convert", "x.asdf", "x.asdf", "--codec", "zlib"],
@@ -110,6 +114,9 @@ const ONTO_INPUT: &[&[&str]] = &[
     &["layout", "print", "l.dud", "-o", "l.dud"],
     &["layout", "translate", "l.dud", "--to", "2025", "-o", "l.dud"],
     &["layout", "describe", "x.asdf", "-o", "x.asdf"],
+    &["layout", "write", "l.dud", "l.dud", "--from", "a=pair.npy"],
+    &["layout", "write", "l.dud", "pair.bd", "--from", "a=pair.npy"],
+    &["layout", "catalog", "n.dud", "n.bd", "-o", "n.bd", "--overwrite"],
     &["layout", "new", "c.h", "-o", "c.h", "--overwrite"],
     &["layout", "new", "c.h", "-o", "c.dud", "--overwrite"],
 ];
@@ -172,6 +179,11 @@ fn lay_out(folder: &Path) {
     std::fs::hard_link(folder.join("c.h"), folder.join("c.dud")).unwrap();
     let head = "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 2), }";
     put("rows.npy", &[b"\x93NUMPY\x01\x00\x76\x00", format!("{head:<117}\n").as_bytes(), &[5, 5]].concat());
+    let head = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
+    put("pair.npy", &[b"\x93NUMPY\x01\x00\x76\x00", format!("{head:<117}\n").as_bytes(), &[5, 5]].concat());
+    std::fs::hard_link(folder.join("pair.npy"), folder.join("pair.bd")).unwrap();
+    put("n.dud", b"N : i8\na = u1[N]\n");
+    done(folder, &["layout", "write", "n.dud", "n.bd", "--param", "N=2", "--from", "a=pair.npy", "--bare"]);
     done(folder, &["convert", "other.asdf", "x.bd"]);
     done(folder, &["convert", "other.asdf", "x.fits"]);
 }
@@ -215,7 +227,7 @@ fn with_json_every_command_prints_one_document() {
     for command in &all {
         assert!(JSON.iter().any(|words| begins(words, command)), "{command:?}: no arguments for --json in this test");
     }
-    for words in JSON.iter().filter(|words| !words.contains(&"locate")) {
+    for words in JSON {
         let ended = say(folder, &[words, &["--json"][..]].concat());
         assert!(matches!(ended.status, Ok(0 | 1)), "{words:?}: {}", ended.stderr);
         let documents: Vec<_> = serde_json::Deserializer::from_slice(&ended.stdout).into_iter::<Value>().collect();
@@ -240,7 +252,10 @@ fn no_command_destroys_what_it_reads() {
         lay_out(folder);
         let digest = |name: &str| (name.to_owned(), say(folder, &["digest", name]).stdout);
         let state = || ["x.asdf", "hard.asdf", "other.asdf", "main.asdf", "x.bd"].map(digest);
-        let layouts = || (say(folder, &["layout", "resolve", "l.dud"]).stdout, std::fs::read(folder.join("c.h")).unwrap());
+        let layouts = || {
+            let files = ["c.h", "n.bd", "n.dud", "pair.npy"].map(|name| std::fs::read(folder.join(name)).unwrap());
+            (say(folder, &["layout", "resolve", "l.dud"]).stdout, files)
+        };
         let (before, layouts_before) = (state(), layouts());
         let part = std::fs::read(folder.join("part.asdf")).unwrap();
         let ended = say(folder, words);

@@ -112,6 +112,9 @@ impl Get {
             return self.array(if as_text && !self.explain { dudley::presented(&array)? } else { array }, options);
         }
         self.must_be_json(options)?;
+        if let Some(output) = self.file() {
+            options.check_inputs(output, &[])?;
+        }
         let how = crate::stream::TreeOptions { json: true, values: true, output: self.output.clone(), ..Default::default() };
         let outcome = crate::stream::tree(&items, path, options, &how)?;
         if let (Outcome::Yes, Some(output)) = (&outcome, self.file()) {

@@ -12,7 +12,8 @@ use trilith::{Error, Limits, Result, bytes};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, note, size};
+use crate::output::{Out, size};
+use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
 /// Write a catalog of a family: each file with the parameters from which follows where everything lies in it
@@ -33,6 +34,9 @@ pub struct Catalog {
     /// Compare this catalog with the files that it lists
     #[arg(long, value_name = "C.bd")]
     check: Option<String>,
+    /// Replace the catalog where it is there already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 impl Catalog {
@@ -48,6 +52,7 @@ impl Catalog {
     }
 
     fn write(&self, output: &str, layout: &Layout, limits: &Limits, options: &Options) -> Result<Outcome> {
+        check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), self.overwrite)?;
         let folder = folder_of(output)?;
         let (mut rows, mut found) = (Vec::new(), Vec::new());
         for path in &self.files {
@@ -68,12 +73,13 @@ impl Catalog {
             return differ(&found, options);
         }
         let draft = Parameters::draft(&below(&folder, &self.input.file).unwrap_or_else(|_| self.input.file.clone()), &rows)?;
+        check_name(output, Form::Dudley, "name it otherwise")?;
+        options.check_inputs(output, &[])?;
         let mut target = Target::create(output, Basis::Nothing)?;
         draft.write(options.order().or(layout.order()).unwrap_or(native_order()), limits, &mut target.writer())?;
         let written = target.commit(options)?;
-        if !options.quiet {
-            note(&format!("{output}: {} files, {}", rows.len(), size(written)));
-        }
+        let report = json!({"file": output, "written": true, "size": written, "files": rows.len()});
+        told(output, &report, &format!("{output}: {} files, {}", rows.len(), size(written)), options)?;
         Ok(Outcome::Yes)
     }
 
@@ -89,9 +95,8 @@ impl Catalog {
         if !found.is_empty() {
             return differ(&found, options);
         }
-        if !options.quiet {
-            note(&format!("{path}: {} files as it says", catalog.len()));
-        }
+        let same = json!({"same": true, "differences": []});
+        told(path, &same, &format!("{path}: {} files as it says", catalog.len()), options)?;
         Ok(Outcome::Yes)
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::Basis;
 use trilith::dudley::{Filling, native_order};
@@ -10,7 +11,8 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{note, size};
+use crate::output::size;
+use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
 
 /// Write a native file under a layout, such as one of a family of restart files
@@ -52,13 +54,14 @@ impl Write {
             let array = Array::from_npy(options.open(file)?, &limits).map_err(|e| e.context(Path::new(file).display().to_string()))?;
             filling.data.push((name.to_owned(), array));
         }
+        check_name(&self.output, Form::Dudley, "name it otherwise")?;
+        options.check_inputs(&self.output, &[])?;
         let mut target = Target::create(&self.output, Basis::Nothing)?;
         let order = options.order().or(layout.order()).unwrap_or(native_order());
         filling.write(&layout, order, !self.bare, &limits, &mut target.writer())?;
         let written = target.commit(options)?;
-        if !options.quiet && self.output != "-" {
-            note(&format!("{}: {}", self.output, size(written)));
-        }
+        let report = json!({"file": self.output, "written": true, "size": written});
+        told(&self.output, &report, &format!("{}: {}", self.output, size(written)), options)?;
         Ok(Outcome::Yes)
     }
 }
