@@ -100,7 +100,7 @@ fn whatever_has_the_name_of_a_journal_neither_stops_readers_nor_costs_them_anyth
         ("a link to nothing", |at| symlink("nowhere", at).unwrap()),
         ("a file that nobody may read", |at| {
             std::fs::write(at, "secret").unwrap();
-            std::fs::set_permissions(at, std::fs::Permissions::from_mode(0)).unwrap();
+            std::fs::set_permissions(at, std::fs::Permissions::from_mode(0o000)).unwrap();
         }),
     ];
     for (what, lay) in lay {

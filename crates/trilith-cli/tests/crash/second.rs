@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::work::{self, Work};
+use super::work::{self, Prepare, Work};
 use super::{Files, Place, alone, leftovers, read_folder, run};
 use trilith::Target;
 use trilith::bytes::disk::{Act, Answer, Watch, watch};
@@ -26,8 +26,6 @@ struct Interloper {
     status: AtomicUsize,
     inside: AtomicBool,
 }
-
-type Prepare = fn(&Path, &'static Target);
 
 const NOT_YET: usize = 999;
 
@@ -227,7 +225,7 @@ fn what_was_read_through_a_journal_is_old_once_the_update_has_ended() {
         seen.read_at(0, &mut bytes).unwrap();
         assert!(before.get(work.main) == Some(&bytes), "{}: a mixture was read", work.name);
         assert!(seen.is_changed(), "{}: the update has ended", work.name);
-        let refused = Replace::create(&path, Basis::Own(&*seen)).err().expect("its basis is old");
+        let Err(refused) = Replace::create(&path, Basis::Own(&*seen)) else { panic!("{}: its basis is old", work.name) };
         assert!(refused.to_string().contains("changed by another process"), "{refused}");
         checked += 1;
     }

@@ -7,10 +7,13 @@ use trilith::layout::{ByteOrder, Entry, Layout};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Target};
 
+/// Lays out a folder.
+pub type Prepare = fn(&Path, &'static Target);
+
 /// One operation: a name, what lies in the folder, the command, and the files that must be old or new.
 pub struct Work {
     pub name: &'static str,
-    pub prepare: fn(&Path, &'static Target),
+    pub prepare: Prepare,
     pub words: &'static [&'static str],
     /// The file whose content counts first: where it is new, all others must be.
     pub main: &'static str,
@@ -183,13 +186,13 @@ pub const ALL: &[Work] = &[
 ];
 
 /// The operations on one folder, for two writers at once: what lies in it, and those that can be done there.
-pub fn groups() -> Vec<(fn(&Path, &'static Target), Vec<&'static Work>)> {
+pub fn groups() -> Vec<(Prepare, Vec<&'static Work>)> {
     let newest = Target::newest();
-    let on = |prepare: &[fn(&Path, &'static Target)]| -> Vec<&'static Work> {
+    let on = |prepare: &[Prepare]| -> Vec<&'static Work> {
         let is = |work: &&Work| (work.of)(newest) && prepare.iter().any(|other| std::ptr::fn_addr_eq(work.prepare, *other));
         ALL.iter().filter(is).collect()
     };
-    let plain: [fn(&Path, &'static Target); 4] = [plain, two, with_text, with_rows];
+    let plain: [Prepare; 4] = [plain, two, with_text, with_rows];
     vec![
         (everything, on(&plain)),
         (streamed_text, [on(&[streamed]), on(&plain)].concat().into_iter().filter(|work| is_short(work)).collect()),

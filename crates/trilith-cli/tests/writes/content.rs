@@ -25,6 +25,8 @@ pub struct Content {
     pub arrays: BTreeMap<String, Digest>,
     /// The blocks that no array names, as they decode.
     pub unnamed: Vec<Vec<u8>>,
+    /// What is wrong with its checksums and its structure.
+    pub faults: Option<String>,
     /// Of a FITS file: its HDUs, the one with the ASDF file left out.
     pub hdus: Vec<Hdu>,
 }
@@ -95,7 +97,13 @@ pub struct Card {
 impl Content {
     /// Reads a file; under a layout where there is one.
     pub fn read(path: &Path, layout: Option<&Path>) -> Result<Self, String> {
-        read(path, layout).map_err(|error| error.to_string())
+        let folder = path.canonicalize().map_err(|error| error.to_string())?;
+        Self::read_from(path, layout, folder.parent().unwrap_or(Path::new(".")))
+    }
+
+    /// As [`Content::read`], where its references count from `folder`.
+    pub fn read_from(path: &Path, layout: Option<&Path>, folder: &Path) -> Result<Self, String> {
+        read(path, layout, folder).map_err(|error| error.to_string())
     }
 
     pub fn card(&mut self, keyword: &str) -> Option<&mut Card> {
@@ -103,11 +111,10 @@ impl Content {
     }
 }
 
-fn read(path: &Path, layout: Option<&Path>) -> trilith::Result<Content> {
+fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Content> {
     let limits = Limits::default();
     let source = bytes::open(path, OpenOptions::default())?;
-    let folder = path.canonicalize().map_err(|e| Error::io("opening", e))?;
-    let beside = Arc::new(Beside(folder.parent().map(Path::to_path_buf).unwrap_or_default()));
+    let beside = Arc::new(Beside(folder.to_path_buf()));
     let mut options = StreamOptions::default();
     if let Some(layout) = layout {
         options.layout = Some(Layout::read(&std::fs::read(layout).map_err(|e| Error::io("reading a layout", e))?)?);
@@ -116,7 +123,11 @@ fn read(path: &Path, layout: Option<&Path>) -> trilith::Result<Content> {
     let mut content = Content::default();
     content.form.is_gzip = raw.starts_with(b"\x1f\x8b");
     match trilith::file::open_any(source, beside, options, &limits)? {
-        AnyFile::Asdf(file) => of_tree(&file, &mut content)?,
+        AnyFile::Asdf(file) => {
+            of_tree(&file, &mut content)?;
+            let report = trilith::verify::verify(&file, false, &|_| ())?;
+            content.faults = (!report.is_right()).then(|| format!("{report:?}"));
+        }
         AnyFile::Dudley(file) => {
             content.form = Form { family: Family::Dudley, is_gzip: false, generation: file.generation_name().to_owned() };
             content.arrays = arrays(digest::of_stream(&file)?)?;
@@ -268,7 +279,7 @@ pub fn difference(expected: &Content, found: &Content, is_conversion: bool) -> O
                 !(is_conversion && path.starts_with("/history"))
                     && !(from == Family::Fits && to == Family::Fits && path.starts_with("/fits"))
             };
-            values_lost(expected, found, &is_compared)
+            values_lost(expected, found, &is_compared, from == Family::Fits && to == Family::Asdf)
         })
         .or_else(|| {
             let lost = expected.unnamed.iter().find(|block| !found.unnamed.contains(block));
@@ -303,15 +314,14 @@ fn history_lost(expected: &Content, found: &Content) -> Option<String> {
     lost.map(|(path, value)| format!("{path} ({value}) is gone"))
 }
 
-fn values_lost(expected: &Content, found: &Content, is_compared: &dyn Fn(&str) -> bool) -> Option<String> {
+fn values_lost(expected: &Content, found: &Content, is_compared: &dyn Fn(&str) -> bool, made_up: bool) -> Option<String> {
     let of_tree = |values: &[(String, String)]| -> Vec<(String, String)> {
         values.iter().filter(|(path, _)| is_compared(path)).cloned().collect()
     };
     let (expected, mut found) = (of_tree(&expected.values), of_tree(&found.values));
-    // A tree that was made up of FITS gets the name of the library when it becomes a file.
-    let has_library = |values: &[(String, String)]| values.iter().any(|(path, _)| path.starts_with("/asdf_library"));
-    if !has_library(&expected) {
-        found.retain(|(path, _)| !path.starts_with("/asdf_library"));
+    // A tree that was made up of FITS gets what every file of the family has when it becomes one.
+    if made_up {
+        found.retain(|entry| expected.contains(entry));
     }
     let pair =
         expected.iter().map(Some).chain(std::iter::repeat(None)).zip(found.iter().map(Some).chain(std::iter::repeat(None)));

@@ -297,8 +297,7 @@ impl<'f> Change<'f> {
         let known = self.file.sections().blocks()?.len();
         let places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
         let text = self.text(self.tree(), &places)?;
-        self.write_beside()?;
-        placement.apply(self.file, &text)
+        self.beside_first(|| placement.apply(self.file, &text))
     }
 
     /// Writes the changed file into `out`, which is at its start. Blocks that are given up are left out, and
@@ -347,6 +346,16 @@ impl<'f> Change<'f> {
             out.commit()?;
         }
         Ok(())
+    }
+
+    /// Writes the new files of the exploded form, and then what names them. Where that fails and the file is as
+    /// it was, they are removed again.
+    fn beside_first<T>(&self, then: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.write_beside().and_then(|()| then()).inspect_err(|_| {
+            if !self.file.sections().source().is_changed() {
+                self.beside.iter().for_each(|(name, _)| drop(bytes::remove(&self.folder().join(name))));
+            }
+        })
     }
 
     /// Removes the files of the exploded form that the new tree no longer names: those of the file's own

@@ -103,11 +103,11 @@ impl Change<'_> {
             None => NewFile::create(own.ok_or_else(|| no_file(file))?, Basis::Own(&**source))?,
         };
         self.write_new(moved.as_ref().unwrap_or_else(|| self.tree()), &mut out, &mut options)?;
-        if is_own {
-            self.write_beside()?;
+        if !is_own {
+            return Ok(Saved { warnings: out.commit()?.warnings, ..Saved::default() });
         }
-        let written = out.commit()?;
-        if is_own { self.saved(false, written.warnings) } else { Ok(Saved { warnings: written.warnings, ..Saved::default() }) }
+        let written = self.beside_first(|| out.commit())?;
+        self.saved(false, written.warnings)
     }
 
     /// What became of the change, once the files that it no longer needs are gone.
