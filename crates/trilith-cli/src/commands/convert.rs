@@ -257,7 +257,7 @@ impl Convert {
         let mut out = self.create(Form::Dudley, Basis::Read(&**file.sections().source()), options)?;
         let order = options.order().unwrap_or(ByteOrder::Little);
         let dialect = self.dialect()?.unwrap_or(Dialect::D2025);
-        draft.write_as(dialect, &self.stored_as(dialect)?, order, &options.limits()?, &mut out.writer())?;
+        draft.write_stored(dialect, &self.stored_as(dialect)?, order, &options.limits()?, &mut out.writer())?;
         self.finish(out, &losses, options)
     }
 

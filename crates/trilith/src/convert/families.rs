@@ -187,6 +187,9 @@ impl ToTree<'_, '_> {
     fn own_attributes(&mut self, item: ItemId, path: &str, is_dict: bool, value: &mut Value) {
         let layout = self.items.file().layout();
         let mut rest = Value::map::<&str, Value>([]);
+        for raw in layout.raw_attributes(item) {
+            self.losses.push(Loss::at(path, format!("its attribute `{raw}`, which is not understood")));
+        }
         for (name, said) in layout.attributes(item) {
             match said {
                 Attribute::Value(Word::Text(tag)) if name == TAG && tag.chars().all(|c| c.is_ascii_graphic()) => {
@@ -367,10 +370,8 @@ impl ToDraft<'_> {
             }
             let Some(item) = at(draft, &key.text()) else { continue };
             for (name, value) in said.entries() {
-                // These came out of a layout: a list of several kinds, too, is as it was there.
-                let said = mixed_list(value).map_or_else(|| attribute(value, self.file.limits()).map(|(said, _)| said), Ok);
-                if let Ok(said) = said {
-                    item.attributes.push((name.text().into_owned(), said));
+                if let Ok((value, _)) = attribute(value, self.file.limits()) {
+                    item.attributes.push((name.text().into_owned(), value));
                 }
             }
         }
@@ -429,14 +430,6 @@ fn word(node: Node<'_>) -> Option<Word> {
         (None, Scalar::Str(text)) if !text.contains(['\n', '\r', '\0']) => Some(Word::Text(text.into_owned())),
         _ => None,
     }
-}
-
-/// A list of scalars of whatever kinds.
-fn mixed_list(node: Node<'_>) -> Option<Attribute> {
-    if !node.is_sequence() || node.tag().is_some() || node.is_empty() || !node.items().all(Node::is_scalar) {
-        return None;
-    }
-    node.items().map(word).collect::<Option<Vec<Word>>>().map(Attribute::List)
 }
 
 /// What an attribute can hold of a value, and whether that is its YAML text.

@@ -114,14 +114,22 @@ impl Draft {
     /// # Errors
     /// As [`Draft::layout`], and [`Kind::Io`](crate::Kind::Io).
     pub fn write<W: Write + Seek>(&self, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
-        self.write_as(Dialect::D2025, &StoredAs::default(), order, limits, out)
+        self.write_as(Dialect::D2025, order, limits, out)
     }
 
-    /// As [`Draft::write`], with the layout and the addresses of a dialect; `stored` says how arrays are.
+    /// As [`Draft::write`], with the layout and the addresses of a dialect.
     ///
     /// # Errors
     /// As [`Draft::write`].
-    pub fn write_as<W: Write + Seek>(
+    pub fn write_as<W: Write + Seek>(&self, dialect: Dialect, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
+        self.write_stored(dialect, &StoredAs::default(), order, limits, out)
+    }
+
+    /// As [`Draft::write_as`]; `stored` says how arrays are stored.
+    ///
+    /// # Errors
+    /// As [`Draft::write`].
+    pub fn write_stored<W: Write + Seek>(
         &self,
         dialect: Dialect,
         stored: &StoredAs,

@@ -162,7 +162,7 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
             match (is_good(&old), is_good(&new)) {
                 (false, true) => {
                     let mut new = new;
-                    new.diagnostics.push(only_new(&old, &text));
+                    new.diagnostics.extend(only_new(&old, &text));
                     new.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
                     Ok(finished(new, Dialect::D2026, text))
                 }
@@ -180,13 +180,18 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
     }
 }
 
-/// What is said of a text without a sign of its dialect that is right in 2026 only: what 2025 finds wrong.
-fn only_new(old: &grammar::Outcome, text: &str) -> Diagnostic {
-    let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.code.is_harmless());
-    let (span, why) = wrong.map_or((Span::default(), String::new()), |wrong| (wrong.span, format!(": as 2025 it has {wrong}")));
-    Diagnostic::new(Code::W9, span, format!("the text says nothing of its dialect, and is taken as 2026{why}"))
-        .hint("add `#: dialect=2026`, or `#: dialect=2025` and mend it")
-        .locate(text)
+/// What is said of a text that is right in 2026 only, though 2025 has words for it: what 2025 finds wrong.
+/// Where its grammar has no such words, the text is of 2026 by them.
+fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
+    let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.code.is_harmless())?;
+    // What a parameter may be is another matter in either dialect (E307): that tells them apart.
+    let is_mistake = wrong.code.name().starts_with("E3") && wrong.code != Code::E307;
+    if !is_mistake && wrong.code != Code::E205 {
+        return None;
+    }
+    let message = format!("the text says nothing of its dialect, and is taken as 2026: as 2025 it has {wrong}");
+    let warning = Diagnostic::new(Code::W9, wrong.span, message);
+    Some(warning.hint("add `#: dialect=2026`, or `#: dialect=2025` and mend it").locate(text))
 }
 
 /// Whether the other dialect would read this layout differently: all but dicts and lists of data.

@@ -7,7 +7,7 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::{Basis, read_vec};
 use trilith::dudley::{Draft, native_order};
-use trilith::layout::{CModel, Dialect, Kind, Layout, ParseOptions, StoredAs, layout_of_c, parse};
+use trilith::layout::{CModel, Dialect, Kind, Layout, ParseOptions, layout_of_c, parse};
 use trilith::{Error, Limits, Result};
 
 use super::DialectName;
@@ -68,7 +68,7 @@ impl New {
             let draft = draft.ok_or_else(|| Error::usage("C source holds no data to write"))?;
             let mut target = Target::create(path, Basis::Nothing)?;
             let order = options.order().unwrap_or(native_order());
-            draft.write_as(dialect, &StoredAs::default(), order, &limits, &mut target.writer())?;
+            draft.write_as(dialect, order, &limits, &mut target.writer())?;
             let written = target.commit(options)?;
             if !options.quiet && !options.json && path != "-" {
                 note(&format!("{path}: {}", size(written)));

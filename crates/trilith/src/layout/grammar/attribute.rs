@@ -4,6 +4,13 @@ use super::{Code, Diagnostic, Dialect, ItemId, Lexer, Note, Parser, T, Token, un
 use crate::layout::model::{Attribute, Said, Scalar};
 use crate::span::Span;
 
+/// What stands behind the `=` of an attribute.
+enum Value {
+    Plain(Attribute),
+    /// A list of values of several kinds, up to here.
+    Mixed(u32),
+}
+
 impl Parser<'_> {
     /// Gives a special comment to an item.
     pub(super) fn note(&mut self, item: ItemId, comment: Span) {
@@ -23,18 +30,20 @@ impl Parser<'_> {
         let mut token = lexer.next();
         while token.kind != T::End {
             // What cannot be read is kept as it is written.
-            let rest = Note { item, said: Said::Raw(Span::new(token.span.start, inside.end)) };
+            let start = token.span.start;
+            let rest = Note { item, said: Said::Raw(Span::new(start, inside.end)) };
             if !token.is_name() {
                 self.notes.push(rest);
                 return Err(self.unfit(token, "the name of an attribute"));
             }
             let name = self.symbol(token);
             token = lexer.next();
-            let mut value = Attribute::Flag;
+            let mut said = Said::Attribute(name, Attribute::Flag);
             if token.kind == T::Equal {
                 token = lexer.next();
-                value = match self.attribute_value(&mut lexer, token) {
-                    Ok(value) => value,
+                said = match self.attribute_value(&mut lexer, token) {
+                    Ok(Value::Plain(value)) => Said::Attribute(name, value),
+                    Ok(Value::Mixed(end)) => Said::Raw(Span::new(start, end)),
                     Err(diagnostic) => {
                         self.notes.push(rest);
                         return Err(diagnostic);
@@ -42,7 +51,7 @@ impl Parser<'_> {
                 };
                 token = lexer.next();
             }
-            self.notes.push(Note { item, said: Said::Attribute(name, value) });
+            self.notes.push(Note { item, said });
             if token.kind == T::Comma {
                 token = lexer.next();
             }
@@ -51,9 +60,9 @@ impl Parser<'_> {
     }
 
     /// value = INTEGER | FLOAT | QUOTED | '[' v (',' v)* ']'
-    fn attribute_value(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Result<Attribute, Diagnostic> {
+    fn attribute_value(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Result<Value, Diagnostic> {
         if token.kind != T::OpenBracket {
-            return self.scalar(token).map(Attribute::Value);
+            return self.scalar(token).map(|value| Value::Plain(Attribute::Value(value)));
         }
         let mut list: Vec<Scalar> = Vec::new();
         let mut is_mixed = false;
@@ -62,7 +71,7 @@ impl Parser<'_> {
             let value = self.scalar(token)?;
             let is_other = |first: &Scalar| std::mem::discriminant(first) != std::mem::discriminant(&value);
             if !is_mixed && list.first().is_some_and(is_other) {
-                // The values are plain all the same: they are kept, and so is what follows.
+                // It can be read to its end: what follows counts.
                 is_mixed = true;
                 self.sink.push(
                     Diagnostic::new(Code::E211, token.span, "the values of this list are not all of one kind")
@@ -73,7 +82,8 @@ impl Parser<'_> {
             let token = lexer.next();
             match token.kind {
                 T::Comma => {}
-                T::CloseBracket => return Ok(Attribute::List(list)),
+                T::CloseBracket if is_mixed => return Ok(Value::Mixed(token.span.end)),
+                T::CloseBracket => return Ok(Value::Plain(Attribute::List(list))),
                 _ => return Err(self.unfit(token, "`,` or `]`")),
             }
         }
