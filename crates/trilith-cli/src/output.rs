@@ -1,8 +1,24 @@
 //! What goes to stdout and stderr: text without control characters, aligned tables, sizes with units.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
-use trilith::{Error, Kind, Result};
+use trilith::bytes::Metered;
+use trilith::{Error, Kind, Limits, Result};
+
+/// The limits of the command that runs: all that it writes counts towards them.
+static LIMITS: Mutex<Option<Limits>> = Mutex::new(None);
+
+/// Counts what is written from now on for a command with these limits.
+pub fn count_for(limits: Limits) {
+    *LIMITS.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits);
+}
+
+/// A writer that counts what goes through it towards the limit `output`.
+pub fn metered<W>(out: W) -> Metered<W> {
+    let limits = LIMITS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Metered::new(out, limits.unwrap_or_default())
+}
 
 /// Prints a line on stderr; control characters of a file never pass through.
 pub fn note(message: &str) {
@@ -10,7 +26,7 @@ pub fn note(message: &str) {
 }
 
 /// Buffered stdout.
-pub struct Out(io::BufWriter<Stdout>);
+pub struct Out(io::BufWriter<Metered<Stdout>>);
 
 /// Stdout itself: the standard library's looks for the ends of lines in all that passes.
 enum Stdout {
@@ -50,7 +66,7 @@ impl Out {
     /// Takes stdout.
     pub fn new() -> Self {
         let out = Stdout::direct().map_or_else(|_| Stdout::Lines(io::stdout().lock()), Stdout::Direct);
-        Self(io::BufWriter::with_capacity(64 << 10, out))
+        Self(io::BufWriter::with_capacity(64 << 10, metered(out)))
     }
 
     /// Writes a line of text, control characters made visible.

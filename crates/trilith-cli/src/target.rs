@@ -2,18 +2,20 @@
 
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 
-use trilith::bytes::{Replace, Source, unnamed_file};
+use trilith::bytes::{Metered, Replace, Source, unnamed_file};
 use trilith::{Error, Result};
+
+use crate::output::metered;
 
 /// A file being written.
 pub struct Target(Kind);
 
 enum Kind {
     /// Beside the path, put into place at the end.
-    Path(BufWriter<Replace>),
+    Path(BufWriter<Metered<Replace>>),
     /// In a temporary file, copied out at the end, to standard output or to a pipe or device that has a name:
     /// these cannot go back to fill in sizes.
-    Stream(BufWriter<std::fs::File>, Box<dyn Write>, String),
+    Stream(BufWriter<Metered<std::fs::File>>, Box<dyn Write>, String),
 }
 
 /// What a file is written through.
@@ -32,13 +34,13 @@ impl Target {
                 let is_terminal = out.is_terminal();
                 (Box::new(out), is_terminal, path)
             }
-            path => return Ok(Self(Kind::Path(BufWriter::with_capacity(1 << 20, Replace::create(path)?)))),
+            path => return Ok(Self(Kind::Path(BufWriter::with_capacity(1 << 20, metered(Replace::create(path)?))))),
         };
         if is_terminal {
             return Err(Error::usage(format!("this is binary data and {name} is a terminal")).hint("name a file, or pipe it on"));
         }
         let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
-        Ok(Self(Kind::Stream(BufWriter::with_capacity(1 << 20, file), out, name.to_owned())))
+        Ok(Self(Kind::Stream(BufWriter::with_capacity(1 << 20, metered(file)), out, name.to_owned())))
     }
 
     /// As [`Target::create`], for what is made from the file at `from`, read as `source`: where both are the
@@ -48,8 +50,8 @@ impl Target {
         if let Kind::Path(out) = target.0 {
             let real = |path: &str| std::fs::canonicalize(path).ok();
             let out = if real(path).is_some_and(|target| Some(target) == real(from)) {
-                let replace = out.into_inner().map_err(|e| Error::io("writing", e.into_error()))?;
-                BufWriter::with_capacity(1 << 20, replace.unless_changed(source)?)
+                let replace = out.into_inner().map_err(|e| Error::io("writing", e.into_error()))?.into_inner();
+                BufWriter::with_capacity(1 << 20, metered(replace.unless_changed(source)?))
             } else {
                 out
             };
@@ -71,14 +73,14 @@ impl Target {
         let fail = |e| Error::io("writing", e);
         match self.0 {
             Kind::Path(out) => {
-                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
                 let size = file.seek(io::SeekFrom::End(0)).map_err(fail)?;
                 file.commit()?;
                 Ok(size)
             }
             Kind::Stream(out, mut to, name) => {
                 let fail_there = |e| Error::io(format!("writing to {name}"), e);
-                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
                 file.rewind().map_err(fail)?;
                 let mut piece = vec![0; 1 << 20];
                 let mut size = 0;

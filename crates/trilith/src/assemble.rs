@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use crate::asdf::{AsdfFile, Block, BlockOptions, ExpandOptions, FileWriter, Part, WriteOptions, expand, ndarray, walk};
+use crate::asdf::{AsdfFile, Block, BlockOptions, ExpandOptions, FileWriter, Part, WriteOptions, ndarray, walk};
+use crate::asdf::{Expansion, expand_within};
 use crate::codec::CodecId;
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
@@ -197,12 +198,14 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     let mut edit = file.tree().edit();
     let references = file.tree().references(file.limits())?;
     let root = walk::Found::root(file);
+    // One for all references together: each may lead to another.
+    let mut budget = Expansion::of(file);
     for (path, node) in &references {
         let target = walk::follow(file, &root.with(*node)).map_err(|e| e.at_path(path.to_string()))?;
         let mut build = Build { file, own, taken: &mut taken, path, open: Vec::new(), done: None };
         let mut how = ExpandOptions::default();
-        how.resolve = true;
-        expand(file, &target, how, &mut |part| build.take(part)).map_err(|e| e.at_path(path.to_string()))?;
+        (how.resolve, how.tags) = (true, true);
+        expand_within(file, &target, how, &mut budget, &mut |part| build.take(part)).map_err(|e| e.at_path(path.to_string()))?;
         let value = build.done.take().unwrap_or_default();
         edit.set(path, &value)?;
     }

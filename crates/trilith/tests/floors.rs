@@ -38,7 +38,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("change", 7),
     ("diff", 6),
     ("search", 6),
-    ("repair", 6),
+    ("repair", 7),
     ("verify", 6),
 ];
 

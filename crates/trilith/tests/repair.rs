@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use trilith::bytes::Slice;
+use trilith::bytes::{Nowhere, Slice};
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
 use trilith::{Array, ArrayOptions, AsdfFile, Builder, Limits, Target, Value, digest, open_asdf_bytes, verify};
 
@@ -24,9 +24,11 @@ fn whole(codec: Option<&str>, target: &'static Target) -> Vec<u8> {
 
 /// What is left, and the file that is written, which must open and verify.
 fn repaired(bytes: &[u8]) -> (Report, AsdfFile) {
-    let left = salvage(Arc::new(Slice::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
+    let mut left = salvage(Arc::new(Slice::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
     let mut out = Cursor::new(Vec::new());
     left.write(&mut out).unwrap();
+    left.verified(Arc::new(Nowhere)).unwrap();
+    assert_eq!(left.report().wrong, Some(vec![]));
     let file = open_asdf_bytes(out.into_inner()).unwrap();
     let report = verify::verify(&file, true, &|_| ()).unwrap();
     assert!(report.is_right(), "{report:?}");

@@ -52,7 +52,7 @@ impl ToYaml {
     /// A new text: aliases and references expanded.
     fn resolved(&self, file: &AsdfFile) -> Result<String> {
         let mut how = ExpandOptions::default();
-        (how.inline, how.resolve) = (self.inline, true);
+        (how.inline, how.resolve, how.tags) = (self.inline, true, true);
         // core/integer stays a node of its own, only its words are written out.
         let mut open: Vec<(Value, Option<Value>)> = Vec::new();
         let mut root = None;

@@ -60,7 +60,7 @@ impl Tree {
         let mut out = Out::new();
         if options.json {
             let mut how = ExpandOptions::default();
-            (how.inline, how.resolve) = (self.inline, self.resolve);
+            (how.inline, how.resolve, how.tags) = (self.inline, self.resolve, self.tags);
             write_json(&mut out, &file, &found, how, self.tags)?;
         } else {
             Text { file: &file, options, depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;

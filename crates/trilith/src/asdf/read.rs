@@ -36,7 +36,7 @@ pub struct AsdfFile {
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
     container: Option<Container>,
-    /// Decoded blocks by number, and external files by URI: both are looked up once.
+    /// The data of blocks by number, and external files by URI: both are looked up once.
     decoded: Mutex<HashMap<usize, SourceRef>>,
     external: Mutex<HashMap<String, Arc<AsdfFile>>>,
 }
@@ -146,9 +146,6 @@ impl AsdfFile {
 
     fn block_for(&self, number: i64, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {
         let block = self.sections.block(number)?;
-        if block.is_plain() {
-            return block.stored(self.sections.source());
-        }
         let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = decoded.get(&block.index) {
             return Ok(source.clone());
@@ -276,6 +273,7 @@ impl AsdfFile {
         let is_old = self.sections.header().rows.first().is_some_and(|row| row.major == 0);
         let meant = if is_old { uri.strip_prefix("../").unwrap_or(uri) } else { uri };
         let (source, resolve) = self.resolve.resolve(meant)?;
+        self.limits.add_input(source.len());
         let file = Arc::new(AsdfFile::open(source, &self.limits)?.with_resolver(resolve));
         files.insert(uri.to_owned(), file.clone());
         Ok(file)

@@ -12,6 +12,7 @@ mod journal;
 mod large;
 mod local;
 mod map;
+mod metered;
 mod nearby;
 #[cfg(feature = "remote")]
 mod remote;
@@ -28,10 +29,11 @@ pub use cursor::Cursor;
 pub use journal::Journal;
 pub(crate) use large::large_pages;
 pub use local::{LocalFile, OpenOptions, open};
+pub use metered::Metered;
 pub use nearby::Nearby;
 #[cfg(feature = "remote")]
 pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
 pub use replace::{Replace, read_text, remove, remove_stale};
 pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
 pub use source::{Access, Slice, Source, SourceRef, Window, read_vec, to_usize};
-pub use spool::{private_file, spool, unnamed_file};
+pub use spool::{private_file, set_aside, spool, unnamed_file};

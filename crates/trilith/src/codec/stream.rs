@@ -121,6 +121,7 @@ impl Streamed {
 
     /// Decodes everything into `into`, which is as long as the block.
     fn whole(&self, into: &mut [u8]) -> Result<()> {
+        self.limits.charge_work(self.len)?;
         match self.opens.whole(&self.stored, into) {
             Some(done) => done,
             None => self.fill(&mut self.start()?, into),
@@ -154,6 +155,7 @@ impl Streamed {
 
     /// Goes forward to `offset` and reads there.
     fn forward(&self, running: &mut Running, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.limits.charge_work((offset - running.at).saturating_add(into.len() as u64))?;
         let mut scratch = Vec::new();
         while running.at < offset {
             let step = (offset - running.at).min(256 << 10);

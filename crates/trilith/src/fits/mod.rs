@@ -13,6 +13,7 @@
 //! text is), and the smoothing of HCOMPRESS_1. The bytes of all of them survive.
 
 mod card;
+mod dither;
 mod gzip;
 mod hcompress;
 mod hdu;
