@@ -18,7 +18,7 @@ use crate::Outcome;
 use crate::family::{self, Family};
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::{Out, note, size};
+use crate::output::{Escaped, Out, note, size};
 use crate::target::Target;
 
 /// Print or save an array, a slice of it, or a value of the tree
@@ -150,7 +150,7 @@ impl Get {
         let mut out = Out::new();
         let node = found.node(file);
         if node.is_scalar() && !options.json {
-            out.line(&node.text())?;
+            out.lines(&node.text())?;
         } else {
             super::tree::write_json(&mut out, file, found, ExpandOptions::default(), false)?;
         }
@@ -199,7 +199,7 @@ fn emit(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
     let failed = |e| Error::io("writing", e);
     match format {
         Format::Json => {
-            array.write_json(out, FloatText::Shortest)?;
+            array.write_json(&mut Escaped::new(&mut *out), FloatText::Shortest)?;
             out.write_all(b"\n").map_err(failed)
         }
         Format::Npy => array.write_npy(out),

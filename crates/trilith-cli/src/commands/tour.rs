@@ -61,7 +61,8 @@ struct Guide {
 impl Guide {
     fn step(&mut self, title: &str) -> Result<()> {
         self.step += 1;
-        self.out.line(&format!("\n{}. {title}", self.step))?;
+        self.out.line("")?;
+        self.out.line(&format!("{}. {title}", self.step))?;
         self.started = Instant::now();
         Ok(())
     }

@@ -104,7 +104,7 @@ pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, mut how: 
             Part::Integer(_, digits) => out.raw(&(digits + close)),
             Part::Cycle(path) => out.raw(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}")))),
             Part::Array(_, array) => {
-                array.write_json(out, FloatText::AsDouble)?;
+                array.write_json(&mut out.escaped(), FloatText::AsDouble)?;
                 out.raw(close)
             }
             Part::Sequence(_) => {

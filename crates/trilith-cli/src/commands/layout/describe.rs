@@ -2,12 +2,11 @@
 
 use clap::Args;
 use trilith::convert::describe_layout;
-use trilith::{Error, Result};
+use trilith::Result;
 
+use super::print::write_text;
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::Out;
-use crate::target::Target;
 
 /// Write a layout whose items lie at the very bytes of the blocks of an ASDF file
 ///
@@ -28,18 +27,7 @@ impl Describe {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.file)?;
         let text = describe_layout(&file)?;
-        match self.output.as_deref() {
-            Some(path) if path != "-" => {
-                let mut target = Target::create(path)?;
-                target.writer().write_all(text.as_bytes()).map_err(|e| Error::io("writing", e))?;
-                target.commit()?;
-            }
-            _ => {
-                let mut out = Out::new();
-                out.raw(&text)?;
-                out.finish()?;
-            }
-        }
+        write_text(self.output.as_deref(), &text)?;
         Ok(Outcome::Yes)
     }
 }
