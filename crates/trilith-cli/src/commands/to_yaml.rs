@@ -137,6 +137,8 @@ impl Elements {
     }
 
     fn add(&mut self, array: &Array) -> Result<()> {
+        // What an element takes while it is a node of the new text.
+        array.limits().charge_work(array.len().saturating_mul(128))?;
         let left = self.left.checked_sub(array.len());
         self.left = left.ok_or_else(|| Limits::exceeded("nodes", self.most, "the arrays together have elements to write"))?;
         Ok(())
