@@ -1,7 +1,5 @@
 //! Small files that ask for much work: each ends soon, or is refused by a limit that it names.
 
-use trilith::Kind::Limit;
-
 use super::make::{Block, Cases, Expect, HEAD, Role, array, asdf, card, fits};
 
 const ND: &str = "!core/ndarray-1.1.0";

@@ -64,14 +64,19 @@ impl Limits {
         if sum > most { Err(self.spent_all("work", sum, most, "the bytes decoded and gone through come to")) } else { Ok(()) }
     }
 
-    /// Refuses work that is planned where it would be too much, without counting it.
+    /// Refuses work that is planned where it would be too much, without counting it; once it is refused, the budget is
+    /// spent.
     ///
     /// # Errors
     /// As [`Limits::charge_work`].
     pub fn check_work(&self, bytes: u64) -> Result<()> {
         let Some(spent) = &self.spent else { return Ok(()) };
         let (sum, most) = (spent.work.load(Ordering::Relaxed).saturating_add(bytes), spent.most(self.work));
-        if sum > most { Err(self.spent_all("work", sum, most, "the bytes to go through come to")) } else { Ok(()) }
+        if sum > most {
+            add(&spent.work, bytes);
+            return Err(self.spent_all("work", sum, most, "the bytes to go through come to"));
+        }
+        Ok(())
     }
 
     /// Counts bytes that are written.
@@ -119,8 +124,13 @@ mod tests {
         let (one, other) = (limits.for_command(0), limits.for_command(0));
         let clone = one.clone();
         assert!(one.charge_work(6).is_ok() && clone.charge_work(4).is_ok() && other.charge_work(10).is_ok());
-        assert!(clone.check_work(1).is_err() && other.check_work(0).is_ok());
-        assert!(one.charge_work(1).is_err() && one.charge_work(u64::MAX).is_err() && one.charge_work(1).is_err());
+        assert!(clone.check_work(0).is_ok() && clone.check_work(1).is_err() && clone.check_work(0).is_err());
+        assert!(
+            other.check_work(0).is_ok()
+                && one.charge_work(1).is_err()
+                && one.charge_work(u64::MAX).is_err()
+                && one.charge_work(1).is_err()
+        );
     }
 
     #[test]

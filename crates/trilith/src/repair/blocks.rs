@@ -237,7 +237,6 @@ fn part(data: SourceRef, have: u64, of: u64) -> Result<(Fate, Option<SourceRef>)
 /// What would be more work than is allowed is not begun; the budget is spent then, which [`look`] sees.
 fn readable(source: &dyn Source, limits: &Limits) -> u64 {
     if limits.check_work(source.len()).is_err() {
-        let _ = limits.charge_work(source.len());
         return 0;
     }
     let (mut at, mut piece) = (0, 1u64 << 20);
