@@ -1,5 +1,6 @@
 //! Edits of a tree against a model: after each edit the tree says what a plain value says after the same
-//! change, whatever styles it is written in. In a tree of any text, an edit that is taken leads to what was set.
+//! change, whatever styles it is written in. In a tree of any text, an edit is refused or leads to what a model of
+//! its nodes says, with aliases and tags.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -8,10 +9,25 @@ use trilith::Kind;
 use trilith::tree::{Data, PrintOptions, Tree, TreePath, Value, print_document};
 use trilith_fuzz::{AnyValue, limits, same};
 
+#[allow(dead_code, reason = "the model serves an ordinary test too")]
+#[path = "../../crates/trilith/tests/edits/model.rs"]
+mod model;
+use model::Model;
+
 #[derive(Arbitrary, Debug)]
 enum Input {
     Made(AnyValue, Vec<Change>),
-    Text(String, String, AnyValue),
+    Text(String, Vec<Step>),
+}
+
+/// One edit of a tree of any text.
+#[derive(Arbitrary, Debug)]
+struct Step {
+    /// Which child to go down to, level by level.
+    way: Vec<u8>,
+    what: u8,
+    name: u8,
+    value: u8,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -32,7 +48,7 @@ enum What {
 
 fuzz_target!(|input: Input| match input {
     Input::Made(value, changes) => made(value.0, &changes),
-    Input::Text(text, path, value) => of_text(&text, &path, &value.0),
+    Input::Text(text, steps) => of_text(&text, &steps),
 });
 
 fn made(mut model: Value, changes: &[Change]) {
@@ -172,28 +188,48 @@ fn place<'v>(model: &'v mut Value, places: &[usize]) -> &'v mut Value {
     })
 }
 
-fn of_text(text: &str, path: &str, value: &Value) {
+fn of_text(text: &str, steps: &[Step]) {
     let limits = limits();
-    let Ok(tree) = Tree::parse(text, &limits) else { return };
-    let Ok(path) = TreePath::parse(path) else { return };
-    // `-` is the place behind the last item: nothing stands there afterwards.
-    if path.keys().last().is_some_and(|key| key == "-") {
+    // The model merges without a budget.
+    let Ok(mut tree) = Tree::parse(text, &limits) else { return };
+    if text.contains("<<") {
         return;
     }
-    let mut edit = tree.edit();
-    if edit.set(&path, value).is_err() {
-        return;
-    }
-    match edit.finish(&limits) {
-        Ok(after) => {
-            let found = after.find(&path).unwrap_or_else(|| panic!("{path} is gone\n{text}\n{}", after.text()));
-            if let (Ok(mut read), tag) = (found.to_value(&limits), value.tag.is_some()) {
-                if !tag {
-                    read.tag = None;
-                }
-                assert!(same(&read, value) || !tag, "{path}\n{text}\n{}\n{read:?} instead of {value:?}", after.text());
-            }
+    for step in steps.iter().take(8) {
+        let model = Model::of(&tree);
+        let mut path = TreePath::root();
+        let mut at = model.root;
+        for way in &step.way {
+            let children = model.children(at);
+            let Some((name, place)) = children.get(usize::from(*way) % children.len().max(1)) else { break };
+            path.push(name.as_str());
+            at = place.node;
         }
-        Err(error) => assert_ne!(error.kind(), Kind::Malformed, "{error}"),
+        let name = ["new", "-", "0", "", "a: b", "no", "[1]", "#"][usize::from(step.name % 8)];
+        let value = match step.value % 6 {
+            0 => Value::null(),
+            1 => Value::from(7),
+            2 => Value::from("two\nlines\n"),
+            3 => Value::seq(["a", "b"]),
+            4 => Value::map([("x", 1)]).tagged("!new"),
+            _ => Value::from("a: b"),
+        };
+        let mut edit = tree.edit();
+        let shown = format!("{step:?} at {path}");
+        let (done, wanted) = match step.what % 5 {
+            0 => (edit.set(&path, &value), model.set(path.keys(), &value)),
+            1 => (edit.set(&path.join(name), &value), model.set(path.join(name).keys(), &value)),
+            2 => (edit.insert(&path.join(name), &value), model.insert(path.join(name).keys(), &value)),
+            3 => (edit.delete(&path), model.delete(path.keys())),
+            _ => (edit.rename(&path, name), model.rename(path.keys(), name)),
+        };
+        match done.and_then(|()| edit.finish(&limits)) {
+            Ok(new) => {
+                let said = wanted.map(|model| model.canonical());
+                assert_eq!(Ok(Model::of(&new).canonical()), said, "{shown}\n{}\n->\n{}", tree.text(), new.text());
+                tree = new;
+            }
+            Err(error) => assert_ne!(error.kind(), Kind::Malformed, "{error}"),
+        }
     }
 }

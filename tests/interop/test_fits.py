@@ -1,5 +1,6 @@
 """FITS files of astropy through Trilith and back: the same bytes, and the same values in between."""
 
+import gzip
 import io
 import unittest
 import warnings
@@ -332,6 +333,88 @@ class Fits(peer.CaseWithoutAstropy):
             self.assertTrue(np.array_equal(opened[0].data, tree["data"], equal_nan=True))
             self.assertTrue(np.array_equal(opened["DQ"].data, tree["dq"]))
             self.assertTrue(np.array_equal(opened["CAT"].data["b"], tree["cat"]["b"]))
+
+    def judged(self, path):
+        """A FITS file that astropy finds nothing wrong with, its checksums included; gives its HDUs."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            content = path.read_bytes()
+            content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+            opened = fits.open(io.BytesIO(content), checksum=True, lazy_load_hdus=False)
+            opened.verify("exception")
+            return opened
+
+    def edited(self):
+        """A FITS file with every kind of card and with checksums."""
+        primary = fits.PrimaryHDU(image(">i2"), header=headers())
+        for keyword in ("ODD", "FREE", "HEXLIKE", "NOVALUE"):
+            del primary.header[keyword]
+        rows = [fits.Column("id", "J", array=np.arange(5)), *ragged()]
+        hdus = fits.HDUList([primary, fits.ImageHDU(image(">f4"), name="SCI"), fits.BinTableHDU.from_columns(rows, name="RAGGED")])
+        path = self.folder / "edited.fits"
+        hdus.writeto(path, checksum=True)
+        self.judged(path)
+        return path
+
+    def test_edited_cards_are_what_astropy_reads(self):
+        path = self.edited()
+        values = {"OBJECT": "M 31", "EXPTIME": 12.5, "COUNT": -7, "SMALL": 1e-300, "HUGE": 1.7976931348623157e308,
+                  "THIRD": 1 / 3, "FLAG": False, "QUOTE": "it's 'quoted'", "AMPER": "ends in &", "TEXT": "word & 'x' " * 30,
+                  "ESO INS MODE NAME": "shallow", "NEW LONG KEYWORD": 4, "EMPTY": "x", "NOTHING": 3, "DATE-OBS": "2016-01-01T00:00:00"}
+        before = self.judged(path)
+        for keyword, value in values.items():
+            text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+            if isinstance(value, float):
+                text = f"{value:.17e}"
+            if isinstance(value, str):
+                text = "'" + value.rstrip().replace("'", "''") + "'"
+            peer.trilith("set", f"{path}#/fits/0/header/{keyword}", text)
+            after = self.judged(path)
+            want = value.rstrip() if isinstance(value, str) else value
+            self.assertEqual(after[0].header[keyword], want, keyword)
+            self.assertEqual(type(after[0].header[keyword]), type(want), keyword)
+            if keyword in before[0].header:
+                self.assertEqual(after[0].header.comments[keyword], before[0].header.comments[keyword], keyword)
+        peer.trilith("set", f"{path}#/fits/0/header/COMPLEX", "(2.5, -1.0)")
+        peer.trilith("set", f"{path}#/fits/0/header/BOTH", "[5, with a comment]")
+        peer.trilith("insert", f"{path}#/fits/0/header/HISTORY", "one more")
+        peer.trilith("delete", f"{path}#/fits/0/header/PERCENT")
+        peer.trilith("rename", f"{path}#/fits/0/header/BLANKS", "LEADING")
+        peer.trilith("set", f"{path}#/fits/2/header/TUNIT1", "m")
+        after = self.judged(path)
+        self.assertEqual(after[0].header["COMPLEX"], 2.5 - 1j)
+        self.assertEqual((after[0].header["BOTH"], after[0].header.comments["BOTH"]), (5, "with a comment"))
+        self.assertEqual(after[0].header["HISTORY"][-1], "one more")
+        self.assertNotIn("PERCENT", after[0].header)
+        self.assertEqual(after[0].header["LEADING"], "   lead")
+        self.assertEqual(after[2].columns[0].unit, "m")
+        for old, new in zip(before, after):
+            self.assertEqual(old.data.tobytes(), new.data.tobytes())
+        # What astropy kept it keeps still: every card that was not edited.
+        touched = {*values, "COMPLEX", "BOTH", "HISTORY", "PERCENT", "BLANKS", "LEADING", "CHECKSUM"}
+        cards = [[card.image for card in hdus[0].header.cards if card.keyword not in touched] for hdus in (before, after)]
+        self.assertEqual(*cards)
+
+    def test_sums_of_a_changed_asdf_hdu_are_right(self):
+        """The ASDF file grows in an HDU that has checksums, packed by gzip and not."""
+        source = io.BytesIO()
+        asdf.AsdfFile({"a": np.arange(9), "n": 1}).write_to(source)
+        for name in ("sums.fits", "sums.fits.gz"):
+            for form in ("BINTABLE", "IMAGE"):
+                path = self.folder / name
+                content = around(written(fits.HDUList([fits.PrimaryHDU(image(">i2"))])), form, source.getvalue())
+                fits.open(io.BytesIO(content)).writeto(path, checksum=True, overwrite=True)
+                peer.trilith("set", f"{path}#/n", "x" * 5000)
+                np.save(self.folder / "new.npy", np.arange(4000))
+                peer.trilith("insert", f"{path}#/new", "--from", self.folder / "new.npy")
+                hdus = self.judged(path)
+                self.assertIn("DATASUM", hdus[-1].header)
+                inner = hdus[-1].data[0][0] if form == "BINTABLE" else hdus[-1].data
+                with asdf.open(io.BytesIO(inner.tobytes())) as opened:
+                    self.assertEqual(opened["n"], "x" * 5000)
+                    self.assertTrue(np.array_equal(opened["new"], np.arange(4000)))
+                    self.assertTrue(np.array_equal(opened["a"], np.arange(9)))
+                self.assertEqual(path.read_bytes()[:2] == b"\x1f\x8b", name.endswith(".gz"))
 
 
 if __name__ == "__main__":

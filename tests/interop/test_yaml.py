@@ -257,6 +257,11 @@ MAKERS = {
 }
 
 
+def named(key):
+    """A key as JSON has it: a null key is null, however it is written."""
+    return "null" if key.tag == CORE + "null" else key.value
+
+
 def said(loader, node, inside):
     """The node as `tree --json` has it."""
     if id(node) in inside:
@@ -271,13 +276,13 @@ def said(loader, node, inside):
     inside = inside | {id(node)}
     if isinstance(node, yaml.SequenceNode):
         return [said(loader, item, inside) for item in node.value]
-    own = [key.value if isinstance(key, yaml.ScalarNode) else repr(said(loader, key, inside)) for key, _ in node.value]
+    own = [named(key) if isinstance(key, yaml.ScalarNode) else repr(said(loader, key, inside)) for key, _ in node.value]
     if len(set(own)) != len(own) and not hasattr(node, "merge"):
         raise Refused("two keys with the same text")
     loader.flatten_mapping(node)
     found, texts = {}, {}
     for key, value in node.value:
-        text = key.value if isinstance(key, yaml.ScalarNode) else None
+        text = named(key) if isinstance(key, yaml.ScalarNode) else None
         if text is None:
             text = ("complex", repr(said(loader, key, inside)))
         identity = (key.tag, said(loader, key, inside)) if isinstance(key, yaml.ScalarNode) else text
@@ -366,7 +371,8 @@ def places(value, path=()):
     if isinstance(value, dict):
         yield path, value
         for key, item in value.items():
-            if isinstance(key, str):
+            # A path names a null key by its text, which may be another.
+            if isinstance(key, str) and key != "null":
                 yield from places(item, (*path, key))
     elif isinstance(value, list):
         yield path, value
@@ -383,7 +389,7 @@ def edited(value, rng):
     path, place = rng.choice(list(places(value)))
     kind = rng.choice(["set", "set", "delete", "insert", "rename", "append"])
     yaml_text, new = rng.choice(VALUES)
-    names = [key for key in place if isinstance(key, str)] if isinstance(place, dict) else []
+    names = [key for key in place if isinstance(key, str) and key != "null"] if isinstance(place, dict) else []
     if isinstance(place, dict):
         if kind in ("insert", "append") or not names:
             if "new key" in place:

@@ -29,6 +29,7 @@ const TASKS: &[(&str, Task, &str)] = &[
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
     ("crash", trust::crash, "kill writing processes at random moments, and every cut and reordering: [--rounds N]"),
+    ("edits", trust::edits, "random edits of trees in every style against a plain model: [--rounds N] [--seed N]"),
     ("sanitize", trust::sanitize, "the tests of maps and codecs under AddressSanitizer (nightly): [FILTER…]"),
     (
         "bench",

@@ -15,6 +15,20 @@ pub fn crash(arguments: &[String]) -> Result<(), String> {
     run(tests.env("TRILITH_CRASH_ROUNDS", rounds))
 }
 
+/// `cargo xtask edits [--rounds N] [--seed N]`: as many random edits of trees as are asked for.
+pub fn edits(arguments: &[String]) -> Result<(), String> {
+    let (mut rounds, mut seed) = ("100000", "1");
+    for pair in arguments.chunks(2) {
+        match pair {
+            [option, number] if option == "--rounds" && number.parse::<u64>().is_ok() => rounds = number,
+            [option, number] if option == "--seed" && number.parse::<u64>().is_ok() => seed = number,
+            _ => return Err("edits takes --rounds N and --seed N".to_owned()),
+        }
+    }
+    let mut tests = cargo(["test", "--locked", "--package", "trilith", "--test", "edits", "--", "--nocapture"]);
+    run(tests.env("TRILITH_EDITS", rounds).env("TRILITH_EDITS_SEED", seed))
+}
+
 /// `cargo xtask sanitize [FILTER…]`: the tests of maps, files and codecs under AddressSanitizer.
 pub fn sanitize(arguments: &[String]) -> Result<(), String> {
     let said = output(Command::new("rustc").args(["+nightly", "-vV"])).map_err(|e| format!("no nightly compiler: {e}"))?;

@@ -8,9 +8,9 @@ mod commands;
 mod family;
 mod item;
 mod json;
-mod moved;
 mod options;
 mod output;
+mod outputs;
 mod progress;
 mod rewrite;
 mod stream;
@@ -54,7 +54,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let malformed_is_no = cli.command.malformed_is_no();
     cli.options.whole = cli.command.reads_all();
-    match cli.options.prepare().and_then(|()| cli.command.run(&cli.options)) {
+    let done = cli.options.prepare().and_then(|()| cli.command.run(&cli.options));
+    cli.options.warn_of_references();
+    match done {
         Ok(Outcome::Yes) => 0,
         Ok(Outcome::No) => 1,
         // Whoever reads our output has seen enough.

@@ -1,14 +1,17 @@
 //! The options that every command shares.
 
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
-use trilith::bytes::{self, OpenOptions, RemoteOptions, Resolve, SourceRef};
+use trilith::asdf::uris::{Notes, uris};
+use trilith::bytes::{self, Base, Folder, OpenOptions, RemoteOptions, Resolve, SourceRef};
 use trilith::dudley::StreamOptions;
-use trilith::file::AnyFile;
+use trilith::file::{AnyFile, Permissions};
 use trilith::layout::{ByteOrder, Layout};
+use trilith::tree::Tree;
 use trilith::{Error, Limits, Result, file};
 
 /// Options of every command, where they mean something.
@@ -36,8 +39,8 @@ pub struct Options {
     /// Raise or lower a limit against hostile files, e.g. depth=1000 or memory=8G
     #[arg(long = "limit", global = true, value_name = "NAME=VALUE")]
     pub limits: Vec<String>,
-    /// Let references out of a file lead to URLs that begin with this
-    #[arg(long = "allow", global = true, value_name = "URL-PREFIX")]
+    /// Let references out of a file lead into this folder (DIR/, .., file:///DIR/) or to URLs that begin so
+    #[arg(long = "allow", global = true, value_name = "DIR|URL-PREFIX")]
     pub allow: Vec<String>,
     /// How remote files are read, e.g. timeout=5, cache=256M or cache-dir=PATH (also TRILITH_REMOTE)
     #[arg(long = "remote", global = true, value_name = "NAME=VALUE")]
@@ -51,6 +54,12 @@ pub struct Options {
     /// The limits with the budget of this command, once they are known.
     #[arg(skip)]
     budget: OnceLock<Limits>,
+    /// What comes up while references are followed, in the files that were opened.
+    #[arg(skip)]
+    notes: Mutex<Vec<Notes>>,
+    /// What was opened, and what is referred to by what is written.
+    #[arg(skip)]
+    inputs: Mutex<Vec<String>>,
     /// Read the file under this Dudley layout, whatever its first bytes are
     #[arg(long = "layout", global = true, value_name = "L.dud")]
     pub under: Option<String>,
@@ -108,7 +117,7 @@ impl Options {
         for assignment in &self.remote {
             remote.set(assignment)?;
         }
-        for prefix in &self.allow {
+        for prefix in Permissions::read(&self.allow)?.addresses() {
             remote.allow(prefix)?;
         }
         remote.download |= self.download;
@@ -124,6 +133,7 @@ impl Options {
 
     /// Opens a file to read, and gives what opens the files that it refers to.
     pub fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        self.add_input(path.to_owned());
         let (source, resolve) = self.reach(path, limits)?;
         limits.add_input(source.len());
         Ok((source, resolve))
@@ -131,7 +141,7 @@ impl Options {
 
     fn reach(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         if path == "-" {
-            return Ok((bytes::spool(std::io::stdin().lock(), "-", limits.spool)?, Arc::new(bytes::Nowhere)));
+            return Ok((bytes::spool(std::io::stdin().lock(), "-", limits.spool)?, self.resolver(path, limits)?));
         }
         if bytes::is_url(path) {
             return bytes::open_url(path, &self.remote()?, limits.external_depth);
@@ -141,12 +151,21 @@ impl Options {
 
     /// Opens a file of either family, under `--layout` if that is given.
     pub fn open_any(&self, path: &str) -> Result<AnyFile> {
+        self.open_under(path, self.under.as_deref())
+    }
+
+    /// Opens a file of either family, under a layout if one is named.
+    pub fn open_under(&self, path: &str, layout: Option<&str>) -> Result<AnyFile> {
         let limits = self.limits()?;
         let mut how = StreamOptions::default();
-        how.layout = self.under.as_deref().map(|path| self.read_layout(path, &limits)).transpose()?;
+        how.layout = layout.map(|path| self.read_layout(path, &limits)).transpose()?;
         how.order = self.order();
         let (source, resolve) = self.open_with(path, &limits)?;
-        file::open_any(source, resolve, how, &limits)
+        let file = file::open_any(source, resolve, how, &limits)?;
+        if let AnyFile::Asdf(file) = &file {
+            self.watch(file);
+        }
+        Ok(file)
     }
 
     /// The byte order that `--byteorder` gives.
@@ -169,14 +188,30 @@ impl Options {
 
     /// What opens the files that a local file refers to.
     pub fn resolver(&self, path: &str, limits: &Limits) -> Result<Arc<dyn Resolve>> {
-        if path == "-" {
-            return Ok(Arc::new(bytes::Nowhere));
+        let allowed = Permissions::read(&self.allow)?;
+        Ok(allowed.resolver_with(Path::new(path), local(limits), self.remote()?, limits))
+    }
+
+    /// As [`Options::open_asdf`], for a file whose text is written to `output`: its references are those that mean
+    /// the same from there.
+    pub fn open_asdf_for(&self, path: &str, output: &str) -> Result<AsdfFile> {
+        let file = self.open_asdf(path)?;
+        if path == output { Ok(file) } else { self.for_output(file, &Base::of(output)) }
+    }
+
+    /// The same file as its text must read where references begin at `base`. A warning says which of them lead out
+    /// of the folder there, since they are opened only where that is allowed.
+    pub fn for_output(&self, file: AsdfFile, base: &Base) -> Result<AsdfFile> {
+        let is_moved = file.base() != *base;
+        let file = file.moved_to(base)?;
+        let uris = self.add_references(&file, file.tree())?;
+        if let (true, Base::Folder(folder)) = (is_moved, base) {
+            let there = Folder::new(folder, OpenOptions::default(), 1);
+            if let Some(first) = uris.iter().find(|uri| !uri.is_empty() && !there.permits(uri)) {
+                self.warn(&format!("the new file refers to files outside of its folder ({first}): read it with --allow"));
+            }
         }
-        let folder = file::resolver_for(Path::new(path), local(limits), limits);
-        if self.allow.is_empty() {
-            return Ok(folder);
-        }
-        Ok(Arc::new(bytes::Allowed::new(folder, self.remote()?, limits.external_depth)))
+        Ok(file)
     }
 
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
@@ -187,7 +222,47 @@ impl Options {
         }
         let limits = self.limits()?;
         let (source, resolve) = self.open_with(path, &limits)?;
-        file::open_asdf_source(source, resolve, &limits)
+        let file = file::open_asdf_source(source, resolve, &limits)?;
+        self.watch(&file);
+        Ok(file)
+    }
+
+    fn watch(&self, file: &AsdfFile) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(file.notes().clone());
+    }
+
+    /// What a tree of `file` refers to is an input, too: whoever writes over it leaves the tree without it. The
+    /// references as they are written.
+    pub fn add_references(&self, file: &AsdfFile, tree: &Tree) -> Result<BTreeSet<String>> {
+        let uris: BTreeSet<String> = uris(tree, file.limits())?.into_iter().map(|found| found.uri).collect();
+        for path in uris.iter().filter_map(|uri| file.absolute(uri).as_deref().and_then(bytes::local_path)) {
+            self.add_input(path.to_string_lossy().into_owned());
+        }
+        Ok(uris)
+    }
+
+    fn add_input(&self, path: String) {
+        self.inputs.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+    }
+
+    /// As opened: files that a list at `path` names, relative to it.
+    pub fn add_inputs_beside(&self, path: &str, names: &[String]) {
+        let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+        names.iter().for_each(|name| self.add_input(folder.join(name).to_string_lossy().into_owned()));
+    }
+
+    /// Every file that was opened so far, or that a file which is written refers to.
+    pub fn inputs(&self) -> Vec<String> {
+        let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        all.extend(self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(Notes::files));
+        all
+    }
+
+    /// Prints on stderr what came up while references were followed, once the command is done.
+    pub fn warn_of_references(&self) {
+        let files: Vec<Notes> = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        let all: BTreeSet<String> = files.iter().flat_map(Notes::remarks).collect();
+        self.warn_all(all.into_iter().collect());
     }
 
     /// Prints on stderr what is odd about a file, unless `--quiet`.
@@ -222,8 +297,7 @@ impl Options {
 
 /// How local files are opened.
 fn local(limits: &Limits) -> OpenOptions {
-    let mut options = OpenOptions::default();
-    options.spool = limits.spool;
+    let mut options = OpenOptions::within(limits);
     // A file that another process truncates under a map would kill the command, and the commands
     // go through their files from front to back, where a map gains nothing.
     options.map = false;

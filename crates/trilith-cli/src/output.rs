@@ -14,11 +14,12 @@ pub fn count_for(limits: Limits) {
     *LIMITS.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits);
 }
 
-/// A writer that counts what goes through it towards the limit `output`.
-pub fn metered<W>(out: W) -> Metered<W> {
-    let limits = LIMITS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Metered::new(out, limits.unwrap_or_default())
+/// The limits of the command that runs.
+pub fn limits() -> Limits {
+    LIMITS.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
 }
+
+use trilith::bytes::{Basis, NewFile};
 
 /// Prints a line on stderr; control characters of a file never pass through.
 pub fn note(message: &str) {
@@ -32,6 +33,8 @@ pub struct Out(io::BufWriter<Metered<Stdout>>);
 enum Stdout {
     Direct(std::fs::File),
     Lines(io::StdoutLock<'static>),
+    /// A file that is put into place at the end.
+    File(Box<NewFile>),
 }
 
 impl Stdout {
@@ -51,6 +54,7 @@ impl Write for Stdout {
         match self {
             Self::Direct(out) => out.write(bytes),
             Self::Lines(out) => out.write(bytes),
+            Self::File(out) => out.writer().write(bytes),
         }
     }
 
@@ -58,6 +62,7 @@ impl Write for Stdout {
         match self {
             Self::Direct(out) => out.flush(),
             Self::Lines(out) => out.flush(),
+            Self::File(out) => out.writer().flush(),
         }
     }
 }
@@ -66,7 +71,18 @@ impl Out {
     /// Takes stdout.
     pub fn new() -> Self {
         let out = Stdout::direct().map_or_else(|_| Stdout::Lines(io::stdout().lock()), Stdout::Direct);
-        Self(io::BufWriter::with_capacity(64 << 10, metered(out)))
+        Self(io::BufWriter::with_capacity(64 << 10, Metered::new(out, limits())))
+    }
+
+    /// Takes a file, or stdout where none or `-` is named.
+    pub fn to(path: Option<&str>) -> Result<Self> {
+        match path.filter(|path| *path != "-") {
+            Some(path) => Ok(Self(io::BufWriter::with_capacity(
+                64 << 10,
+                Metered::new(Stdout::File(Box::new(NewFile::create(path, Basis::Nothing)?)), limits()),
+            ))),
+            None => Ok(Self::new()),
+        }
     }
 
     /// Writes a line of text, control characters made visible.
@@ -74,7 +90,7 @@ impl Out {
         writeln!(self.0, "{}", clean(text)).map_err(failed)
     }
 
-    /// Writes a value of several lines, control characters made visible.
+    /// Writes text of several lines, control characters made visible.
     pub fn lines(&mut self, text: &str) -> Result<()> {
         self.raw(&clean_text(text))?;
         self.raw("\n")
@@ -112,7 +128,11 @@ impl Out {
 
     /// Makes sure that everything is out.
     pub fn finish(mut self) -> Result<()> {
-        self.0.flush().map_err(failed)
+        self.0.flush().map_err(failed)?;
+        match self.0.into_inner().map_err(|e| failed(e.into_error()))?.into_inner() {
+            Stdout::File(file) => file.commit().map(drop),
+            _ => Ok(()),
+        }
     }
 }
 

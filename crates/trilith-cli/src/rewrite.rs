@@ -1,18 +1,22 @@
 //! Saving a file with another tree: in place where it fits and that was asked for, else beside and renamed.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::asdf::{ArrayOptions, AsdfFile, WriteOptions};
-use trilith::change::{Change, Saved};
+use trilith::asdf::{ArrayOptions, AsdfFile};
+use trilith::bytes::Basis;
+use trilith::change::{Change, Output, SaveOptions};
 use trilith::codec::CodecId;
-use trilith::convert::{CodecChoice, ConvertOptions, rewrite};
+use trilith::convert::CodecChoice;
 use trilith::{Error, Result, TreePath, Value, asdf};
 
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
 use crate::output::{Out, note};
+use crate::outputs::{Form, check_name};
 use crate::progress::Progress;
 use crate::target::Target;
 
@@ -28,85 +32,49 @@ pub struct Save {
 }
 
 impl Save {
-    /// Saves `file`, opened from `name`, with `text` as its tree.
-    pub fn save(&self, file: &AsdfFile, name: &str, text: &str, options: &Options) -> Result<()> {
-        if name == "-" && self.output.is_none() {
-            return Err(Error::usage("standard input cannot be changed").hint("write the result to a file with -o OUT"));
-        }
-        if self.in_place && asdf::update::tree_in_place(file, name, text)? {
-            return self.tell(name, true, options);
-        }
-        let mut target = Target::create_from(self.output.as_deref().unwrap_or(name), name, &**file.sections().source())?;
-        if asdf::update::tree_in_copy(file, text, target.writer())? {
-            // No other byte of the file differs.
-            target.commit()?;
-            return self.tell(name, false, options);
-        }
-        drop(target);
-        self.save_anew(file, name, text, options)
+    /// The file that is written, where `name` was opened.
+    pub fn output<'a>(&'a self, name: &'a str) -> &'a str {
+        self.output.as_deref().unwrap_or(name)
     }
 
-    /// As [`Save::save`], with every block written anew.
-    pub fn save_anew(&self, file: &AsdfFile, name: &str, text: &str, options: &Options) -> Result<()> {
-        if name == "-" && self.output.is_none() {
-            return Err(Error::usage("standard input cannot be changed").hint("write the result to a file with -o OUT"));
-        }
-        self.note_rewriting(options);
-        let total = file.sections().all_blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
+    /// Saves a change of the file that was opened from `name`; `anew` writes every block again.
+    pub fn save(&self, change: &Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
+        let source = change.file().sections().source();
+        let blocks = change.file().sections().all_blocks()?;
+        let total = blocks.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
         let progress = Progress::bytes("writing", total, options);
-        let mut convert = ConvertOptions::default();
-        convert.write.tree_padding = self.padding(file, text);
-        let mut target = Target::create_from(self.output.as_deref().unwrap_or(name), name, &**file.sections().source())?;
-        rewrite(file, text, target.writer(), &convert, &mut |bytes| progress.at(bytes))?;
-        target.commit()?;
-        self.tell(name, false, options)
+        let mut show = |bytes| progress.at(bytes);
+        let mut how = SaveOptions::default();
+        (how.in_place, how.anew) = (self.in_place, anew);
+        how.progress = Some(&mut show);
+        if let Some(output) = &self.output {
+            check_name(output, Form::of(change.file()), "name it otherwise, or convert the file")?;
+            options.check_inputs(output, &[name])?;
+            how.output = Some(Output::Created(Target::create(output, Basis::Read(&**source))?.into_inner()));
+        }
+        let saved = change.save(how)?;
+        if self.in_place && !saved.in_place && !options.quiet {
+            note("the new tree does not fit into its space: the whole file was written");
+        }
+        options.warn_all(saved.warnings);
+        self.report(name, saved.in_place, &saved.removed, options)
     }
 
-    /// Saves a change of the file that was opened from `name`, blocks and all.
-    pub fn save_change(&self, change: &Change<'_>, name: &str, options: &Options) -> Result<()> {
-        if !change.moves_blocks()? && !change.has_new_files() {
-            self.save(change.file(), name, change.tree().text(), options)?;
-            return if self.output.is_none() { change.remove_beside().map(drop) } else { Ok(()) };
-        }
-        if name == "-" && self.output.is_none() {
-            return Err(Error::usage("standard input cannot be changed").hint("write the result to a file with -o OUT"));
-        }
-        if self.output.is_some() && change.has_new_files() {
-            return Err(Error::usage("the new array gets a file of its own, beside the file that is changed")
-                .hint("leave out -o, or implode the file first"));
-        }
-        if self.in_place && change.in_place(name)? == Saved::InPlace {
-            return self.tell(name, true, options);
-        }
-        self.note_rewriting(options);
-        let mut write = WriteOptions::default();
-        write.tree_padding = self.padding(change.file(), change.tree().text());
-        let mut target = Target::create_from(self.output.as_deref().unwrap_or(name), name, &**change.file().sections().source())?;
-        change.write(target.writer(), &write)?;
-        change.write_beside()?;
-        target.commit()?;
-        if self.output.is_none() {
-            change.remove_beside()?;
-        }
-        self.tell(name, false, options)
-    }
-
-    /// Room to grow behind the tree, so that the next change fits.
-    fn padding(&self, file: &AsdfFile, text: &str) -> u64 {
-        if self.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) }
-    }
-
-    fn note_rewriting(&self, options: &Options) {
-        if self.in_place && !options.quiet {
-            note("the new tree does not fit into its space: the whole file is written");
-        }
-    }
-
-    fn tell(&self, name: &str, in_place: bool, options: &Options) -> Result<()> {
+    fn report(&self, name: &str, in_place: bool, removed: &[PathBuf], options: &Options) -> Result<()> {
         let written = self.output.as_deref().unwrap_or(name);
+        if !options.quiet {
+            for path in removed {
+                note(&format!("removed {}, which the tree no longer names", path.display()));
+            }
+        }
         if options.json && written != "-" {
+            let removed: Vec<String> = removed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            let mut document = json!({"file": written, "changed": true, "in_place": in_place});
+            if !removed.is_empty() {
+                document["removed"] = json!(removed);
+            }
             let mut out = Out::new();
-            out.json(&json!({"file": written, "changed": true, "in_place": in_place}))?;
+            out.json(&document)?;
             return out.finish();
         }
         if options.verbose > 0 {
@@ -186,7 +154,7 @@ pub fn change(
 ) -> Result<Outcome> {
     let item = Item::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::usage("name what to change: FILE#/path"))?;
-    let file = options.open_asdf(&item.file)?;
+    let file = trilith::file::toward(options.open_asdf_for(&item.file, save.output(&item.file))?, path)?;
     if file.sections().tree().is_none() {
         return Err(Error::usage("this file has no tree"));
     }
@@ -199,6 +167,6 @@ pub fn change(
         note(&format!("trilith: {error}"));
         return Ok(Outcome::No);
     }
-    save.save_change(&change, &item.file, options)?;
+    save.save(&change, &item.file, false, options)?;
     Ok(Outcome::Yes)
 }

@@ -112,10 +112,14 @@ pub fn list(name: &str, file: &DudleyFile, options: &Options) -> Result<Outcome>
 }
 
 /// How `tree` shows a stream.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct TreeOptions {
     /// As JSON.
     pub json: bool,
+    /// With the elements of arrays, unless the path leads to a dict.
+    pub values: bool,
+    /// Write to this file.
+    pub output: Option<String>,
     /// With the elements of arrays.
     pub inline: bool,
     /// So many levels (text only).
@@ -131,9 +135,11 @@ pub fn tree(items: &Items<'_>, path: &str, options: &Options, how: &TreeOptions)
         note(&format!("trilith: {}{hint}", error.message()));
         return Ok(Outcome::No);
     };
-    let mut out = Out::new();
+    let is_dict = |item| items.file().layout().kind(item) == trilith::layout::Kind::Dict;
+    let inline = how.inline || (how.values && !outline.item(root).is_some_and(is_dict));
+    let mut out = Out::to(how.output.as_deref())?;
     let shown = if how.json {
-        json_tree(&mut out, items, &outline, root, how.inline)
+        json_tree(&mut out, items, &outline, root, inline)
     } else {
         text_tree(&mut out, items, &outline, root, options, how.depth.unwrap_or(usize::MAX))
     };

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::{run, trilith};
+use trilith::asdf::generation::{GENERATIONS, Generation, Slot};
 
 const TARGETS: [&str; 10] =
     ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.1", "asdf-1.2", "asdf-1.3", "asdf-1.4", "asdf-1.5", "asdf-1.6"];
@@ -125,5 +126,100 @@ fn every_form_survives_being_taken_apart_and_put_together() {
         say(folder, &["repack", "back.asdf", "packed.asdf", "--order", "tree", "--quiet"]);
         assert_eq!(digest(folder, "packed.asdf"), digest(folder, "back.asdf"), "{target}: packed");
         assert_eq!(digest(folder, "packed.asdf").len(), 4, "{target}");
+    }
+}
+
+/// A block as a row of the generation table has it: its used bytes, flags and codec, and its size when decoded.
+fn block_of(row: &Generation, stored: &[u8], flags: u32, codec: [u8; 4], codes: &[u8], decoded: u64) -> Vec<u8> {
+    let fields = &row.fields;
+    let mut header = vec![0; usize::from(fields.size)];
+    let used = if flags & 1 != 0 { 0 } else { stored.len() as u64 };
+    let size = if flags & 1 != 0 { 0 } else { decoded };
+    let mut set = |slot: Option<Slot>, value: &[u8]| {
+        if let Some(slot) = slot {
+            header[usize::from(slot.at)..][..value.len()].copy_from_slice(value);
+        }
+    };
+    set(fields.version, &[0, 1, 0]);
+    set(fields.flags, &flags.to_be_bytes());
+    set(fields.compression, &codec);
+    set(Some(fields.allocated), &used.to_be_bytes());
+    set(Some(fields.used), &used.to_be_bytes());
+    set(fields.data_size, &size.to_be_bytes());
+    set(fields.encoding, codes);
+    [row.magic, &fields.size.to_be_bytes(), &header, stored].concat()
+}
+
+/// One zlib stream of these bytes, stored as they are.
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let (mut a, mut b) = (1u32, 0u32);
+    for byte in bytes {
+        a = (a + u32::from(*byte)) % 65521;
+        b = (b + a) % 65521;
+    }
+    let len = bytes.len() as u16;
+    [&[0x78, 0x01, 1][..], &len.to_le_bytes(), &(!len).to_le_bytes(), bytes, &(b << 16 | a).to_be_bytes()].concat()
+}
+
+/// A file of a row: a plain array, one stored in every way that the row has, a stream where it has streams.
+fn file_of(row: &Generation) -> Vec<u8> {
+    let (key, prefix, ndarray) = (row.tree.datatype_key, row.tree.prefix, row.tree.ndarray);
+    let version = if row.major == 0 { "0.1.0" } else { "1.0.0" };
+    let mut tree = format!("{} {version}\n%YAML 1.1\n%TAG ! {prefix}\n--- !{}\n# kept\n", row.token, row.tree.root);
+    let mut blocks = Vec::new();
+    let mut add = |name: &str, shape: &str, block: Vec<u8>| {
+        let source = blocks.len();
+        tree.push_str(&format!("{name}: !{ndarray} {{source: {source}, {key}: int16, byteorder: little, shape: {shape}}}\n"));
+        blocks.push(block);
+    };
+    let data = [1, 0, 2, 0, 3, 0, 4, 0];
+    add("plain", "[2, 2]", block_of(row, &data, 0, [0; 4], &[], 8));
+    if row.fields.compression.is_some() {
+        add("zlib", "[4]", block_of(row, &zlib(&data), 0, *b"zlib", &[], 8));
+    }
+    if row.fields.encoding.is_some() && row.name == "asdf-0.1-hs44" {
+        add("codes", "[4]", block_of(row, &zlib(&data), 0, [0; 4], b"z", 8));
+    }
+    if row.encoded {
+        let chain = |text: &str, bytes: &[u8]| [format!("--- {text}\n...\n").as_bytes(), bytes].concat();
+        add("zlib", "[4]", block_of(row, &chain("[zlib]", &zlib(&data)), 2, [0; 4], &[], 8));
+        let tiles = [1, 0, 3, 0, 2, 0, 4, 0];
+        let full = "[[tile, {shape: [2, 1], original_shape: [2, 2], item_size: 2}], zlib]";
+        add("tiles", "[2, 2]", block_of(row, &chain(full, &zlib(&tiles)), 2, [0; 4], &[], 8));
+        // The example of the document leaves two arguments to the ndarray.
+        add("bare", "[2, 2]", block_of(row, &chain("[[tile, {shape: [2, 1]}]]", &tiles), 2, [0; 4], &[], 8));
+    }
+    if row.fields.flags.is_some() {
+        add("stream", "['*', 2]", block_of(row, &data, 1, [0; 4], &[], 8));
+    }
+    tree.push_str("...\n");
+    [tree.into_bytes(), blocks.concat()].concat()
+}
+
+/// FINF 0.1.0, 0.1.0 and 1.x, "Exploded form": "a user may explode the file, edit the YAML portion as a pure YAML file,
+/// and implode the parts back together". Every block is then as it was, header and all.
+#[test]
+fn what_was_exploded_implodes_to_the_same_blocks_in_every_generation() {
+    for row in GENERATIONS {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::fs::write(folder.join("x.asdf"), file_of(row)).unwrap();
+        let before = digest(folder, "x.asdf");
+        assert!(!before.is_empty());
+        say(folder, &["explode", "x.asdf", "--quiet"]);
+        let exploded = std::fs::read(folder.join("x_exploded.asdf")).unwrap();
+        assert!(std::str::from_utf8(&exploded).is_ok_and(|text| text.ends_with("...\n")), "{}: more than YAML", row.name);
+        assert_eq!(digest(folder, "x_exploded.asdf"), before, "{}", row.name);
+        say(folder, &["implode", "x_exploded.asdf", "-o", "all.asdf", "--quiet"]);
+        assert_eq!(digest(folder, "all.asdf"), before, "{}", row.name);
+        let kinds = |name: &str| {
+            let file = trilith::open_asdf(folder.join(name)).unwrap();
+            let blocks = file.sections().blocks().unwrap();
+            let kind = |b: &&trilith::asdf::Block| (b.generation.name, b.header_size, b.flags, b.compression, b.codes, b.used);
+            blocks.iter().map(kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds("all.asdf"), kinds("x.asdf"), "{}", row.name);
+        let report = trilith::verify::verify(&trilith::open_asdf(folder.join("all.asdf")).unwrap(), true, &|_| {}).unwrap();
+        assert!(report.is_right(), "{}: {report:?}", row.name);
     }
 }

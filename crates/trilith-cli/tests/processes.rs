@@ -10,7 +10,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use trilith::bytes::{self, Folder, Journal, OpenOptions, Replace, Resolve};
+use trilith::bytes::{self, Basis, Folder, Journal, OpenOptions, Replace, Resolve, Update};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Kind, Target};
 
@@ -42,12 +42,13 @@ fn a_second_writer_is_refused_with_a_clear_error() {
         common::run(command, None)
     };
     for words in [&["--in-place"][..], &[]] {
-        let update = Journal::begin(&path, &[0..1]).unwrap();
+        let read = bytes::open(&path, OpenOptions::default()).unwrap();
+        let update = Update::new().begin(&*read).unwrap();
         let refused = set(words);
         assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
         assert!(refused.stderr.contains("is being changed by another process"), "{}", refused.stderr);
         update.roll_back().unwrap();
-        let replace = Replace::create(&path).unwrap();
+        let replace = Replace::create(&path, Basis::Nothing).unwrap();
         let refused = set(words);
         assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
         assert!(refused.stderr.contains("is being changed by another process"), "{}", refused.stderr);
@@ -73,10 +74,10 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     let reader = trilith::open_asdf(&path).unwrap();
     assert!(!reader.sections().source().is_changed());
     later();
-    let mut update = Journal::begin(&path, &[]).unwrap();
-    let end = update.old_len();
-    update.write_at(end, b"more").unwrap();
-    update.commit().unwrap();
+    let other = bytes::open(&path, OpenOptions::default()).unwrap();
+    let mut update = Update::new();
+    update.write(other.len(), b"more".to_vec());
+    update.commit(&*other).unwrap();
     assert!(reader.sections().source().is_changed());
     let error = reader.array_at("/z").and_then(|array| array.load::<f64>()).unwrap_err();
     assert_eq!(error.kind(), Kind::Io);
@@ -89,16 +90,19 @@ fn an_update_that_did_not_end_is_told_and_the_old_content_shown() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "old");
     let place = std::fs::read(&path).unwrap().windows(3).position(|w| w == b"old").unwrap() as u64;
-    let mut update = Journal::begin(&path, &[place..place + 3]).unwrap();
-    update.write_at(place, b"new").unwrap();
-    drop(update);
+    let mut update = Update::new();
+    update.write(place, b"new".to_vec());
+    update.write(std::fs::metadata(&path).unwrap().len(), b"more".to_vec());
+    let mut journal = update.begin(&*bytes::open(&path, OpenOptions::default()).unwrap()).unwrap();
+    assert!(!journal.write_at_most(1).unwrap());
+    drop(journal);
     let reader = trilith::open_asdf(&path).unwrap();
     assert_eq!(reader.tree().at("/name").unwrap().text(), "old");
-    assert!(reader.warnings().iter().any(|warning| warning.contains("did not end")), "{:?}", reader.warnings());
+    assert!(reader.warnings().iter().any(|warning| warning.contains("did not finish")), "{:?}", reader.warnings());
     let mut command = common::trilith();
     command.arg("info").arg(&path);
     let ended = common::run(command, None);
-    assert!(ended.stderr.contains("did not end"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("did not finish"), "{}", ended.stderr);
     drop(reader);
     assert!(Journal::recover(&path).unwrap());
     assert!(trilith::open_asdf(&path).unwrap().warnings().is_empty());
@@ -194,7 +198,7 @@ fn a_pipe_or_device_is_written_into_and_never_replaced() {
     let path = file(folder.path(), "old");
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert_eq!(Replace::create(&pipe).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(Replace::create(&pipe, Basis::Nothing).err().map(|e| e.kind()), Some(Kind::Usage));
     assert_eq!(Builder::new(Target::newest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()), Some(Kind::Usage));
     for words in [&["convert", "x.asdf", "pipe"][..], &["repack", "x.asdf", "pipe"], &["get", "x.asdf#/a", "-o", "pipe"]] {
         let reader = std::thread::spawn({
@@ -264,4 +268,40 @@ fn a_link_swapped_between_check_and_use_never_leads_out() {
     });
     common::say(&format!("swapped links: {inside} opened inside, {refused} refused, 0 led out"));
     assert!(inside > 0 && refused > 0);
+}
+
+#[test]
+fn of_four_writers_at_once_none_loses_the_work_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = trilith::asdf::WriteOptions::default();
+    options.tree_padding = 20_000;
+    let builder = Builder::new(Target::newest()).with_options(options);
+    builder.write(folder.path().join("x.asdf"), Value::map([("a", Value::from(1))])).unwrap();
+    let writer = |name: usize| {
+        let folder = folder.path();
+        move || -> Vec<String> {
+            let mut said = Vec::new();
+            for n in 0..15 {
+                let key = format!("k{name}_{n}");
+                let mut command = common::trilith();
+                command.current_dir(folder).args(["--quiet", "insert", &format!("x.asdf#/{key}"), "1"]);
+                if name < 2 {
+                    command.arg("--in-place");
+                }
+                if common::run(command, None).status == Ok(0) {
+                    said.push(key);
+                }
+            }
+            said
+        }
+    };
+    let said: Vec<String> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4).map(|name| scope.spawn(writer(name))).collect();
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+    });
+    let file = trilith::open_asdf(folder.path().join("x.asdf")).unwrap();
+    let lost: Vec<&String> = said.iter().filter(|key| file.tree().at(&format!("/{key}")).is_none()).collect();
+    assert!(!said.is_empty() && lost.is_empty(), "{lost:?} of {} lost", said.len());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    common::say(&format!("four writers at once: {} changes made, 0 lost", said.len()));
 }

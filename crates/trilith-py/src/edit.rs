@@ -1,19 +1,16 @@
 //! Changing a file: edits of the tree's text, which keep every other byte of it, and arrays with their blocks.
 
-use std::io::BufWriter;
-use std::path::Path;
+use std::ffi::CString;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use trilith::Error;
 use trilith::array::Array;
-use trilith::asdf::{ArrayOptions, AsdfFile, TARGETS, Target, WriteOptions, append_rows, update as in_place_update};
-use trilith::bytes::Replace;
-use trilith::change::{Change, Saved};
-use trilith::convert::{ConvertOptions, rewrite};
+use trilith::asdf::{ArrayOptions, append_rows};
+use trilith::change::{Change, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
-use trilith::{Error, Result};
 
 use crate::errors::{About, Raise};
 use crate::file::File;
@@ -39,7 +36,7 @@ pub fn set(
     level: Option<i32>,
 ) -> PyResult<()> {
     let opened = file.opened()?;
-    let target = target(&opened);
+    let target = target_of(&opened);
     let options = array_options(codec, level)?;
     let mut collector = Collector::new(target, if inline { u64::MAX } else { 0 });
     let value = collector.value(value)?;
@@ -67,12 +64,6 @@ pub fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
     let text =
         key.cast::<PyString>().map_err(|_| PyTypeError::new_err("what is set is named by a key or a path, which are texts"))?;
     Ok(text.to_str()?.to_owned())
-}
-
-/// The form of the values that this file takes.
-fn target(file: &AsdfFile) -> &'static Target {
-    let standard = file.sections().header().standard();
-    TARGETS.iter().find(|target| standard.is_some() && target.standard == standard).unwrap_or(Target::newest())
 }
 
 /// Adds to the changes that the next update makes.
@@ -134,10 +125,7 @@ pub fn update(py: Python<'_>, file: &File, in_place: bool) -> PyResult<()> {
         let (opened, _) = file.current()?;
         let steps = file.state().steps.clone();
         if steps.is_empty() {
-            return Ok(());
-        }
-        if opened.container().is_some() {
-            return Err(Error::unsupported("the tree of a file inside another cannot be replaced"));
+            return Ok(Vec::new());
         }
         let mut change = Change::new(&opened);
         for step in steps {
@@ -147,42 +135,15 @@ pub fn update(py: Python<'_>, file: &File, in_place: bool) -> PyResult<()> {
                 Step::Delete(path) => change.delete(&path)?,
             }
         }
-        save(&change, path, in_place)?;
-        file.reopen(path)
+        let mut how = SaveOptions::default();
+        how.in_place = in_place;
+        let saved = change.save(how)?;
+        file.reopen(path)?;
+        Ok(saved.warnings)
     });
-    done.or_raise(About::Argument)
-}
-
-fn save(change: &Change<'_>, path: &Path, in_place: bool) -> Result<()> {
-    let (file, text) = (change.file(), change.tree().text());
-    // Room to grow, so that the next change fits.
-    let padding = if in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
-    if change.moves_blocks()? || change.has_new_files() {
-        if in_place && change.in_place(path)? == Saved::InPlace {
-            return Ok(());
-        }
-        let mut write = WriteOptions::default();
-        write.tree_padding = padding;
-        return replace(path, |out| {
-            change.write(out, &write)?;
-            change.write_beside()
-        })
-        .and_then(|()| change.remove_beside().map(drop));
+    for warning in done.or_raise(About::Argument)? {
+        let text = CString::new(warning.replace('\0', "")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
     }
-    if in_place && in_place_update::tree_in_place(file, path, text)? {
-        return change.remove_beside().map(drop);
-    }
-    let mut options = ConvertOptions::default();
-    options.write.tree_padding = padding;
-    replace(path, |out| rewrite(file, text, out, &options, &mut |_| {}).map(drop))?;
-    change.remove_beside().map(drop)
-}
-
-/// Writes a new file and puts it into the place of the old one.
-fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&mut Replace>) -> Result<()>) -> Result<()> {
-    let mut target = Replace::create(path)?;
-    let mut out = BufWriter::with_capacity(1 << 20, &mut target);
-    write(&mut out)?;
-    out.into_inner().map_err(|error| Error::io("writing", error.into_error()))?;
-    target.commit()
+    Ok(())
 }

@@ -38,7 +38,8 @@ use crate::{array, tagged};
 /// stream under it; `byteorder`, "little" or "big", is that of whatever layout and file leave open. With
 /// `family`, the layout of its files, a catalog gives a `Family`.
 ///
-/// References out of a remote file may lead into its folder, and to addresses that begin as one of `allow`;
+/// References out of a file may lead into its folder, and where one of `allow` says: a folder (`"../shared/"`, relative
+/// to the working directory, or `"file:///data/"`), or addresses that begin so (`"https://data.example.org/"`).
 /// `remote` holds options of docs/remote.md, such as `{"timeout": 5}`.
 ///
 /// >>> import trilith
@@ -67,11 +68,12 @@ pub fn open<'py>(
     let (layout, template) = (layout::given(layout)?, layout::given(family)?);
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may stand in another folder: the path is absolute.
-    let found = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: text(&template), byteorder };
+    let allow = crate::remote::allowed(&allow)?;
+    let found = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: text(&template), byteorder, allow };
     let mut away = None;
     let (file, path) = match origin(source)? {
         Origin::Url(url) => {
-            let options = crate::remote::options(&allow, remote)?;
+            let options = crate::remote::options(&found.allow, remote)?;
             let opened = py.detach(|| crate::remote::open(&url, &options, how(&found, layout)));
             let (file, resolve) = opened.or_raise(About::Argument)?;
             away = Some(resolve);
@@ -84,6 +86,7 @@ pub fn open<'py>(
         }
     };
     let file = file.map_err(|error| raise_at(&error, path.as_deref()));
+    let allow = found.allow.clone();
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..found }));
     match (file?, template) {
         (AnyFile::Asdf(file), None) => {
@@ -100,7 +103,7 @@ pub fn open<'py>(
             let limits = Limits::from_env().or_raise(About::Argument)?;
             let resolve: Arc<dyn Resolve> = match &path {
                 _ if away.is_some() => away.unwrap_or_else(|| Arc::new(Nowhere)),
-                Some(path) => file::resolver_for(path, options(memmap), &limits),
+                Some(path) => crate::remote::resolver(path, &allow, options(memmap), &limits).or_raise(About::Argument)?,
                 None => Arc::new(Nowhere),
             };
             // Who wrote the catalog most likely wrote the files.
@@ -126,10 +129,12 @@ fn how(home: &Home, layout: Option<Parsed>) -> StreamOptions {
 }
 
 fn open_with(path: &Path, home: &Home, layout: Option<Parsed>) -> trilith::Result<AnyFile> {
-    let (limits, mut options) = (Limits::from_env()?, options(home.memmap));
-    options.spool = limits.spool;
+    let limits = Limits::from_env()?;
+    let mut options = OpenOptions::within(&limits);
+    options.map = home.memmap;
     let source = bytes::open(path, options)?;
-    file::open_any(source, file::resolver_for(path, options, &limits), how(home, layout), &limits)
+    let resolve = crate::remote::resolver(path, &home.allow, options, &limits)?;
+    file::open_any(source, resolve, how(home, layout), &limits)
 }
 
 /// Opens a file again, as it was opened before; not under a layout of the caller.
@@ -200,7 +205,9 @@ impl File {
     pub fn reopen(&self, path: &Path) -> trilith::Result<()> {
         let limits = Limits::from_env()?;
         let source = bytes::open(path, self.options)?;
-        let file = Arc::new(file::open_asdf_source(source, file::resolver_for(path, self.options, &limits), &limits)?);
+        let allow = self.home.as_ref().map_or(&[][..], |home| &home.allow);
+        let resolve = crate::remote::resolver(path, allow, self.options, &limits)?;
+        let file = Arc::new(file::open_asdf_source(source, resolve, &limits)?);
         *self.state() = State::new(Some(file));
         Ok(())
     }
@@ -267,7 +274,7 @@ impl File {
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let file = self.opened()?;
-        Ok(py.detach(|| file.warnings()))
+        Ok(py.detach(|| file.warnings().into_iter().chain(file.notes().remarks()).collect()))
     }
 
     /// The top of the tree: a `Mapping`, or whatever else stands there.

@@ -23,6 +23,8 @@ pub struct Home {
     pub family: Option<String>,
     /// The byte order that was handed in.
     pub byteorder: Option<ByteOrder>,
+    /// Where references may lead besides the folder of the file: absolute folders, and beginnings of addresses.
+    pub allow: Vec<String>,
 }
 
 impl Home {
@@ -36,6 +38,9 @@ impl Home {
             if let Some(text) = text {
                 dict.set_item(name, text)?;
             }
+        }
+        if !self.allow.is_empty() {
+            dict.set_item("allow", &self.allow)?;
         }
         match self.byteorder {
             Some(ByteOrder::Little) => dict.set_item("byteorder", "little")?,

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trilith::Limits;
 use trilith::asdf::{BlockOptions, FileWriter, Target, WriteOptions};
-use trilith::bytes::Replace;
+use trilith::bytes::{Basis, Replace};
 use trilith::codec::CodecId;
 use trilith::tree::Tree;
 
@@ -62,9 +62,9 @@ pub fn write_parts<'py>(
     }
     let path: PathBuf = target.extract()?;
     let done = py.detach(|| {
-        let mut file = Replace::create(path)?;
+        let mut file = Replace::create(path, Basis::Nothing)?;
         put(BufWriter::with_capacity(1 << 20, &mut file), form, layout, &comments, text, &ready)?;
-        file.commit()
+        file.commit().map(drop)
     });
     done.or_raise(About::Argument)
 }

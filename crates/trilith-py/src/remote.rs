@@ -1,21 +1,22 @@
 //! Remote files: addresses, and the handles of libraries that fetch them (fsspec, obstore).
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trilith::bytes::{self, Parts, RemoteOptions, Resolve, SourceRef};
+use trilith::bytes::{self, OpenOptions, Parts, RemoteOptions, Resolve, SourceRef};
 use trilith::dudley::StreamOptions;
-use trilith::file::{self, AnyFile};
+use trilith::file::{self, AnyFile, Permissions};
 use trilith::{Error, Kind, Limits, Result};
 
 /// How remote files are read: the environment, then what the caller says.
 pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
     let wrong = |error: Error| pyo3::exceptions::PyValueError::new_err(error.to_string());
     let mut options = RemoteOptions::from_env().map_err(wrong)?;
-    for prefix in allow {
+    for prefix in Permissions::read(allow).map_err(wrong)?.addresses() {
         options.allow(prefix).map_err(wrong)?;
     }
     for (name, value) in remote.into_iter().flatten() {
@@ -26,6 +27,23 @@ pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult
         options.set(&format!("{}={value}", name.extract::<String>()?.replace('_', "-"))).map_err(wrong)?;
     }
     Ok(options)
+}
+
+/// What a caller allows references to lead to, in words that mean the same in every folder.
+pub fn allowed(allow: &[String]) -> PyResult<Vec<String>> {
+    let read = Permissions::read(allow).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+    let folders = read.folders().iter().map(|folder| bytes::file_uri(folder));
+    Ok(folders.chain(read.addresses().iter().cloned()).collect())
+}
+
+/// What resolves the references of a file of this machine.
+pub fn resolver(path: &Path, allow: &[String], options: OpenOptions, limits: &Limits) -> Result<Arc<dyn Resolve>> {
+    let allowed = Permissions::read(allow)?;
+    let mut remote = RemoteOptions::from_env()?;
+    for prefix in allowed.addresses() {
+        remote.allow(prefix)?;
+    }
+    Ok(allowed.resolver_with(path, options, remote, limits))
 }
 
 /// Opens the file at an address, and gives what opens the files that it refers to.

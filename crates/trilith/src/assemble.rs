@@ -3,16 +3,23 @@
 //! ASDF 1.x, "Exploded form". Blocks are copied as they are stored; in the tree only the `source` of
 //! each ndarray changes, so that comments, tags and everything else survive.
 
+mod series;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use crate::asdf::{AsdfFile, Block, BlockOptions, ExpandOptions, FileWriter, Part, WriteOptions, ndarray, walk};
-use crate::asdf::{Expansion, expand_within};
+use crate::asdf::{
+    AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, WriteOptions, expand_within, ndarray,
+    walk,
+};
 use crate::codec::CodecId;
 use crate::error::{Context, Error, Result};
+use crate::file::write_around;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
+
+pub use series::{Parts, is_own_part};
 
 /// Where an ndarray finds its elements after a file was put together anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +33,7 @@ pub enum NewSource {
 /// The text of the tree with new sources for the ndarrays named.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where two changes touch the same bytes.
+/// As [`Edit::finish`](crate::tree::Edit::finish).
 pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
     tree_with_sources(file.tree(), file.limits(), sources)
 }
@@ -44,12 +51,14 @@ pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId
             None => {}
         }
     }
-    edit.text()
+    Ok(edit.finish(limits)?.into_text())
 }
 
-/// Writes a file of the same generation with this tree and these blocks, copied as they are stored.
+/// Writes a file of the same header line with this tree and these blocks, copied as they are stored.
 ///
-/// A streamed block can only be the last; before others it becomes one with sizes.
+/// A file without blocks of its own takes the block header of those it gets. A streamed block can only be the last;
+/// before others it becomes one with sizes. What no block header of the header line can hold is decoded. Where `file`
+/// lies in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
@@ -57,12 +66,33 @@ pub fn write<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
     blocks: &[(&AsdfFile, &Block)],
+    mut out: W,
+    options: &WriteOptions,
+    codec: Option<Option<CodecId>>,
+) -> Result<()> {
+    // Without the tree of the file it is a part that gets a file of its own.
+    let is_whole = tree.is_some() || file.sections().tree().is_none();
+    let has_blocks = !blocks.is_empty() || codec.is_some();
+    if is_whole && write_around(file, tree, has_blocks, &mut out, |asdf| write_alone(file, tree, blocks, asdf, options, codec))? {
+        return Ok(());
+    }
+    write_alone(file, tree, blocks, out, options, codec)
+}
+
+fn write_alone<W: Write + Seek>(
+    file: &AsdfFile,
+    tree: Option<&str>,
+    blocks: &[(&AsdfFile, &Block)],
     out: W,
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
 ) -> Result<()> {
-    let generation = file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let mut writer = FileWriter::new(out, generation, options.clone());
+    let row = row_for(file, blocks, codec.is_some());
+    let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let mut writer = FileWriter::new(out, row, options.clone());
+    if file.sections().filling()? == b' ' {
+        writer.keep_spaces();
+    }
     let header = file.sections().header();
     writer.header(&header.line, &header.comments, tree)?;
     for (position, (from, block)) in blocks.iter().enumerate() {
@@ -72,10 +102,10 @@ pub fn write<W: Write + Seek>(
             let mut how = BlockOptions::default();
             how.streamed = position + 1 == blocks.len();
             writer.block(&*stored, &how)
-        } else if let Some(codec) = codec {
+        } else if codec.is_some() || !block.fits_into(row) {
             let data = from.block_data(block.index as i64).doing(doing)?;
             let mut how = BlockOptions::default();
-            how.codec = codec;
+            how.codec = codec.flatten();
             writer.block(&*data, &how)
         } else {
             writer.copy(&*stored, block)
@@ -83,6 +113,24 @@ pub fn write<W: Write + Seek>(
         .doing(doing)?;
     }
     writer.finish()
+}
+
+/// The row of the generation table that a file with these blocks is written in: its own where it has blocks, else
+/// that of the blocks, as far as they can be copied into it; otherwise any of its header line that holds them all.
+fn row_for(file: &AsdfFile, blocks: &[(&AsdfFile, &Block)], encodes: bool) -> Option<&'static Generation> {
+    let sections = file.sections();
+    let rows = &sections.header().rows;
+    let own = sections.block(0).ok().map(|block| block.generation);
+    if encodes && own.is_some() {
+        return own;
+    }
+    let streams = blocks.last().is_some_and(|(_, block)| block.is_streamed());
+    let holds_all = |row: &&'static Generation| {
+        (!streams || row.fields.flags.is_some()) && blocks.iter().all(|(_, block)| block.fits_into(row))
+    };
+    let of_blocks = blocks.iter().map(|(_, block)| block.generation).filter(|row| rows.contains(row));
+    let found = own.into_iter().chain(of_blocks).find(holds_all);
+    found.or_else(|| rows.iter().rev().copied().find(holds_all)).or(own).or_else(|| sections.generation())
 }
 
 /// A file cut up: the tree with external sources, and which block goes into which file.
@@ -99,12 +147,20 @@ pub struct Exploded {
 
 /// Plans to move blocks into files of their own, named by `name`: those of all ndarrays, or of one.
 ///
-/// Blocks that no ndarray names stay, and then all that stay keep their numbers: see [`walk::unnamed`].
+/// Where one array leaves or `keep_unnamed` is set, blocks that no ndarray names stay, and then all that stay keep
+/// their numbers: see [`walk::unnamed`]. In the exploded form itself the file of the tree has no blocks.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
-pub fn explode(file: &AsdfFile, only: Option<NodeId>, name: impl Fn(usize) -> String) -> Result<Exploded> {
+/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block, [`Kind::Usage`](crate::Kind::Usage)
+/// for blocks that no ndarray names, unless they may stay.
+pub fn explode(file: &AsdfFile, only: Option<NodeId>, keep_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
+    let unnamed = walk::unnamed(file)?;
+    let is_partial = only.is_some() || keep_unnamed;
+    if !is_partial && !unnamed.is_empty() {
+        let found = format!("the file has {} of them", unnamed.len());
+        return Err(Error::usage(format!("an exploded file has no place for blocks that no array names: {found}")));
+    }
     let mut of_node = Vec::new();
     for (node, source) in walk::sourced(file)? {
         if let Some(number) = source.as_i64() {
@@ -116,8 +172,8 @@ pub fn explode(file: &AsdfFile, only: Option<NodeId>, name: impl Fn(usize) -> St
     let named: BTreeSet<usize> = of_node.iter().filter(|(id, _)| wanted(id)).map(|(_, block)| *block).collect();
     let leaving: Vec<usize> = named.into_iter().collect();
     let mut staying: Vec<Block> = Vec::new();
-    let last_unnamed = walk::unnamed(file)?.last().copied();
-    for block in blocks {
+    let last_unnamed = unnamed.last().copied();
+    for block in blocks.into_iter().filter(|_| is_partial) {
         if !leaving.contains(&block.index) {
             staying.push(block.clone());
         } else if last_unnamed.is_some_and(|last| block.index < last) {
@@ -209,7 +265,7 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
         let value = build.done.take().unwrap_or_default();
         edit.set(path, &value)?;
     }
-    Ok(Resolved { tree: edit.text()?, taken, count: references.len() })
+    Ok(Resolved { tree: edit.finish(file.limits())?.into_text(), taken, count: references.len() })
 }
 
 /// Makes a value of the parts of an expanded tree.
@@ -265,13 +321,21 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// A scalar; the block number of an ndarray of another file becomes that of the block taken in.
+    /// A scalar; the source of an ndarray of another file becomes the block taken in, wherever that file has it.
     fn scalar(&mut self, node: Node<'_>) -> Result<Value> {
         let value = node.to_value(self.file.limits())?;
         let Some((_, Some(key), Some(other))) = self.open.last() else { return Ok(value) };
-        let (Some("source"), Some(number)) = (key.as_str(), node.as_i64()) else { return Ok(value) };
-        let other = other.clone();
-        let index = other.sections().block(number)?.index;
+        if key.as_str() != Some("source") {
+            return Ok(value);
+        }
+        let (other, index) = match node.as_i64() {
+            Some(number) => (other.clone(), other.sections().block(number)?.index),
+            None => {
+                let holder = other.external(&node.text())?;
+                let index = holder.sections().block(0)?.index;
+                (holder, index)
+            }
+        };
         let known = self.taken.iter().position(|(file, block)| Arc::ptr_eq(file, &other) && *block == index);
         let position = known.unwrap_or_else(|| {
             self.taken.push((other, index));

@@ -180,10 +180,13 @@ impl Error {
         self
     }
 
-    /// Adds what was being done, outermost last.
+    /// Adds what was being done, outermost last; what was said just before is not said again.
     #[must_use]
     pub fn context(mut self, doing: impl Into<String>) -> Self {
-        self.0.context.push(doing.into());
+        let doing = doing.into();
+        if self.0.context.last() != Some(&doing) {
+            self.0.context.push(doing);
+        }
         self
     }
 
@@ -280,6 +283,12 @@ mod tests {
         let through = std::io::Error::other(Error::limit("too much").hint("raise it"));
         let error = Error::io("writing", through);
         assert_eq!((error.kind(), error.to_string().as_str()), (Kind::Limit, "writing: too much; raise it"));
+    }
+
+    #[test]
+    fn the_same_context_is_said_once() {
+        let error = Error::malformed("bad").context("block 0").context("block 0").context("a").context("block 0");
+        assert_eq!(error.to_string(), "block 0: a: block 0: bad");
     }
 
     #[test]

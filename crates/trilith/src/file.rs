@@ -1,17 +1,19 @@
 //! Opening any file: what it is by its first bytes, and the resolvers that its references need.
 
-use std::path::Path;
+mod fits;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::asdf::{self, AsdfFile, Container, FitsArrays};
+use crate::asdf::{self, AsdfFile};
 use crate::bytes::{self, Folder, OpenOptions, Resolve, Slice, SourceRef};
 use crate::dudley::{DudleyFile, Signature, StreamOptions};
-use crate::error::{Context, Error, Result};
-use crate::fits::{self, FitsFile};
+use crate::error::{Error, Result};
+use crate::fits::FitsFile;
 use crate::limits::Limits;
-use crate::tree::Value;
-use crate::yaml::{PrintOptions, print_document};
+
+pub use fits::{Inner, fits_around, open_fits, open_fits_file, toward, write_around};
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,12 +80,19 @@ impl AnyFile {
 }
 
 /// Opens a file of either family from bytes that are open already. With a layout in `options` any file
-/// is a stream under that layout, whatever its first bytes are.
+/// is a stream under that layout, whatever its first bytes are; a file of no known kind is one where a
+/// layout of its name lies beside it (`x.dud` of `x.dat`).
 ///
 /// # Errors
 /// As [`open_asdf`] and [`DudleyFile::open_with`].
 pub fn open_any(source: SourceRef, resolve: Arc<dyn Resolve>, options: StreamOptions, limits: &Limits) -> Result<AnyFile> {
-    if options.layout.is_some() || FileKind::detect(&first_bytes(&source)?) == Some(FileKind::Dudley) {
+    let start = first_bytes(&source)?;
+    let is_stream = match FileKind::detect(&start) {
+        _ if options.layout.is_some() => true,
+        Some(kind) => kind == FileKind::Dudley,
+        None => !bytes::is_gzip(&start) && DudleyFile::has_layout_beside(&source, &*resolve),
+    };
+    if is_stream {
         return DudleyFile::open_with(source, &*resolve, options, limits).map(AnyFile::Dudley);
     }
     open_asdf_source(source, resolve, limits).map(AnyFile::Asdf)
@@ -124,7 +133,87 @@ fn open_url(_: &str, _: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
 
 /// The sandbox of a file: its folder and those below.
 pub fn resolver_for(path: &Path, options: OpenOptions, limits: &Limits) -> Arc<dyn Resolve> {
-    Arc::new(Folder::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth))
+    Permissions::default().resolver(path, options, limits)
+}
+
+/// Where references out of a file may lead besides its own folder: folders of this machine, and addresses.
+///
+/// ```
+/// use trilith::file::Permissions;
+/// assert!(Permissions::read(["..", "https://data.example.org/shared/"]).is_ok());
+/// assert!(Permissions::read(["no-such-folder/"]).is_err());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    folders: Vec<PathBuf>,
+    addresses: Vec<String>,
+}
+
+impl Permissions {
+    /// Reads what a person allows: `DIR/` (relative to the working directory), `file:///DIR/`, or the beginning of
+    /// addresses, such as `https://host/folder/`, `s3://bucket/` or `https://`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for what is neither a folder that is there nor an address.
+    pub fn read<T: AsRef<str>>(list: impl IntoIterator<Item = T>) -> Result<Self> {
+        let mut read = Self::default();
+        for text in list {
+            let text = text.as_ref();
+            if bytes::is_url(text) {
+                read.addresses.push(text.to_owned());
+            } else {
+                read.folders.push(allowed_folder(text)?);
+            }
+        }
+        Ok(read)
+    }
+
+    /// The folders, absolute.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// The beginnings of addresses.
+    pub fn addresses(&self) -> &[String] {
+        &self.addresses
+    }
+
+    /// What resolves the references of a file of this machine; not those to addresses. `-` is standard input, which
+    /// has no folder.
+    pub fn resolver(&self, path: &Path, options: OpenOptions, limits: &Limits) -> Arc<dyn Resolve> {
+        let own = match path.parent() {
+            _ if path == Path::new("-") => Folder::nowhere(options, limits.external_depth),
+            folder => Folder::new(folder.unwrap_or(Path::new(".")), options, limits.external_depth),
+        };
+        Arc::new(self.folders.iter().fold(own, Folder::allowing))
+    }
+
+    /// What resolves the references of a file of this machine, those to the addresses allowed by `remote` included.
+    #[cfg(feature = "remote")]
+    pub fn resolver_with(
+        &self,
+        path: &Path,
+        options: OpenOptions,
+        remote: bytes::RemoteOptions,
+        limits: &Limits,
+    ) -> Arc<dyn Resolve> {
+        let folder = self.resolver(path, options, limits);
+        if self.addresses.is_empty() {
+            return folder;
+        }
+        Arc::new(bytes::Allowed::new(folder, remote, limits.external_depth))
+    }
+}
+
+/// A folder that a person allows.
+fn allowed_folder(text: &str) -> Result<PathBuf> {
+    let hint = "write --allow DIR/, file:///DIR/, https://HOST/FOLDER/ or s3://BUCKET/";
+    let folder = bytes::folder_named(text).map_err(|why| Error::usage(format!("{text:?} allows nothing: {why}")).hint(hint))?;
+    if !folder.is_dir() {
+        let message = format!("{text:?} allows nothing: there is no folder {}", folder.display());
+        return Err(Error::usage(message).hint(hint));
+    }
+    Ok(folder)
 }
 
 /// Opens a file of the ASDF family from bytes that are open already.
@@ -133,8 +222,8 @@ pub fn resolver_for(path: &Path, options: OpenOptions, limits: &Limits) -> Arc<d
 /// As [`open_asdf`].
 pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
     let mut start = first_bytes(&source)?;
-    if fits::is_gzip(&start) {
-        source = fits::gunzip(source, limits)?;
+    if bytes::is_gzip(&start) {
+        source = bytes::gunzip(source, limits)?;
         start = first_bytes(&source)?;
     }
     match FileKind::detect(&start) {
@@ -145,65 +234,13 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
         }
         None => Err(Error::unsupported(format!("{} is neither an ASDF nor a Dudley file", source.name()))
             .at_byte(0)
-            .hint("an ASDF file begins with \"#ASDF 1.0.0\"")),
+            .hint("an ASDF file begins with \"#ASDF 1.0.0\"; any other is read under a Dudley layout with --layout L.dud")),
     }
 }
 
 /// As many bytes as it takes to tell what a file is.
 fn first_bytes(source: &SourceRef) -> Result<Vec<u8>> {
     bytes::read_vec(&**source, 0, source.len().min(80), &Limits::default())
-}
-
-/// The ASDF file inside a FITS file, whose `fits:` sources are the arrays of the HDUs as they are meant.
-///
-/// A FITS file without one is seen as a tree with a `fits` list ([`fits::to_value`]): `/fits/1/data` is
-/// the image or table of HDU 1 as [`FitsFile::stored`] gives it, which is what conversion to ASDF and
-/// back keeps. Such a file has no bytes of its own: its header and tree are made up.
-///
-/// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where the embedded file or an HDU is broken.
-pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
-    let limits = fits.limits().clone();
-    let size = fits.source().len();
-    let (container, source, meant) = match fits.asdf() {
-        Some(hdu) => {
-            let container = Container { hdu: hdu.number(), offset: hdu.data().start, size };
-            (container, fits.asdf_source(hdu)?, true)
-        }
-        None => {
-            let text = fits_tree(&fits)?;
-            (Container { hdu: 0, offset: 0, size }, Arc::new(Slice::new(text.into(), fits.source().name())) as SourceRef, false)
-        }
-    };
-    let file = AsdfFile::open(source, &limits).doing(|| format!("reading the ASDF file in HDU {}", container.hdu))?;
-    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, meant })))
-}
-
-/// The text of an ASDF file that describes a FITS file.
-fn fits_tree(fits: &FitsFile) -> Result<String> {
-    let listing = fits::to_value(fits, &mut |number, array| Ok(fits::source_node(number, array)))?;
-    let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
-    let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
-    let handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
-    let tree = print_document(&root, &PrintOptions { handles, ..PrintOptions::default() });
-    Ok(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{tree}"))
-}
-
-/// The arrays of a FITS file for the tree inside it.
-struct Hdus {
-    fits: FitsFile,
-    /// As they are meant, or else as they are stored.
-    meant: bool,
-}
-
-impl FitsArrays for Hdus {
-    fn hdu(&self, spec: &str) -> Result<Array> {
-        let hdu = self.fits.find(spec)?;
-        if self.meant {
-            return self.fits.array(hdu);
-        }
-        self.fits.stored(hdu)?.ok_or_else(|| Error::malformed(format!("HDU {} has no data", hdu.number())))
-    }
 }
 
 /// Opens a file of the ASDF family in memory.

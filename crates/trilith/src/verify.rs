@@ -2,10 +2,12 @@
 //!
 //! ASDF 1.x, "Block header" and "Block index". Validating the tree against schemas is another thing.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::array::{Array, Datatype};
 use crate::asdf::checksum::{self, ChecksumOf};
-use crate::asdf::{AsdfFile, Block, md5, walk};
+use crate::asdf::{AsdfFile, Block, deviation, md5, walk};
 use crate::bytes::SourceRef;
 use crate::codec;
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
@@ -91,18 +93,63 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> R
         Ok(report)
     };
     let mut report = Report { blocks: threads::each(jobs, check)?, ..Report::default() };
-    report.structure.extend(file.sections().all_blocks().err());
+    report.structure.extend(file.sections().incomplete());
     if let Some(tree) = file.sections().tree().filter(|tree| !tree.closed) {
         report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
     }
     for listed in walk::arrays(file)? {
-        let made = listed.found.and_then(|found| found.file(file).array(found.node(file)).map(drop));
-        if let Err(error) = made {
+        let made = listed.found.and_then(|found| found.file(file).array(found.node(file)));
+        if let Err(error) = made.and_then(|array| if deep { check_text(&array) } else { Ok(()) }) {
             report.arrays.push((listed.path, error));
         }
     }
-    report.warnings = file.warnings();
+    let said: Vec<String> = report.structure.iter().map(ToString::to_string).collect();
+    report.warnings = file.warnings().into_iter().filter(|warning| !said.contains(warning)).collect();
+    report.warnings.extend(deviation::of(file)?);
     Ok(report)
+}
+
+/// 0.1.0dev, 4.1.3, `ascii`: "all codepoints < 128".
+fn check_text(array: &Array) -> Result<()> {
+    let mut places = Vec::new();
+    ascii_places(array.datatype(), 0, &mut places);
+    let item = usize::try_from(array.datatype().packed_size()).unwrap_or(0);
+    if places.is_empty() || item == 0 {
+        return Ok(());
+    }
+    array.clone().without_mask().for_each_piece(1 << 20, |piece| {
+        let texts = piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone())));
+        match texts.flatten().find(|byte| **byte >= 0x80) {
+            Some(byte) => {
+                Err(Error::malformed(format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80")))
+            }
+            None => Ok(()),
+        }
+    })
+}
+
+/// Where the ascii texts of one packed element lie.
+fn ascii_places(datatype: &Datatype, at: usize, places: &mut Vec<Range<usize>>) {
+    /// So many are looked at: a structure may repeat its fields without end.
+    const MOST: usize = 10_000;
+    let size = |datatype: &Datatype| usize::try_from(datatype.packed_size()).unwrap_or(0);
+    match datatype {
+        Datatype::Ascii(_) => places.push(at..at.saturating_add(size(datatype))),
+        // Structures nest no deeper than the library allows, so this recursion is bounded.
+        Datatype::Struct(structure) => {
+            let mut at = at;
+            for field in structure.fields() {
+                for _ in 0..field.count() {
+                    if places.len() >= MOST {
+                        return;
+                    }
+                    ascii_places(&field.datatype, at, places);
+                    at = at.saturating_add(size(&field.datatype));
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Checks a Dudley stream: every item lies in the file, and outside of header and layout; compressed
@@ -154,7 +201,7 @@ fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: &dyn Fn(u6
 
 /// The MD5 that a block states, where it states one.
 fn stated(block: &Block) -> Option<&[u8]> {
-    block.checksum.as_deref().filter(|sum| sum.len() == 16 && !block.is_streamed())
+    block.checksum.as_deref().filter(|sum| sum.len() == 16)
 }
 
 /// The MD5 of the stored bytes of each block that is to be compared and is not decoded anyway.

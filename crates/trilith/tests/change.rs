@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use trilith::array::{Array, Mask};
 use trilith::asdf::{ArrayOptions, BlockOptions, Builder, FileWriter, GENERATIONS, TARGETS, Target, WriteOptions};
-use trilith::bytes::Slice;
-use trilith::change::{Change, Saved};
+use trilith::bytes::{Basis, Slice};
+use trilith::change::{Change, SaveOptions};
 use trilith::{AsdfFile, Kind, TreePath, Value, open_asdf, verify};
 
 fn path(text: &str) -> TreePath {
@@ -55,12 +55,18 @@ fn opened(path: &Path) -> AsdfFile {
     file
 }
 
+fn quietly<'o>() -> SaveOptions<'o> {
+    let mut how = SaveOptions::default();
+    how.in_place = true;
+    how
+}
+
 /// Makes a change in place, which must succeed, and opens the file anew.
 fn in_place(path: &Path, make: impl FnOnce(&mut Change<'_>)) -> AsdfFile {
     let file = open_asdf(path).unwrap();
     let mut change = Change::new(&file);
     make(&mut change);
-    assert_eq!(change.in_place(path).unwrap(), Saved::InPlace);
+    assert!(change.save(quietly()).unwrap().in_place);
     drop(change);
     drop(file);
     let folder = path.parent().unwrap();
@@ -128,7 +134,7 @@ fn blocks_of_every_row_are_replaced_in_place() {
         let folder = tempfile::tempdir().unwrap();
         let path_of = folder.path().join("x.asdf");
         let micro = if row.major == 0 { "0.1.0" } else { "1.0.0" };
-        let mut out = trilith::bytes::Replace::create(&path_of).unwrap();
+        let mut out = trilith::bytes::Replace::create(&path_of, Basis::Nothing).unwrap();
         let mut layout = WriteOptions::default();
         (layout.tree_padding, layout.align) = (500, 1);
         let mut writer = FileWriter::new(&mut out, row, layout);
@@ -165,8 +171,13 @@ fn what_cannot_be_done_in_place_says_so_and_writes_nothing() {
     let file = open_asdf(&path_of).unwrap();
     let mut change = Change::new(&file);
     change.insert_array(&path("/new"), &numbers(1, 5), &ArrayOptions::default()).unwrap();
-    assert_eq!(change.in_place(&path_of).unwrap(), Saved::No);
-    assert_eq!(std::fs::read(&path_of).unwrap(), bytes);
+    assert!(!change.save(quietly()).unwrap().in_place);
+    assert_ne!(std::fs::read(&path_of).unwrap(), bytes);
+    let file = open_asdf(&path_of).unwrap();
+    assert_eq!((load(&file, "/rows"), load(&file, "/new")), (vec![0, 1, 2, 3], vec![1, 2, 3, 4, 5]));
+    assert!(file.sections().block(-1).unwrap().is_streamed());
+    let mut change = Change::new(&file);
+    change.insert_array(&path("/newer"), &numbers(1, 5), &ArrayOptions::default()).unwrap();
     // As a new file, a streamed block stays the last.
     let mut out = std::io::Cursor::new(Vec::new());
     change.write(&mut out, &WriteOptions::default()).unwrap();
@@ -203,7 +214,7 @@ fn blocks_that_nothing_known_refers_to_keep_their_numbers() {
     let file = open_asdf(&path_of).unwrap();
     let mut edit = file.tree().edit();
     edit.set(&path("/b"), &Value::map([("chunk", 1)]).tagged("tag:example.org:map")).unwrap();
-    assert!(trilith::asdf::update::tree_in_place(&file, &path_of, &edit.text().unwrap()).unwrap());
+    assert!(trilith::asdf::update::tree_in_place(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
     let file = opened(&path_of);
     let mut change = Change::new(&file);
     change.delete(&path("/c")).unwrap();
@@ -222,7 +233,7 @@ fn in_an_exploded_file_new_arrays_get_files_of_their_own() {
     let mut layout = WriteOptions::default();
     layout.align = 1;
     builder.array(&numbers(0, 4), &ArrayOptions::default()).unwrap();
-    let mut out = trilith::bytes::Replace::create(folder.path().join("x0000.asdf")).unwrap();
+    let mut out = trilith::bytes::Replace::create(folder.path().join("x0000.asdf"), Basis::Nothing).unwrap();
     builder.with_options(layout).write_blocks(Target::newest().generation(), "#ASDF 1.0.0", &mut out).unwrap();
     out.commit().unwrap();
     let text = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
@@ -232,13 +243,7 @@ fn in_an_exploded_file_new_arrays_get_files_of_their_own() {
         let file = open_asdf(&main).unwrap();
         let mut change = Change::new(&file);
         make(&mut change);
-        if change.in_place(&main).unwrap() == Saved::No {
-            let mut out = trilith::bytes::Replace::create(&main).unwrap();
-            change.write(&mut out, &WriteOptions::default()).unwrap();
-            change.write_beside().unwrap();
-            out.commit().unwrap();
-            change.remove_beside().unwrap();
-        }
+        change.save(quietly()).unwrap();
         open_asdf(&main).unwrap()
     };
     let file = save(&|c| c.insert_array(&path("/b"), &numbers(10, 3), &ArrayOptions::default()).unwrap());

@@ -493,18 +493,51 @@ fn enlarged_headers_of_encoded_and_streamed_blocks_are_read() {
     }
 }
 
-/// The form that the documents describe, written on request.
+/// The block header and the mark that each document describes, written on request: FINF 0.1.0 has a header of
+/// 40 bytes (8 + 8 + 8 + 16) without flags behind 89 42 4c 4b, 0.1.0dev one of 44 behind the same mark, 0.1.0 and 1.x
+/// ("block_magic_token") have d3 42 4c 4b.
 #[test]
-fn the_documented_mark_is_written_on_request() {
+fn the_documented_block_header_is_written_on_request() {
     let file = everything(Target::named("asdf-1.5").unwrap());
     let mut options = ConvertOptions::default();
     options.write.align = 1;
-    for (documented, mark) in [(false, b"\xd3BLK\0\x2c"), (true, b"\x89BLK\0\x2c")] {
-        options.write.as_documented = documented;
-        let (bytes, _) = converted(&file, "finf-0.1", &options).unwrap();
-        assert!(bytes.starts_with(b"%FINF 0.1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:finf/0.1.0/\n--- !core/finf\n"));
-        assert!(bytes.windows(6).any(|window| window == mark));
-        assert_eq!(digests(&open(bytes)), digests(&file));
+    for (target, programs, document) in [
+        ("finf-0.1", b"\xd3BLK\0\x2c", b"\x89BLK\0\x28"),
+        ("asdf-0.1-dev", b"\xd3BLK\0\x2c", b"\x89BLK\0\x2c"),
+        ("asdf-0.1", b"\xd3BLK\0\x24", b"\xd3BLK\0\x24"),
+        ("asdf-1.0", b"\xd3BLK\0\x30", b"\xd3BLK\0\x30"),
+        ("asdf-1.6", b"\xd3BLK\0\x30", b"\xd3BLK\0\x30"),
+    ] {
+        for (documented, mark, other) in [(false, programs, document), (true, document, programs)] {
+            options.write.as_documented = documented;
+            let (bytes, _) = converted(&file, target, &options).unwrap();
+            let has = |mark: &[u8; 6]| bytes.windows(6).any(|window| window == mark);
+            assert!(has(mark) && (mark == other || !has(other)), "{target} {documented}");
+            assert_eq!(digests(&open(bytes)), digests(&file), "{target} {documented}");
+        }
+    }
+}
+
+/// FINF 0.1.0, "Block header" has no flags, and so no stream: its rows get sizes and a shape.
+#[test]
+fn a_stream_becomes_a_block_with_sizes_where_the_document_has_no_flags() {
+    let fields = [&1u32.to_be_bytes()[..], &be(0), &be(0)].concat();
+    for (shape, source) in [("['*', 2]", -1), ("['*', 2]", 1), ("[3, 2]", 1)] {
+        let body = format!(
+            "a: !core/ndarray {{source: 0, dtype: uint8, byteorder: big, shape: [1]}}\n\
+             b: !core/ndarray {{source: {source}, dtype: uint8, byteorder: big, shape: {shape}}}\n"
+        );
+        let sized = block(b"\xd3BLK", 44, &[&[0; 4], &be(1), &be(1)], &[9]);
+        let blocks = [sized, block(b"\xd3BLK", 44, &[&fields], &[1, 2, 3, 4, 5, 6])];
+        let made = open(file("%ASDF 0.1.0", "tag:stsci.edu:asdf/0.1.0/", "core/asdf", &body, &blocks));
+        let mut options = ConvertOptions::default();
+        options.write.as_documented = true;
+        let (bytes, losses) = converted(&made, "finf-0.1", &options).unwrap();
+        assert!(losses.is_empty(), "{losses:?}");
+        let new = open(bytes);
+        assert_eq!(digests(&new), digests(&made), "{shape} {source}");
+        assert!(new.tree().text().contains("source: 1, dtype: uint8, byteorder: big, shape: [3, 2]"), "{}", new.tree().text());
+        assert!(new.sections().blocks().unwrap().iter().all(|block| block.header_size == 40 && !block.is_streamed()));
     }
 }
 

@@ -1,30 +1,37 @@
 //! `trilith append FILE#/table ROWS.npy`: rows added to a streamed array.
 
+use std::path::Path;
+
 use clap::Args;
-use trilith::Result;
+use serde_json::json;
 use trilith::array::Array;
 use trilith::asdf::append_rows;
-use trilith::dudley::append_records;
+use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
 use trilith::file::AnyFile;
+use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::note;
+use crate::output::{note, size};
+use crate::outputs::told;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
 /// The array may lie in an exploded file: its rows are added there. In a native Dudley file the path is
 /// that of a list, which gets each row as one more of its last item, or that of an array that lies last and
-/// whose first dimension is a stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`).
+/// whose first dimension is a stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`). Several variables are
+/// appended at once, all or none of them, as NAME=ROWS.npy: lists, the members of `"" = {…}[NREC]`, or (with
+/// the path of a list) the items of its elements.
 #[derive(Debug, Args)]
 pub struct Append {
-    /// The file and the path of a streamed array
+    /// The file and the path of a streamed array; the path may be left out where the rows have names
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
-    /// The rows, as a .npy file of the same datatype and row shape
-    #[arg(value_name = "ROWS.npy")]
-    rows: String,
+    /// The rows, as a .npy file of the same datatype and row shape; in a Dudley file also several, as
+    /// te=te.npy time=t.npy
+    #[arg(value_name = "ROWS.npy", required = true)]
+    rows: Vec<String>,
 }
 
 impl Append {
@@ -33,26 +40,54 @@ impl Append {
         let item = Item::parse(&self.item);
         let file = match options.open_any(&item.file)? {
             AnyFile::Asdf(file) => file,
-            AnyFile::Dudley(file) => {
-                // Closed before it is written: another may have to undo an update first.
-                drop(file);
-                let rows = Array::from_npy(options.open(&self.rows)?, &options.limits()?)?;
-                let size = append_records(std::path::Path::new(&item.file), item.path(), &rows, &options.limits()?)?;
-                if !options.quiet {
-                    note(&format!(
-                        "{}: {} records added, {}",
-                        item.file,
-                        rows.shape().first().unwrap_or(&0),
-                        crate::output::size(size)
-                    ));
-                }
-                return Ok(Outcome::Yes);
-            }
+            AnyFile::Dudley(file) => return self.to_stream(file, &item, options),
         };
-        let rows = Array::from_npy(options.open(&self.rows)?, &options.limits()?)?;
+        let [rows] = self.rows.as_slice() else {
+            return Err(Error::usage("an ASDF file takes the rows of one array at a time"));
+        };
+        let rows = Array::from_npy(options.open(rows)?, &options.limits()?)?;
         let name = append_rows(&file, item.path(), &rows)?;
-        if !options.quiet {
-            note(&format!("{name}: {} rows added", rows.shape().first().unwrap_or(&0)));
+        let count = rows.shape().first().copied().unwrap_or(0);
+        told(&name, &json!({"file": name, "added": count}), &format!("{name}: {count} rows added"), options)?;
+        Ok(Outcome::Yes)
+    }
+
+    fn to_stream(&self, file: DudleyFile, item: &Item, options: &Options) -> Result<Outcome> {
+        let limits = options.limits()?;
+        let mut variables = Vec::new();
+        for rows in &self.rows {
+            let named = rows.split_once('=').filter(|_| !Path::new(rows).exists());
+            let (path, name) = match named {
+                Some((name, file)) => (format!("{}/{}", item.path().trim_end_matches('/'), name.trim_start_matches('/')), file),
+                None if self.rows.len() == 1 => (item.path().to_owned(), rows.as_str()),
+                None => return Err(Error::usage(format!("{rows} does not say of which variable it has the records"))
+                    .hint("write several as NAME=ROWS.npy")),
+            };
+            let rows = Array::from_npy(options.open(name)?, &limits).map_err(|e| e.context(name.to_owned()))?;
+            variables.push((path, rows));
+        }
+        let outside = match file.origin() {
+            LayoutOrigin::Embedded(_) => None,
+            LayoutOrigin::Beside(name) => Some(name.clone()),
+            LayoutOrigin::Given => options.under.clone(),
+        };
+        // Closed before it is written: another may have to undo an update first.
+        drop(file);
+        let mut how = StreamOptions::default();
+        how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
+        how.order = options.order();
+        let written = append_variables(Path::new(&item.file), &variables, how, &limits)?;
+        let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
+        let report = json!({"file": item.file, "added": count, "size": written});
+        let line = format!("{}: {count} records added, {}", item.file, size(written));
+        told(&item.file, &report, &line, options)?;
+        if options.quiet {
+            return Ok(Outcome::Yes);
+        }
+        if let Some(outside) = outside
+            && Signature::read(&*options.open(&item.file)?)?.is_some_and(|signature| signature.layout_at.is_some())
+        {
+            note(&format!("{} has its layout at its end now; {outside} describes what was there before", item.file));
         }
         Ok(Outcome::Yes)
     }

@@ -1,20 +1,22 @@
 //! `trilith convert IN OUT`: the same data, stored otherwise.
 
+use std::io::Seek;
+
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{self, ArrayOptions, AsdfFile, chain};
+use trilith::bytes::{self, Base, Basis};
 use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::{DudleyFile, Rewrite};
-use trilith::file::{AnyFile, FileKind};
-use trilith::fits::FitsFile;
-use trilith::layout::{ByteOrder, Dialect};
+use trilith::file::{AnyFile, fits_around, open_fits_file};
+use trilith::layout::{ByteOrder, Dialect, Packing, StoredAs};
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
-use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note, size};
+use crate::outputs::{Form, check_name, told};
 use crate::progress::Progress;
 use crate::target::Target;
 
@@ -52,7 +54,8 @@ pub struct Convert {
     /// Write the file although OUT cannot hold everything; what is lost is reported
     #[arg(long)]
     allow_loss: bool,
-    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc, blsc-zstd or auto (default: each keeps its own)
+    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc, blsc-zstd or auto (default: each keeps its own; a Dudley
+    /// file of 2026 has none and zlib, one of 2025 only none)
     ///
     /// auto takes none, lz4 or blsc for each block, by a sample of it: noise stays as it is, and can be sliced in place.
     /// blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with the package
@@ -62,7 +65,8 @@ pub struct Convert {
     /// Level of the codec
     #[arg(long, value_name = "N")]
     level: Option<i32>,
-    /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none)
+    /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none), or
+    /// the items of a Dudley file (1, 2, 4, 8 or 16)
     #[arg(long, value_name = "BYTES")]
     align: Option<u64>,
     /// Write no checksums
@@ -73,20 +77,40 @@ pub struct Convert {
 impl Convert {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        if let Some(outcome) = self.fits(options)? {
-            return Ok(outcome);
+        if let Some(base) = &self.embed {
+            return self.put_into(base, options);
         }
         let named = self.to.as_deref().is_some_and(|to| to.starts_with("dudley"));
-        let to_stream = named || (self.to.is_none() && extension(&self.output) == Some("bd"));
-        let file = match options.open_any(&self.input)? {
+        let to_stream = named || (self.to.is_none() && extension(&self.output).as_deref() == Some("bd"));
+        let mut file = match options.open_any(&self.input)? {
+            AnyFile::Dudley(_) if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) => {
+                return Err(Error::unsupported("a Dudley stream is not converted to FITS")
+                    .hint("convert it to ASDF, and that to FITS"));
+            }
             AnyFile::Dudley(file) if to_stream => return self.rewrite_stream(&file, options),
-            AnyFile::Dudley(file) => return self.read_stream(&file, options),
-            AnyFile::Asdf(file) => file,
+            AnyFile::Dudley(file) if !self.is_stored_otherwise() => return self.read_stream(&file, options),
+            AnyFile::Dudley(file) => match self.as_asdf(&file, options)? {
+                Ok(file) => file,
+                Err(losses) => {
+                    self.refuse(&losses, options)?;
+                    return Ok(Outcome::No);
+                }
+            },
+            AnyFile::Asdf(file) => options.for_output(file, &Base::of(&self.output))?,
         };
+        if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) {
+            return self.to_fits(&file, options);
+        }
+        if let Some(fits) = fits_around(&file) {
+            options.warn_all(fits.warnings().to_vec());
+            if self.is_plain_copy(&file, to_stream)? {
+                return self.out_of_fits(&file, options);
+            }
+            file = convert::standing_alone(file)?;
+        }
         if to_stream {
             return self.to_stream(&file, options);
         }
-        let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
         let to = self.target(&file)?;
         let mut how = ConvertOptions::default();
         self.choose(&mut how)?;
@@ -114,12 +138,12 @@ impl Convert {
             return Ok(Outcome::No);
         }
         let progress = Progress::bytes("writing", total, options);
-        let mut target = Target::create(&self.output)?;
+        let mut target = self.create(Form::Asdf, Basis::Read(&**file.sections().source()), options)?;
         let done = match plan {
             Some(plan) => plan.write(target.writer(), &mut |bytes| progress.at(bytes))?,
             None => convert::convert(&file, target.writer(), &how, &mut |bytes| progress.at(bytes))?,
         };
-        let written = target.commit()?;
+        let written = target.commit(options)?;
         drop(progress);
         self.tell(&done, written, options)?;
         Ok(Outcome::Yes)
@@ -135,74 +159,94 @@ impl Convert {
         Ok(())
     }
 
-    /// From FITS or to it; None where neither side is.
-    fn fits(&self, options: &Options) -> Result<Option<Outcome>> {
-        if let Some(base) = &self.embed {
-            let base = FitsFile::open(options.open(base)?, &options.limits()?)?;
-            let mut target = Target::create(&self.output)?;
-            convert::embed(&options.open_asdf(&self.input)?, &base, &mut target.writer())?;
-            return self.put(target, options).map(Some);
-        }
-        let extension = |name: &str| std::path::Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("fits"));
-        let to_fits = extension(&self.output);
-        let mut start = [0; 9];
-        let from_fits = self.input != "-" && {
-            let source = options.open(&self.input)?;
-            source.len() >= 9 && source.read_at(0, &mut start).is_ok() && FileKind::detect(&start) == Some(FileKind::Fits)
-        };
-        if !to_fits && !from_fits {
-            return Ok(None);
-        }
-        if self.to.is_some() || self.encode.is_some() {
-            // An ASDF file inside a FITS file is one like any other; its HDUs come along as blocks.
-            if !to_fits && options.open_asdf(&self.input)?.container().is_some_and(|container| container.hdu > 0) {
-                return Ok(None);
-            }
-            return Err(
-                Error::usage("FITS files are converted to and from ASDF 1.6 only").hint("convert the ASDF file once more")
-            );
+    /// As the ASDF file in another FITS file.
+    fn put_into(&self, base: &str, options: &Options) -> Result<Outcome> {
+        let base = open_fits_file(options.open(base)?, &options.limits()?)?;
+        let file = options.open_asdf_for(&self.input, &self.output)?;
+        let mut target = self.create(Form::Fits, Basis::Read(&**base.source()), options)?;
+        convert::embed(&file, &base, &mut target.writer())?;
+        self.finish(target, &[], options)
+    }
+
+    /// As a FITS file; what is one already is copied, and the ASDF file in it written anew.
+    fn to_fits(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
+        if let Some(option) = self.to.as_ref().map(|_| "--to").or_else(|| self.encode.as_ref().map(|_| "--encode")) {
+            return Err(Error::usage(format!("{} is to be a FITS file, which has no place for {option}", self.output))
+                .hint(format!("leave out {option}, or give OUT a name that ends in .asdf")));
         }
         let mut how = ConvertOptions::default();
         self.choose(&mut how)?;
         how.level = self.level;
         how.write.align = self.align.unwrap_or(64);
         how.write.checksums = !self.no_checksums;
-        let file = options.open_asdf(&self.input)?;
-        let mut target = Target::create(&self.output)?;
-        match (from_fits, to_fits) {
-            (true, true) => return Err(Error::usage("both are FITS files: copy it")),
-            (_, true) => {
-                let losses = convert::to_fits(&file, &mut target.writer())?;
-                return self.finish(target, &losses, options).map(Some);
+        let mut target = self.create(Form::Fits, Basis::Read(&**file.sections().source()), options)?;
+        let losses = match fits_around(file) {
+            Some(fits) => {
+                options.warn_all(fits.warnings().to_vec());
+                convert::convert(file, target.writer(), &how, &mut |_| {})?;
+                Vec::new()
             }
-            // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
-            _ if file.container().is_some_and(|container| container.hdu > 0) => convert::take_out(&file, target.writer(), &how)?,
-            _ => convert::from_fits(&FitsFile::open(options.open(&self.input)?, &options.limits()?)?, target.writer(), &how)?,
-        }
-        self.put(target, options).map(Some)
+            None if how.codec != CodecChoice::Keep => {
+                return Err(Error::usage("the data of a FITS file have no codec").hint("leave out --codec"));
+            }
+            None => convert::to_fits(file, &mut target.writer())?,
+        };
+        self.finish(target, &losses, options)
     }
 
-    /// Puts a file into place and says how large it is.
-    fn put(&self, target: Target, options: &Options) -> Result<Outcome> {
-        let written = target.commit()?;
-        if !options.quiet && self.output != "-" {
-            note(&format!("{}: {}", self.output, size(written)));
+    /// Whether what a FITS file holds can be written at once, in the form that it has there.
+    fn is_plain_copy(&self, file: &AsdfFile, to_stream: bool) -> Result<bool> {
+        let mut how = ConvertOptions::default();
+        self.choose(&mut how)?;
+        let is_plain = file.container().is_some_and(|container| container.hdu == 0);
+        let is_direct = match how.codec {
+            CodecChoice::Keep => self.level.is_none(),
+            CodecChoice::Auto => false,
+            // What lies in an embedded ASDF file has codecs of its own.
+            CodecChoice::Plain | CodecChoice::Set(_) => is_plain,
+        };
+        Ok(is_direct && !to_stream && self.encode.is_none() && self.to.is_none() && extension(&self.output).as_deref() != Some("finf"))
+    }
+
+    /// What a FITS file holds as a file of its own.
+    fn out_of_fits(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
+        let mut how = ConvertOptions::default();
+        self.choose(&mut how)?;
+        how.level = self.level;
+        how.write.align = self.align.unwrap_or(64);
+        how.write.checksums = !self.no_checksums;
+        how.write.as_documented = self.as_documented;
+        let mut target = self.create(Form::Asdf, Basis::Read(&**file.sections().source()), options)?;
+        convert::out_of_fits(file, target.writer(), &how)?;
+        self.finish(target, &[], options)
+    }
+
+    /// Starts the output, if it may be written.
+    fn create(&self, form: Form, basis: Basis<'_>, options: &Options) -> Result<Target> {
+        if self.to.is_none() {
+            check_name(&self.output, form, "say what to write with --to, or name it otherwise")?;
         }
-        Ok(Outcome::Yes)
+        let base = self.embed.as_deref().unwrap_or(&self.input);
+        options.check_inputs(&self.output, &[&self.input, base])?;
+        Target::create(&self.output, basis)
     }
 
     /// A Dudley stream as a file of the ASDF family.
     fn read_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
-        let target = match (self.to.as_deref(), extension(&self.output)) {
+        let target = match (self.to.as_deref(), extension(&self.output).as_deref()) {
             (Some(name), _) => asdf::Target::named(name)?,
             (None, Some("finf")) => asdf::Target::named("finf-0.1")?,
             _ => asdf::Target::newest(),
         };
         let mut how = ArrayOptions::default();
-        if let Some(CodecChoice::Set(id)) = self.codec.as_deref().map(CodecChoice::named).transpose()? {
-            (how.codec, how.level) = (Some(id), self.level);
+        let mut chosen = ConvertOptions::default();
+        self.choose(&mut chosen)?;
+        match chosen.codec {
+            CodecChoice::Set(id) => (how.codec, how.level, how.blosc) = (Some(id), self.level, chosen.blosc),
+            _ if self.level.is_some() => return Err(Error::usage("the level of no codec").hint("give --codec too")),
+            _ => {}
         }
-        let mut out = Target::create(&self.output)?;
+        let mut out = self.create(Form::Asdf, Basis::Read(&**file.source()), options)?;
         let losses = stream_to_asdf(file, target, &how, out.writer())?;
         self.finish(out, &losses, options)
     }
@@ -210,10 +254,10 @@ impl Convert {
     /// A file of the ASDF family as a native Dudley file.
     fn to_stream(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
         let (draft, losses) = asdf_to_draft(file)?;
-        let mut out = Target::create(&self.output)?;
+        let mut out = self.create(Form::Dudley, Basis::Read(&**file.sections().source()), options)?;
         let order = options.order().unwrap_or(ByteOrder::Little);
         let dialect = self.dialect()?.unwrap_or(Dialect::D2025);
-        draft.write_as(dialect, order, &options.limits()?, &mut out.writer())?;
+        draft.write_as(dialect, &self.stored_as(dialect)?, order, &options.limits()?, &mut out.writer())?;
         self.finish(out, &losses, options)
     }
 
@@ -221,10 +265,59 @@ impl Convert {
     fn rewrite_stream(&self, file: &DudleyFile, options: &Options) -> Result<Outcome> {
         let mut how = Rewrite::default();
         (how.dialect, how.order) = (self.dialect()?, options.order());
-        let mut out = Target::create(&self.output)?;
+        how.stored = self.stored_as(how.dialect.unwrap_or(file.layout().dialect()))?;
+        let mut out = self.create(Form::Dudley, Basis::Read(&**file.source()), options)?;
         let losses = file.rewrite(&how, &mut out.writer())?;
         let losses: Vec<Loss> = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
         self.finish(out, &losses, options)
+    }
+
+    /// How a Dudley file stores its arrays; what it cannot do is refused.
+    fn stored_as(&self, dialect: Dialect) -> Result<StoredAs> {
+        let refuse = |what: &str, why: &str| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).hint(why.to_owned()));
+        if self.encode.is_some() || self.as_documented {
+            return refuse("encoding chains and one spelling of its signature", "leave --encode and --as-documented away");
+        }
+        let mut how = StoredAs::default();
+        let level = self.level.map(i64::from);
+        how.packing = match (self.codec.as_deref(), dialect) {
+            (None, _) if level.is_some() => return refuse("level without a codec", "give --codec zlib too"),
+            (None, _) => Packing::Keep,
+            (Some("none"), _) if level.is_none() => Packing::Plain,
+            (Some("zlib"), Dialect::D2026) if level.is_none_or(|level| (-1..=9).contains(&level)) => Packing::Gzip(level),
+            (Some("zlib"), Dialect::D2026) => return refuse(&format!("level {} of zlib", level.unwrap_or(0)), "levels are -1 to 9"),
+            (Some(name), Dialect::D2026) => return refuse(&format!("codec {name}"), "--codec zlib or none there are"),
+            (Some(name), Dialect::D2025) => return refuse(&format!("codec {name}"), "2025 stores arrays plain; --to dudley-2026 has zlib"),
+        };
+        if let Some(align) = self.align {
+            if !matches!(align, 1 | 2 | 4 | 8 | 16) {
+                return refuse(&format!("alignment to {align} bytes"), "1, 2, 4, 8 and 16 there are");
+            }
+            how.align = Some(align);
+        }
+        Ok(how)
+    }
+
+    /// Whether a stream is to be stored as only an ASDF file can be: it becomes one first.
+    fn is_stored_otherwise(&self) -> bool {
+        let codec = matches!(self.codec.as_deref(), Some("auto"));
+        codec || self.encode.is_some() || self.as_documented || self.align.is_some() || self.no_checksums
+    }
+
+    /// A stream as a file of the ASDF family, in a temporary file.
+    fn as_asdf(&self, file: &DudleyFile, options: &Options) -> Result<std::result::Result<AsdfFile, Vec<Loss>>> {
+        let limits = options.limits()?;
+        let mut made = bytes::unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+        let losses = stream_to_asdf(file, asdf::Target::newest(), &ArrayOptions::default(), &mut made)?;
+        if !losses.is_empty() && !self.allow_loss {
+            return Ok(Err(losses));
+        }
+        for loss in &losses {
+            note(&format!("trilith: {}: lost: {loss}", self.input));
+        }
+        made.rewind().map_err(|e| Error::io("reading a temporary file", e))?;
+        let source = bytes::spool(made, file.source().name(), limits.spool)?;
+        AsdfFile::open(source, &limits).map(Ok)
     }
 
     /// The dialect that --to names.
@@ -246,17 +339,12 @@ impl Convert {
             self.refuse(losses, options)?;
             return Ok(Outcome::No);
         }
-        let written = out.commit()?;
+        let written = out.commit(options)?;
         for loss in losses {
             note(&format!("trilith: {}: lost: {loss}", self.input));
         }
-        if options.json && self.output != "-" {
-            let mut out = Out::new();
-            out.json(&json!({ "file": self.output, "size": written, "written": true, "losses": listed(losses) }))?;
-            out.finish()?;
-        } else if !options.quiet && self.output != "-" {
-            note(&format!("{}: {}", self.output, size(written)));
-        }
+        let report = json!({ "file": self.output, "size": written, "written": true, "losses": listed(losses) });
+        told(&self.output, &report, &format!("{}: {}", self.output, size(written)), options)?;
         Ok(Outcome::Yes)
     }
 
@@ -273,8 +361,7 @@ impl Convert {
             return Err(Error::usage("this generation has no encoding chains").hint("write it with --to asdf-0.1"));
         }
         let family = generation.map_or("", |generation| generation.family);
-        let extension = std::path::Path::new(&self.output).extension().and_then(|extension| extension.to_str());
-        match (extension, family) {
+        match (extension(&self.output).as_deref(), family) {
             (Some("finf"), "asdf") => asdf::Target::named("finf-0.1").map(Some),
             (Some("asdf"), "finf") => Ok(Some(asdf::Target::newest())),
             _ => Ok(None),
@@ -322,8 +409,11 @@ impl Convert {
     }
 }
 
-fn extension(path: &str) -> Option<&str> {
-    std::path::Path::new(path).extension().and_then(|extension| extension.to_str())
+/// What the name of a file says that it is, in lower case; that of a gzip file says it before `.gz`.
+fn extension(path: &str) -> Option<String> {
+    let path = path.to_ascii_lowercase();
+    let path = std::path::Path::new(path.strip_suffix(".gz").unwrap_or(&path));
+    path.extension().and_then(|extension| extension.to_str()).map(str::to_owned)
 }
 
 /// Losses as `--json` shows them.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::Slice;
+use trilith::bytes::{Slice, read_vec};
 use trilith::convert::stream_to_asdf;
 use trilith::diff::{self, DiffOptions, Difference, DifferenceKind};
 use trilith::dudley::DudleyFile;
-use trilith::file::AnyFile;
+use trilith::file::{AnyFile, FileKind};
 use trilith::{ArrayOptions, AsdfFile, Error, Result, Target};
 
 use crate::Outcome;
@@ -19,7 +19,8 @@ use crate::output::{Out, clean};
 /// Compare two files: exit status 0 where they say the same, 1 where not
 ///
 /// How something is stored (compression, byte order, strides, generation) is no difference. Two Dudley
-/// streams are compared by their items; a layout given by --layout is that of both. A stream and a file of
+/// streams are compared by their items. A layout given by --layout is that of both files, or of the one that
+/// is not an ASDF file; --layout-a and --layout-b give each its own. A stream and a file of
 /// the ASDF family are compared as `convert` would write the stream, in memory.
 #[derive(Debug, Args)]
 pub struct Diff {
@@ -29,6 +30,12 @@ pub struct Diff {
     /// The second file
     #[arg(value_name = "B")]
     b: String,
+    /// Read the first file under this Dudley layout
+    #[arg(long, value_name = "L.dud")]
+    layout_a: Option<String>,
+    /// Read the second file under this Dudley layout
+    #[arg(long, value_name = "L.dud")]
+    layout_b: Option<String>,
     /// Numbers that differ by this fraction are the same
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     rtol: f64,
@@ -46,7 +53,8 @@ impl Diff {
         let mut how = DiffOptions::default();
         (how.rtol, how.atol) = (self.rtol, self.atol);
         how.ignore = self.ignore.iter().map(|path| diff::ignored(path)).collect::<Result<_>>()?;
-        let found = match (options.open_any(&self.a)?, options.open_any(&self.b)?) {
+        let (under_a, under_b) = self.layouts(options)?;
+        let found = match (options.open_under(&self.a, under_a)?, options.open_under(&self.b, under_b)?) {
             (AnyFile::Asdf(a), AnyFile::Asdf(b)) => diff::diff(&a, &b, &how)?,
             (AnyFile::Dudley(a), AnyFile::Dudley(b)) => diff::diff_streams(&a, &b, &how)?,
             (AnyFile::Asdf(a), AnyFile::Dudley(b)) => between(&a, &as_asdf(&b, options)?, how)?,
@@ -63,6 +71,31 @@ impl Diff {
         }
         out.finish()?;
         Ok(if found.is_empty() { Outcome::Yes } else { Outcome::No })
+    }
+}
+
+impl Diff {
+    /// The layout of each side.
+    fn layouts<'o>(&'o self, options: &'o Options) -> Result<(Option<&'o str>, Option<&'o str>)> {
+        let both = options.under.as_deref();
+        let (mut a, mut b) = (self.layout_a.as_deref().or(both), self.layout_b.as_deref().or(both));
+        if both.is_some() {
+            // Under one layout for both: an ASDF file beside another file is compared as what it is.
+            let is_asdf = |path: &str| -> Result<bool> {
+                if path == "-" {
+                    return Ok(false);
+                }
+                let source = options.open(path)?;
+                let start = read_vec(&*source, 0, source.len().min(80), &options.limits()?)?;
+                Ok(FileKind::detect(&start) == Some(FileKind::Asdf))
+            };
+            match (is_asdf(&self.a)?, is_asdf(&self.b)?) {
+                (true, false) => a = self.layout_a.as_deref(),
+                (false, true) => b = self.layout_b.as_deref(),
+                _ => {}
+            }
+        }
+        Ok((a, b))
     }
 }
 

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
+use serde_json::json;
 use trilith::asdf::{AsdfFile, ndarray};
 use trilith::bytes::{private_file, read_text};
+use trilith::change::Change;
 use trilith::schema::{Problem, Severity, Validator};
 use trilith::tree::{Origin, Tree};
 use trilith::{Error, Result};
@@ -18,6 +20,7 @@ use super::validate::standard_of;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{clean, note};
+use crate::outputs::told;
 use crate::rewrite::Save;
 
 /// Open the tree of a file in $VISUAL or $EDITOR, and save what comes back if it is right
@@ -45,7 +48,7 @@ enum Answer {
 impl Edit {
     /// Lets a person change the tree.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
+        let file = options.open_asdf_for(&self.file, self.save.output(&self.file))?;
         let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".to_owned());
         let fail = |e| Error::io("writing the draft", e);
         let (mut new, draft) = private_file("edit", ".yaml").map_err(fail)?;
@@ -55,27 +58,31 @@ impl Edit {
             if let Err(error) = start(&editor, &draft) {
                 break Err(error);
             }
-            let (text, may_be_saved) = match self.check(&file, &draft) {
+            let (tree, may_be_saved) = match self.check(&file, &draft) {
                 Ok(tree) if tree.text() == file.tree().text() => {
-                    note("nothing was changed");
-                    break Ok(Outcome::Yes);
+                    let unchanged = json!({"file": self.file, "changed": false});
+                    break told(&self.file, &unchanged, "nothing was changed", options).map(|()| Outcome::Yes);
                 }
                 Ok(tree) => {
                     let problems = self.new_problems(&file, &tree)?;
                     if problems.is_empty() {
-                        break self.save.save(&file, &self.file, tree.text(), options).map(|()| Outcome::Yes);
+                        break self.replace(&file, tree, options);
                     }
                     problems.iter().for_each(show);
-                    (tree.into_text(), true)
+                    (Some(tree), true)
                 }
                 Err(error) => {
                     note(&format!("trilith: {error}"));
-                    (String::new(), false)
+                    (None, false)
                 }
             };
             match ask(may_be_saved)? {
                 Answer::Again => {}
-                Answer::Save => break self.save.save(&file, &self.file, &text, options).map(|()| Outcome::Yes),
+                Answer::Save => {
+                    if let Some(tree) = tree {
+                        break self.replace(&file, tree, options);
+                    }
+                }
                 Answer::GiveUp => {
                     note(&format!("the draft is left in {}", draft.display()));
                     return Ok(Outcome::No);
@@ -84,6 +91,13 @@ impl Edit {
         };
         let _ = std::fs::remove_file(&draft);
         outcome
+    }
+
+    /// Saves the file with another tree.
+    fn replace(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
+        let mut change = Change::new(file);
+        change.replace_tree(tree);
+        self.save.save(&change, &self.file, false, options).map(|()| Outcome::Yes)
     }
 
     /// The tree that came back, if it parses and its arrays can be made.

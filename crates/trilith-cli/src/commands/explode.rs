@@ -5,17 +5,22 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
-use trilith::bytes::percent_encode;
-use trilith::{Error, Result, assemble};
+use trilith::bytes::{Base, Basis, percent_encode};
+use trilith::convert::standing_alone;
+use trilith::{Error, Kind, Result, assemble};
 
+use super::implode::stem_and_ending;
 use crate::Outcome;
 use crate::item::Item;
-use crate::moved;
 use crate::options::Options;
 use crate::output::{Out, note};
+use crate::outputs::check_absent;
 use crate::target::Target;
 
 /// Move blocks into files of their own; the file with the tree is then plain YAML
+///
+/// NAME.asdf becomes NAME_exploded.asdf, which holds the tree, and NAME_exploded0000.asdf and so on, one for each
+/// block. No file that is there already is replaced unless --overwrite says so.
 #[derive(Debug, Args)]
 pub struct Explode {
     /// The file, with an optional #/path of the one array to move
@@ -24,6 +29,12 @@ pub struct Explode {
     /// The folder to write into (default: that of the file)
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Leave blocks that no array names in the file with the tree, which is then more than YAML
+    #[arg(long)]
+    keep_unused: bool,
+    /// Replace files of these names that are there already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 impl Explode {
@@ -31,28 +42,39 @@ impl Explode {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
+        let from_fits = file.container().is_some();
+        let file = standing_alone(file)?;
         let given = Path::new(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
             .map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
-        let file = moved::self_contained(file, &item.file, &folder.join("-"), options)?;
+        let file = options.for_output(file, &Base::of_folder(&folder))?;
         let only = one_array(&file, &item)?;
-        let given = if item.file == "-" { Path::new("stdin") } else { given };
-        let stem = given.file_stem().map_or("stdin".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let extension = given.extension().map_or("asdf".to_owned(), |e| e.to_string_lossy().into_owned());
+        let (stem, ending) = stem_and_ending(&item.file);
+        // The arrays of a FITS file leave it: what is written are files of the ASDF family.
+        let extension = if from_fits { "asdf" } else { ending.split('.').next().unwrap_or("asdf") };
         let base = format!("{stem}_exploded");
         let name = |position: usize| format!("{base}{position:04}.{extension}");
-        let plan = assemble::explode(&file, only, |position| percent_encode(&name(position)))?;
+        let plan = assemble::explode(&file, only, self.keep_unused, |position| percent_encode(&name(position)));
+        let plan = plan.map_err(|error| match error.kind() {
+            Kind::Usage => error.hint("trilith repack --drop-unused drops them, --keep-unused leaves them in the file"),
+            _ => error,
+        })?;
+        let main = folder.join(format!("{base}.{extension}"));
+        let planned: Vec<PathBuf> = std::iter::once(main.clone()).chain((0..plan.leaving.len()).map(|n| folder.join(name(n)))).collect();
+        check_absent(&planned, self.overwrite)?;
+        for path in &planned {
+            options.check_inputs(&path.to_string_lossy(), &[])?;
+        }
         let mut written = Vec::new();
         // The blocks come first: the tree never names a file that is not there yet.
         let all = file.sections().all_blocks()?;
         for (position, (index, _)) in plan.leaving.iter().enumerate() {
             let path = folder.join(name(position));
-            write(&path, &file, None, all.get(*index).copied())?;
+            write(&path, &file, None, all.get(*index).copied(), options)?;
             written.push(path);
         }
-        let main = folder.join(format!("{base}.{extension}"));
-        write(&main, &file, Some(&plan.tree), &plan.staying)?;
+        write(&main, &file, Some(&plan.tree), &plan.staying, options)?;
         written.insert(0, main);
         let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
         if options.json {
@@ -71,11 +93,17 @@ impl Explode {
     }
 }
 
-fn write<'b>(path: &Path, file: &AsdfFile, tree: Option<&str>, blocks: impl IntoIterator<Item = &'b Block>) -> Result<()> {
+fn write<'b>(
+    path: &Path,
+    file: &AsdfFile,
+    tree: Option<&str>,
+    blocks: impl IntoIterator<Item = &'b Block>,
+    options: &Options,
+) -> Result<()> {
     let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
-    let mut target = Target::create(&path.to_string_lossy())?;
+    let mut target = Target::create(&path.to_string_lossy(), Basis::Read(&**file.sections().source()))?;
     assemble::write(file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
-    target.commit().map(drop)
+    target.commit(options).map(drop)
 }
 
 /// The node of the one array that an item names; None for the whole file.

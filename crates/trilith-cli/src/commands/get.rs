@@ -1,24 +1,28 @@
 //! `trilith get FILE#/p`: the elements of an array, or the value of a node.
 
+mod format;
+
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith::array::{Array, FloatText, Index};
-use trilith::asdf::{AsdfFile, ExpandOptions, ndarray, walk};
-use trilith::bytes::{self, Access};
+use trilith::array::{Array, Index};
+use trilith::asdf::{AsdfFile, ndarray, walk};
+use trilith::bytes::{self, Access, Base, Basis};
 use trilith::dudley::{self, DudleyFile};
-use trilith::file::AnyFile;
+use trilith::file::{AnyFile, toward};
 use trilith::layout::ResolvedType;
 use trilith::{Error, Kind, Location, Result};
 
+use self::format::Format;
 use crate::Outcome;
 use crate::family::{self, Family};
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::{Escaped, Out, note, size};
+use crate::output::{Out, note, size};
+use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
 
 /// Print or save an array, a slice of it, or a value of the tree
@@ -46,7 +50,7 @@ pub struct Get {
     /// Take one field of a structured array
     #[arg(long, value_name = "NAME")]
     field: Option<String>,
-    /// Write to a file: .npy, .csv, .json, anything else as raw little-endian bytes
+    /// Write to a file: .npy, .csv, .json, .yaml, .txt; any ending that means nothing else as raw little-endian bytes
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// The format, where the name of the output does not tell it
@@ -57,21 +61,6 @@ pub struct Get {
     explain: bool,
 }
 
-/// What an array is written as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Readable text.
-    Text,
-    /// Nested lists.
-    Json,
-    /// numpy's file format.
-    Npy,
-    /// Comma-separated values, one row a line.
-    Csv,
-    /// The elements alone: C order, packed, little-endian.
-    Raw,
-}
-
 impl Get {
     /// Prints or saves the item.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
@@ -80,7 +69,11 @@ impl Get {
         }
         let item = Item::parse(&self.item);
         let file = match options.open_any(&item.file)? {
-            AnyFile::Asdf(file) => file,
+            // Text that goes into another folder must mean there what it means here.
+            AnyFile::Asdf(file) => match self.file() {
+                Some(output) => toward(file.moved_to(&Base::of(output))?, item.path())?,
+                None => toward(file, item.path())?,
+            },
             AnyFile::Dudley(file) => return self.read_stream(&file, item.path(), options),
         };
         let found = match walk::find(&file, item.path()) {
@@ -101,15 +94,44 @@ impl Get {
     /// An item of a Dudley stream.
     fn read_stream(&self, file: &DudleyFile, path: &str, options: &Options) -> Result<Outcome> {
         let items = file.items()?;
-        if items.located(path)?.is_some_and(|found| found.typed != ResolvedType::Dynamic) {
-            let array = items.array_at(path)?;
+        let is_item = items.located(path)?.map(|found| found.typed != ResolvedType::Dynamic);
+        let array = match is_item {
+            Some(true) => Some(items.array_at(path)?),
+            Some(false) => None,
+            // Elements that are not alike are shown one by one.
+            None => match items.stacked(path) {
+                Err(error) if error.kind() == Kind::Usage && self.slice.is_none() && self.field.is_none() => None,
+                stacked => stacked?,
+            },
+        };
+        if let Some(array) = array {
             let as_text = matches!(self.format(options), Format::Text | Format::Json | Format::Csv);
             return self.array(if as_text && !self.explain { dudley::presented(&array)? } else { array }, options);
         }
+        self.must_be_json(options)?;
+        let how = crate::stream::TreeOptions { json: true, values: true, output: self.output.clone(), ..Default::default() };
+        let outcome = crate::stream::tree(&items, path, options, &how)?;
+        if let (Outcome::Yes, Some(output)) = (&outcome, self.file()) {
+            told(output, &json!({"file": output, "written": true, "format": "json"}), &format!("{output}: JSON"), options)?;
+        }
+        Ok(outcome)
+    }
+
+    /// What is no array can be written as JSON only.
+    fn must_be_json(&self, options: &Options) -> Result<()> {
         if self.slice.is_some() || self.field.is_some() || self.explain {
             return Err(Error::usage("this is no array, so that there is nothing to slice"));
         }
-        crate::stream::tree(&items, path, options, &crate::stream::TreeOptions { json: true, ..Default::default() })
+        let ending = self.file().and_then(Format::of_ending);
+        if self.format.or(ending).is_some_and(|format| format != Format::Json) {
+            return Err(Error::unsupported("this item is not one array and can only be written as JSON")
+                .hint("write it with --format json, or name an array in it"));
+        }
+        let Some(path) = self.file() else { return Ok(()) };
+        if self.format.is_none() {
+            check_name(path, Form::Json, "say --format json, or name it otherwise")?;
+        }
+        options.check_inputs(path, &[])
     }
 
     /// An item of all files of a family.
@@ -117,6 +139,9 @@ impl Get {
         let layout = options.read_layout(options.under.as_deref().unwrap_or(""), &options.limits()?)?;
         let Family { catalog, how, resolve } = Family::open(path, self.raw, options)?;
         let rows = family::rows(self.files.as_deref(), catalog.len())?;
+        if self.file().is_some_and(|output| Path::new(output).exists()) {
+            options.add_inputs_beside(path, catalog.files());
+        }
         let item = self.item.trim_start_matches('#');
         match catalog.array_at(&layout, item, rows, &how, resolve) {
             Ok(array) => self.array(array, options),
@@ -147,86 +172,68 @@ impl Get {
         if self.slice.is_some() || self.field.is_some() || self.explain {
             return Err(Error::usage("this is no array, so that there is nothing to slice"));
         }
-        let mut out = Out::new();
-        let node = found.node(file);
-        if node.is_scalar() && !options.json {
-            out.lines(&node.text())?;
-        } else {
-            super::tree::write_json(&mut out, file, found, ExpandOptions::default(), false)?;
-        }
-        out.finish()?;
+        // What has no elements has no raw bytes either.
+        let is_named = self.format.is_some() || self.file().and_then(Format::of_ending).is_some();
+        let format = match self.format(options) {
+            Format::Raw if !is_named => Format::Text,
+            format => format,
+        };
+        self.save(format, None, options, |out| format::value(file, found, format, out))?;
         Ok(Outcome::Yes)
     }
 
+    /// The format that is asked for, or that the name of the output stands for.
     fn format(&self, options: &Options) -> Format {
-        let extension = self.output.as_deref().and_then(|name| Path::new(name).extension()?.to_str());
-        match (self.format, extension) {
-            (Some(format), _) => format,
-            (None, _) if options.json => Format::Json,
-            (None, Some("npy")) => Format::Npy,
-            (None, Some("csv")) => Format::Csv,
-            (None, Some("json")) => Format::Json,
-            (None, _) if self.output.is_some() => Format::Raw,
-            (None, _) => Format::Text,
+        let output = self.file();
+        match (self.format, output.and_then(Format::of_ending)) {
+            (Some(format), _) | (None, Some(format)) => format,
+            (None, None) if options.json => Format::Json,
+            (None, None) if self.output.is_some() => Format::Raw,
+            (None, None) => Format::Text,
         }
+    }
+
+    /// The file to write; None for standard output.
+    fn file(&self) -> Option<&str> {
+        self.output.as_deref().filter(|path| *path != "-")
     }
 
     fn write(&self, array: &Array, options: &Options) -> Result<()> {
         let format = self.format(options);
-        match self.output.as_deref() {
-            Some(path) if path != "-" => {
-                let mut target = Target::create(path)?;
-                emit(array, format, &mut target.writer())?;
-                let written = target.commit()?;
-                if !options.quiet {
-                    note(&format!("{path}: {:?}, {}", array.shape(), size(written)));
-                }
-                Ok(())
-            }
-            _ => {
-                let mut out = Out::new();
-                if matches!(format, Format::Npy | Format::Raw) {
-                    out.binary(&[])?;
-                }
-                emit(array, format, &mut out)?;
-                out.finish()
-            }
-        }
+        self.save(format, Some(array.shape()), options, |out| format::array(array, format, out))
     }
-}
 
-fn emit(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
-    let failed = |e| Error::io("writing", e);
-    match format {
-        Format::Json => {
-            array.write_json(&mut Escaped::new(&mut *out), FloatText::Shortest)?;
-            out.write_all(b"\n").map_err(failed)
+    /// Puts out what `emit` writes.
+    fn save(
+        &self,
+        format: Format,
+        shape: Option<&[u64]>,
+        options: &Options,
+        emit: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<()> {
+        let Some(path) = self.file() else {
+            let mut out = Out::new();
+            if format.is_binary() {
+                out.binary(&[])?;
+            }
+            emit(&mut out)?;
+            return out.finish();
+        };
+        if self.format.is_none() {
+            check_name(path, format.form(), "say with --format what to write, or name it otherwise")?;
         }
-        Format::Npy => array.write_npy(out),
-        Format::Csv => array.write_csv(out),
-        Format::Raw => array.for_each_piece(4 << 20, |bytes| out.write_all(bytes).map_err(failed)),
-        Format::Text => text(array, out),
+        options.check_inputs(path, &[])?;
+        let mut target = Target::create(path, Basis::Nothing)?;
+        emit(&mut target.writer())?;
+        let written = target.commit(options)?;
+        let name = format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        let report = json!({"file": path, "written": true, "size": written, "format": name, "shape": shape});
+        let line = match shape {
+            Some(shape) => format!("{path}: {shape:?}, {}", size(written)),
+            None => format!("{path}: {}", size(written)),
+        };
+        told(path, &report, &line, options)
     }
-}
-
-/// One line for each row of the last axis; masked elements as `--`.
-fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
-    let failed = |e| Error::io("writing to stdout", e);
-    let row = array.shape().last().copied().unwrap_or(1).max(1);
-    let mut column = 0;
-    array.for_each_scalar(|scalar, masked| {
-        if column > 0 {
-            out.write_all(b" ").map_err(failed)?;
-        }
-        let text = if masked { "--".to_owned() } else { scalar.text(FloatText::Shortest) };
-        out.write_all(crate::output::clean(&text).as_bytes()).map_err(failed)?;
-        column += 1;
-        if column == row {
-            out.write_all(b"\n").map_err(failed)?;
-            column = 0;
-        }
-        Ok(())
-    })
 }
 
 /// Ranges in order, those that overlap or lie closer than `gap` joined.

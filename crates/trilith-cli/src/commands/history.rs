@@ -43,10 +43,11 @@ impl History {
 
 /// A list below standard 1.2, a mapping {entries, extensions} from there on.
 fn add(edit: &mut Edit<'_>, file: &AsdfFile, text: &str) -> Result<()> {
-    let prefix = file.sections().generation().map_or("tag:stsci.edu:asdf/", |g| g.tree.prefix);
-    let is_old = file.sections().generation().is_some_and(|g| g.major == 0);
-    let name = if is_old { "core/history_entry" } else { "core/history_entry-1.0.0" };
-    let entry = Value::map([("description", Value::from(text)), ("time", Value::plain(now()))]).tagged(format!("{prefix}{name}"));
+    let mut entry = Value::map([("description", Value::from(text)), ("time", Value::plain(now()))]);
+    // The documents before 1.0 define no such tag, and reserve their prefix for those that they define.
+    if file.sections().generation().is_none_or(|row| row.major > 0) {
+        entry = entry.tagged("tag:stsci.edu:asdf/core/history_entry-1.0.0");
+    }
     let history = file.tree().at("/history");
     let is_map = match history {
         Some(node) if !node.is_null() => node.is_mapping(),

@@ -1,16 +1,18 @@
 //! `trilith implode FILE`: external blocks taken into one file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::bytes::Basis;
 use trilith::{Result, assemble};
 
 use super::explode::one_array;
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::note;
+use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
 /// Take the external blocks of a file into one file
@@ -22,32 +24,52 @@ pub struct Implode {
     /// The file to write (default: NAME_all beside it)
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
+    /// Replace NAME_all where it is there already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 impl Implode {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
-        let file = options.open_asdf(&item.file)?;
+        let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
+        let file = options.open_asdf_for(&item.file, &output)?;
         let plan = assemble::implode(&file, one_array(&file, &item)?)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         for other in &plan.taken {
             blocks.push((other, other.sections().block(0)?));
         }
-        let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
-        let mut target = Target::create_from(&output, &item.file, &**file.sections().source())?;
-        assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
-        target.commit()?;
-        if !options.quiet && output != "-" {
-            note(&format!("{output}: {} blocks, {} taken in", blocks.len(), plan.taken.len()));
+        check_name(&output, Form::of(&file), "name it otherwise")?;
+        options.check_inputs(&output, &[&item.file])?;
+        if self.output.is_none() {
+            check_absent([&PathBuf::from(&output)], self.overwrite)?;
         }
+        let mut target = Target::create(&output, Basis::Read(&**file.sections().source()))?;
+        assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
+        let written = target.commit(options)?;
+        let (count, taken) = (blocks.len(), plan.taken.len());
+        let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken});
+        told(&output, &report, &format!("{output}: {count} blocks, {taken} taken in"), options)?;
         Ok(Outcome::Yes)
     }
 }
 
 fn default_name(file: &str) -> String {
-    let path = Path::new(file);
-    let stem = path.file_stem().map_or("stdin".to_owned(), |stem| stem.to_string_lossy().into_owned());
-    let extension = path.extension().map_or("asdf".to_owned(), |e| e.to_string_lossy().into_owned());
-    path.with_file_name(format!("{stem}_all.{extension}")).to_string_lossy().into_owned()
+    let (stem, ending) = stem_and_ending(file);
+    Path::new(file).with_file_name(format!("{stem}_all.{ending}")).to_string_lossy().into_owned()
+}
+
+/// The two parts of the name of a file, without its folder; `.gz` belongs to the ending.
+pub fn stem_and_ending(file: &str) -> (String, String) {
+    if file == "-" {
+        return ("stdin".to_owned(), "asdf".to_owned());
+    }
+    let name = Path::new(file).file_name().map_or_else(|| "stdin".into(), |name| name.to_string_lossy());
+    let packed = name.len().checked_sub(3).filter(|at| name.get(*at..).is_some_and(|end| end.eq_ignore_ascii_case(".gz")));
+    let (plain, gz) = name.split_at(packed.unwrap_or(name.len()));
+    match plain.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() => (stem.to_owned(), format!("{ending}{gz}")),
+        _ => (plain.to_owned(), format!("asdf{gz}")),
+    }
 }

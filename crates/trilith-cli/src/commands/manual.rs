@@ -2,9 +2,11 @@
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
+use serde_json::json;
 use trilith::{Error, Result};
 
 use crate::Outcome;
+use crate::options::Options;
 use crate::output::Out;
 
 /// Print completions for a shell
@@ -17,14 +19,11 @@ pub struct Completions {
 
 impl Completions {
     /// Prints them.
-    pub fn run(&self) -> Result<Outcome> {
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
         // The generator cannot report that its output is closed: it writes to memory.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut crate::Cli::command(), "trilith", &mut script);
-        let mut out = Out::new();
-        out.raw(&String::from_utf8_lossy(&script))?;
-        out.finish()?;
-        Ok(Outcome::Yes)
+        print(&String::from_utf8_lossy(&script), options)
     }
 }
 
@@ -34,10 +33,20 @@ pub struct Man {}
 
 impl Man {
     /// Prints it.
-    pub fn run(&self) -> Result<Outcome> {
-        let mut out = Out::new();
-        clap_mangen::Man::new(crate::Cli::command()).render(&mut out).map_err(|e| Error::io("writing to stdout", e))?;
-        out.finish()?;
-        Ok(Outcome::Yes)
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(crate::Cli::command()).render(&mut page).map_err(|e| Error::io("making the page", e))?;
+        print(&String::from_utf8_lossy(&page), options)
     }
+}
+
+fn print(text: &str, options: &Options) -> Result<Outcome> {
+    let mut out = Out::new();
+    if options.json {
+        out.json(&json!({ "text": text }))?
+    } else {
+        out.raw(text)?
+    }
+    out.finish()?;
+    Ok(Outcome::Yes)
 }

@@ -24,8 +24,8 @@ macro_rules! commands {
             pub fn run(self, options: &Options) -> Result<Outcome> {
                 match self {
                     $(Command::$Command(command) => command.run(options),)+
-                    Command::Completions(command) => command.run(),
-                    Command::Man(command) => command.run(),
+                    Command::Completions(command) => command.run(options),
+                    Command::Man(command) => command.run(options),
                 }
             }
         }

@@ -1,15 +1,17 @@
 //! `trilith repack IN OUT`: without gaps and unused blocks, aligned, in the order asked for, with fresh checksums.
 
 use clap::{Args, ValueEnum};
+use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::assemble::Order;
+use trilith::bytes::Basis;
 use trilith::convert::CodecChoice;
 use trilith::{Error, Kind, Result, assemble};
 
 use crate::Outcome;
-use crate::moved;
 use crate::options::Options;
-use crate::output::{note, size};
+use crate::output::size;
+use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
 
 /// Write a file without gaps and empty blocks
@@ -53,8 +55,7 @@ enum OrderOf {
 impl Repack {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.input)?;
-        let file = moved::self_contained(file, &self.input, std::path::Path::new(&self.output), options)?;
+        let file = options.open_asdf_for(&self.input, &self.output)?;
         let codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
             None | Some(CodecChoice::Keep) => None,
             Some(CodecChoice::Plain) => Some(None),
@@ -77,18 +78,24 @@ impl Repack {
             kept.iter().filter_map(|index| all.get(*index).map(|block| (&file, *block))).collect();
         let mut how = WriteOptions::default();
         how.align = self.align;
-        let mut target = Target::create_from(&self.output, &self.input, &**file.sections().source())?;
+        check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
+        options.check_inputs(&self.output, &[&self.input])?;
+        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let tree = file.sections().tree().map(|_| tree.as_str());
         assemble::write(&file, tree, &blocks, target.writer(), &how, codec)?;
-        let written = target.commit()?;
-        if !options.quiet && self.output != "-" {
-            let dropped = all.len() - blocks.len();
-            let kept = match if self.drop_unused { 0 } else { walk::unnamed(&file)?.len() } {
-                0 => format!("{dropped} unused blocks dropped"),
-                n => format!("{n} blocks that no array names are kept; --drop-unused drops them"),
-            };
-            note(&format!("{}: {} ({} before), {kept}", self.output, size(written), size(file.size())));
-        }
+        let written = target.commit(options)?;
+        let dropped = all.len() - blocks.len();
+        let unnamed = if self.drop_unused { 0 } else { walk::unnamed(&file)?.len() };
+        let kept = match unnamed {
+            0 => format!("{dropped} unused blocks dropped"),
+            n => format!("{n} blocks that no array names are kept; --drop-unused drops them"),
+        };
+        let report = json!({
+            "file": self.output, "written": true, "size": written, "size_before": file.size(), "blocks": blocks.len(),
+            "dropped": dropped, "unnamed": unnamed,
+        });
+        let line = format!("{}: {} ({} before), {kept}", self.output, size(written), size(file.size()));
+        told(&self.output, &report, &line, options)?;
         Ok(Outcome::Yes)
     }
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use trilith::bytes::{Base, Basis};
 use trilith::codec::stream_source;
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
 use trilith::{Error, Result};
@@ -9,6 +10,7 @@ use trilith::{Error, Result};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
+use crate::outputs::{Form, check_name};
 use crate::target::Target;
 
 /// Save what is left of a damaged or truncated file, with a report of what was lost
@@ -32,14 +34,17 @@ impl Repair {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
         let (source, resolve) = options.open_with(&self.file, &limits)?;
-        let mut left = salvage(source.clone(), &limits)?;
+        let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
+        let form = if left.is_in_fits() { Form::Fits } else { Form::Asdf };
+        check_name(&self.output, form, "name it otherwise")?;
+        options.check_inputs(&self.output, &[&self.file])?;
         // References are looked for where the file will be.
         let resolve = if self.output == "-" { resolve } else { options.resolver(&self.output, &limits)? };
         let written = left.verified(resolve)?;
-        let mut target = Target::create_from(&self.output, &self.file, &*source)?;
+        let mut target = Target::create(&self.output, Basis::Read(&*source))?;
         let out = target.writer();
         stream_source(&*written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
-        target.commit()?;
+        target.commit(options)?;
         let report = left.report();
         // What was written may be standard output itself.
         if self.output != "-" {

@@ -1,12 +1,14 @@
 //! `trilith resolve IN OUT`: the targets of `$ref`s written in their place.
 
 use clap::Args;
+use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::bytes::Basis;
 use trilith::{Error, Result, assemble};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::note;
+use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
 
 /// Write what each $ref leads to in its place; arrays of other files are taken in
@@ -23,7 +25,7 @@ pub struct Resolve {
 impl Resolve {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.input)?;
+        let file = options.open_asdf_for(&self.input, &self.output)?;
         let plan = assemble::resolve(&file)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         if !plan.taken.is_empty() && blocks.last().is_some_and(|(_, block)| block.is_streamed()) {
@@ -33,13 +35,15 @@ impl Resolve {
         for (other, index) in &plan.taken {
             blocks.push((other, other.sections().block(*index as i64)?));
         }
-        let mut target = Target::create_from(&self.output, &self.input, &**file.sections().source())?;
+        check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
+        options.check_inputs(&self.output, &[&self.input])?;
+        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
         assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
-        target.commit()?;
-        if !options.quiet && self.output != "-" {
-            note(&format!("{}: {} references, {} blocks taken in", self.output, plan.count, plan.taken.len()));
-        }
+        let written = target.commit(options)?;
+        let (count, taken) = (plan.count, plan.taken.len());
+        let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken});
+        told(&self.output, &report, &format!("{}: {count} references, {taken} blocks taken in", self.output), options)?;
         Ok(Outcome::Yes)
     }
 }

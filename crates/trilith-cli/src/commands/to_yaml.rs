@@ -1,7 +1,9 @@
 //! `trilith to-yaml FILE`: the tree as YAML text, arrays written out where that is asked for.
 
 use clap::Args;
+use serde_json::json;
 use trilith::array::Array;
+use trilith::bytes::Base;
 use trilith::asdf::ExpandOptions;
 use trilith::asdf::{AsdfFile, Part, expand, ndarray, outline, walk};
 use trilith::tree::{PrintOptions, Value, print_document};
@@ -30,7 +32,11 @@ pub struct ToYaml {
 impl ToYaml {
     /// Prints the text.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
+        let mut file = options.open_asdf(&self.file)?;
+        if self.resolve {
+            // What is written out belongs to no folder.
+            file = file.moved_to(&Base::Nowhere)?;
+        }
         let text = if self.resolve {
             self.resolved(&file)?
         } else if self.inline {
@@ -40,6 +46,13 @@ impl ToYaml {
         };
         let mut out = Out::new();
         let header = file.sections().header();
+        if options.json {
+            let lines: Vec<&str> = std::iter::once(&header.line).chain(&header.comments).map(String::as_str).collect();
+            out.json(&json!({"file": self.file, "header": lines, "yaml": text}))?;
+            options.warn_about(&file);
+            out.finish()?;
+            return Ok(Outcome::Yes);
+        }
         for line in std::iter::once(&header.line).chain(&header.comments) {
             out.line(line)?;
         }
@@ -52,7 +65,7 @@ impl ToYaml {
     /// A new text: aliases and references expanded.
     fn resolved(&self, file: &AsdfFile) -> Result<String> {
         let mut how = ExpandOptions::default();
-        (how.inline, how.resolve, how.tags) = (self.inline, true, true);
+        (how.inline, how.resolve, how.inline_others, how.tags) = (self.inline, true, true, true);
         // core/integer stays a node of its own, only its words are written out.
         let mut open: Vec<(Value, Option<Value>)> = Vec::new();
         let mut root = None;
@@ -116,12 +129,15 @@ fn inlined(file: &AsdfFile) -> Result<String> {
                 // A list of items in block style cannot become a mapping where it stands.
                 edit.set(&walk.path(), &with_tag(value, node.tag()))?;
             } else {
-                edit.replace_node(node, &value);
+                edit.write_out(node, &value);
             }
             walk.skip_children();
         }
     }
-    edit.text()
+    // Arrays written out may be larger than a tree that is read may be.
+    let mut limits = file.limits().clone();
+    limits.text = u64::MAX;
+    Ok(edit.finish(&limits)?.into_text())
 }
 
 /// How many more elements the text may hold, whichever arrays they are of: it is built in memory.
@@ -157,7 +173,9 @@ fn integer(file: &AsdfFile, node: trilith::tree::Node<'_>) -> Result<Value> {
     let mut value = node.to_value(file.limits())?;
     let words = node.get("words").ok_or_else(|| Error::malformed("core/integer has no words"))?;
     // The node may be one of another file; only its own file can read its block.
-    let array = file.array(words)?;
+    let others = file.opened();
+    let owner = others.iter().find(|other| std::ptr::eq(other.tree(), node.tree())).map_or(file, |other| &**other);
+    let array = owner.array(words)?;
     value.set("words", with_tag(outline::node(&array, datatype_key(file), &complex_tag(file))?, words.tag()));
     Ok(value)
 }

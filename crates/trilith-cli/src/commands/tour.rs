@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use serde_json::json;
 use trilith::array::Index;
 use trilith::asdf::{ArrayOptions, Builder, Target};
 use trilith::convert::ConvertOptions;
@@ -18,6 +19,7 @@ use self::sky::Sky;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, size};
+use crate::outputs::check_absent;
 
 /// Make an example observation and show what can be done with it
 #[derive(Debug, Args)]
@@ -25,14 +27,19 @@ pub struct Tour {
     /// The folder to write into
     #[arg(value_name = "DIR", default_value = "trilith-tour")]
     folder: PathBuf,
+    /// Replace files of the tour that are there already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 impl Tour {
     /// Does the tour.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(format!("making {}", self.folder.display()), e))?;
-        let mut guide = Guide { out: Out::new(), started: Instant::now(), step: 0 };
         let path = self.folder.join("observation.asdf");
+        let planned = std::iter::once(path.clone()).chain(forms::files(&self.folder)).chain(family::files(&self.folder));
+        check_absent(&planned.collect::<Vec<_>>(), self.overwrite)?;
+        let mut guide = Guide { out: Out::new(), json: options.json, steps: Vec::new(), started: Instant::now() };
         guide.step("An observation: image, errors, quality, mask, catalogue, metadata")?;
         let sky = sky::make()?;
         guide.done(&format!("{0} x {0} pixels, {1} stars", sky::SIDE, sky.catalogue.len()))?;
@@ -46,39 +53,57 @@ impl Tour {
         guide.line("")?;
         guide.line("Now try it on a file of yours:")?;
         guide.line("  trilith info FILE          trilith tree FILE          trilith get FILE#/path --slice 0:10,5")?;
-        guide.out.finish()?;
+        guide.finish(&self.folder)?;
         Ok(Outcome::Yes)
     }
 }
 
-/// Prints the steps with their times.
+/// Prints the steps with their times, or keeps them for one JSON document.
 struct Guide {
     out: Out,
+    json: bool,
+    /// The title of each step, and its lines.
+    steps: Vec<(String, Vec<String>)>,
     started: Instant,
-    step: usize,
 }
 
 impl Guide {
     fn step(&mut self, title: &str) -> Result<()> {
-        self.step += 1;
-        self.out.line("")?;
-        self.out.line(&format!("{}. {title}", self.step))?;
+        self.steps.push((title.to_owned(), Vec::new()));
+        if !self.json {
+            self.out.line("")?;
+            self.out.line(&format!("{}. {title}", self.steps.len()))?;
+        }
         self.started = Instant::now();
         Ok(())
     }
 
     fn line(&mut self, text: &str) -> Result<()> {
-        self.out.line(text)
+        if !self.json {
+            return self.out.line(text);
+        }
+        if let Some((_, lines)) = self.steps.last_mut() {
+            lines.push(text.trim().to_owned());
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, folder: &Path) -> Result<()> {
+        if self.json {
+            let steps: Vec<_> = self.steps.iter().map(|(title, lines)| json!({"title": title, "lines": lines})).collect();
+            self.out.json(&json!({"folder": folder.display().to_string(), "steps": steps}))?;
+        }
+        self.out.finish()
     }
 
     /// What came out, and how long it took since the step began.
     fn done(&mut self, what: &str) -> Result<()> {
         let ms = self.started.elapsed().as_secs_f64() * 1e3;
-        self.out.line(&format!("   {what}  ({ms:.1} ms)"))
+        self.line(&format!("   {what}  ({ms:.1} ms)"))
     }
 
     fn command(&mut self, command: &str) -> Result<()> {
-        self.out.line(&format!("   $ trilith {command}"))
+        self.line(&format!("   $ trilith {command}"))
     }
 }
 
@@ -130,7 +155,9 @@ fn look(guide: &mut Guide, path: &Path, options: &Options) -> Result<()> {
     guide.step("What is in it? Nothing is decoded for this")?;
     guide.command(&format!("info {}", path.display()))?;
     let opened = options.open_asdf(&path.to_string_lossy())?;
-    super::info::print_text(&mut guide.out, &path.to_string_lossy(), &opened, options)?;
+    if !guide.json {
+        super::info::print_text(&mut guide.out, &path.to_string_lossy(), &opened, options)?;
+    }
     guide.done("opened and listed")
 }
 
@@ -180,8 +207,8 @@ fn edit(guide: &mut Guide, path: &Path) -> Result<()> {
     let before = digest::of_file(&opened)?;
     let mut edit = opened.tree().edit();
     edit.set(&TreePath::parse("/observation/meta/filter")?, &Value::from("F184"))?;
-    let text = edit.text()?;
-    let mut replace = bytes::Replace::create(path)?;
+    let text = edit.finish(opened.limits())?.into_text();
+    let mut replace = bytes::Replace::create(path, bytes::Basis::Own(&**opened.sections().source()))?;
     let options = ConvertOptions::default();
     trilith::convert::rewrite(&opened, &text, &mut replace, &options, &mut |_| {})?;
     replace.commit()?;

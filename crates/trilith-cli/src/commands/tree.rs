@@ -1,17 +1,20 @@
 //! `trilith tree FILE[#/p]`: what the tree says.
 
+use std::io::Write;
+
 use clap::Args;
-use trilith::Result;
 use trilith::array::FloatText;
-use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_text, ndarray, walk};
-use trilith::file::AnyFile;
+use trilith::bytes::Base;
+use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_name, key_text, ndarray, walk};
+use trilith::file::{AnyFile, toward};
 use trilith::tree::{Node, NodeKind, Scalar};
+use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::item::Item;
 use crate::json::datatype_text;
 use crate::options::Options;
-use crate::output::{Out, clean, json_text, size};
+use crate::output::{Escaped, Out, clean, json_text, size};
 use crate::stream::TreeOptions;
 
 /// Show the tree of a file, or the part of it at a path
@@ -41,9 +44,11 @@ impl Tree {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
         let file = match options.open_any(&item.file)? {
-            AnyFile::Asdf(file) => file,
+            // What is written out belongs to no folder.
+            AnyFile::Asdf(file) if self.resolve && options.json => toward(file.moved_to(&Base::Nowhere)?, item.path())?,
+            AnyFile::Asdf(file) => toward(file, item.path())?,
             AnyFile::Dudley(file) => {
-                let how = TreeOptions { json: options.json, inline: self.inline, depth: self.depth };
+                let how = TreeOptions { json: options.json, inline: self.inline, depth: self.depth, ..TreeOptions::default() };
                 let outcome = crate::stream::tree(&file.items()?, item.path(), options, &how);
                 options.warn_all(file.warnings());
                 return outcome;
@@ -60,7 +65,8 @@ impl Tree {
         let mut out = Out::new();
         if options.json {
             let mut how = ExpandOptions::default();
-            (how.inline, how.resolve, how.tags) = (self.inline, self.resolve, self.tags);
+            (how.inline, how.resolve, how.inline_others) = (self.inline, self.resolve, self.resolve);
+            how.tags = self.tags;
             write_json(&mut out, &file, &found, how, self.tags)?;
         } else {
             Text { file: &file, options, depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
@@ -72,19 +78,20 @@ impl Tree {
 }
 
 /// Writes a node and all below it as JSON.
-pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, mut how: ExpandOptions, tags: bool) -> Result<()> {
+pub fn write_json(out: &mut dyn Write, file: &AsdfFile, found: &walk::Found, mut how: ExpandOptions, tags: bool) -> Result<()> {
     how.unique_keys = true;
+    let put = |text: &str, out: &mut dyn Write| out.write_all(text.as_bytes()).map_err(|e| Error::io("writing", e));
     // For each open collection: its closing bracket, and whether it has a member already.
     let mut open: Vec<(&str, bool)> = Vec::new();
     let mut after_key = false;
     expand(file, found, how, &mut |part| {
         if let Part::End = part {
             let (close, _) = open.pop().unwrap_or(("", false));
-            return out.raw(close);
+            return put(close, out);
         }
         if !after_key && let Some((_, has_member)) = open.last_mut() {
             if *has_member {
-                out.raw(",")?;
+                put(",", out)?;
             }
             *has_member = true;
         }
@@ -96,33 +103,33 @@ pub fn write_json(out: &mut Out, file: &AsdfFile, found: &walk::Found, mut how: 
             _ => None,
         };
         if let Some(tag) = tag {
-            out.raw(&format!("{{\"tag\":{},\"value\":", json_text(tag)))?;
+            put(&format!("{{\"tag\":{},\"value\":", json_text(tag)), out)?;
         }
         let close = if tag.is_some() { "}" } else { "" };
         match part {
-            Part::Scalar(node) => out.raw(&(scalar_json(node) + close)),
-            Part::Integer(_, digits) => out.raw(&(digits + close)),
-            Part::Cycle(path) => out.raw(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}")))),
+            Part::Scalar(node) => put(&(scalar_json(node) + close), out),
+            Part::Integer(_, digits) => put(&(digits + close), out),
+            Part::Cycle(path) => put(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}"))), out),
             Part::Array(_, array) => {
-                array.write_json(&mut out.escaped(), FloatText::AsDouble)?;
-                out.raw(close)
+                array.write_json(&mut Escaped::new(&mut *out), FloatText::AsDouble)?;
+                put(close, out)
             }
             Part::Sequence(_) => {
                 open.push((if tag.is_some() { "]}" } else { "]" }, false));
-                out.raw("[")
+                put("[", out)
             }
             Part::Mapping(_) => {
                 open.push((if tag.is_some() { "}}" } else { "}" }, false));
-                out.raw("{")
+                put("{", out)
             }
             Part::Key(node) => {
                 after_key = true;
-                out.raw(&format!("{}:", json_text(&key_text(node))))
+                put(&format!("{}:", json_text(&key_name(node))), out)
             }
             Part::End => Ok(()),
         }
     })?;
-    out.raw("\n")
+    put("\n", out)
 }
 
 /// A scalar as JSON: numbers in full, what JSON has no number for as text.

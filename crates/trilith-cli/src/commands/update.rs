@@ -1,7 +1,8 @@
 //! `trilith update FILE --from TREE.yaml`: another tree for the same blocks.
 
 use clap::Args;
-use trilith::bytes::read_text;
+use trilith::bytes::{Base, read_text};
+use trilith::change::Change;
 use trilith::tree::Tree;
 use trilith::{Error, Result};
 
@@ -42,10 +43,11 @@ impl Update {
             }
         };
         let tree = Tree::parse(text, file.limits())?;
-        match self.from {
-            Some(_) => self.save.save(&file, &self.file, tree.text(), options)?,
-            None => self.save.save_anew(&file, &self.file, tree.text(), options)?,
-        }
+        options.add_references(&file, &tree)?;
+        let tree = file.moved_text(&tree, &Base::of(self.save.output(&self.file)))?.unwrap_or(tree);
+        let mut change = Change::new(&file);
+        change.replace_tree(tree);
+        self.save.save(&change, &self.file, self.from.is_none(), options)?;
         Ok(Outcome::Yes)
     }
 }

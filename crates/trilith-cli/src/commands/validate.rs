@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::asdf::AsdfFile;
+use trilith::asdf::{AsdfFile, deviation};
 use trilith::core::unit;
 use trilith::file::AnyFile;
 use trilith::schema::{Problem, Report, Severity, Validator};
@@ -55,6 +55,7 @@ impl Validate {
         }
         let mut out = Out::new();
         let mut outcome = Outcome::Yes;
+        let mut undecided = 0;
         let mut list = Vec::new();
         for name in &self.files {
             let checked = match options.open_any(name) {
@@ -90,11 +91,13 @@ impl Validate {
             if !report.is_valid() {
                 outcome = Outcome::No;
             }
+            undecided += report.unchecked.min(usize::from(!report.is_decided()));
             if options.json {
                 let problems: Vec<_> = report.problems.iter().map(problem_json).collect();
                 list.push(json!({
-                    "file": name, "valid": report.is_valid(), "problems": problems,
+                    "file": name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
                     "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
+                    "unchecked": report.unchecked,
                 }));
             } else {
                 print(&mut out, name, &report, &file, options)?;
@@ -105,12 +108,20 @@ impl Validate {
             out.json(&single.unwrap_or(Value::Array(list)))?;
         }
         out.finish()?;
+        if undecided > 0 && matches!(outcome, Outcome::Yes) {
+            return Err(Error::unsupported("not all rules of the schemas could be checked")
+                .hint("give the folder of the schemas that are missing with --schema-path"));
+        }
         Ok(outcome)
     }
 
     fn check(&self, file: AsdfFile, validator: &mut Validator) -> Result<(Report, AsdfFile)> {
         let mut report = validator.validate(file.tree(), standard_of(&file).as_deref())?;
         report.add_warnings(file.tree().warnings());
+        if let Some(message) = deviation::of_root(&file) {
+            let root = file.tree().root();
+            report.add(file.tree(), "", root.tag_span().unwrap_or_else(|| root.span()), message, None);
+        }
         for finding in unit::check(file.tree(), file.limits())? {
             report.add(file.tree(), &finding.path, finding.span, finding.message, finding.hint);
         }
@@ -181,6 +192,9 @@ fn print(out: &mut Out, name: &str, report: &Report, file: &AsdfFile, options: &
         warnings = format!("{warnings}, {}", count(report.notes, "note"));
     }
     out.line(&match report.is_valid() {
+        true if !report.is_decided() => {
+            format!("{name}: not decided, {} could not be checked{warnings}", count(report.unchecked, "rule"))
+        }
         true => format!("{name}: valid{warnings}"),
         false => format!("{name}: invalid, {}{warnings}", count(report.errors, "error")),
     })

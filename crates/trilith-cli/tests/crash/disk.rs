@@ -44,7 +44,6 @@ pub enum Fault {
 /// Watches a folder, and lets an act fail where that is asked for.
 pub struct Recorder {
     folder: PathBuf,
-    vault: PathBuf,
     inner: Mutex<Inner>,
 }
 
@@ -60,17 +59,15 @@ struct Inner {
 }
 
 impl Recorder {
-    /// Knows the files that are in `folder`; `vault` keeps them alive, so that a state can be laid out again
-    /// with the very same files.
-    pub fn new(folder: &Path, vault: &Path, fault: Option<(usize, Fault)>) -> Self {
+    /// Knows the files that are in `folder`.
+    pub fn new(folder: &Path, fault: Option<(usize, Fault)>) -> Self {
         let mut inner = Inner { fault, ..Inner::default() };
         for (name, content) in read_folder(folder) {
             let number = inner.files.len();
-            std::fs::hard_link(folder.join(&name), vault.join(number.to_string())).expect("links can be made");
             inner.names.insert(name, number);
             inner.files.push(content);
         }
-        Self { folder: folder.to_path_buf(), vault: vault.to_path_buf(), inner: Mutex::new(inner) }
+        Self { folder: folder.to_path_buf(), inner: Mutex::new(inner) }
     }
 
     /// How many acts that change something, and how many reads there were.
@@ -126,7 +123,6 @@ impl Watch for Recorder {
                 let Some(name) = self.name(path) else { return };
                 let number = inner.files.len();
                 inner.files.push(Vec::new());
-                std::fs::hard_link(path, self.vault.join(number.to_string())).expect("links can be made");
                 inner.names.insert(name.clone(), number);
                 Event::Names(vec![(name, Some(number))])
             }
@@ -222,19 +218,13 @@ impl State {
         self.names.keys().map(String::as_str)
     }
 
-    /// Lays the state out in the folder, with the files of the vault.
-    pub fn lay_out(&self, folder: &Path, vault: &Path) {
+    /// Lays the state out in the folder, with new files: nothing depends on which ones they are.
+    pub fn lay_out(&self, folder: &Path) {
         for entry in std::fs::read_dir(folder).expect("the folder can be listed").flatten() {
             std::fs::remove_file(entry.path()).expect("it can be removed");
         }
         for (name, file) in &self.names {
-            let kept = vault.join(file.to_string());
-            // Written into the file that is there: it stays the same file.
-            if std::fs::read(&kept).expect("it can be read") != self.files[*file] {
-                let mut open = std::fs::OpenOptions::new().write(true).truncate(true).open(&kept).expect("it can be written");
-                std::io::Write::write_all(&mut open, &self.files[*file]).expect("it can be written");
-            }
-            std::fs::hard_link(kept, folder.join(name)).expect("links can be made");
+            std::fs::write(folder.join(name), &self.files[*file]).expect("it can be written");
         }
     }
 }

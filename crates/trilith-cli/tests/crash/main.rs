@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use disk::{Event, Fault, Recorder, State, read_folder};
-use trilith::bytes::{Journal, OpenOptions, Replace, disk::watch};
+use trilith::bytes::{Basis, Journal, OpenOptions, Replace, disk::watch};
 use trilith::{Target, asdf::TARGETS};
 use work::Work;
 
@@ -33,11 +33,10 @@ fn alone() -> MutexGuard<'static, ()> {
     guard
 }
 
-/// A folder for the files, and one that keeps them alive.
+/// A folder for the files.
 struct Place {
     _above: tempfile::TempDir,
     folder: PathBuf,
-    vault: PathBuf,
 }
 
 impl Place {
@@ -45,10 +44,9 @@ impl Place {
         // In memory where there is such a place: nothing here depends on a real disk.
         let base = Path::new("/dev/shm");
         let above = if base.is_dir() { tempfile::tempdir_in(base) } else { tempfile::tempdir() }.unwrap();
-        let (folder, vault) = (above.path().join("folder"), above.path().join("vault"));
+        let folder = above.path().join("folder");
         std::fs::create_dir(&folder).unwrap();
-        std::fs::create_dir(&vault).unwrap();
-        Self { folder: folder.canonicalize().unwrap(), vault, _above: above }
+        Self { folder: folder.canonicalize().unwrap(), _above: above }
     }
 
     fn prepare(&self, work: &Work, target: &'static Target) -> BTreeMap<String, Vec<u8>> {
@@ -104,9 +102,10 @@ fn leftovers<'n>(names: impl Iterator<Item = &'n str>) -> usize {
     names.filter(|name| name.contains(".trilith-")).count()
 }
 
-/// Whether more than one is left of the same file.
+/// Whether more than one journal or more than one temporary file is left of the same file.
 fn too_many<'n>(names: impl Iterator<Item = &'n str>) -> bool {
-    let mut files: Vec<&str> = names.filter_map(|name| name.split_once(".trilith-")).map(|(file, _)| file).collect();
+    let kind = |name: &'n str| name.split_once(".trilith-").map(|(file, rest)| (file, rest.starts_with("tmp-")));
+    let mut files: Vec<(&str, bool)> = names.filter_map(kind).collect();
     let all = files.len();
     files.sort_unstable();
     files.dedup();
@@ -120,7 +119,7 @@ fn next_writer(folder: &Path, names: &[String]) {
         if path.exists() {
             Journal::recover(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
-        drop(Replace::create(&path).unwrap_or_else(|e| panic!("{name}: {e}")));
+        drop(Replace::create(&path, Basis::Nothing).unwrap_or_else(|e| panic!("{name}: {e}")));
     }
 }
 
@@ -164,7 +163,7 @@ fn every_cut_and_every_reordering_leaves_the_old_content_or_the_new() {
 fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
     let place = Place::new();
     let old = place.prepare(work, target);
-    let recorder = Arc::new(Recorder::new(&place.folder, &place.vault, None));
+    let recorder = Arc::new(Recorder::new(&place.folder, None));
     watch(Some(recorder.clone()));
     let status = run(&place.folder, work.words);
     watch(None);
@@ -181,7 +180,7 @@ fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
     let before = (counts.old, counts.new);
     story.crashes(|crash| {
         let where_ = || format!("{} of {}, cut {} of {}", work.name, target.name, crash.cut, story.events.len());
-        crash.state.lay_out(&place.folder, &place.vault);
+        crash.state.lay_out(&place.folder);
         let is_new = old_or_new(&place.folder, work, &old, &new, &where_);
         assert!(is_new || crash.cut < story.events.len(), "{}: done, but not there", where_());
         assert!(!too_many(crash.state.names()), "{}: more than one is left of a file", where_());
@@ -205,11 +204,9 @@ fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
 
 /// The next writer is killed too, while it puts the old bytes back.
 fn crash_in_recovery(work: &Work, place: &Place, state: &State, old: &Files, new: &Files, cut: usize, counts: &mut Counts) {
-    state.lay_out(&place.folder, &place.vault);
+    state.lay_out(&place.folder);
     let before = read_folder(&place.folder);
-    let vault = place.vault.join("again");
-    std::fs::create_dir(&vault).unwrap();
-    let recorder = Arc::new(Recorder::new(&place.folder, &vault, None));
+    let recorder = Arc::new(Recorder::new(&place.folder, None));
     watch(Some(recorder.clone()));
     Journal::recover(place.folder.join(work.main)).unwrap();
     watch(None);
@@ -217,7 +214,7 @@ fn crash_in_recovery(work: &Work, place: &Place, state: &State, old: &Files, new
     assert!(!story.left_pending(), "{}: something of the recovery is not synced", work.name);
     story.crashes(|crash| {
         let where_ = || format!("{}, cut {cut}, then cut {} of the recovery", work.name, crash.cut);
-        crash.state.lay_out(&place.folder, &vault);
+        crash.state.lay_out(&place.folder);
         old_or_new(&place.folder, work, old, new, &where_);
         next_writer(&place.folder, &[work.main.to_owned()]);
         old_or_new(&place.folder, work, old, new, &where_);
@@ -236,7 +233,7 @@ fn a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new(
         for work in work::ALL.iter().filter(|work| (work.of)(target) && !work.name.starts_with("history")) {
             let place = Place::new();
             let old = place.prepare(work, target);
-            let recorder = Arc::new(Recorder::new(&place.folder, &place.vault, None));
+            let recorder = Arc::new(Recorder::new(&place.folder, None));
             watch(Some(recorder.clone()));
             assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
             watch(None);
@@ -262,7 +259,7 @@ fn fails(work: &Work, target: &'static Target, old: &Files, new: &Files, fault: 
     let place = Place::new();
     place.prepare(work, target);
     let where_ = || format!("{} of {}, {fault:?} at act {at}", work.name, target.name);
-    watch(Some(Arc::new(Recorder::new(&place.folder, &place.vault, Some((at, fault))))));
+    watch(Some(Arc::new(Recorder::new(&place.folder, Some((at, fault))))));
     let status = run(&place.folder, work.words);
     watch(None);
     let is_new = old_or_new(&place.folder, work, old, new, &where_);
@@ -287,7 +284,7 @@ fn the_recorder_sees_what_lacks_a_sync() {
     let place = Place::new();
     std::fs::write(place.folder.join("x"), b"old").unwrap();
     let old = read_folder(&place.folder);
-    let recorder = Recorder::new(&place.folder, &place.vault, None);
+    let recorder = Recorder::new(&place.folder, None);
     let (temporary, target) = (place.folder.join("t"), place.folder.join("x"));
     {
         use trilith::bytes::disk::{Act, Watch as _};
@@ -301,7 +298,7 @@ fn the_recorder_sees_what_lacks_a_sync() {
     assert!(story.events.iter().any(|event| matches!(event, Event::Names(_))) && story.left_pending());
     let mut mixtures = 0;
     story.crashes(|crash| {
-        crash.state.lay_out(&place.folder, &place.vault);
+        crash.state.lay_out(&place.folder);
         let content = seen(&place.folder, "x");
         mixtures += usize::from(![Some(b"old".to_vec()), Some(b"new".to_vec())].contains(&content));
     });

@@ -128,16 +128,16 @@ fn layouts(cases: &mut Cases) {
 
 fn journals(cases: &mut Cases) {
     let good = asdf(&array("datatype: uint8, shape: [4]"), &[Block::of(b"data")]);
-    let mut huge = b"trilith journal2".to_vec();
+    let mut huge = b"trilith journal3".to_vec();
     for number in [1u64, 2, 3, 4, u64::MAX, 0, u64::MAX] {
         huge.extend_from_slice(&number.to_be_bytes());
     }
     for (name, journal) in [
         ("empty", Vec::new()),
         ("garbage", vec![0xff; 1000]),
-        ("a mark alone", b"trilith journal2".to_vec()),
+        ("a mark alone", b"trilith journal3".to_vec()),
         ("huge numbers", huge),
-        ("an older mark", b"trilith journal\n".to_vec()),
+        ("an older mark", b"trilith journal2".to_vec()),
     ] {
         let case = cases.fine(format!("journal: {name}"), good.clone());
         case.beside.push((".x.asdf.trilith-journal".to_owned(), journal));

@@ -155,6 +155,37 @@ fn sandbox(cases: &mut Cases) {
             case.links.push(("linked".to_owned(), "..".to_owned()));
         }
     }
+    // Absolute names and steps up that stay inside are opened, and nothing else.
+    for uri in ["deep/../x.asdf", "nowhere/../deep/inside.asdf", "./deep/./inside.asdf", "deep/%2e%2e/deep/inside.asdf"] {
+        let case =
+            cases.fine(format!("sandbox: {uri} stays inside"), asdf(&format!("a: {{$ref: {:?}}}", format!("{uri}#/b")), &[]));
+        case.bytes = asdf(&format!("a: {{$ref: {:?}}}\nb: 1", format!("{uri}#/b")), &[]);
+        case.beside.push(("deep/inside.asdf".to_owned(), asdf("b: 1", &[])));
+    }
+    for uri in [
+        "deep/../../secret.asdf",
+        "nowhere/../../secret.asdf",
+        "linked/../../secret.asdf",
+        "deep/%2e%2e/%2e%2e/secret.asdf",
+        "file:///../etc/passwd",
+        "file:/etc/passwd",
+        "file://localhost/etc/passwd",
+        "file://host/etc/passwd",
+        "file:///%2e%2e/etc/passwd",
+        "file:secret.asdf",
+        "file:",
+        "../../../../../../../../../../etc/passwd",
+    ] {
+        let case =
+            cases.limit(format!("sandbox: {uri} leads out"), asdf(&format!("a: {{$ref: {:?}}}", format!("{uri}#/a")), &[]));
+        case.beside.push(("deep/inside.asdf".to_owned(), asdf("a: 1", &[])));
+        case.beside.push(("../secret.asdf".to_owned(), asdf("a: secret", &[Block::of(b"s")])));
+        case.links.push(("linked".to_owned(), "..".to_owned()));
+    }
+    // The step too many of early files is dropped; the file above is never reached.
+    let old = "%ASDF 0.1.0\n%YAML 1.1\n--- {a: {$ref: '../../secret.asdf#/a'}}\n...\n";
+    let case = cases.limit("sandbox: two steps up in an early file", old);
+    case.beside.push(("../secret.asdf".to_owned(), asdf("a: secret", &[])));
     for (what, name) in [("a device", "/dev/zero"), ("a terminal", "/dev/tty")] {
         let case = cases.limit(format!("sandbox: {what} behind a link"), asdf("a: {$ref: 'link.asdf#/a'}", &[]));
         case.links.push(("link.asdf".to_owned(), name.to_owned()));

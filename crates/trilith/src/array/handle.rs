@@ -105,8 +105,8 @@ impl Array {
     /// The array with a mask; an array as mask is broadcast to this one's shape.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the shapes do not fit,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a mask array that is not of truth values.
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where the shapes do not fit, and for a mask array that holds
+    /// neither truth values nor numbers.
     pub fn with_mask(mut self, mask: Mask) -> Result<Self> {
         self.mask = Some(mask.fit(&self.shape)?);
         Ok(self)

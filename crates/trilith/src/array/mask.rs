@@ -18,7 +18,7 @@ pub enum Mask {
     Float(f64),
     /// Elements equal to this complex number (re, im), after it is rounded to their precision.
     Complex(f64, f64),
-    /// Elements where this array of truth values is true; it is broadcast to the array's shape.
+    /// Elements where this array of truth values or numbers is not zero; it is broadcast to the array's shape.
     Array(Arc<Array>),
 }
 
@@ -27,8 +27,9 @@ impl Mask {
     pub(super) fn fit(self, shape: &[u64]) -> Result<Self> {
         match self {
             Self::Array(mask) => {
-                if !matches!(mask.datatype(), Datatype::Bool8 | Datatype::Uint8 | Datatype::Int8) {
-                    return Err(Error::unsupported(format!("a mask of datatype {}, expected bool8", mask.datatype())));
+                let datatype = mask.datatype();
+                if *datatype != Datatype::Bool8 && !datatype.is_integer() && !datatype.is_float() && !datatype.is_complex() {
+                    return Err(Error::malformed(format!("a mask of datatype {datatype}, expected bool8 or numbers")));
                 }
                 let mask = mask.broadcast_to(shape).map_err(|_| {
                     Error::malformed(format!("a mask of shape {:?} for an array of shape {shape:?}", mask.shape()))
@@ -39,6 +40,12 @@ impl Mask {
             Self::Complex(re, im) if re.is_nan() || im.is_nan() => Ok(Self::Nan),
             other => Ok(other),
         }
+    }
+
+    /// Whether it is an array of single bytes, which are truth values as they are stored.
+    fn is_of_bytes(&self) -> bool {
+        let Self::Array(mask) = self else { return false };
+        matches!(mask.datatype(), Datatype::Bool8 | Datatype::Uint8 | Datatype::Int8)
     }
 
     /// The mask after the same operation on its array, if it is one.
@@ -53,12 +60,13 @@ impl Mask {
 impl Array {
     /// The mask as an array of `bool8` of this array's shape; nothing where there is no mask.
     ///
-    /// A mask by value reads the elements; an array as mask is broadcast without reading it.
+    /// A mask by value reads the elements, and an array of numbers as mask is read too; one of single bytes is
+    /// broadcast without reading it.
     ///
     /// # Errors
     /// As [`Array::mask_bytes`].
     pub fn mask_array(&self) -> Result<Option<Self>> {
-        if let Some(Mask::Array(mask)) = &self.mask {
+        if let Some(Mask::Array(mask)) = self.mask.as_ref().filter(|mask| mask.is_of_bytes()) {
             return Ok(Some(Self { datatype: Datatype::Bool8, ..(**mask).clone() }));
         }
         let Some(bytes) = self.mask_bytes()? else { return Ok(None) };
@@ -95,9 +103,15 @@ impl Array {
                 self.charge_overlap()?;
                 // A mask of one element may be spread over all of an honest array.
                 let mut limits = (*self.limits).clone();
-                limits.overlap = limits.overlap.max(self.nbytes());
-                let mask = Self { datatype: Datatype::Bool8, limits: Arc::new(limits), ..(**mask).clone() };
-                mask.for_each_piece(max_elements, take)
+                limits.overlap = limits.overlap.max(self.nbytes()).max(mask.nbytes());
+                let mut mask = Self { limits: Arc::new(limits), mask: None, ..(**mask).clone() };
+                if matches!(mask.datatype, Datatype::Uint8 | Datatype::Int8) {
+                    mask.datatype = Datatype::Bool8;
+                }
+                if mask.datatype == Datatype::Bool8 {
+                    return mask.for_each_piece(max_elements, take);
+                }
+                mask.for_each_truth(max_elements, &mut take)
             }
             Some(mask) => {
                 // Said even where there are no elements.
@@ -111,5 +125,17 @@ impl Array {
                 })
             }
         }
+    }
+
+    /// Gives one byte for each number, in pieces of at most `max_elements`: 1 where it is not zero.
+    fn for_each_truth(&self, max_elements: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let size = max_elements.max(1).saturating_mul(self.datatype.packed_size().max(1) as usize);
+        let mut marks = Vec::new();
+        self.pieces(Byteorder::NATIVE, size, &mut |elements| {
+            marks.clear();
+            number::mark(&self.datatype, &Mask::Integer(0), elements, &mut marks)?;
+            marks.iter_mut().for_each(|is_zero| *is_zero ^= 1);
+            take(&marks)
+        })
     }
 }

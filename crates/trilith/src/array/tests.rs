@@ -369,6 +369,42 @@ fn masks_mark_values_not_numbers_and_broadcast() {
     assert_eq!(wrong.unwrap_err().kind(), Kind::Malformed);
 }
 
+/// 0.1.0dev, 4.1.3, `mask`: "the given array provides a mask, where non-zero values represent missing values".
+#[test]
+fn a_mask_may_be_of_any_kind_of_number() {
+    let image = Array::from_slice(&[1i16; 6], &[2, 3]).unwrap();
+    let numeric = Datatype::names().filter_map(Datatype::from_name);
+    let mut checked = 0;
+    for datatype in numeric.filter(|d| d.is_integer() || d.is_float() || d.is_complex() || *d == Datatype::Bool8) {
+        for order in [Byteorder::Little, Byteorder::Big] {
+            // Zero, a value whose lowest byte alone counts, and zero again.
+            let one = Scalar::Int(1);
+            let mut bytes = vec![0; datatype.item_size() as usize];
+            if datatype == Datatype::Float128 || datatype == Datatype::Complex256 {
+                bytes.extend(std::iter::repeat_n(0x3f, datatype.item_size() as usize));
+            } else if one.encode(&datatype, order, &mut bytes).is_err() {
+                bytes.extend(std::iter::repeat_n(0x3c, datatype.item_size() as usize));
+            }
+            bytes.resize(3 * datatype.item_size() as usize, 0);
+            let mask = Array::from_bytes(bytes, datatype.clone(), order, vec![3]).unwrap();
+            let masked = image.clone().with_mask(Mask::Array(Arc::new(mask))).unwrap();
+            assert_eq!(masked.mask_bytes().unwrap().unwrap(), [0, 1, 0, 0, 1, 0], "{datatype} {order:?}");
+            let made = masked.mask_array().unwrap().unwrap();
+            assert_eq!(made.load::<bool>().unwrap(), [false, true, false, false, true, false], "{datatype} {order:?}");
+            let part = masked.slice(&Index::parse_list("1,1:").unwrap()).unwrap();
+            assert_eq!(part.mask_bytes().unwrap().unwrap(), [1, 0], "{datatype}");
+            assert_eq!(masked.transpose(None).unwrap().mask_bytes().unwrap().unwrap(), [0, 0, 1, 1, 0, 0], "{datatype}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 2 * 14, "{checked}");
+    let floats = Array::from_slice(&[-0.0f64, f64::NAN, 0.0], &[3]).unwrap();
+    let masked = image.clone().with_mask(Mask::Array(Arc::new(floats))).unwrap();
+    assert_eq!(masked.mask_bytes().unwrap().unwrap(), [0, 1, 0, 0, 1, 0]);
+    let text = Array::from_bytes(b"ab".to_vec(), Datatype::Ascii(1), Byteorder::Big, vec![2]).unwrap();
+    assert_eq!(image.with_mask(Mask::Array(Arc::new(text))).unwrap_err().kind(), Kind::Malformed);
+}
+
 #[test]
 fn fields_lead_into_structs_and_keep_their_byte_order() {
     let inner = StructType::packed_from(vec![Field::new("x.y", Datatype::Int16, Byteorder::Big)]).unwrap();

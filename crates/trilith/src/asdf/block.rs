@@ -58,6 +58,18 @@ impl Block {
         !self.is_encoded() && self.compression == [0; 4] && self.codes == [0; 16]
     }
 
+    /// Whether a block of another row can hold this one as it is stored.
+    pub fn fits_into(&self, row: &Generation) -> bool {
+        (self.compression == [0; 4] || row.fields.compression.is_some())
+            && (self.codes == [0; 16] || row.fields.encoding.is_some())
+            && (!self.is_encoded() || row.encoded)
+    }
+
+    /// The flag bits that the block's generation does not define.
+    pub fn unknown_flags(&self) -> u32 {
+        self.flags & !(STREAMED | if self.generation.encoded { ENCODED } else { 0 })
+    }
+
     /// An empty block in the place of this one: it keeps the number.
     pub(crate) fn emptied(&self) -> Self {
         Self {
@@ -107,6 +119,12 @@ impl Block {
             if self.is_encoded() {
                 return Err(Error::malformed("the flags STREAMED and ENCODED exclude each other").at_byte(at));
             }
+            if !self.is_plain() {
+                let codec = self.compression.iter().chain(&self.codes).copied().filter(|byte| *byte != 0);
+                let codec = codec.collect::<Vec<_>>().escape_ascii().to_string();
+                let message = format!("a streamed block with the compression {codec:?}, whose decoded size nothing states");
+                return Err(Error::unsupported(message).at_byte(at));
+            }
             return Ok(());
         }
         if self.used > self.allocated {
@@ -140,6 +158,11 @@ pub fn magic_len(bytes: &[u8]) -> Option<usize> {
     .into_iter()
     .find(|magic| bytes.starts_with(magic))
     .map(<[u8]>::len)
+}
+
+/// Whether a block header whose sizes make sense begins at byte `offset`.
+pub(super) fn is_credible(source: &dyn Source, rows: &[&'static Generation], offset: u64) -> bool {
+    read(source, rows, offset, 0).is_ok_and(|block| is_plausible(&block, source))
 }
 
 /// Reads the header of block number `index`, whose mark is expected at byte `offset`.
@@ -231,8 +254,7 @@ fn parse(
 /// The rule of section 3 of the evidence: sizes in order, and behind the block comes another, an index or the end.
 /// Besides, flags that the row has, and zeros where it has a checksum of 8 bytes, which all code wrote as 0.
 fn is_plausible(block: &Block, source: &dyn Source) -> bool {
-    let known = STREAMED | if block.generation.encoded { ENCODED } else { 0 };
-    if block.flags & !known != 0 || (block.generation.fields.checksum.len == 8 && block.checksum.is_some()) {
+    if block.unknown_flags() != 0 || (block.generation.fields.checksum.len == 8 && block.checksum.is_some()) {
         return false;
     }
     if block.is_streamed() {

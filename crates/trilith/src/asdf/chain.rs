@@ -6,7 +6,7 @@ use memchr::memmem;
 
 use super::block::Block;
 use super::ndarray::{Dim, Ndarray};
-use crate::array::{Byteorder, c_strides};
+use crate::array::{Byteorder, Datatype, c_strides};
 use crate::bytes::{Source, SourceRef, Window, read_vec};
 use crate::codec::chain::{self, Described, Step};
 use crate::error::{Context, Error, Result};
@@ -162,6 +162,23 @@ pub(super) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
     let in_order = array.strides.as_ref().is_none_or(|strides| c_strides(&shape, item_size).is_ok_and(|c| c == *strides));
     let big_endian = array.byteorder == Byteorder::Big;
     (array.offset == 0 && in_order && bytes == len).then_some(Described { shape, item_size, big_endian })
+}
+
+/// Checks that an array over a block has the floats that the block's chain makes.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) for other elements, and as [`read`].
+pub(super) fn agrees(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, limits: &Limits) -> Result<()> {
+    let (steps, _) = read(block, stored, limits)?;
+    let quantized = steps.iter().find_map(|step| if let Step::Quantize { bits, .. } = step { Some(*bits) } else { None });
+    let (Some(bits), Some(datatype)) = (quantized, &array.datatype) else { return Ok(()) };
+    let of_array = datatype.item_size().saturating_mul(8);
+    if matches!(datatype, Datatype::Float32 | Datatype::Float64) && bits.is_none_or(|bits| bits == of_array) {
+        return Ok(());
+    }
+    let made = bits.map_or_else(|| "floats".to_owned(), |bits| format!("floats of {bits} bits (the argument dtype)"));
+    let found = format!("quantize makes {made}, but the datatype of the array is {datatype}");
+    Err(Error::malformed(found).at_byte(block.data_offset).context("the encoding chain"))
 }
 
 /// Whether the array in a block has something to say about its chain.

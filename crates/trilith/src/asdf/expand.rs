@@ -12,7 +12,7 @@ use super::walk::{self, Found};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Expanded, Node, PrintOptions, TreePath, print_value};
+use crate::tree::{Expanded, Node, TreePath};
 
 /// What is written out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,6 +24,8 @@ pub struct ExpandOptions {
     pub resolve: bool,
     /// The tags are written too: where many nodes share a long prefix, that is much text.
     pub tags: bool,
+    /// Arrays of other files, behind a `$ref`, as their elements: their blocks are not those of this file.
+    pub inline_others: bool,
     /// Two keys of a mapping with the same text are an error, as where JSON is written. Otherwise the last counts.
     pub unique_keys: bool,
 }
@@ -121,14 +123,15 @@ pub(crate) fn expand_within(
             if let Some(tag) = node.tag().filter(|_| options.tags) {
                 budget.charge_tag(tag, limits)?;
             }
+            let inline = options.inline || (options.inline_others && !std::ptr::eq(found.file(file), file));
             if node.is_scalar() && !ndarray::is_ndarray(node) {
                 take(Part::Scalar(node))?;
             } else if let Some(outer) = levels.iter().find(|level| level.found == found) {
                 take(Part::Cycle(outer.path.clone()))?;
-            } else if options.inline && ndarray::is_ndarray(node) {
+            } else if inline && ndarray::is_ndarray(node) {
                 let array = found.file(file).array(node).map_err(|e| e.context(path.to_string()))?;
                 take(Part::Array(node, array))?;
-            } else if let (true, Some(tag)) = (options.inline, node.tag().filter(|tag| walk::is_integer_tag(tag))) {
+            } else if let (true, Some(tag)) = (inline, node.tag().filter(|tag| walk::is_integer_tag(tag))) {
                 let digits = integer(found.file(file), node).map_err(|e| e.context(format!("{path}: {tag}")))?;
                 take(Part::Integer(node, digits))?;
             } else {
@@ -169,7 +172,7 @@ fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Op
         if unique_keys {
             let mut seen = HashSet::with_capacity(node.len());
             for (key, _) in node.entries().filter(|(key, value)| !key.is_merge() || value.is_scalar()) {
-                let text = key_text(key);
+                let text = key_name(key);
                 if seen.contains(&text) {
                     return Err(key.error(format!("two keys of this mapping read {text:?}")));
                 }
@@ -182,23 +185,15 @@ fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Op
     Ok(list)
 }
 
-/// Nodes that aliases may add to a key that is written out.
-const KEY_NODES: u64 = 1000;
-
 /// A key as text: that of a scalar, or the flow form of what is none; as it is written where its aliases would add
 /// more than a thousand nodes.
 pub fn key_text(key: Node<'_>) -> Cow<'_, str> {
-    if key.is_scalar() {
-        return key.text();
-    }
-    let mut options = PrintOptions::default();
-    options.width = usize::MAX;
-    let mut limits = Limits::default();
-    limits.nodes = KEY_NODES + key.raw().len() as u64;
-    match key.to_value(&limits) {
-        Ok(value) => Cow::Owned(print_value(&value.flow(), 0, &options)),
-        Err(_) => Cow::Borrowed(key.raw()),
-    }
+    key.key_text()
+}
+
+/// A key as JSON has it: as [`key_text`], but `null` for a null key, however it is written.
+pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
+    if key.is_null() { Cow::Borrowed("null") } else { key_text(key) }
 }
 
 /// The digits of a core/integer: its words are 32-bit pieces, the least significant first.

@@ -183,6 +183,8 @@ const ASDF_1: TreeDialect = TreeDialect {
 };
 
 const BLK: (&[u8], &[u8]) = (&BLOCK_MAGIC, &BLOCK_MAGIC_DOCUMENTED);
+/// The documents from 2015-01-15 on say what code wrote.
+const D3_BLK: (&[u8], &[u8]) = (&BLOCK_MAGIC, &BLOCK_MAGIC);
 
 macro_rules! row {
     ($name:literal, $plain:literal, $family:literal, $token:literal $major:literal, $magic:expr, $fields:expr, min $min:literal,
@@ -213,10 +215,10 @@ pub static GENERATIONS: &[Generation] = &[
     row!("finf-0.1-hs44", "finf-0.1", "finf", "%FINF" 0, BLK, C, min 40, encoded false, index false, FINF, "2014-05-12 to 2014-07-29"),
     row!("asdf-0.1-dev", "asdf-0.1-dev", "asdf", "%ASDF" 0, BLK, C, min 40, encoded false, index false, ASDF_DEV, "2014-07-29 to 2014-10-16"),
     row!("asdf-0.1-hs44", "asdf-0.1", "asdf", "#ASDF" 0, BLK, C, min 40, encoded false, index false, ASDF_DEV, "2014-10-16 to 2015-03-06"),
-    row!("asdf-0.1-hs36", "asdf-0.1", "asdf", "#ASDF" 0, BLK, E, min 36, encoded true, index false, ASDF_010, "2015-01-06 to 2015-01-12, a branch"),
-    row!("asdf-0.1-hs40", "asdf-0.1", "asdf", "#ASDF" 0, BLK, F, min 40, encoded false, index false, ASDF_010, "2015-03-10 to 2015-03-19"),
-    row!("asdf-0.1-hs48", "asdf-0.1", "asdf", "#ASDF" 0, BLK, G, min 48, encoded false, index true, ASDF_010, "2015-03-19 to 2015-09-17"),
-    row!("asdf-1.x", "asdf-1.x", "asdf", "#ASDF" 1, BLK, G, min 48, encoded false, index true, ASDF_1, "2015-09-18 to this day"),
+    row!("asdf-0.1-hs36", "asdf-0.1", "asdf", "#ASDF" 0, D3_BLK, E, min 36, encoded true, index false, ASDF_010, "2015-01-06 to 2015-01-12, a branch"),
+    row!("asdf-0.1-hs40", "asdf-0.1", "asdf", "#ASDF" 0, D3_BLK, F, min 40, encoded false, index false, ASDF_010, "2015-03-10 to 2015-03-19"),
+    row!("asdf-0.1-hs48", "asdf-0.1", "asdf", "#ASDF" 0, D3_BLK, G, min 48, encoded false, index true, ASDF_010, "2015-03-19 to 2015-09-17"),
+    row!("asdf-1.x", "asdf-1.x", "asdf", "#ASDF" 1, D3_BLK, G, min 48, encoded false, index true, ASDF_1, "2015-09-18 to this day"),
 ];
 
 /// What `--to` can name: a generation to write, and the standard where there are several.
@@ -226,6 +228,8 @@ pub struct Target {
     pub name: &'static str,
     /// Name of the row whose block header is written.
     pub row: &'static str,
+    /// Name of the row that the document of this name describes, right or not.
+    pub documented: &'static str,
     /// The header line.
     pub header: &'static str,
     /// What `#ASDF_STANDARD` says.
@@ -244,14 +248,26 @@ const fn asdf_1(root: &'static str, ndarray: &'static str) -> TreeDialect {
 
 macro_rules! target {
     ($name:literal, $row:literal, $header:literal, $standard:expr, $tree:expr, $map:literal, $float16:literal) => {
-        Target { name: $name, row: $row, header: $header, standard: $standard, tree: $tree, history_map: $map, float16: $float16 }
+        target!($name, $row as $row, $header, $standard, $tree, $map, $float16)
+    };
+    ($name:literal, $row:literal as $documented:literal, $header:literal, $standard:expr, $tree:expr, $map:literal, $float16:literal) => {
+        Target {
+            name: $name,
+            row: $row,
+            documented: $documented,
+            header: $header,
+            standard: $standard,
+            tree: $tree,
+            history_map: $map,
+            float16: $float16,
+        }
     };
 }
 
 /// Every form that can be written, oldest first.
 #[rustfmt::skip]
 pub static TARGETS: &[Target] = &[
-    target!("finf-0.1", "finf-0.1-hs44", "%FINF 0.1.0", None, FINF, false, false),
+    target!("finf-0.1", "finf-0.1-hs44" as "finf-0.1-hs40", "%FINF 0.1.0", None, FINF, false, false),
     target!("asdf-0.1-dev", "asdf-0.1-dev", "%ASDF 0.1.0", None, ASDF_DEV, false, false),
     target!("asdf-0.1", "asdf-0.1-hs36", "#ASDF 0.1.0", None, ASDF_010, false, false),
     target!("asdf-1.0", "asdf-1.x", "#ASDF 1.0.0", Some("1.0.0"), asdf_1("core/asdf-1.0.0", "core/ndarray-1.0.0"), false, false),
@@ -283,6 +299,19 @@ impl Target {
     /// The row of the generation table whose block headers it has.
     pub fn generation(&self) -> &'static Generation {
         GENERATIONS.iter().find(|g| g.name == self.row).unwrap_or(&GENERATIONS[GENERATIONS.len() - 1])
+    }
+
+    /// As [`Target::generation`], or the row that the document of that name describes.
+    ///
+    /// ```
+    /// use trilith::asdf::Target;
+    /// let finf = Target::named("finf-0.1")?;
+    /// assert_eq!((finf.generation_as(false).fields.size, finf.generation_as(true).fields.size), (44, 40));
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn generation_as(&self, documented: bool) -> &'static Generation {
+        let name = if documented { self.documented } else { self.row };
+        GENERATIONS.iter().find(|g| g.name == name).unwrap_or_else(|| self.generation())
     }
 
     /// The comment lines behind the header line.

@@ -25,6 +25,16 @@ pub struct Header {
 }
 
 impl Header {
+    /// Whether the first line has exactly the form that the documents give: `#ASDF 1.0.0`, with three numbers.
+    pub fn is_exact(&self) -> bool {
+        let version = self.line.split_once(' ').map_or("", |(_, version)| version);
+        // From 1.0 on the version follows Semantic Versioning, which allows a suffix.
+        let is_late = self.rows.first().is_some_and(|row| row.major > 0);
+        let end = version.find(['-', '+']).filter(|_| is_late).unwrap_or(version.len());
+        let numbers: Vec<&str> = version.get(..end).unwrap_or("").split('.').collect();
+        numbers.len() == 3 && numbers.iter().all(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    }
+
     /// The version that `#ASDF_STANDARD` states, if it does.
     pub fn standard(&self) -> Option<&str> {
         self.comments.iter().find_map(|line| line.strip_prefix("#ASDF_STANDARD ")).map(str::trim)
@@ -34,8 +44,12 @@ impl Header {
 /// Longest header line or comment that is looked at.
 const LONGEST_LINE: u64 = 64 << 10;
 
-/// Whether these first bytes of a file are those of the family.
+/// A byte order mark, which no document allows.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether these first bytes of a file are those of the family, a byte order mark aside.
 pub fn is_asdf(start: &[u8]) -> bool {
+    let start = start.strip_prefix(MARK).unwrap_or(start);
     generation::GENERATIONS.iter().any(|g| start.starts_with(g.token.as_bytes()))
 }
 
@@ -44,14 +58,20 @@ pub fn is_asdf(start: &[u8]) -> bool {
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) when the first line is not one of the family's.
 pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
+    let start = read_vec(source, 0, source.len().min(16), limits)?;
+    if start.starts_with(MARK) && is_asdf(&start) {
+        let found = "the file begins with a byte order mark (ef bb bf), expected the header line";
+        return Err(Error::malformed(found).at_byte(0).hint("remove the first three bytes"));
+    }
     let (line, mut end) = line_at(source, 0)?
         .ok_or_else(|| Error::malformed("the first line is not a header such as \"#ASDF 1.0.0\"").at_byte(0))?;
     let (token, version) = parse_line(&line)?;
     let rows = generation::candidates(token, version)?;
     let mut comments = Vec::new();
     let mut bytes = 0;
-    // `#ASDF BLOCK INDEX` can only follow a block, so every `#` line here is a comment.
-    while let Some((text, next)) = line_at(source, end)?.filter(|(text, _)| text.starts_with('#')) {
+    // A block index without blocks is no comment.
+    let is_comment = |text: &str| text.starts_with('#') && text.as_bytes() != super::index::INDEX_HEADER;
+    while let Some((text, next)) = line_at(source, end)?.filter(|(text, _)| is_comment(text)) {
         bytes += text.len() as u64;
         if bytes > limits.text {
             return Err(Limits::exceeded("text", limits.text, "the comments behind the header hold more text"));
@@ -155,6 +175,10 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
     if first == 0 {
         return Ok(None);
     }
+    let ahead = read_vec(source, start, (size - start).min(4096), limits)?;
+    if ahead.starts_with(super::index::INDEX_HEADER) {
+        return Ok(None);
+    }
     if first >= 0x80 {
         let bytes = read_vec(source, start, (size - start).min(8), limits)?;
         return match super::block::magic_len(&bytes) {
@@ -183,6 +207,7 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         let mark = marks.into_iter().filter_map(|mark| memmem::find(&text[from..], mark)).min().map(|at| from + at);
         let tree = &text[..mark.unwrap_or(text.len())];
         if let Some(end) = find_end(tree, from, at_end || mark.is_some()) {
+            stray_line(tree.get(..end).unwrap_or(tree), start)?;
             return Ok(Some(TreeExtent { start, end: start + end as u64, closed: true }));
         }
         if at_end || mark.is_some() {
@@ -190,6 +215,23 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         }
         chunk_len = chunk_len.saturating_mul(2);
     }
+}
+
+/// Refuses text between header and tree that is no comment, where the tree then begins with `%YAML`.
+fn stray_line(ahead: &[u8], start: u64) -> Result<()> {
+    let is_content = |line: &[u8]| !line.starts_with(b"#") && !line.trim_ascii().is_empty();
+    let Some(first) = ahead.split(|b| *b == b'\n').find(|line| is_content(line)) else { return Ok(()) };
+    let begins = |mark: &[u8]| first.strip_prefix(MARK).unwrap_or(first).starts_with(mark);
+    let Some(tree) = memmem::find(ahead, b"\n%YAML").filter(|_| !begins(b"%") && !begins(b"---")) else { return Ok(()) };
+    // Inside a document that begins without a marker it may be text.
+    if memmem::find(ahead.get(..tree).unwrap_or(&[]), b"\n---").is_some() {
+        return Ok(());
+    }
+    let line = String::from_utf8_lossy(first.trim_ascii_end());
+    let line: String = line.chars().take(40).collect();
+    Err(Error::malformed(format!("the line {line:?} before the tree is neither a comment nor part of it"))
+        .at_byte(start)
+        .hint("begin it with #, or remove it"))
 }
 
 /// The byte behind the line break of `...` on its own line, searched from byte `from` on.
@@ -253,6 +295,38 @@ mod tests {
         bytes.extend_from_slice(b"\n...\n\xd3BLK");
         let end = bytes.len() as u64 - 4;
         assert_eq!(extent(&bytes), Some((12, end, true)));
+    }
+
+    #[test]
+    fn a_header_line_is_exact_with_three_numbers() {
+        let exact = |line: &str| read(&Slice::new(format!("{line}\n").into(), "test"), &Limits::default()).unwrap().is_exact();
+        for line in ["#ASDF 1.0.0", "#ASDF 0.1.0", "%FINF 0.1.0", "%ASDF 00.1.0", "#ASDF 1.0.0-dev.3"] {
+            assert!(exact(line), "{line}");
+        }
+        for line in ["#ASDF 1.0", "#ASDF  1.0.0", "#ASDF\t1.0.0", "#ASDF 1.0.0 ", "#ASDF 1.0.0.0", "%FINF 0.1.0-dev"] {
+            assert!(!exact(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_a_stray_line_are_named() {
+        let said = |bytes: &[u8]| {
+            let source = Slice::new(bytes.to_vec(), "test");
+            let limits = Limits::default();
+            let tree = read(&source, &limits).and_then(|header| find_tree(&source, &header, &limits));
+            tree.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let marked = said(b"\xef\xbb\xbf#ASDF 1.0.0\n--- {}\n...\n").unwrap_err();
+        assert!(marked.contains("begins with a byte order mark (ef bb bf)"), "{marked}");
+        let stray = said(b"#ASDF 1.0.0\nhello\n%YAML 1.1\n--- {}\n...\n").unwrap_err();
+        assert!(stray.contains("the line \"hello\" before the tree"), "{stray}");
+        for right in [
+            &b"#ASDF 1.0.0\n\n# hello\n%YAML 1.1\n--- {}\n...\n"[..],
+            b"#ASDF 1.0.0\na: 1\nb: '\n\n--- \n%YAML'\n...\n",
+            b"#ASDF 1.0.0\n\xef\xbb\xbf%YAML 1.1\n--- {}\n...\n",
+        ] {
+            assert_eq!(said(right), Ok(()), "{}", right.escape_ascii());
+        }
     }
 
     #[test]

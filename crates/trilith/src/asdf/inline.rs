@@ -1,7 +1,7 @@
 //! Inline data: nested lists in the tree become an array.
 //!
-//! Schema core/ndarray, "data". Without a datatype the elements decide, as numpy does it: truth
-//! values, integers, floats, complex numbers, text (ucs4); `null` masks an element and counts as 0.
+//! Schema core/ndarray, "data". Without a datatype the elements decide: text (ucs4), complex numbers, floats,
+//! integers, truth values; `null` masks an element and counts as 0.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<
         }
         if empty {
             let shape = shape.iter().map(|s| s.unwrap_or(0)).collect();
-            let datatype = datatype.cloned().unwrap_or(Datatype::Float64);
+            let datatype = datatype.cloned().unwrap_or_else(|| infer(&[]));
             return Array::from_bytes(Vec::new(), datatype, Byteorder::Little, shape);
         }
     }
@@ -151,16 +151,13 @@ fn value(node: Node<'_>) -> Result<Value<'_>> {
     })
 }
 
-/// The datatype that holds all values, with the widths of numpy where numbers stand beside text.
+/// The datatype of data that state none (0.1.0dev, 4.1.3, `inline-data`): text as wide as the longest element is as
+/// text, else complex128, else float64, else int64, else bool8. Python asdf makes text beside numbers wider.
 fn infer(values: &[Value<'_>]) -> Datatype {
     let has = |test: fn(&Value<'_>) -> bool| values.iter().any(test);
     let text_width = |value: &Value<'_>| match value {
         Value::Text(text) => text.chars().count(),
-        Value::Null => 4,
-        Value::Bool(_) => 5,
-        Value::Int(_) => 21,
-        Value::Float(_) => 32,
-        Value::Complex(..) => 64,
+        other => describe(other).chars().count(),
     };
     if has(|v| matches!(v, Value::Text(_))) {
         let width = values.iter().filter(|v| **v != Value::Null).map(text_width).max().unwrap_or(1).max(1);
@@ -176,10 +173,7 @@ fn infer(values: &[Value<'_>]) -> Datatype {
         let fits = |v: &Value<'_>| if let Value::Int(n) = v { i64::try_from(*n).is_ok() } else { true };
         return if values.iter().all(fits) { Datatype::Int64 } else { Datatype::Uint64 };
     }
-    if has(|v| matches!(v, Value::Bool(_))) {
-        return Datatype::Bool8;
-    }
-    Datatype::Float64
+    Datatype::Bool8
 }
 
 /// One row of a structured array: a list with a value for each field.
@@ -351,5 +345,10 @@ mod tests {
         assert_eq!(infer(&[Value::Int(1), Value::Float(0.5)]), Datatype::Float64);
         assert_eq!(infer(&[Value::Int(i128::from(u64::MAX))]), Datatype::Uint64);
         assert_eq!(infer(&[Value::Text("abc".into()), Value::Text("d".into())]), Datatype::Ucs4(3));
+        assert_eq!(infer(&[Value::Int(1), Value::Text("abc".into())]), Datatype::Ucs4(3));
+        assert_eq!(infer(&[Value::Int(1234), Value::Text("abc".into())]), Datatype::Ucs4(4));
+        assert_eq!(infer(&[Value::Float(1.5), Value::Text("ab".into())]), Datatype::Ucs4(3));
+        assert_eq!(infer(&[Value::Null, Value::Null]), Datatype::Bool8);
+        assert_eq!(infer(&[]), Datatype::Bool8);
     }
 }

@@ -1,5 +1,6 @@
 //! An open file: its sections, its tree, and its arrays on asking.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,6 +8,7 @@ use super::block::Block;
 use super::chain;
 use super::ndarray::{self, Ndarray, Origin};
 use super::sections::Sections;
+use super::uris::{self, Notes};
 use crate::array::{Array, Mask};
 use crate::bytes::{Nowhere, Resolve, Source, SourceRef, read_vec, to_usize};
 use crate::codec::chain::Described;
@@ -39,6 +41,8 @@ pub struct AsdfFile {
     /// The data of blocks by number, and external files by URI: both are looked up once.
     decoded: Mutex<HashMap<usize, SourceRef>>,
     external: Mutex<HashMap<String, Arc<AsdfFile>>>,
+    /// What was noticed while references were followed.
+    notes: Notes,
 }
 
 /// The file around an embedded one.
@@ -53,12 +57,17 @@ pub struct Container {
 }
 
 /// Arrays of the FITS file around an ASDF file (`source: fits:SCI,1`).
-pub trait FitsArrays: Send + Sync {
+pub trait FitsArrays: Any + Send + Sync {
     /// The array of the HDU that `spec` names: `NAME,VER`, `NAME` or a number.
     ///
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) where there is no such HDU.
     fn hdu(&self, spec: &str) -> Result<Array>;
+
+    /// What is odd about the FITS file but does not stop reading it.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl AsdfFile {
@@ -80,6 +89,7 @@ impl AsdfFile {
             container: None,
             decoded: Mutex::default(),
             external: Mutex::default(),
+            notes: Notes::default(),
         })
     }
 
@@ -101,6 +111,11 @@ impl AsdfFile {
     /// The file around this one, if there is one.
     pub fn container(&self) -> Option<Container> {
         self.container
+    }
+
+    /// The FITS file around this one, or the one that it is made up from.
+    pub fn fits(&self) -> Option<&dyn FitsArrays> {
+        self.fits.as_deref()
     }
 
     /// Size of the whole file, that around this one included.
@@ -126,8 +141,30 @@ impl AsdfFile {
     /// What is odd about the file but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.sections.warnings();
+        warnings.extend(self.fits.as_ref().map(|fits| fits.warnings()).unwrap_or_default());
         warnings.extend(self.tree.warnings().iter().map(|w| format!("line {}, column {}: {}", w.line, w.column, w.message)));
         warnings
+    }
+
+    /// What came of following references, in this file and those that it led to.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// What opens the files that this one refers to.
+    pub fn resolver(&self) -> &Arc<dyn Resolve> {
+        &self.resolve
+    }
+
+    /// Whether the file is of a generation whose writers put one `../` too many.
+    pub(crate) fn is_early(&self) -> bool {
+        self.sections.header().rows.first().is_some_and(|row| row.major == 0)
+    }
+
+    /// With another tree for the same blocks, whose references `resolve` resolves.
+    pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
+        (self.tree, self.resolve, self.external) = (tree, resolve, Mutex::default());
+        self
     }
 
     /// The names of the steps of a block's encoding chain (generations E0 and E); None without one.
@@ -146,6 +183,10 @@ impl AsdfFile {
 
     fn block_for(&self, number: i64, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {
         let block = self.sections.block(number)?;
+        if let Some(array) = array.filter(|_| block.is_encoded()) {
+            let stored = block.stored(self.sections.source())?;
+            chain::agrees(block, &*stored, array, &self.limits).doing(|| format!("block {}", block.index))?;
+        }
         let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = decoded.get(&block.index) {
             return Ok(source.clone());
@@ -269,12 +310,13 @@ impl AsdfFile {
         if let Some(file) = files.get(uri) {
             return Ok(file.clone());
         }
-        // The writers of 2014 and early 2015 put one `../` too many; it goes before the sandbox looks.
-        let is_old = self.sections.header().rows.first().is_some_and(|row| row.major == 0);
-        let meant = if is_old { uri.strip_prefix("../").unwrap_or(uri) } else { uri };
+        let meant = uris::meant(&*self.resolve, self.is_early(), uri);
         let (source, resolve) = self.resolve.resolve(meant)?;
         self.limits.add_input(source.len());
-        let file = Arc::new(AsdfFile::open(source, &self.limits)?.with_resolver(resolve));
+        self.notes.add(self.sections.source().name(), uri, meant, source.name());
+        let mut file = AsdfFile::open(source, &self.limits)?.with_resolver(resolve);
+        file.notes = self.notes.clone();
+        let file = Arc::new(file);
         files.insert(uri.to_owned(), file.clone());
         Ok(file)
     }

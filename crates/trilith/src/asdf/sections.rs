@@ -5,12 +5,11 @@
 
 use std::sync::OnceLock;
 
-use memchr::memmem;
-
 use super::block::{self, Block};
 use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
+use super::marks::{first_block, is_block, next_block};
 use crate::bytes::{Access, Nearby, Source, SourceRef, read_vec};
 use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
@@ -69,7 +68,7 @@ impl Sections {
         let header = header::read(&*source, limits)?;
         let tree = header::find_tree(&*source, &header, limits)?;
         let from = tree.map_or(header.end, |tree| tree.end);
-        let first_block = find_magic(&source, &header.rows, from, source.len(), limits)?;
+        let first_block = first_block(&source, &header.rows, from, limits)?;
         let (chained, walked) = (OnceLock::new(), OnceLock::new());
         let mut sections = Self {
             source,
@@ -84,11 +83,32 @@ impl Sections {
             trusted: false,
         };
         // Where the bytes come from front to back, the end is too far away for a hint.
-        if let Some(first) = first_block.filter(|_| sections.source.access() != Access::Forward) {
-            sections.index = index::find(&*sections.source, first, limits)?;
-            sections.accept_index(first)?;
+        let has_index = sections.header.rows.iter().any(|row| row.index);
+        if has_index && sections.source.access() != Access::Forward {
+            sections.index = index::find(&*sections.source, first_block.unwrap_or(from), limits)?;
+            match first_block {
+                Some(first) => sections.accept_index(first)?,
+                None if sections.index.is_some() => sections.problem = Some("the file has no blocks".to_owned()),
+                None => {}
+            }
+            sections.leave_to_stream(first_block);
         }
         Ok(sections)
+    }
+
+    /// What looks like an index within a streamed block is data of that block, unless it lists this very file.
+    fn leave_to_stream(&mut self, first: Option<u64>) {
+        if self.problem.is_none() {
+            return;
+        }
+        let lists_this = |index: &BlockIndex| index.entries.as_ref().is_ok_and(|entries| entries.first().copied() == first);
+        let last = self.walk().blocks.last().filter(|block| block.is_streamed()).map(|block| block.data_offset);
+        if let (Some(from), Some(index)) = (last, &self.index)
+            && index.offset >= from
+            && !lists_this(index)
+        {
+            (self.index, self.problem) = (None, None);
+        }
     }
 
     /// Takes the index for true when its text, its first and its last entry are right.
@@ -165,6 +185,29 @@ impl Sections {
         self.index.as_ref().map(|index| index.offset)
     }
 
+    /// What fills the space between the tree and the first block: a space, where it is all spaces.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub fn filling(&self) -> Result<u8> {
+        let padding = self.padding();
+        let from = self.tree.map_or(0, |tree| tree.end);
+        let mut at = from;
+        while at < from + padding {
+            let piece = read_vec(&*self.source, at, (from + padding - at).min(1 << 20), &Limits::default())?;
+            if piece.iter().any(|byte| *byte != b' ') {
+                return Ok(0);
+            }
+            at += piece.len() as u64;
+        }
+        Ok(if padding > 0 { b' ' } else { 0 })
+    }
+
+    /// First byte of the first block, where there is one.
+    pub fn first_block(&self) -> Option<u64> {
+        self.first_block
+    }
+
     /// Unused bytes between the tree and the first block.
     pub fn padding(&self) -> u64 {
         match (self.tree, self.first_block) {
@@ -198,12 +241,18 @@ impl Sections {
     /// As [`Sections::blocks`], and [`Kind::Malformed`](crate::Kind::Malformed) where blocks may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
-        match self.walked.get().and_then(|walk| walk.incomplete.as_ref()) {
-            Some((kind, message)) if !self.is_chained() => Err(Error::new(*kind, message.clone())
+        match self.incomplete() {
+            Some(error) => Err(error
                 .context("writing the file anew would lose what stands there")
                 .hint("save what is left with trilith repair FILE -o OUT")),
-            _ => Ok(found),
+            None => Ok(found),
         }
+    }
+
+    /// Why there may be blocks besides those of [`Sections::blocks`]; None where it is certain that there are none.
+    pub fn incomplete(&self) -> Option<Error> {
+        let (kind, message) = self.walked.get().and_then(|walk| walk.incomplete.as_ref())?;
+        (!self.is_chained()).then(|| Error::new(*kind, message.clone()))
     }
 
     /// Block number `number`; a negative number counts from the end, as a streamed source does.
@@ -371,7 +420,7 @@ impl Sections {
                 // Its size may be wrong: then what follows it is still there.
                 let behind = walk.blocks.last().and_then(|block| block.data_offset.checked_add(block.used));
                 let behind = behind.filter(|behind| *behind <= size).unwrap_or(at + 4);
-                if find_magic(&self.source, &rows, behind, size, &limits)?.is_some() {
+                if next_block(&self.source, &rows, behind, &limits)?.is_some() {
                     walk.incomplete = Some((Kind::Malformed, message.clone()));
                 }
                 walk.warnings.push(message);
@@ -409,22 +458,6 @@ impl Sections {
     }
 }
 
-/// Whether a block mark stands at a byte.
-fn is_block(source: &dyn Source, at: Option<u64>) -> bool {
-    let Some(at) = at.filter(|at| *at < source.len()) else { return false };
-    let mut mark = [0; 8];
-    let len = (source.len() - at).min(8) as usize;
-    source.read_at(at, &mut mark[..len]).is_ok() && block::magic_len(&mark[..len]).is_some()
-}
-
-/// The first block mark from byte `from` on that one of `rows` writes, whatever stands in between.
-///
-/// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
-pub fn next_block(source: &SourceRef, rows: &[&'static Generation], from: u64, limits: &Limits) -> Result<Option<u64>> {
-    find_magic(source, rows, from, source.len(), limits)
-}
-
 /// Blocks of one size follow each other: where the next ones will be, so that they are asked for together.
 #[derive(Debug, Default)]
 struct Stride {
@@ -453,29 +486,6 @@ impl Stride {
         self.left = places.len().saturating_sub(1);
         Some(places)
     }
-}
-
-/// The first block mark between `from` and `to` that one of `rows` writes.
-fn find_magic(source: &SourceRef, rows: &[&'static Generation], from: u64, to: u64, limits: &Limits) -> Result<Option<u64>> {
-    let drafts = rows.iter().any(|row| row.magic.len() == 8);
-    let mut at = from;
-    let mut step = 64;
-    while at < to {
-        // Eight more bytes, so that a mark across two reads is seen.
-        let bytes = read_vec(&**source, at, (to - at).min(step + 8), limits)?;
-        let is_mark = |pos: &usize| {
-            let rest = &bytes[*pos..];
-            block::magic_len(rest).is_some_and(|len| len == 4 || drafts)
-        };
-        let short = memmem::find_iter(&bytes, b"BLK").filter_map(|p| p.checked_sub(1)).find(is_mark);
-        let long = drafts.then(|| memmem::find_iter(&bytes, b"BFF\r\n").filter_map(|p| p.checked_sub(1)).find(is_mark)).flatten();
-        if let Some(pos) = short.into_iter().chain(long).min() {
-            return Ok(Some(at + pos as u64));
-        }
-        at += step;
-        step = (step * 8).min(4 << 20);
-    }
-    Ok(None)
 }
 
 /// Whether an index begins at a byte.

@@ -10,14 +10,13 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::Range;
-use std::path::Path;
 
 use super::block::Block;
 use super::generation::Generation;
 use super::index;
 use super::read::AsdfFile;
 use super::write::fill_fields;
-use crate::bytes::{Journal, Source, to_usize};
+use crate::bytes::{Source, SourceRef, Update, to_usize};
 use crate::error::{Error, Result};
 
 /// Bytes that an update saves before it overwrites them; where more would be, the new block is appended.
@@ -25,6 +24,11 @@ const SAVED_AT_MOST: u64 = 64 << 20;
 
 /// Data of appended uncompressed blocks begin at a multiple of this.
 const ALIGN: u64 = 64;
+
+/// Whether the file lies inside another, or was unpacked: it has no place that could be written to.
+fn is_apart(file: &AsdfFile) -> bool {
+    file.container().is_some() || file.sections().source().is_apart()
+}
 
 /// Room for a tree in a file: the bytes from its start to the first block; None where it has no tree or no block.
 pub fn room(file: &AsdfFile) -> Option<u64> {
@@ -34,20 +38,18 @@ pub fn room(file: &AsdfFile) -> Option<u64> {
     Some(first - tree.start)
 }
 
-/// Overwrites the tree of the file at `path`, which `file` was opened from, if the new text fits;
-/// whether it did. The rest of the room is filled with zeros (spaces before ASDF 1.0).
+/// Overwrites the tree in the file that `file` was opened from, if the new text fits; whether it did. One that lies
+/// inside another, or that was unpacked, is never changed so. The rest of the room is filled with zeros (spaces before
+/// ASDF 1.0).
 ///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io); the file is then as it was, at once or after the next opening.
-/// [`Kind::Usage`](crate::Kind::Usage) for a file inside another.
-pub fn tree_in_place(file: &AsdfFile, path: impl AsRef<Path>, text: &str) -> Result<bool> {
-    if file.container().is_some() {
-        return Err(Error::usage("the tree of a file inside another cannot be replaced in place"));
-    }
-    if room(file).is_none() {
+/// As [`Update::commit`](crate::bytes::Update::commit).
+pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
+    if is_apart(file) || room(file).is_none() {
         return Ok(false);
     }
-    Placement::default().apply(file, path, text)
+    Placement::default().apply(file, text)
 }
 
 /// Writes a copy of `file` with another tree into `out`, if the new text fits into the room of the old one;
@@ -60,13 +62,27 @@ pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W)
     if file.container().is_some() {
         return Ok(false);
     }
-    let Some(steps) = Placement::default().steps(file, text)? else { return Ok(false) };
-    let [(at, Piece::Bytes(bytes))] = steps.writes.as_slice() else { return Ok(false) };
+    let Some(bytes) = padded(file, text, room)? else { return Ok(false) };
     let source = file.sections().source();
-    copy_out(&**source, 0..*at, out)?;
-    out.write_all(bytes).map_err(|e| Error::io("writing", e))?;
+    copy_out(&**source, 0..tree.start, out)?;
+    out.write_all(&bytes).map_err(|e| Error::io("writing", e))?;
     copy_out(&**source, tree.start + room..source.len(), out)?;
     Ok(true)
+}
+
+/// The text of a tree with the unused space that fills its room; None where it does not fit.
+fn padded(file: &AsdfFile, text: &str, room: u64) -> Result<Option<Vec<u8>>> {
+    let mut bytes = text.as_bytes().to_vec();
+    if !bytes.ends_with(b"\n") {
+        bytes.push(b'\n');
+    }
+    if bytes.len() as u64 > room {
+        return Ok(None);
+    }
+    // As the file is filled already, or as a new one is written: see `FileWriter::finish`.
+    let has_row = file.sections().generation().is_some_and(|row| row.index);
+    bytes.resize(to_usize(room)?, if has_row { file.sections().filling()? } else { b' ' });
+    Ok(Some(bytes))
 }
 
 fn copy_out<W: Write + ?Sized>(source: &dyn Source, part: Range<u64>, out: &mut W) -> Result<()> {
@@ -102,15 +118,21 @@ pub struct NewBlock<'b> {
     pub block: &'b Block,
 }
 
+impl NewBlock<'_> {
+    fn stored(&self) -> Result<SourceRef> {
+        self.block.stored(self.file.sections().source())
+    }
+}
+
 impl<'b> Placement<'b> {
     /// Finds places for `added` blocks where those in `freed` are given up; None where the file cannot be
-    /// changed in place: its blocks do not follow one another, or a streamed one is in the way.
+    /// changed in place: it lies in another, its blocks do not follow one another, or a streamed one is in the way.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a file inside another, and what reading the block headers says.
+    /// What reading the block headers says.
     pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [NewBlock<'b>]) -> Result<Option<Self>> {
-        if file.container().is_some() {
-            return Err(Error::usage("a file inside another cannot be changed in place"));
+        if is_apart(file) {
+            return Ok(None);
         }
         let blocks = file.sections().blocks()?;
         let row = file.sections().generation();
@@ -151,80 +173,61 @@ impl<'b> Placement<'b> {
         Ok(Some(placement).filter(|placement| placement.appended.is_empty() || !streamed))
     }
 
-    /// Changes the file at `path`, which `file` was opened from, if the text of the tree fits; whether it did.
+    /// Changes the file that `file` was opened from, if the text of the tree fits; whether it did.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io); the file is then as it was, at once or after the next opening.
-    pub fn apply(&self, file: &AsdfFile, path: impl AsRef<Path>, text: &str) -> Result<bool> {
-        let Some(steps) = self.steps(file, text)? else { return Ok(false) };
-        let mut update = Journal::begin(path, &steps.saved)?;
-        if update.old_len() != file.sections().source().len() {
-            update.roll_back()?;
-            return Err(Error::new(crate::Kind::Io, "the file was changed while it was open"));
-        }
-        for region in steps.scratch {
-            update.scratch(region);
-        }
-        let done = steps.writes.iter().try_for_each(|(at, piece)| match piece {
-            Piece::Bytes(bytes) => update.write_at(*at, bytes),
-            Piece::Block(new) => copy(&mut update, *at, new),
-        });
-        match done {
-            Ok(()) => update.commit().map(|()| true),
-            Err(error) => {
-                update.roll_back()?;
-                Err(error)
-            }
-        }
+    /// As [`Update::commit`]; the file is then as it was, at once or after the next opening.
+    pub fn apply(&self, file: &AsdfFile, text: &str) -> Result<bool> {
+        let Some(update) = self.update(file, text)? else { return Ok(false) };
+        update.commit(&**file.sections().source())?;
+        Ok(true)
     }
 
     /// Everything that is written, in the order of writing; None where the tree does not fit.
-    fn steps(&self, file: &AsdfFile, text: &str) -> Result<Option<Steps<'b>>> {
+    ///
+    /// # Errors
+    /// What reading the block headers says.
+    pub fn update(&self, file: &AsdfFile, text: &str) -> Result<Option<Update>> {
         let sections = file.sections();
         let Some(tree) = sections.tree() else { return Ok(None) };
         let touches_none = self.taken.is_empty() && self.emptied.is_empty() && self.appended.is_empty();
         let (blocks, old_len) = (if touches_none { Vec::new() } else { sections.blocks()? }, sections.source().len());
-        let mut bytes = text.as_bytes().to_vec();
-        if !bytes.ends_with(b"\n") {
-            bytes.push(b'\n');
-        }
         let (old_room, has_row) = (room(file), sections.generation().is_some_and(|row| row.index));
+        let len = text.len() as u64 + u64::from(!text.ends_with('\n'));
         // A file without blocks gets room for its tree to grow.
-        let grown = bytes.len() as u64 + bytes.len() as u64 / 4 + 1024;
-        let room = old_room.unwrap_or(if self.appended.is_empty() { bytes.len() as u64 } else { grown });
-        if bytes.len() as u64 > room || (old_room.is_none() && tree.start + room < old_len) {
+        let room = old_room.unwrap_or(if self.appended.is_empty() { len } else { len + len / 4 + 1024 });
+        if old_room.is_none() && tree.start + room < old_len {
             return Ok(None);
         }
+        let Some(bytes) = padded(file, text, room)? else { return Ok(None) };
         let has_index = sections.index_offset().is_some() || (old_room.is_none() && has_row);
-        // As a new file is written: see `FileWriter::finish`.
-        bytes.resize(to_usize(room)?, if has_row { 0 } else { b' ' });
-        let mut steps = Steps::default();
-        steps.save(tree.start..(tree.start + room).min(old_len));
-        steps.writes.push((tree.start, Piece::Bytes(bytes)));
+        let mut update = Update::new();
+        // The text that the new one was made from must be what is there.
+        let old = file.tree().text();
+        if old.len() as u64 == tree.end - tree.start {
+            update.expect(tree.start, old.as_bytes().to_vec());
+        }
+        update.write(tree.start, bytes);
         for (number, new, saved) in &self.taken {
             let Some(old) = blocks.get(*number) else { return Ok(None) };
-            let data = old.data_offset..old.data_offset + new.block.used;
-            if *saved {
-                steps.save(data);
-            } else {
-                steps.scratch.push(data);
+            if !*saved {
+                update.scratch(old.data_offset..old.data_offset + new.block.used);
             }
-            steps.header(old, fields_of(old, old.allocated, Some(new.block)));
-            steps.writes.push((old.data_offset, Piece::Block(**new)));
+            update.write(fields_at(old), fields_of(old, old.allocated, Some(new.block)));
+            update.write(old.data_offset, new.stored()?);
         }
         for old in self.emptied.iter().filter_map(|number| blocks.get(*number)) {
-            steps.header(old, fields_of(old, old.allocated, None));
+            update.write(fields_at(old), fields_of(old, old.allocated, None));
         }
         if !self.appended.is_empty() {
             let end = blocks.last().and_then(|block| block.end()).unwrap_or(tree.start + room);
-            steps.save(end.min(old_len)..old_len);
-            self.append(&mut steps, &blocks, end, has_index);
+            self.append(&mut update, &blocks, end, has_index)?;
         }
-        Ok(Some(steps))
+        Ok(Some(update))
     }
 
     /// The new blocks behind the last one, and the index behind them.
-    fn append(&self, steps: &mut Steps<'b>, blocks: &[&Block], end: u64, has_index: bool) {
+    fn append(&self, update: &mut Update, blocks: &[&Block], end: u64, has_index: bool) -> Result<()> {
         let mut offsets: Vec<u64> = blocks.iter().map(|block| block.offset).collect();
         let mut at = end;
         for (i, new) in self.appended.iter().enumerate() {
@@ -235,64 +238,35 @@ impl<'b> Placement<'b> {
             match (i.checked_sub(1).and_then(|before| self.appended.get(before)), blocks.last()) {
                 _ if padding == 0 => {}
                 (Some(before), _) => {
-                    steps.pad(at - before.block.used - u64::from(row.fields.size), row, before.block.used + padding);
+                    pad(update, at - before.block.used - u64::from(row.fields.size), row, before.block.used + padding);
                 }
                 (None, Some(last)) => {
-                    steps.pad(fields_at(last), last.generation, last.allocated + padding);
-                    let field = fields_at(last) + u64::from(last.generation.fields.allocated.at);
-                    steps.save(field..field + 8);
+                    pad(update, fields_at(last), last.generation, last.allocated + padding);
                 }
                 (None, None) => {}
             }
             if padding > 0 {
-                steps.writes.push((at, Piece::Bytes(vec![0; padding as usize])));
+                update.write(at, vec![0; padding as usize]);
             }
             at += padding;
             offsets.push(at);
             let mut header = row.magic.to_vec();
             header.extend_from_slice(&row.fields.size.to_be_bytes());
             header.extend(new_fields(row.fields.size, new.block, new.block.used));
-            steps.writes.push((at, Piece::Bytes(header)));
-            steps.writes.push((at + head, Piece::Block(**new)));
+            update.write(at, header);
+            update.write(at + head, new.stored()?);
             at += head + new.block.used;
         }
         if has_index {
-            steps.writes.push((at, Piece::Bytes(index::print(&offsets).into_bytes())));
+            update.write(at, index::print(&offsets).into_bytes());
         }
+        Ok(())
     }
 }
 
-/// What an update writes and saves.
-#[derive(Default)]
-struct Steps<'b> {
-    saved: Vec<Range<u64>>,
-    scratch: Vec<Range<u64>>,
-    writes: Vec<(u64, Piece<'b>)>,
-}
-
-enum Piece<'b> {
-    Bytes(Vec<u8>),
-    Block(NewBlock<'b>),
-}
-
-impl Steps<'_> {
-    fn save(&mut self, region: Range<u64>) {
-        if !region.is_empty() {
-            self.saved.push(region);
-        }
-    }
-
-    /// Writes the fields of an old block anew.
-    fn header(&mut self, old: &Block, fields: Vec<u8>) {
-        let at = fields_at(old);
-        self.save(at..at + fields.len() as u64);
-        self.writes.push((at, Piece::Bytes(fields)));
-    }
-
-    /// Gives a block whose fields begin at a byte another allocated size.
-    fn pad(&mut self, fields: u64, row: &Generation, allocated: u64) {
-        self.writes.push((fields + u64::from(row.fields.allocated.at), Piece::Bytes(allocated.to_be_bytes().to_vec())));
-    }
+/// Gives a block whose fields begin at a byte another allocated size.
+fn pad(update: &mut Update, fields: u64, row: &Generation, allocated: u64) {
+    update.write(fields + u64::from(row.fields.allocated.at), allocated.to_be_bytes().to_vec());
 }
 
 /// First byte behind `header_size`.
@@ -311,20 +285,6 @@ fn fields_of(old: &Block, allocated: u64, new: Option<&Block>) -> Vec<u8> {
 fn new_fields(size: u16, new: &Block, allocated: u64) -> Vec<u8> {
     let kind = (new.flags, new.compression, new.codes);
     fill_fields(&new.generation.fields, size, kind, (allocated, new.used, new.data_size), new.checksum.as_deref())
-}
-
-fn copy(update: &mut Journal, at: u64, new: &NewBlock<'_>) -> Result<()> {
-    let stored = new.block.stored(new.file.sections().source())?;
-    let mut piece = Vec::new();
-    let mut done = 0;
-    while done < stored.len() {
-        let n = (stored.len() - done).min(4 << 20);
-        piece.resize(to_usize(n)?, 0);
-        stored.read_at(done, &mut piece)?;
-        update.write_at(at + done, &piece)?;
-        done += n;
-    }
-    Ok(())
 }
 
 /// Whether every block begins where the one before it ends, and only an index or zeros follow the last.
@@ -360,10 +320,12 @@ fn used_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::array::Array;
     use crate::asdf::{ArrayOptions, Builder, Target, WriteOptions};
-    use crate::bytes::{OpenOptions, open, spool};
+    use crate::bytes::{Journal, OpenOptions, open, spool};
     use crate::limits::Limits;
     use crate::tree::Value;
 
@@ -389,7 +351,7 @@ mod tests {
         let mut edit = file.tree().edit();
         edit.set(&crate::tree::TreePath::parse("/idle").unwrap(), &1.into()).unwrap();
         let placement = Placement::plan(&file, &BTreeSet::from([1]), &[]).unwrap().unwrap();
-        assert!(placement.apply(&file, path, &edit.text().unwrap()).unwrap());
+        assert!(placement.apply(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
     }
 
     #[test]
@@ -406,7 +368,7 @@ mod tests {
             builder.write_blocks(target.generation(), target.header, &mut out).unwrap();
             let new = spool(std::io::Cursor::new(out.into_inner()), "new", u64::MAX).unwrap();
             let new = AsdfFile::open(new, &Limits::default()).unwrap();
-            for kill_after in 0.. {
+            for kill_after in 0usize.. {
                 sample(&path, target);
                 let file = opened(&path);
                 let added: Vec<NewBlock<'_>> =
@@ -414,19 +376,12 @@ mod tests {
                 let placement = Placement::plan(&file, &BTreeSet::from([2]), &added).unwrap().unwrap();
                 assert_eq!(placement.numbers, [1, 2, 4], "{}", target.name);
                 let text = file.tree().text().replace("idle: 1", "idle: 2");
-                let steps = placement.steps(&file, &text).unwrap().unwrap();
-                if kill_after > steps.writes.len() {
+                let update = placement.update(&file, &text).unwrap().unwrap();
+                let mut journal = update.begin(&**file.sections().source()).unwrap();
+                if journal.write_at_most(kill_after).unwrap() {
                     break;
                 }
-                let mut update = Journal::begin(&path, &steps.saved).unwrap();
-                steps.scratch.iter().for_each(|region| update.scratch(region.clone()));
-                for (at, piece) in steps.writes.iter().take(kill_after) {
-                    match piece {
-                        Piece::Bytes(bytes) => update.write_at(*at, bytes).unwrap(),
-                        Piece::Block(new) => copy(&mut update, *at, new).unwrap(),
-                    }
-                }
-                drop((update, file));
+                drop((journal, file));
                 for recovered in [false, true] {
                     if recovered {
                         assert!(Journal::recover(&path).unwrap());

@@ -110,7 +110,7 @@ pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
 fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
     let mut error = Error::usage(format!("there is no {key:?} here")).at_path(path.to_string());
     if node.is_mapping() {
-        let keys: Vec<_> = node.entries().map(|(k, _)| k.text().into_owned()).take(12).collect();
+        let keys: Vec<_> = node.entries().map(|(k, _)| k.key_text().into_owned()).take(12).collect();
         error = error.hint(format!("there are: {}", keys.join(", ")));
     } else if node.is_sequence() {
         error = error.hint(format!("it is a list of {} items", node.len()));
@@ -118,12 +118,14 @@ fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
     error
 }
 
-/// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed.
+/// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed. A card of a FITS
+/// header may be named by its keyword ([`Tree::card_path`]).
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, where `pointer` itself leads nowhere, and as [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
-    tree::follow(&mut Files(file), Found::root(file), &TreePath::parse(pointer)?)
+    let path = file.tree().card_path(&TreePath::parse(pointer)?)?;
+    tree::follow(&mut Files(file), Found::root(file), &path)
 }
 
 /// What is still to be visited.

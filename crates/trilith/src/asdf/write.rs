@@ -30,7 +30,8 @@ pub struct WriteOptions {
     pub index: bool,
     /// Spare bytes behind the tree, for growing it in place later.
     pub tree_padding: u64,
-    /// Writes the block mark as the documents before 2015 spelt it (0x89) instead of as code did (0xd3).
+    /// Writes the block mark as the document of the generation spells it, which before 2015 was 0x89, instead of
+    /// as programs did (0xd3).
     pub as_documented: bool,
 }
 
@@ -91,6 +92,7 @@ pub struct FileWriter<W: Write + Seek> {
     blank: (u64, u64),
     has_tree: bool,
     streamed: bool,
+    keeps_spaces: bool,
 }
 
 /// Bytes held back at most.
@@ -121,7 +123,14 @@ impl<W: Write + Seek> FileWriter<W> {
             blank: (0, 0),
             has_tree: false,
             streamed: false,
+            keeps_spaces: false,
         }
+    }
+
+    /// Leaves the spaces behind the tree as they are, which a file that is written anew has already. Otherwise they
+    /// become zeros where the generation has an index.
+    pub fn keep_spaces(&mut self) {
+        self.keeps_spaces = true;
     }
 
     /// Writes header line, comments and tree (the whole YAML document, `%YAML` to `...`).
@@ -130,18 +139,21 @@ impl<W: Write + Seek> FileWriter<W> {
     /// [`Kind::Io`](crate::Kind::Io).
     pub fn header(&mut self, line: &str, comments: &[String], tree: Option<&str>) -> Result<()> {
         let mut head = String::with_capacity(line.len() + 2);
+        // A file has one kind of line end.
+        let is_dos = tree.is_some_and(|tree| tree.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r')));
+        let line_end = if is_dos { "\r\n" } else { "\n" };
         // Blank comments were filling, see `align`.
         let comments =
             comments.iter().map(String::as_str).filter(|text| tree.is_some() || !text.trim_matches(['#', ' ']).is_empty());
         for text in std::iter::once(line).chain(comments) {
             head.push_str(text);
-            head.push('\n');
+            head.push_str(line_end);
         }
         self.put(head.as_bytes())?;
         if let Some(tree) = tree {
             self.put(tree.as_bytes())?;
             if !tree.ends_with('\n') {
-                self.put(b"\n")?;
+                self.put(line_end.as_bytes())?;
             }
             self.spaces(self.options.tree_padding)?;
             self.spare = Spare::Tree;
@@ -168,14 +180,12 @@ impl<W: Write + Seek> FileWriter<W> {
     /// [`Kind::Usage`](crate::Kind::Usage) where this generation cannot hold it as it is,
     /// [`Kind::Io`](crate::Kind::Io), and what reading `stored` says.
     pub fn copy(&mut self, stored: &dyn Source, block: &Block) -> Result<Written> {
-        let fields = self.generation.fields;
-        let fits = (block.compression == [0; 4] || fields.compression.is_some())
-            && (block.codes == [0; 16] || fields.encoding.is_some())
-            && (!block.is_encoded() || self.generation.encoded);
-        if !fits {
+        if !block.fits_into(self.generation) {
             return Err(Error::usage(format!("{} cannot hold block {} as it is stored", self.generation.name, block.index)));
         }
-        let flags = if block.is_encoded() { ENCODED } else { 0 };
+        // What the bits of no document mean is kept where the row stays the same.
+        let unknown = if block.generation == self.generation { block.unknown_flags() } else { 0 };
+        let flags = unknown | if block.is_encoded() { ENCODED } else { 0 };
         self.stored_block(stored, block.compression, block.codes, flags, block.decoded_len())
     }
 
@@ -320,7 +330,7 @@ impl<W: Write + Seek> FileWriter<W> {
             let text = index::print(&self.offsets);
             self.put(text.as_bytes())?;
         }
-        if !self.offsets.is_empty() && self.generation.index {
+        if !self.offsets.is_empty() && self.generation.index && !self.keeps_spaces {
             // The standard recommends spaces behind the tree. But Python asdf 3 and 4 look for the first block
             // right there if there is no index, or with lazy_load=False, and step over zeros only.
             let (from, count) = self.blank;

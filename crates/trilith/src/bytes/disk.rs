@@ -96,6 +96,14 @@ impl Output {
         Ok(Self { file, path: path.to_path_buf() })
     }
 
+    /// As [`Output::create_new`], for nobody but its owner.
+    pub(super) fn create_private(path: &Path) -> io::Result<Self> {
+        let file = act(Act::Create(path), |_| {
+            super::owner::private(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
+        })?;
+        Ok(Self { file, path: path.to_path_buf() })
+    }
+
     /// A file that is there, to be changed.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;

@@ -2,377 +2,570 @@
 //!
 //! Before the first byte changes, the bytes that will be overwritten and the length of the file are
 //! written to a journal beside it and synced. It is removed after the last byte is synced. Who finds
-//! a journal finds an update that did not end: [`Journal::recover`] undoes it, and readers see the
+//! a journal finds an update that did not finish: [`Journal::recover`] undoes it, and readers see the
 //! old content through it without writing anything.
 //!
-//! Order of writes: journal, sync, folder sync; file, sync; journal removed, folder sync.
+//! Order of writes: journal under another name, sync, rename, folder sync; file, sync; journal removed,
+//! folder sync. So a journal under its own name is always whole.
 
-use std::fs::{File, Permissions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::fs::{File, Metadata};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::before::Saved;
 use super::disk::{self, Output};
-use super::local::identity;
-use super::replace::{busy, leads_to};
-use super::source::{Source, SourceRef, past_end};
-use crate::error::{Error, Result};
+use super::lock::{Basis, Lock, beside, temporary};
+use super::owner;
+use super::record::{MARK, Record};
+use super::source::Source;
+use super::update::Update;
+use crate::error::{Error, Kind, Result};
 
-const MARK: &[u8; 16] = b"trilith journal2";
-
-/// Longest content of a journal that is believed.
-const LONGEST: u64 = 4 << 30;
-
-/// A file that is being changed in place, locked against other writers.
-///
-/// ```
-/// use trilith::bytes::{Journal, Replace};
-/// # let folder = std::env::temp_dir().join(format!("trilith-journal-{}", std::process::id()));
-/// # std::fs::create_dir_all(&folder).unwrap();
-/// # let path = folder.join("x");
-/// # let mut file = Replace::create(&path)?;
-/// # std::io::Write::write_all(&mut file, b"one two three").unwrap();
-/// # file.commit()?;
-/// let mut update = Journal::begin(&path, &[4..7])?;
-/// update.write_at(4, b"TWO")?;
-/// update.commit()?;
-/// # std::fs::remove_dir_all(&folder).unwrap();
-/// # Ok::<(), trilith::Error>(())
-/// ```
+/// A file that is being changed in place by an [`Update`], locked against other writers; its journal is
+/// written. Dropped before [`Journal::commit`], it leaves the update unfinished, as a crash does.
 #[derive(Debug)]
 pub struct Journal {
     file: Output,
+    lock: Lock,
     path: PathBuf,
-    journal: PathBuf,
-    allowed: Vec<Range<u64>>,
-    old_len: u64,
+    saved: Saved,
+    update: Update,
 }
 
-/// What a journal holds.
-#[derive(Debug, PartialEq, Eq)]
-struct Saved {
-    identity: [u64; 3],
-    old_len: u64,
-    regions: Vec<(u64, Vec<u8>)>,
+/// What lies beside a file under the name of its journal.
+#[derive(Debug)]
+pub(super) enum Found {
+    Nothing,
+    /// The journal of the file as it is.
+    Journal(Saved),
+    /// Something else: what, for people.
+    Stranger(String),
+}
+
+/// The journal of a file: `.NAME.trilith-journal` beside it.
+fn journal_path(path: &Path) -> PathBuf {
+    beside(path, ".trilith-journal")
+}
+
+/// Looks for the journal of `file`, which lies at `path`. Its tables may take `memory` bytes.
+///
+/// # Errors
+/// [`Kind::Io`] where a journal that may well be the file's cannot be read.
+pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -> Result<Found> {
+    let path = journal_path(path);
+    // What is no file is not opened at all: a pipe would wait for its writer.
+    let Ok(there) = std::fs::symlink_metadata(&path) else { return Ok(Found::Nothing) };
+    let stranger = |why: &str| {
+        Ok(Found::Stranger(format!(
+            "{} lies beside this file but {why}: the file is read as it is, and is not written to until that is removed",
+            path.display()
+        )))
+    };
+    if !there.is_file() {
+        return stranger("is not a journal (not a regular file)");
+    }
+    if !owner::is_trusted(&there, metadata) {
+        return stranger("belongs to another user");
+    }
+    let fail = |e| Error::io(format!("reading the journal {}", path.display()), e);
+    let journal = match owner::careful(std::fs::OpenOptions::new().read(true)).open(&path) {
+        Ok(journal) => journal,
+        // Its writer has just finished.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(fail(error)),
+    };
+    if !journal.metadata().is_ok_and(|open| open.is_file() && owner::is_trusted(&open, metadata)) {
+        return stranger("is not a journal");
+    }
+    let belongs = Record::read(&journal, memory)
+        .filter(|record| record.fits(&journal, file) == Some(true) && Record::is_whole(&journal) == Some(true));
+    match belongs {
+        Some(record) => Ok(Found::Journal(Saved::new(journal, path, record))),
+        None => stranger(
+            "is not the journal of its present content (the file was replaced or restored since, or the journal is damaged)",
+        ),
+    }
+}
+
+/// Undoes an unfinished update of a locked file, if there is one; whether there was.
+///
+/// # Errors
+/// [`Kind::Io`], and [`Kind::Usage`] where something else lies under the name of the journal.
+pub(super) fn settle(lock: &Lock) -> Result<bool> {
+    let Some((file, metadata)) = &lock.there else { return Ok(false) };
+    match find(&lock.path, file, metadata, crate::Limits::default().memory)? {
+        Found::Nothing => Ok(false),
+        Found::Journal(saved) => {
+            let fail = |e| Error::io(format!("undoing an update of {}", lock.path.display()), e);
+            undo(&mut Output::open(&lock.path).map_err(fail)?, &lock.path, &saved)?;
+            Ok(true)
+        }
+        Found::Stranger(why) => Err(stranger(&lock.path, &why)),
+    }
+}
+
+/// Refuses to write where something else lies under the name of the journal.
+///
+/// # Errors
+/// As [`settle`].
+pub(super) fn refuse_stranger(lock: &Lock) -> Result<()> {
+    let Some((file, metadata)) = &lock.there else { return Ok(()) };
+    match find(&lock.path, file, metadata, crate::Limits::default().memory)? {
+        Found::Stranger(why) => Err(stranger(&lock.path, &why)),
+        Found::Nothing | Found::Journal(_) => Ok(()),
+    }
+}
+
+#[cold]
+fn stranger(path: &Path, why: &str) -> Error {
+    Error::usage(why).context(format!("writing {}", path.display())).hint(format!(
+        "if the file is as it should be, remove {}; if not, restore the file that it belongs to first",
+        journal_path(path).display()
+    ))
+}
+
+/// Puts the old bytes back and removes the journal.
+fn undo(file: &mut Output, path: &Path, saved: &Saved) -> Result<()> {
+    let fail = |e| Error::io(format!("undoing an update of {}", path.display()), e);
+    saved.each_old(|at, bytes| file.write_all_at(at, bytes)).map_err(fail)?;
+    file.resize(saved.record.old_len).and_then(|()| file.sync()).map_err(fail)?;
+    disk::remove(&journal_path(path)).map_err(fail)?;
+    disk::sync_folder(path).map_err(fail)
 }
 
 impl Journal {
-    /// Locks a file, undoes an update that did not end, and saves the `regions` that will be overwritten;
-    /// what lies behind the end of the file may be appended to without being named.
+    /// Locks the file that was read, undoes an update that did not finish, compares what is there with what
+    /// was read, and writes the journal.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) where another writer holds the lock or the disk says no.
-    pub fn begin(path: impl AsRef<Path>, regions: &[Range<u64>]) -> Result<Self> {
-        let path =
-            std::fs::canonicalize(path.as_ref()).map_err(|e| Error::io(format!("opening {}", path.as_ref().display()), e))?;
-        let fail = |e| Error::io(format!("updating {}", path.display()), e);
-        let mut file = lock(&path).map_err(fail)?.ok_or_else(|| busy(&path))?;
-        let journal = journal_path(&path);
-        undo(&mut file, &path, &journal)?;
-        let metadata = file.file().metadata().map_err(fail)?;
-        let old_len = metadata.len();
-        let mut saved = Saved { identity: identity(&metadata), old_len, regions: Vec::new() };
-        for region in regions {
-            if region.start > region.end || region.end > old_len {
-                return Err(past_end(region.start, region.end.saturating_sub(region.start), old_len));
-            }
-            let mut bytes = vec![0; super::to_usize(region.end - region.start)?];
-            file.seek(SeekFrom::Start(region.start)).and_then(|_| file.file().read_exact(&mut bytes)).map_err(fail)?;
-            saved.regions.push((region.start, bytes));
+    /// [`Kind::Io`] where another process writes the file, has changed it, or the disk says no;
+    /// [`Kind::Usage`] for a file that may not be changed in place: see [`Update::commit`].
+    pub(super) fn begin(update: Update, read: &dyn Source) -> Result<Self> {
+        let local = read.local();
+        let Some((given, real)) = local.and_then(|local| Some((local.given_path()?, local.path()?))) else {
+            return Err(Error::usage(format!("{} is not a file on this machine", read.name()))
+                .hint("it cannot be changed in place: write to a new file"));
+        };
+        let fail = |e| Error::io(format!("updating {}", real.display()), e);
+        let mut lock = Lock::acquire(given, Basis::Own(read))?;
+        if let Some((_, metadata)) = &lock.there {
+            owner::may_change_in_place(&lock.path, metadata)?;
         }
-        let written = write_new(&journal, &saved.print(), metadata.permissions());
-        if let Err(error) = written.and_then(|()| disk::sync_folder(&path)) {
-            let _ = disk::remove(&journal);
-            return Err(Error::io(format!("writing {}", journal.display()), error));
+        // What was read is compared as long as it can be read: undoing changes the file under it.
+        let expected = update.read_expected(read)?;
+        settle(&lock)?;
+        let file = Output::open(&lock.path).map_err(fail)?;
+        if let Some((there, metadata)) = &mut lock.there {
+            *metadata = there.metadata().map_err(fail)?;
         }
-        Ok(Self { file, path, journal, allowed: regions.to_vec(), old_len })
+        let old_len = file.file().metadata().map_err(fail)?.len();
+        if old_len != read.len() || !expected.is_in(file.file()) {
+            let message = format!("{} was changed by another process since it was read", lock.given.display());
+            return Err(Error::new(Kind::Io, message).hint("try again"));
+        }
+        let path = journal_path(&lock.path);
+        let saved = write_journal(&update, &file, &lock, old_len)?;
+        Ok(Self { file, lock, path, saved, update })
     }
 
     /// Length of the file before the update.
     pub fn old_len(&self) -> u64 {
-        self.old_len
+        self.saved.record.old_len
     }
 
-    /// Lets bytes be overwritten that meant nothing before, such as unused space: they need not be saved.
-    pub fn scratch(&mut self, region: Range<u64>) {
-        self.allowed.push(region);
-    }
-
-    /// Overwrites bytes inside a saved (or [scratch](Journal::scratch)) region, or appends behind the old end.
+    /// Makes the changes in the file.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for bytes that were not saved, [`Kind::Io`](crate::Kind::Io).
-    pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        let end = at.saturating_add(bytes.len() as u64);
-        // What runs over the old end is saved up to there.
-        let last = end.min(self.old_len);
-        let saved = at >= self.old_len || self.allowed.iter().any(|r| r.start <= at && last <= r.end);
-        if !saved {
-            return Err(Error::usage("an update wrote where nothing was saved").at_byte(at));
-        }
-        let fail = |e| Error::io(format!("updating {}", self.path.display()), e);
-        self.file.write_all_at(at, bytes).map_err(fail)
+    /// [`Kind::Io`], and what reading the new content says.
+    pub(super) fn write(&mut self) -> Result<()> {
+        self.write_at_most(usize::MAX).map(drop)
+    }
+
+    /// As [`Journal::write`], but stops after so many pieces, as a killed process does; whether that was all.
+    ///
+    /// # Errors
+    /// [`Kind::Io`], and what reading the new content says.
+    pub fn write_at_most(&mut self, mut most: usize) -> Result<bool> {
+        let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
+        let (file, mut whole) = (&mut self.file, true);
+        let mut write = |at: u64, bytes: &[u8]| match most.checked_sub(1) {
+            Some(left) => {
+                most = left;
+                file.write_all_at(at, bytes)
+            }
+            None => {
+                whole = false;
+                Ok(())
+            }
+        };
+        self.saved.each_new(&mut write).map_err(fail)?;
+        self.update.write_unsaved(self.saved.record.old_len, &mut |at, bytes| write(at, bytes).map_err(fail))?;
+        Ok(whole)
     }
 
     /// Makes the update last.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io); the next who opens the file undoes the update.
-    pub fn commit(self) -> Result<()> {
-        let fail = |e| Error::io(format!("updating {}", self.path.display()), e);
+    /// [`Kind::Io`]; the next who opens the file undoes the update.
+    pub(super) fn commit(self) -> Result<u64> {
+        let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
+        if let Some((_, before)) = &self.lock.there {
+            make_later(self.file.file(), before);
+        }
         self.file.sync().map_err(fail)?;
-        disk::remove(&self.journal).map_err(fail)?;
-        disk::sync_folder(&self.path)
-            .map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))
+        disk::remove(&self.path).map_err(fail)?;
+        disk::sync_folder(&self.lock.path)
+            .map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))?;
+        Ok(self.saved.record.new_len)
     }
 
     /// Undoes the update.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io).
+    /// [`Kind::Io`]; the next who opens the file undoes it.
     pub fn roll_back(mut self) -> Result<()> {
-        undo(&mut self.file, &self.path, &self.journal)
+        undo(&mut self.file, &self.lock.path, &self.saved)
     }
 
-    /// Undoes an update of `path` that did not end, if there is one; whether there was.
+    /// Undoes an update of `path` that did not finish, if there is one; whether there was.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) where the file cannot be written or is being changed right now.
+    /// [`Kind::Io`] where the file cannot be written or is being changed right now, [`Kind::Usage`] where
+    /// something else lies under the name of its journal.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
-        let journal = journal_path(path);
-        if !journal.exists() {
+        let real = std::fs::canonicalize(path).map_err(|e| Error::io(format!("opening {}", path.display()), e))?;
+        if std::fs::symlink_metadata(journal_path(&real)).is_err() {
             return Ok(false);
         }
-        let fail = |e| Error::io(format!("undoing an update of {}", path.display()), e);
-        let mut file = lock(path).map_err(fail)?.ok_or_else(|| busy(path))?;
-        undo(&mut file, path, &journal)?;
-        Ok(true)
+        settle(&Lock::acquire(path, Basis::Nothing)?)
     }
 }
 
-/// Opens a file to change it, locked; None where another writer holds the lock.
-fn lock(path: &Path) -> std::io::Result<Option<Output>> {
-    for _ in 0..100 {
-        let file = Output::open(path)?;
-        match file.file().try_lock() {
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-            // Renamed over while we waited: the lock is on a file that is gone.
-            Ok(()) if !leads_to(path, file.file()) => {}
-            Ok(()) => return Ok(Some(file)),
+/// Writes and syncs the journal of an update, and gives it its name.
+fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> Result<Saved> {
+    let path = journal_path(&lock.path);
+    let fail = |e| Error::io(format!("writing {}", path.display()), e);
+    let mut name = temporary(&lock.path, 0);
+    for attempt in 1..1000 {
+        if !name.exists() {
+            break;
         }
+        name = temporary(&lock.path, attempt);
     }
-    Ok(None)
-}
-
-/// The journal of a file: `.NAME.trilith-journal` beside it.
-pub(super) fn journal_path(path: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(".trilith-journal");
-    path.with_file_name(name)
-}
-
-/// Whoever may not read the file may not read what it held.
-fn write_new(path: &Path, bytes: &[u8], permissions: Permissions) -> std::io::Result<()> {
-    let mut file = Output::create_new(path)?;
-    file.file().set_permissions(permissions)?;
-    file.write_all(bytes)?;
-    file.sync()
-}
-
-/// Puts the old bytes back if the journal is whole and of this file, then removes it.
-fn undo(file: &mut Output, path: &Path, journal: &Path) -> Result<()> {
-    let fail = |e| Error::io(format!("undoing an update of {}", path.display()), e);
-    let Some(saved) = load(journal, file.file())? else { return Ok(()) };
-    if let Some(saved) = saved {
-        for (at, bytes) in &saved.regions {
-            file.write_all_at(*at, bytes).map_err(fail)?;
+    let done = (|| {
+        let mut out = Hashing { out: Output::create_private(&name).map_err(fail)?, hash: Sha256::new() };
+        // The lock tells a later writer that this file is alive.
+        let _ = out.out.file().try_lock();
+        out.put(MARK).map_err(fail)?;
+        let record = update.save(file.file(), old_len, &mut |bytes| out.put(bytes).map_err(fail))?;
+        out.put(&record.print()).map_err(fail)?;
+        let sum = out.hash.finalize();
+        out.out.write_all(&sum).map_err(fail)?;
+        if let Some((_, metadata)) = &lock.there {
+            // Whoever may read the file must be able to read what it held before, and nobody else.
+            let _ = owner::keep(out.out.file(), metadata, &path, &mut Vec::new());
+            out.out.file().set_permissions(metadata.permissions()).map_err(fail)?;
         }
-        file.resize(saved.old_len).map_err(fail)?;
-        file.sync().map_err(fail)?;
+        out.out.sync().map_err(fail)?;
+        disk::rename(&name, &path).map_err(fail)?;
+        disk::sync_folder(&path).map_err(fail)?;
+        let journal = owner::careful(std::fs::OpenOptions::new().read(true)).open(&path).map_err(fail)?;
+        Ok(Saved::new(journal, path.clone(), record))
+    })();
+    if done.is_err() {
+        let _ = disk::remove(&name);
+        let _ = disk::remove(&path);
     }
-    disk::remove(journal).map_err(fail)?;
-    disk::sync_folder(path).map_err(fail)
+    done
 }
 
-/// A journal: None where there is none, `Some(None)` where it is torn (nothing was changed yet) or of another file.
-fn load(journal: &Path, file: &File) -> Result<Option<Option<Saved>>> {
-    let fail = |e| Error::io(format!("reading {}", journal.display()), e);
-    let mut bytes = Vec::new();
-    #[allow(clippy::disallowed_methods, reason = "this module opens files")]
-    match File::open(journal) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(fail(error)),
-        Ok(from) => from.take(LONGEST).read_to_end(&mut bytes).map_err(fail)?,
-    };
-    let this = file.metadata().map(|metadata| identity(&metadata)).map_err(fail)?;
-    Ok(Some(Saved::parse(&bytes).filter(|saved| saved.identity == this)))
-}
-
-impl Saved {
-    fn print(&self) -> Vec<u8> {
-        let mut bytes = MARK.to_vec();
-        let [device, number, born] = self.identity;
-        for number in [device, number, born, self.old_len, self.regions.len() as u64] {
-            bytes.extend_from_slice(&number.to_be_bytes());
+/// Sees to it that a file has another time of modification than before: clocks of file systems tick, and whoever
+/// has read the file within the same tick must notice that it was changed.
+fn make_later(file: &File, before: &Metadata) {
+    let modified = |file: &File| file.metadata().and_then(|metadata| metadata.modified()).ok();
+    let Ok(before) = before.modified() else { return };
+    // Some file systems count in seconds.
+    for step in [1, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000] {
+        if modified(file).is_none_or(|now| now > before) {
+            return;
         }
-        for (at, old) in &self.regions {
-            bytes.extend_from_slice(&at.to_be_bytes());
-            bytes.extend_from_slice(&(old.len() as u64).to_be_bytes());
-            bytes.extend_from_slice(old);
-        }
-        let sum = Sha256::digest(&bytes);
-        bytes.extend_from_slice(&sum);
-        bytes
-    }
-
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
-        if Sha256::digest(body)[..] != *sum {
-            return None;
-        }
-        let mut at = super::Cursor::new(body.strip_prefix(MARK)?, 0);
-        let identity = [at.u64().ok()?, at.u64().ok()?, at.u64().ok()?];
-        let (old_len, count) = (at.u64().ok()?, at.u64().ok()?);
-        let mut regions = Vec::new();
-        for _ in 0..count {
-            let (start, len) = (at.u64().ok()?, at.u64().ok()?);
-            regions.push((start, at.take(usize::try_from(len).ok()?).ok()?.to_vec()));
-        }
-        Some(Self { identity, old_len, regions })
+        let _ = file.set_modified(before + std::time::Duration::from_nanos(step));
     }
 }
 
-/// A file as it was before an update that has not ended, seen through its journal.
-pub(super) struct Before {
-    inner: SourceRef,
-    saved: Saved,
+struct Hashing {
+    out: Output,
+    hash: Sha256,
 }
 
-impl Before {
-    /// The old content where there is a journal of this very file, else the source itself.
-    pub(super) fn of(inner: SourceRef, path: &Path, file: &File) -> Result<SourceRef> {
-        match load(&journal_path(path), file) {
-            Ok(Some(Some(saved))) => Ok(std::sync::Arc::new(Self { inner, saved })),
-            Ok(_) => Ok(inner),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-impl Source for Before {
-    fn len(&self) -> u64 {
-        self.saved.old_len.min(self.inner.len())
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.len());
-        let end = end.ok_or_else(|| past_end(offset, into.len() as u64, self.len()))?;
-        self.inner.read_at(offset, into)?;
-        for (at, old) in &self.saved.regions {
-            let (from, to) = (offset.max(*at), end.min(at + old.len() as u64));
-            if from < to {
-                let (here, there) = ((from - offset) as usize, (from - at) as usize);
-                let n = (to - from) as usize;
-                into[here..here + n].copy_from_slice(&old[there..there + n]);
-            }
-        }
-        Ok(())
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.inner)
-    }
-
-    fn notice(&self) -> Option<String> {
-        let (count, size) = (self.saved.regions.len(), self.inner.len());
-        Some(format!(
-            "an update of this file did not end: what it held before is shown, and the next writer puts it back \
-             ({count} places, {} of {size} bytes)",
-            self.saved.old_len
-        ))
-    }
-
-    fn name(&self) -> &str {
-        self.inner.name()
+impl Hashing {
+    fn put(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.hash.update(bytes);
+        self.out.write_all(bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
-    use crate::bytes::{Replace, open, read_text};
+    use crate::bytes::{Replace, SourceRef, open, read_text};
 
     fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.asdf");
-        let mut new = Replace::create(&path).unwrap();
+        put(&path, content);
+        (folder, path)
+    }
+
+    fn put(path: &Path, content: &[u8]) {
+        let mut new = Replace::create(path, Basis::Nothing).unwrap();
         new.write_all(content).unwrap();
         new.commit().unwrap();
-        (folder, path)
+    }
+
+    fn raw(path: &Path, content: &[u8]) {
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).truncate(true).write(true).open(path).unwrap().write_all(content).unwrap();
+    }
+
+    fn opened(path: &Path) -> SourceRef {
+        open(path, Default::default()).unwrap()
+    }
+
+    fn seen(path: &Path) -> Vec<u8> {
+        read_text(path, 1 << 30).unwrap()
+    }
+
+    /// Several sectors, with a change in the middle of the second and more at the end.
+    fn sample() -> Vec<u8> {
+        (0..3000u32).map(|n| (n * 7 % 251) as u8 + 1).collect()
+    }
+
+    fn update() -> Update {
+        let mut update = Update::new();
+        update.write(700, b"changed".to_vec());
+        update.write(3000, vec![9; 2000]);
+        update
+    }
+
+    /// An update that was killed after so many pieces.
+    fn killed(path: &Path, after: usize) {
+        let mut journal = update().begin(&*opened(path)).unwrap();
+        journal.write_at_most(after).unwrap();
     }
 
     #[test]
     fn an_update_that_ends_leaves_the_new_content_and_no_journal() {
-        let (folder, path) = file(b"one two three");
-        let mut update = Journal::begin(&path, &[4..7]).unwrap();
-        update.write_at(4, b"TWO").unwrap();
-        update.write_at(13, b" four").unwrap();
-        update.commit().unwrap();
-        assert_eq!(read_text(&path, 100).unwrap(), b"one TWO three four");
+        let (folder, path) = file(&sample());
+        assert_eq!(update().commit(&*opened(&path)).unwrap(), 5000);
+        let mut expected = sample();
+        expected.resize(5000, 9);
+        expected[700..707].copy_from_slice(b"changed");
+        assert_eq!(seen(&path), expected);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn an_update_that_was_killed_is_invisible_to_readers_and_undone_by_the_next_writer() {
-        let (folder, path) = file(b"one two three");
-        let mut update = Journal::begin(&path, &[4..7]).unwrap();
-        update.write_at(4, b"TW").unwrap();
-        update.write_at(13, b" fo").unwrap();
-        drop(update);
-        assert_eq!(read_text(&path, 100).unwrap(), b"one two three");
-        let source = open(&path, Default::default()).unwrap();
-        let mut middle = [0; 5];
-        source.read_at(3, &mut middle).unwrap();
-        assert_eq!(&middle, b" two ");
-        assert!(Journal::recover(&path).unwrap());
-        assert!(!Journal::recover(&path).unwrap());
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 13);
+        for after in 0..4 {
+            let (folder, path) = file(&sample());
+            killed(&path, after);
+            assert_eq!(seen(&path), sample());
+            let source = opened(&path);
+            let mut middle = [0; 9];
+            source.read_at(699, &mut middle).unwrap();
+            assert_eq!(middle, sample()[699..708]);
+            assert!(source.notice().unwrap().contains("did not finish"));
+            assert!(Journal::recover(&path).unwrap());
+            assert!(!Journal::recover(&path).unwrap());
+            assert_eq!(seen(&path), sample());
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_journal_holds_for_a_copy_a_link_and_a_folder_that_was_moved() {
+        let (folder, path) = file(&sample());
+        killed(&path, 1);
+        let (elsewhere, moved) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in ["x.asdf", ".x.asdf.trilith-journal"] {
+            std::fs::copy(folder.path().join(name), elsewhere.path().join(name)).unwrap();
+        }
+        let mut paths = vec![elsewhere.path().join("x.asdf")];
+        #[cfg(unix)]
+        {
+            let link = moved.path().join("link");
+            std::os::unix::fs::symlink(&path, &link).unwrap();
+            paths.push(link);
+        }
+        for path in &paths {
+            assert_eq!(seen(path), sample());
+        }
+        let there = moved.path().join("there");
+        std::fs::rename(folder.path(), &there).unwrap();
+        assert_eq!(seen(&there.join("x.asdf")), sample());
+        assert!(Journal::recover(&paths[0]).unwrap());
+        assert_eq!(seen(&paths[0]), sample());
+        std::fs::create_dir(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn a_restored_or_replaced_file_is_recognised_and_left_alone() {
+        let mut other = sample();
+        other[10] ^= 1;
+        let mut same_but_for_the_change = sample();
+        same_but_for_the_change[703] ^= 0x55;
+        let mut longer = sample();
+        longer.resize(4000, 7);
+        let mut shorter = sample();
+        shorter.truncate(2999);
+        for content in [vec![1; 3000], other, same_but_for_the_change, longer, shorter, Vec::new()] {
+            let (folder, path) = file(&sample());
+            killed(&path, 2);
+            raw(&path, &content);
+            let source = opened(&path);
+            assert_eq!(seen(&path), content);
+            assert!(source.notice().is_some_and(|notice| notice.contains(".trilith-journal")), "{:?}", source.notice());
+            for error in [
+                Journal::recover(&path).unwrap_err(),
+                Replace::create(&path, Basis::Nothing).unwrap_err(),
+                update().commit(&*source).unwrap_err(),
+            ] {
+                assert_eq!(error.kind(), Kind::Usage, "{error}");
+                assert!(error.to_string().contains(".x.asdf.trilith-journal"), "{error}");
+            }
+            assert_eq!(seen(&path), content);
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "the journal stays");
+        }
+    }
+
+    #[test]
+    fn a_backup_of_the_old_content_is_what_it_was() {
+        let (folder, path) = file(&sample());
+        killed(&path, 9);
+        raw(&path, &sample());
+        put(&path, b"new");
+        assert_eq!(seen(&path), b"new");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn a_torn_journal_means_that_nothing_was_changed_yet() {
-        let (_folder, path) = file(b"content");
-        let whole = Saved { identity: [1, 2, 3], old_len: 3, regions: vec![(0, b"abc".to_vec())] }.print();
-        let write = |bytes: &[u8]| {
-            let permissions = std::fs::metadata(&path).unwrap().permissions();
-            write_new(&journal_path(&path), bytes, permissions).unwrap();
+    fn what_only_has_the_name_of_a_journal_is_a_warning_and_is_not_removed() {
+        let huge = |path: &Path| {
+            std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).unwrap().set_len(4 << 30).unwrap();
         };
-        for cut in 0..whole.len() {
-            assert_eq!(Saved::parse(&whole[..cut]), None);
-            write(&whole[..cut]);
-            assert_eq!(read_text(&path, 100).unwrap(), b"content");
-            Journal::recover(&path).unwrap();
+        let torn = |path: &Path| raw(path, &MARK[..]);
+        let lies = |path: &Path| {
+            let mut bytes = MARK.to_vec();
+            bytes.extend([0xff; 40]);
+            bytes.extend([0; 32]);
+            raw(path, &bytes);
+        };
+        let folder_there = |path: &Path| std::fs::create_dir(path).unwrap();
+        let makers: [&dyn Fn(&Path); 4] = [&huge, &torn, &lies, &folder_there];
+        for make in makers {
+            let (folder, path) = file(&sample());
+            make(&journal_path(&path.canonicalize().unwrap()));
+            assert_eq!(seen(&path), sample());
+            assert!(opened(&path).notice().is_some());
+            assert_eq!(Journal::recover(&path).unwrap_err().kind(), Kind::Usage);
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
         }
-        // Whole, but of another file.
-        write(&whole);
-        Journal::recover(&path).unwrap();
-        assert_eq!(read_text(&path, 100).unwrap(), b"content");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_under_the_name_of_a_journal_are_not_followed() {
+        let (folder, path) = file(&sample());
+        let journal = journal_path(&path.canonicalize().unwrap());
+        for target in ["/dev/zero", "nowhere", "x.asdf"] {
+            std::os::unix::fs::symlink(target, &journal).unwrap();
+            assert!(opened(&path).notice().is_some(), "{target}");
+            assert_eq!(seen(&path), sample());
+            std::fs::remove_file(&journal).unwrap();
+        }
+        assert!(std::process::Command::new("mkfifo").arg(&journal).status().unwrap().success());
+        assert_eq!(seen(&path), sample());
+        drop(folder);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_with_another_name_is_not_changed_in_place() {
+        let (folder, path) = file(&sample());
+        std::fs::hard_link(&path, folder.path().join("other")).unwrap();
+        assert!(update().commit(&*opened(&path)).unwrap_err().to_string().contains("hard links"));
+        assert_eq!(seen(&path), sample());
     }
 
     #[test]
-    fn a_second_writer_is_refused_and_so_is_writing_what_was_not_saved() {
-        let (_folder, path) = file(b"content");
-        let mut first = Journal::begin(&path, &[0..3]).unwrap();
-        assert_eq!(Journal::begin(&path, &[0..3]).unwrap_err().kind(), Kind::Io);
-        assert_eq!(first.write_at(2, b"xx").unwrap_err().kind(), Kind::Usage);
-        first.roll_back().unwrap();
-        assert_eq!(read_text(&path, 100).unwrap(), b"content");
+    fn a_writer_that_finished_in_between_is_noticed() {
+        let (_folder, path) = file(&sample());
+        let read = opened(&path);
+        let mut other = sample();
+        other[0] ^= 1;
+        put(&path, &other);
+        assert!(update().commit(&*read).unwrap_err().to_string().contains("since it was read"));
+        let read = opened(&path);
+        let mut small = Update::new();
+        small.write(5, b"x".to_vec());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        small.commit(&*opened(&path)).unwrap();
+        let mut update = update();
+        update.expect(0, other[..5].to_vec());
+        assert!(update.commit(&*read).is_err());
+        let mut wrong = Update::new();
+        wrong.expect(0, b"something else".to_vec());
+        assert!(wrong.commit(&*opened(&path)).is_err());
+    }
+
+    #[test]
+    fn whoever_read_during_an_update_notices_that_it_was_committed() {
+        let (_folder, path) = file(&sample());
+        let mut journal = update().begin(&*opened(&path)).unwrap();
+        journal.write().unwrap();
+        let during = opened(&path);
+        assert!(during.notice().is_some() && !during.is_changed());
+        journal.commit().unwrap();
+        assert!(during.is_changed());
+        let small = || {
+            let mut update = Update::new();
+            update.write(1, b"y".to_vec());
+            update
+        };
+        assert!(small().commit(&*during).is_err());
+        assert!(Replace::create(&path, Basis::Own(&*during)).is_err());
+        // Changes within one tick of the clock are noticed as well.
+        for _ in 0..200 {
+            let (first, second) = (opened(&path), opened(&path));
+            small().commit(&*first).unwrap();
+            assert!(second.is_changed() && Replace::create(&path, Basis::Own(&*second)).is_err());
+        }
+    }
+
+    #[test]
+    fn scratch_is_not_saved_and_large_changes_are() {
+        let content: Vec<u8> = (0..300_000u32).map(|n| (n % 255) as u8 + 1).collect();
+        let (_folder, path) = file(&content);
+        let mut update = Update::new();
+        update.scratch(10_000..90_000);
+        update.write(5_000, vec![7; 200_000]);
+        update.write(100_000, vec![8; 10]);
+        update.put(300_000, &[1; 70_000]).unwrap();
+        update.put(370_000, &[2; 70_000]).unwrap();
+        let mut journal = update.begin(&*opened(&path)).unwrap();
+        let size = std::fs::metadata(journal_path(&path.canonicalize().unwrap())).unwrap().len();
+        assert!(size < 2 * 130_000, "{size}");
+        journal.write().unwrap();
+        let mut expected = content.clone();
+        expected[5_000..205_000].fill(7);
+        expected[100_000..100_010].fill(8);
+        expected.extend([1; 70_000]);
+        expected.extend([2; 70_000]);
+        journal.commit().unwrap();
+        assert_eq!(seen(&path), expected);
     }
 }

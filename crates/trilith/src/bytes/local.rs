@@ -2,12 +2,14 @@
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
+use super::journal::Found;
 use super::map::Map;
 use super::source::{Source, SourceRef, past_end};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 
 /// How a local file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +20,20 @@ pub struct OpenOptions {
     pub map: bool,
     /// How many bytes of a pipe are read: [`Limits::spool`](crate::Limits::spool).
     pub spool: u64,
+    /// How much memory the list of a journal beside the file may take: [`Limits::memory`](crate::Limits::memory).
+    pub memory: u64,
+}
+
+impl OpenOptions {
+    /// What `limits` allow.
+    pub fn within(limits: &Limits) -> Self {
+        Self { map: true, spool: limits.spool, memory: limits.memory }
+    }
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { map: true, spool: crate::limits::Limits::default().spool }
+        Self::within(&Limits::default())
     }
 }
 
@@ -33,22 +44,65 @@ impl Default for OpenOptions {
 pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<SourceRef> {
     let path = path.as_ref();
     let doing = || format!("opening {}", path.display());
-    #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
-    let file = File::open(path).map_err(|e| Error::io(doing(), e))?;
-    let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
-    if metadata.is_dir() {
-        return Err(Error::usage(format!("{} is a directory", path.display())));
+    // Again where the file is replaced while it is being opened.
+    for _ in 0..100 {
+        #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
+        let file = File::open(path).map_err(|e| Error::io(doing(), e))?;
+        let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
+        if metadata.is_dir() {
+            return Err(Error::usage(format!("{} is a directory", path.display())));
+        }
+        if is_device(&metadata) {
+            return Err(Error::usage(format!("{} is a device", path.display())).hint("give a file, or a pipe"));
+        }
+        if !metadata.is_file() {
+            return super::spool(file, &path.to_string_lossy(), options.spool);
+        }
+        match std::fs::canonicalize(path) {
+            Ok(real) if leads_to(&real, &file) => return open_regular(file, &metadata, path, real, options),
+            Ok(_) => {}
+            // A descriptor of a file that has no name any more.
+            Err(_) => return Ok(Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options))),
+        }
     }
-    if is_device(&metadata) {
-        return Err(Error::usage(format!("{} is a device", path.display())).hint("give a file, or a pipe"));
-    }
-    if !metadata.is_file() {
-        return super::spool(file, &path.to_string_lossy(), options.spool);
-    }
-    let again = file.try_clone().map_err(|e| Error::io(doing(), e))?;
-    let source = std::sync::Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options).at(path));
-    // An update that has not ended is not seen: the journal holds what was there before.
-    super::journal::Before::of(source, path, &again)
+    Err(Error::new(crate::Kind::Io, "the file is replaced again and again").context(doing()).hint("try again"))
+}
+
+/// The one way in which a regular file becomes a source: `file`, opened at `given`, which leads to `real`.
+///
+/// An update that has not ended is not seen: where a journal lies beside the file, the source is what the
+/// file held before. A journal that does not belong to the file is a [notice](Source::notice).
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub(super) fn open_regular(
+    file: File,
+    metadata: &Metadata,
+    given: &Path,
+    real: PathBuf,
+    options: OpenOptions,
+) -> Result<SourceRef> {
+    let place = Place { given: std::path::absolute(given).unwrap_or_else(|_| given.to_path_buf()), real };
+    let found = super::journal::find(&place.real, &file, metadata, options.memory)?;
+    let mut source = LocalFile::new(file, metadata, given.to_string_lossy().into_owned(), options);
+    source.place = Some(place);
+    Ok(match found {
+        Found::Nothing => Arc::new(source),
+        Found::Stranger(why) => {
+            source.notice = Some(why);
+            Arc::new(source)
+        }
+        Found::Journal(journal) => Arc::new(super::before::Before::new(Arc::new(source), journal)),
+    })
+}
+
+/// Where a file was opened.
+#[derive(Debug)]
+struct Place {
+    /// As its name was given, made absolute.
+    given: PathBuf,
+    /// The file that this led to.
+    real: PathBuf,
 }
 
 /// A regular file, read by position; it notices when it changes underneath.
@@ -59,7 +113,9 @@ pub struct LocalFile {
     size: u64,
     modified: Option<SystemTime>,
     /// Where it was opened; None for a file without a name.
-    path: Option<PathBuf>,
+    place: Option<Place>,
+    /// What is odd about it.
+    notice: Option<String>,
     options: OpenOptions,
     map: OnceLock<Option<Map>>,
 }
@@ -67,13 +123,21 @@ pub struct LocalFile {
 impl LocalFile {
     pub(super) fn new(file: File, metadata: &Metadata, name: String, options: OpenOptions) -> Self {
         let (size, modified) = (metadata.len(), metadata.modified().ok());
-        Self { file, name, size, modified, path: None, options, map: OnceLock::new() }
+        Self { file, name, size, modified, place: None, notice: None, options, map: OnceLock::new() }
     }
 
-    /// Remembers the path that it was opened at.
-    pub(super) fn at(mut self, path: &Path) -> Self {
-        self.path = Some(path.to_path_buf());
-        self
+    /// The file that its name led to, with all links followed; None for one without a name.
+    pub fn path(&self) -> Option<&Path> {
+        self.place.as_ref().map(|place| place.real.as_path())
+    }
+
+    /// The absolute path of the name that it was opened by; None for a file without one.
+    pub fn given_path(&self) -> Option<&Path> {
+        self.place.as_ref().map(|place| place.given.as_path())
+    }
+
+    pub(super) fn identity(&self) -> [u64; 3] {
+        self.file.metadata().map(|metadata| identity(&metadata)).unwrap_or_default()
     }
 
     /// Whether size and modification time are still those of the moment it was opened.
@@ -120,8 +184,15 @@ impl Source for LocalFile {
     }
 
     fn is_changed(&self) -> bool {
-        let elsewhere = |path: &PathBuf| !super::replace::leads_to(path, &self.file);
-        !self.is_unchanged() || self.path.as_ref().is_some_and(elsewhere)
+        !self.is_unchanged() || self.path().is_some_and(|path| !leads_to(path, &self.file))
+    }
+
+    fn local(&self) -> Option<&LocalFile> {
+        Some(self)
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.notice.clone()
     }
 
     fn name(&self) -> &str {
@@ -157,6 +228,13 @@ pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
 pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
     let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     [0, 0, born.map_or(0, |born| born.as_nanos() as u64)]
+}
+
+/// Whether a path still leads to this open file.
+pub(super) fn leads_to(path: &Path, file: &File) -> bool {
+    let here = file.metadata().map(|metadata| identity(&metadata));
+    let there = std::fs::metadata(path).map(|metadata| identity(&metadata));
+    matches!((here, there), (Ok(here), Ok(there)) if here == there)
 }
 
 #[cfg(unix)]

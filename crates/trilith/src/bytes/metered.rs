@@ -22,13 +22,18 @@ use crate::limits::Limits;
 #[derive(Debug)]
 pub struct Metered<W> {
     out: W,
-    limits: Limits,
+    limits: Box<Limits>,
 }
 
 impl<W> Metered<W> {
     /// Counts what goes to `out`.
     pub fn new(out: W, limits: Limits) -> Self {
-        Self { out, limits }
+        Self { out, limits: Box::new(limits) }
+    }
+
+    /// Counts towards the budget of these limits from now on.
+    pub(super) fn count_for(&mut self, limits: &Limits) {
+        *self.limits = limits.clone();
     }
 
     /// The writer inside.

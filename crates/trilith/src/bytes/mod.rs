@@ -5,35 +5,52 @@
 //! This module and `file.rs` are the only ones that open files.
 
 mod apart;
+mod base;
+mod before;
 mod cursor;
 #[doc(hidden)]
 pub mod disk;
+mod gzip;
 mod journal;
 mod large;
+mod listing;
 mod local;
+mod lock;
 mod map;
 mod metered;
 mod nearby;
+mod output;
+mod owner;
+mod record;
 #[cfg(feature = "remote")]
 mod remote;
 mod replace;
 mod resolve;
 mod source;
 mod spool;
+mod update;
 
 #[cfg(feature = "remote")]
 use local::read_exact_at;
 
 pub(crate) use apart::side_by_side;
+pub(crate) use base::folder_named;
+pub use base::{Base, file_uri, local_path};
 pub use cursor::Cursor;
+pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;
+pub(crate) use listing::{files_of, is_plain_file};
 pub use local::{LocalFile, OpenOptions, open};
+pub use lock::{Basis, remove_stale};
 pub use metered::Metered;
 pub use nearby::Nearby;
+pub use output::{NewFile, WriteSeek, Written};
 #[cfg(feature = "remote")]
 pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
-pub use replace::{Replace, read_text, remove, remove_stale};
+pub use replace::{Replace, read_text, remove};
+pub(crate) use resolve::Moved;
 pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
-pub use source::{Access, Slice, Source, SourceRef, Window, read_vec, to_usize};
+pub use source::{Access, Derived, Slice, Source, SourceRef, Window, read_vec, to_usize};
 pub use spool::{private_file, set_aside, spool, unnamed_file};
+pub use update::{Content, Update};

@@ -3,67 +3,58 @@
 //! The new content goes to a temporary file beside the target; [`Replace::commit`] syncs it, renames
 //! it over the target and syncs the folder. Whatever happens before the rename, the old file stands.
 
-use std::fs::{File, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::disk::{self, Output};
-use super::source::Source;
-use crate::error::{Error, Kind, Result};
-
-const MARK: &str = ".trilith-tmp";
+use super::lock::{Basis, Lock, temporary};
+use super::{journal, owner};
+use crate::error::{Error, Result};
 
 /// A new file that takes the place of `target` when it is [committed](Replace::commit), or vanishes.
 ///
 /// While it is being written it is locked, and so is the file that it will replace: a second writer is
-/// refused. [`remove_stale`] removes what a killed process left.
+/// refused. It keeps mode, owner, group and extended attributes of the old file, and only its owner may read
+/// it until it is in place. [`remove_stale`](super::remove_stale) removes what a killed process left.
 #[derive(Debug)]
 pub struct Replace {
     file: Option<Output>,
     temporary: PathBuf,
-    target: PathBuf,
-    /// The lock on the file that is there now.
-    old: Option<File>,
+    /// The target, and the lock on the file that is there now.
+    lock: Lock,
+    warnings: Vec<String>,
 }
 
 impl Replace {
-    /// Starts a new file beside `target`, removing what an earlier, killed run left there.
+    /// Starts a new file beside `target`, removing what an earlier, killed run left there. `basis` says what
+    /// the new content is made from.
     ///
     /// # Errors
-    /// [`Kind::Io`] when the folder cannot be written, or another process writes the same file.
-    pub fn create(target: impl AsRef<Path>) -> Result<Self> {
-        // A link stays a link: what it leads to is replaced.
+    /// [`Kind::Io`](crate::Kind::Io) when the folder cannot be written, another process writes the same file, or the file is no longer
+    /// what was read. [`Kind::Usage`](crate::Kind::Usage) for a target that cannot be replaced: a folder, a device, an address, a
+    /// file that is read-only or whose owner the new file could not have, and where something that is not its journal lies
+    /// under that name.
+    pub fn create(target: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
         let given = target.as_ref();
-        if given.to_str().is_some_and(super::is_url) {
-            return Err(Error::usage("nothing can be written to an address").hint("write to a file of this machine"));
-        }
-        let target = std::fs::canonicalize(given).unwrap_or_else(|_| given.to_path_buf());
+        // A link stays a link: what it leads to is replaced.
+        let lock = Lock::acquire(given, basis)?;
+        journal::refuse_stranger(&lock)?;
         let doing = || format!("writing {}", given.display());
-        if target.is_dir() {
-            return Err(Error::usage(format!("{} is a directory", given.display())));
-        }
-        // A device or a pipe would be gone, with a file in its place.
-        if std::fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
-            return Err(Error::usage(format!("{} is no file that could be replaced", given.display())));
-        }
-        let name = target.file_name().ok_or_else(|| Error::usage(format!("{} has no file name", given.display())))?;
-        if remove_stale(&target) {
-            return Err(busy(given));
-        }
-        let old = lock_in_place(&target).map_err(|e| Error::io(doing(), e))?.ok_or_else(|| busy(given))?.file();
         for attempt in 0u32..1000 {
-            let mut hidden = std::ffi::OsString::from(".");
-            hidden.push(name);
-            hidden.push(format!("{MARK}-{}-{attempt}", std::process::id()));
-            let temporary = target.with_file_name(hidden);
-            match Output::create_new(&temporary) {
+            let temporary = temporary(&lock.path, attempt);
+            let made = match &lock.there {
+                Some(_) => Output::create_private(&temporary),
+                None => Output::create_new(&temporary),
+            };
+            match made {
                 Ok(file) => {
                     // The lock tells a later run that this file is alive; without locks it is merely not removed.
                     let _ = file.file().try_lock();
-                    if let Ok(old) = std::fs::metadata(&target) {
-                        let _ = file.file().set_permissions(old.permissions());
+                    let mut new = Self { file: Some(file), temporary, lock, warnings: Vec::new() };
+                    if let (Some(file), Some((_, old))) = (&new.file, &new.lock.there) {
+                        owner::keep(file.file(), old, given, &mut new.warnings)?;
                     }
-                    return Ok(Self { file: Some(file), temporary, target, old });
+                    return Ok(new);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io(doing(), error)),
@@ -72,101 +63,43 @@ impl Replace {
         Err(Error::io(doing(), std::io::ErrorKind::AlreadyExists.into()))
     }
 
-    /// Refuses to go on where `read`, from which the new content is made, is no longer what the target
-    /// holds: another writer was faster, and what it wrote would be lost.
+    /// Makes the new file take the place of the target: sync, rename, sync of the folder. Returns warnings
+    /// about what the new file could not keep of the old one.
     ///
     /// # Errors
-    /// [`Kind::Io`].
-    pub fn unless_changed(self, read: &dyn Source) -> Result<Self> {
-        if read.is_changed() {
-            let message = format!("{} was changed by another process since it was read", self.target.display());
-            return Err(Error::new(Kind::Io, message).hint("try again"));
-        }
-        Ok(self)
-    }
-
-    /// Makes the new file take the place of the target: sync, rename, sync of the folder.
-    ///
-    /// # Errors
-    /// [`Kind::Io`]; the old file is then as it was, unless the message says that the new one is in place.
-    pub fn commit(mut self) -> Result<()> {
-        let fail = |e| Error::io(format!("writing {}", self.target.display()), e);
-        let Some(file) = self.file.take() else { return Ok(()) };
-        let done = file.sync().and_then(|()| {
+    /// [`Kind::Io`](crate::Kind::Io); the old file is then as it was, unless the message says that the new one is in place.
+    pub fn commit(mut self) -> Result<Vec<String>> {
+        let given = self.lock.given.clone();
+        let fail = |e| Error::io(format!("writing {}", given.display()), e);
+        let Some(file) = self.file.take() else { return Ok(Vec::new()) };
+        let done = self.put_in_place(&file).and_then(|()| {
             drop(file);
-            disk::rename(&self.temporary, &self.target)
+            disk::rename(&self.temporary, &self.lock.path).map_err(fail)
         });
         if let Err(error) = done {
             let _ = disk::remove(&self.temporary);
-            return Err(fail(error));
+            return Err(error);
         }
-        // What a killed update of the old file left is about a file that is gone.
-        let journal = super::journal::journal_path(&self.target);
-        if journal.exists() {
-            let _ = disk::remove(&journal);
+        self.lock.there = None;
+        disk::sync_folder(&self.lock.path)
+            .map_err(|e| fail(e).context("the new file is in place, but might not outlast a power failure"))?;
+        Ok(std::mem::take(&mut self.warnings))
+    }
+
+    /// All that comes before the rename.
+    fn put_in_place(&mut self, file: &Output) -> Result<()> {
+        if let Some((old, metadata)) = &self.lock.there {
+            owner::keep_attributes(file.file(), old, metadata, &self.lock.given, &mut self.warnings)?;
         }
-        self.old = None;
-        disk::sync_folder(&self.target)
-            .map_err(|e| fail(e).context("the new file is in place, but might not outlast a power failure"))
+        file.sync().map_err(|e| Error::io(format!("writing {}", self.lock.given.display()), e))?;
+        self.lock.still_holds()?;
+        // The journal of an update that did not finish is about the old file: it goes before that does.
+        journal::settle(&self.lock).map(drop)
     }
 
     fn file(&mut self) -> std::io::Result<&mut Output> {
         self.file.as_mut().ok_or_else(|| std::io::ErrorKind::NotConnected.into())
     }
-}
-
-/// The lock on a file that is there, or that there is none.
-pub(super) enum Locked {
-    /// The file, locked.
-    File(File),
-    /// There is no file, or a system without locks.
-    Nothing,
-}
-
-impl Locked {
-    fn file(self) -> Option<File> {
-        match self {
-            Self::File(file) => Some(file),
-            Self::Nothing => None,
-        }
-    }
-}
-
-/// Locks the file that a path leads to; None where another writer holds the lock.
-fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
-    for _ in 0..100 {
-        #[allow(clippy::disallowed_methods, reason = "opened for its lock only")]
-        let file = match File::open(path) {
-            Ok(file) => file,
-            // Whether it can be replaced is for the folder to say.
-            Err(_) => return Ok(Some(Locked::Nothing)),
-        };
-        if !file.metadata()?.is_file() {
-            return Ok(Some(Locked::Nothing));
-        }
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(_)) => return Ok(Some(Locked::Nothing)),
-            // Renamed over while we waited: the lock is on a file that is gone.
-            Ok(()) if !leads_to(path, &file) => {}
-            Ok(()) => return Ok(Some(Locked::File(file))),
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a path still leads to this open file.
-pub(super) fn leads_to(path: &Path, file: &File) -> bool {
-    let here = file.metadata().map(|metadata| super::local::identity(&metadata));
-    let there = std::fs::metadata(path).map(|metadata| super::local::identity(&metadata));
-    matches!((here, there), (Ok(here), Ok(there)) if here == there)
-}
-
-/// The error for a file that another process writes.
-#[cold]
-pub(super) fn busy(path: &Path) -> Error {
-    Error::new(Kind::Io, format!("{} is being changed by another process", path.display()))
-        .hint("wait until it is done, then try again")
 }
 
 impl Drop for Replace {
@@ -208,29 +141,6 @@ pub fn remove(path: impl AsRef<Path>) -> Result<()> {
     }
 }
 
-/// Removes temporary files of `target` that a killed process left; those being written are locked and stay.
-/// Whether there is one of these.
-pub fn remove_stale(target: &Path) -> bool {
-    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return false };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let prefix = format!(".{}{MARK}-", name.to_string_lossy());
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    let mut alive = false;
-    for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&prefix)
-            && entry.file_type().is_ok_and(|kind| kind.is_file())
-            && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
-        {
-            match file.try_lock() {
-                Ok(()) => drop(disk::remove(&entry.path())),
-                Err(TryLockError::WouldBlock) => alive = true,
-                Err(TryLockError::Error(_)) => {}
-            }
-        }
-    }
-    alive
-}
-
 /// Reads a small text file (a layout, a schema, YAML for an edit) of at most `most` bytes.
 ///
 /// # Errors
@@ -249,13 +159,14 @@ pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
 
     #[test]
     fn a_dropped_replacement_leaves_the_old_file_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
         std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&target).unwrap().write_all(b"old").unwrap();
-        let mut new = Replace::create(&target).unwrap();
+        let mut new = Replace::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"half").unwrap();
         drop(new);
         assert_eq!(read_text(&target, 100).unwrap(), b"old");
@@ -266,9 +177,9 @@ mod tests {
     fn a_committed_replacement_takes_the_place_and_clears_what_a_killed_run_left() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
-        let stale = folder.path().join(format!(".x.asdf{MARK}-1-0"));
+        let stale = folder.path().join(".x.asdf.trilith-tmp-1-0");
         std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&stale).unwrap();
-        let mut new = Replace::create(&target).unwrap();
+        let mut new = Replace::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"new").unwrap();
         new.commit().unwrap();
         assert_eq!(read_text(&target, 100).unwrap(), b"new");
@@ -280,39 +191,121 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
         for _ in 0..2 {
-            let mut first = Replace::create(&target).unwrap();
-            let error = Replace::create(&target).unwrap_err();
+            let mut first = Replace::create(&target, Basis::Nothing).unwrap();
+            let error = Replace::create(&target, Basis::Nothing).unwrap_err();
             assert_eq!(error.kind(), Kind::Io);
             assert!(error.to_string().contains("is being changed by another process"), "{error}");
             first.write_all(b"first").unwrap();
             first.commit().unwrap();
         }
         // Both ways of writing know each other.
-        let update = crate::bytes::Journal::begin(&target, &[0..1]).unwrap();
-        assert!(Replace::create(&target).is_err());
-        update.roll_back().unwrap();
-        let replace = Replace::create(&target).unwrap();
-        assert!(crate::bytes::Journal::begin(&target, &[0..1]).is_err());
+        let read = crate::bytes::open(&target, Default::default()).unwrap();
+        let begin = || crate::bytes::Update::new().begin(&*read);
+        let update = begin().unwrap();
+        assert!(Replace::create(&target, Basis::Nothing).is_err());
+        drop(update);
+        assert!(super::super::Journal::recover(&target).unwrap());
+        let read = crate::bytes::open(&target, Default::default()).unwrap();
+        let begin = || crate::bytes::Update::new().begin(&*read);
+        let replace = Replace::create(&target, Basis::Nothing).unwrap();
+        assert!(begin().is_err());
         drop(replace);
-        assert!(crate::bytes::Journal::begin(&target, &[0..1]).is_ok());
+        assert!(begin().is_ok());
+    }
+
+    fn write(target: &Path, content: &[u8]) {
+        let mut new = Replace::create(target, Basis::Nothing).unwrap();
+        new.write_all(content).unwrap();
+        new.commit().unwrap();
     }
 
     #[test]
     fn what_was_made_of_an_older_content_does_not_replace_a_newer_one() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
-        let write = |content: &[u8]| {
-            let mut new = Replace::create(&target).unwrap();
-            new.write_all(content).unwrap();
-            new.commit().unwrap();
-        };
-        write(b"one");
+        write(&target, b"one");
         let read = crate::bytes::open(&target, Default::default()).unwrap();
-        assert!(Replace::create(&target).unwrap().unless_changed(&*read).is_ok());
-        write(b"two");
+        assert!(Replace::create(&target, Basis::Own(&*read)).is_ok());
+        write(&target, b"two");
         assert!(read.is_changed());
-        let error = Replace::create(&target).unwrap().unless_changed(&*read).unwrap_err();
-        assert!(error.to_string().contains("since it was read"), "{error}");
+        for basis in [Basis::Own(&*read), Basis::Read(&*read)] {
+            let error = Replace::create(&target, basis).unwrap_err();
+            assert!(error.to_string().contains("since it was read"), "{error}");
+        }
+        // Another file may be made from it.
+        assert!(Replace::create(folder.path().join("y"), Basis::Read(&*read)).is_ok());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn who_ignores_locks_is_noticed_before_the_rename() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.asdf");
+        write(&target, b"one");
+        let mut new = Replace::create(&target, Basis::Nothing).unwrap();
+        new.write_all(b"new").unwrap();
+        let other = folder.path().join("other");
+        write(&other, b"theirs");
+        std::fs::rename(&other, &target).unwrap();
+        assert!(new.commit().unwrap_err().to_string().contains("changed by another process"));
+        assert_eq!(read_text(&target, 100).unwrap(), b"theirs");
+        // The same for a file that was not there at first.
+        let fresh = folder.path().join("fresh");
+        let new = Replace::create(&fresh, Basis::Nothing).unwrap();
+        write(&other, b"theirs");
+        std::fs::rename(&other, &fresh).unwrap();
+        assert!(new.commit().is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_rewritten_file_keeps_its_mode_and_is_private_until_then() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.asdf");
+        write(&target, b"old");
+        for mode in [0o600, 0o640, 0o644, 0o755] {
+            std::fs::set_permissions(&target, std::fs::Permissions::from_mode(mode)).unwrap();
+            let new = Replace::create(&target, Basis::Nothing).unwrap();
+            assert_eq!(new.file.as_ref().unwrap().file().metadata().unwrap().mode() & 0o777, 0o600);
+            new.commit().unwrap();
+            assert_eq!(std::fs::metadata(&target).unwrap().mode() & 0o777, mode);
+        }
+        std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o444)).unwrap();
+        assert!(Replace::create(&target, Basis::Nothing).unwrap_err().to_string().contains("read-only"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_also_where_it_leads_to_nothing_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        let (link, target) = (folder.path().join("link"), folder.path().join("sub/x.asdf"));
+        std::os::unix::fs::symlink("sub/x.asdf", &link).unwrap();
+        for content in [b"one", b"two"] {
+            write(&link, content);
+            assert!(link.is_symlink());
+            assert_eq!(read_text(&target, 100).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn names_may_be_as_long_as_the_file_system_allows() {
+        let folder = tempfile::tempdir().unwrap();
+        for len in [200, 223, 224, 238, 239, 255] {
+            let target = folder.path().join("n".repeat(len));
+            write(&target, b"content");
+            let read = crate::bytes::open(&target, Default::default()).unwrap();
+            let mut update = crate::bytes::Update::new();
+            update.write(0, b"C".to_vec());
+            let mut journal = update.begin(&*read).unwrap();
+            journal.write().unwrap();
+            drop(journal);
+            assert_eq!(read_text(&target, 100).unwrap(), b"content");
+            write(&target, b"another");
+            std::fs::remove_file(&target).unwrap();
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -1,13 +1,14 @@
 //! Opening what a file refers to: external blocks, `$ref` targets, layouts beside a file.
 //!
-//! Only the caller decides what a reference may reach. [`Folder`] is the sandbox for local files:
-//! the file's own folder and those below it; no absolute path, no `..`, no link that leads out.
+//! Only the caller decides what a reference may reach. [`Folder`] is the sandbox for local files: the file's
+//! own folder and those below it, and the folders that were allowed; no link that leads out of them.
 
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::local::{LocalFile, OpenOptions};
+use super::base::{self, Base};
+use super::local::{OpenOptions, open_regular};
 use super::source::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -36,6 +37,17 @@ pub trait Resolve: Send + Sync {
     fn at_once(&self) -> usize {
         1
     }
+
+    /// Where the relative references begin that this resolves.
+    fn base(&self) -> Base {
+        Base::Nowhere
+    }
+
+    /// Whether `uri` may be opened as far as its text tells: nothing is looked up.
+    fn permits(&self, uri: &str) -> bool {
+        let _ = uri;
+        false
+    }
 }
 
 /// Whether a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.
@@ -60,7 +72,10 @@ impl Resolve for Nowhere {
     }
 }
 
-/// The folder of a file, and those below it.
+/// The folder of a file and those below it, and folders that were allowed besides.
+///
+/// References are read as RFC 3986 says: relative to the file they stand in, `..` and absolute paths and
+/// `file:` URIs included. What they name is opened where it lies in one of these folders, links followed.
 ///
 /// ```
 /// use trilith::bytes::{Folder, OpenOptions, Resolve};
@@ -68,10 +83,14 @@ impl Resolve for Nowhere {
 /// assert!(folder.resolve("../secret.asdf").is_err());
 /// assert!(folder.resolve("/etc/passwd").is_err());
 /// assert!(folder.resolve("http://example.org/x.asdf").is_err());
+/// assert!(folder.permits("sub/../own.asdf"));
+/// assert!(folder.allowing("..").permits("../secret.asdf"));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Folder {
-    root: PathBuf,
+    /// That of the file, and what was allowed.
+    roots: Arc<[Root]>,
+    /// That of the file in which the references stand.
     current: PathBuf,
     options: OpenOptions,
     /// How many files may still lead on, and how many there may be in all.
@@ -79,12 +98,66 @@ pub struct Folder {
     most: u64,
 }
 
+/// A folder that may be read.
+#[derive(Debug, Clone)]
+struct Root {
+    /// As it was given: what messages call its files by.
+    given: PathBuf,
+    /// Absolute, with the links in its name.
+    named: PathBuf,
+    /// Without links.
+    real: PathBuf,
+}
+
+impl Root {
+    fn new(folder: &Path) -> Self {
+        let given = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.to_path_buf();
+        let real = base::real(&given);
+        Self { named: std::path::absolute(&given).unwrap_or_else(|_| real.clone()), given, real }
+    }
+
+    /// What a path is called below the folder as it was given.
+    fn called(&self, path: &Path) -> Option<PathBuf> {
+        path.strip_prefix(&self.real).ok().map(|rest| self.given.join(rest))
+    }
+}
+
 impl Folder {
     /// A sandbox of `folder`; references may lead on from file to file `depth` times.
     pub fn new(folder: impl AsRef<Path>, options: OpenOptions, depth: u64) -> Self {
-        let folder = folder.as_ref();
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        Self { root: folder.to_path_buf(), current: folder.to_path_buf(), options, depth, most: depth }
+        let own = Root::new(folder.as_ref());
+        Self { current: own.real.clone(), roots: Arc::new([own]), options, depth, most: depth }
+    }
+
+    /// As [`Folder::new`], for bytes without a place: only absolute references mean something, and nothing is
+    /// opened that was not allowed.
+    pub fn nowhere(options: OpenOptions, depth: u64) -> Self {
+        Self { current: PathBuf::new(), roots: Arc::new([]), options, depth, most: depth }
+    }
+
+    /// Lets references lead into another folder, and those below it, too.
+    #[must_use]
+    pub fn allowing(self, folder: impl AsRef<Path>) -> Self {
+        let more = self.roots.iter().cloned().chain([Root::new(folder.as_ref())]).collect();
+        Self { roots: more, ..self }
+    }
+
+    /// The path that a reference means, if its text stays inside.
+    fn inside(&self, uri: &str) -> Result<PathBuf> {
+        let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
+        let path = base::local(&self.current, uri).map_err(|why| match base::scheme(uri) {
+            Some(scheme) if !scheme.eq_ignore_ascii_case("file") => refused(why).hint("allow it with --allow PREFIX"),
+            _ => refused(why),
+        })?;
+        if path.is_absolute() && self.roots.iter().any(|root| path.starts_with(&root.real) || path.starts_with(&root.named)) {
+            return Ok(path);
+        }
+        if !path.is_absolute() {
+            return Err(refused("it leads out of bytes that have no folder"));
+        }
+        let folder = path.parent().unwrap_or(&path).display().to_string();
+        let end = if folder.ends_with('/') { "" } else { "/" };
+        Err(refused("it leads out of the file's folder").hint(format!("if you trust it, add --allow {folder}{end}")))
     }
 }
 
@@ -98,18 +171,9 @@ impl Resolve for Folder {
                 format_args!("the reference {uri:?} is refused: more files refer to each other"),
             )
         })?;
-        let decoded = percent_decode(uri).ok_or_else(|| refused("it is no valid URI"))?;
-        let has_scheme = decoded.split(['/', '\\']).next().is_some_and(|first| first.contains(':'));
-        if has_scheme {
-            return Err(refused("it is a URL, and none was allowed").hint("allow it with --allow PREFIX"));
-        }
-        let relative = Path::new(&decoded);
-        let normal = |c: Component<'_>| matches!(c, Component::Normal(_) | Component::CurDir);
-        if decoded.is_empty() || decoded.contains('\0') || !relative.components().all(normal) {
-            return Err(refused("it leads out of the file's folder"));
-        }
-        let path = self.current.join(relative);
-        let doing = || format!("opening {}, which the file refers to", path.display());
+        let path = self.inside(uri)?;
+        let called = self.roots.iter().find_map(|root| root.called(&path)).unwrap_or_else(|| path.clone());
+        let doing = || format!("opening {}, which the file refers to", called.display());
         // Opening a pipe would wait for its writer.
         if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
             return Err(refused("it is no regular file"));
@@ -122,13 +186,59 @@ impl Resolve for Folder {
         }
         // Checked on the file that is open already, so that a link swapped meanwhile changes nothing.
         let real = std::fs::canonicalize(&path).map_err(|e| Error::io(doing(), e))?;
-        let root = std::fs::canonicalize(&self.root).map_err(|e| Error::io(doing(), e))?;
-        if !real.starts_with(&root) || !same_file(&metadata, &real) {
+        if !self.roots.iter().any(|root| real.starts_with(&root.real)) || !same_file(&metadata, &real) {
             return Err(refused("a link in it leads out of the file's folder"));
         }
-        let current = path.parent().map_or_else(|| self.current.clone(), Path::to_path_buf);
-        let source = LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), self.options).at(&path);
-        Ok((Arc::new(source), Arc::new(Self { current, depth, ..self.clone() })))
+        let current = path.parent().map_or_else(|| self.current.clone(), base::real);
+        let source = open_regular(file, &metadata, &called, real, self.options)?;
+        Ok((source, Arc::new(Self { current, depth, ..self.clone() })))
+    }
+
+    fn base(&self) -> Base {
+        if self.current.is_absolute() { Base::Folder(self.current.clone()) } else { Base::Nowhere }
+    }
+
+    fn permits(&self, uri: &str) -> bool {
+        self.inside(uri).is_ok()
+    }
+}
+
+/// What opens the references of a file whose text was written for another folder.
+pub(crate) struct Moved {
+    inner: Arc<dyn Resolve>,
+    base: Base,
+}
+
+impl Moved {
+    /// `inner` is what resolves them where the file was, `base` where they begin now.
+    pub(crate) fn new(inner: Arc<dyn Resolve>, base: Base) -> Self {
+        Self { inner, base }
+    }
+
+    fn absolute(&self, uri: &str) -> String {
+        self.base.join(uri).unwrap_or_else(|| uri.to_owned())
+    }
+}
+
+impl Resolve for Moved {
+    fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        self.inner.resolve(&self.absolute(uri))
+    }
+
+    fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        self.inner.resolve_parts(&self.absolute(uri), ranges)
+    }
+
+    fn at_once(&self) -> usize {
+        self.inner.at_once()
+    }
+
+    fn base(&self) -> Base {
+        self.base.clone()
+    }
+
+    fn permits(&self, uri: &str) -> bool {
+        self.inner.permits(&self.absolute(uri))
     }
 }
 
@@ -149,15 +259,7 @@ fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
 /// assert_eq!(trilith::bytes::percent_encode("a b.asdf"), "a%20b.asdf");
 /// ```
 pub fn percent_encode(name: &str) -> String {
-    let mut uri = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,=@".contains(&byte) {
-            uri.push(byte as char);
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
+    base::encode(name.as_bytes())
 }
 
 /// Replaces `%41` by `A`; None for a broken escape or text that is not UTF-8 afterwards.

@@ -82,9 +82,20 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Whether these are not the bytes of the file, each at its place there: unpacked, or cut out of it. What is written
+    /// at a place of theirs would spoil the file.
+    fn is_apart(&self) -> bool {
+        self.origin().is_some_and(Source::is_apart)
+    }
+
     /// Whether what the bytes come from has become another since it was opened: written to, or replaced.
     fn is_changed(&self) -> bool {
         self.origin().is_some_and(Source::is_changed)
+    }
+
+    /// The file on this machine that the bytes come from, however they are made of it.
+    fn local(&self) -> Option<&super::LocalFile> {
+        self.origin()?.local()
     }
 
     /// What is odd about where the bytes come from, for people: an update that did not end.
@@ -200,12 +211,61 @@ impl Source for Window {
         self.inner.stored(self.start.saturating_add(range.start)..self.start.saturating_add(range.end))
     }
 
+    fn is_apart(&self) -> bool {
+        true
+    }
+
     fn origin(&self) -> Option<&dyn Source> {
         Some(&*self.inner)
     }
 
     fn name(&self) -> &str {
         self.inner.name()
+    }
+}
+
+/// Bytes that were made of another source and are kept apart from it: unpacked, or a description of it. What the
+/// other says of changes and oddities holds for them.
+pub struct Derived {
+    bytes: SourceRef,
+    from: SourceRef,
+}
+
+impl Derived {
+    /// `bytes`, which were made of `from`.
+    pub fn new(bytes: SourceRef, from: SourceRef) -> Self {
+        Self { bytes, from }
+    }
+}
+
+impl Source for Derived {
+    fn len(&self) -> u64 {
+        self.bytes.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.bytes.read_at(offset, into)
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        self.bytes.view(offset, len)
+    }
+
+    fn is_apart(&self) -> bool {
+        true
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.from)
+    }
+
+    fn access(&self) -> Access {
+        // They are at hand, whatever it cost to make them.
+        self.bytes.access()
+    }
+
+    fn name(&self) -> &str {
+        self.bytes.name()
     }
 }
 

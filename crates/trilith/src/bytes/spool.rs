@@ -1,6 +1,6 @@
 //! Pipes: bytes that come once and in order, kept so that they can be read at any place.
 
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::local::{LocalFile, OpenOptions};
@@ -18,27 +18,69 @@ const IN_MEMORY: u64 = 64 << 20;
 /// [`Kind::Io`](crate::Kind::Io), and [`Kind::Limit`](crate::Kind::Limit) for a pipe that goes on.
 pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
     let fail = |e| Error::io(format!("reading {name}"), e);
+    let mut spooled = Spooled::default();
     // One byte more tells that there is more.
-    let mut from = from.take(most.saturating_add(1));
-    let check = |len: u64| match len > most {
-        true => Err(Limits::exceeded("spool", most, format_args!("{name} is a pipe of more than {most} bytes"))),
-        false => Ok(()),
-    };
-    let mut head = Vec::new();
-    from.by_ref().take(IN_MEMORY).read_to_end(&mut head).map_err(fail)?;
-    check(head.len() as u64)?;
-    if (head.len() as u64) < IN_MEMORY {
-        return Ok(Arc::new(Slice::new(head, name)));
+    std::io::copy(&mut from.take(most.saturating_add(1)), &mut spooled).map_err(fail)?;
+    if spooled.len() > most {
+        return Err(Limits::exceeded("spool", most, format_args!("{name} is a pipe of more than {most} bytes")));
     }
-    let mut file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
-    file.write_all(&head).map_err(fail)?;
-    drop(head);
-    let rest = std::io::copy(&mut from, &mut file).map_err(fail)?;
-    check(IN_MEMORY + rest)?;
-    file.flush().map_err(fail)?;
-    file.rewind().map_err(fail)?;
-    let metadata = file.metadata().map_err(fail)?;
-    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), OpenOptions::default())))
+    spooled.into_source(name)
+}
+
+/// Bytes that are written once, from front to back, and then read at any place.
+#[derive(Debug, Default)]
+pub(super) struct Spooled {
+    head: Vec<u8>,
+    /// All bytes, where they are too many for memory.
+    file: Option<std::fs::File>,
+    len: u64,
+}
+
+impl Spooled {
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Fills `into` with what was written from `at` on.
+    ///
+    /// # Errors
+    /// What the system says, also where so much was not written.
+    pub fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
+        if let Some(file) = &self.file {
+            return super::local::read_exact_at(file, at, into);
+        }
+        let start = usize::try_from(at).ok();
+        let part = start.and_then(|start| self.head.get(start..start.checked_add(into.len())?));
+        into.copy_from_slice(part.ok_or(std::io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn into_source(self, name: &str) -> Result<SourceRef> {
+        let Some(file) = self.file else { return Ok(Arc::new(Slice::new(self.head, name))) };
+        let metadata = file.metadata().map_err(|e| Error::io(format!("reading {name}"), e))?;
+        Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), OpenOptions::default())))
+    }
+}
+
+impl Write for Spooled {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.file.is_none() && self.len + bytes.len() as u64 > IN_MEMORY {
+            let mut file = unnamed_file()?;
+            file.write_all(&self.head)?;
+            self.head = Vec::new();
+            self.file = Some(file);
+        }
+        match &mut self.file {
+            Some(file) => file.write_all(bytes)?,
+            None => self.head.extend_from_slice(bytes),
+        }
+        self.len += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What `write` writes, in an unnamed temporary file, to be read before it goes anywhere else.

@@ -71,15 +71,16 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Los
 }
 
 /// The blocks of the new file: those of this one under their numbers, then the arrays that need one
-/// of their own, the streamed one last. `source` of every use is set where it changes.
-pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>]) -> Result<Vec<Content>> {
+/// of their own, the streamed one last. `source` of every use is set where it changes. Where the target has no
+/// `streams`, every block has its place from the start.
+pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Result<Vec<Content>> {
     let blocks = file.sections().all_blocks()?;
     if let Some(lost) = uses.iter().filter_map(|item| item.block).find(|block| *block >= blocks.len()) {
         let found = format!("block {lost} is known from the index alone: the blocks before it are broken");
         return Err(Error::malformed(found).hint("repair the file first"));
     }
     let mut contents: Vec<Content> = blocks.iter().map(|block| Content::Block(block.index)).collect();
-    let mut streamed = blocks.last().filter(|block| block.is_streamed()).and_then(|_| contents.pop());
+    let mut streamed = blocks.last().filter(|block| streams && block.is_streamed()).and_then(|_| contents.pop());
     let mut added = Vec::new();
     let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
     for (place, item) in uses.iter().enumerate() {
@@ -117,7 +118,7 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>]) -> Result<Vec<Content
         let (Origin::Block(number), Some(block)) = (&item.described.origin, item.block) else { continue };
         let stays = !added.contains(&place);
         // With blocks added in between, the streamed one is found from the end, and no other.
-        if stays && !added.is_empty() && (*number < 0 || Some(block) == last) {
+        if stays && (!added.is_empty() || !streams) && (*number < 0 || Some(block) == last) {
             let source = if Some(block) == last { -1 } else { block as i64 };
             item.source = Some(source).filter(|source| source != number);
         }

@@ -310,8 +310,8 @@ impl<'a> ToDraft<'a> {
         for (key, value) in node.merged_entries() {
             let name = key.text().into_owned();
             let inner = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
-            if inner == "/asdf_library" {
-                // Who wrote this file; the next one says it of itself.
+            if inner == "/asdf_library" || (inner == "/history" && says_form_only(value)) {
+                // Who wrote this file and how; the next one says it of itself.
                 continue;
             }
             if !matches!(key.scalar(), Scalar::Str(_)) || !key.is_scalar() {
@@ -373,6 +373,16 @@ impl<'a> ToDraft<'a> {
             }
         }
     }
+}
+
+/// Whether a history holds no entry: only which extensions the file of the ASDF family needed.
+fn says_form_only(history: Node<'_>) -> bool {
+    history.is_mapping()
+        && history.entries().all(|(key, value)| match &*key.text() {
+            "extensions" => true,
+            "entries" => value.is_sequence() && value.is_empty(),
+            _ => false,
+        })
 }
 
 /// The item at a JSON Pointer.

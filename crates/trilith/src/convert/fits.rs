@@ -6,15 +6,16 @@
 //! `fits:NAME,1`: nothing is lost.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{Seek, Write};
+use std::io::{BufWriter, Seek, Write};
 use std::sync::Arc;
 
 use super::{ConvertOptions, Loss};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
-use crate::asdf::{ArrayOptions, AsdfFile, BlockOptions, Builder, FileWriter, Target, walk};
-use crate::bytes::{Slice, SourceRef};
+use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
+use crate::bytes::{self, Derived, Slice, SourceRef};
 use crate::error::{Error, Result};
+use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, Part};
 use crate::tree::{Node, NodeId, TreePath, Value};
 
@@ -201,7 +202,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
             edit.replace_node(source, &Value::from(number as u64));
         }
     }
-    let text = edit.text()?;
+    let text = edit.finish(file.limits())?.into_text();
     let header = file.sections().header();
     let generation = file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut out = std::io::Cursor::new(Vec::new());
@@ -222,49 +223,98 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
     Ok(Arc::new(Slice::new(out.into_inner(), "the embedded ASDF file")))
 }
 
-/// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks.
+/// Writes what a FITS file holds as a file of the ASDF family: the ASDF file in it, or else its headers and data.
+///
+/// # Errors
+/// As [`from_fits`]; [`Kind::Usage`](crate::Kind::Usage) for a file that lies in no FITS file.
+pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<()> {
+    let fits = fits_around(file).ok_or_else(|| Error::usage("this file lies in no FITS file"))?;
+    // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
+    match file.container().is_some_and(|container| container.hdu > 0) {
+        true => take_out(file, out, options),
+        false => from_fits(fits, out, options),
+    }
+}
+
+/// As [`out_of_fits`], in a temporary file that is opened; a file that lies in no FITS file is given back.
+///
+/// # Errors
+/// As [`from_fits`].
+pub fn standing_alone(file: AsdfFile) -> Result<AsdfFile> {
+    if fits_around(&file).is_none() {
+        return Ok(file);
+    }
+    let fail = |e| Error::io("making a temporary file", e);
+    let mut out = BufWriter::with_capacity(1 << 20, bytes::unnamed_file().map_err(fail)?);
+    out_of_fits(&file, &mut out, &ConvertOptions::default())?;
+    let mut out = out.into_inner().map_err(|e| fail(e.into_error()))?;
+    out.rewind().map_err(fail)?;
+    let from = file.sections().source();
+    let source = Arc::new(Derived::new(bytes::spool(out, from.name(), u64::MAX)?, from.clone()));
+    Ok(AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone()))
+}
+
+/// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks, behind its own;
+/// a streamed block stays the last.
 ///
 /// # Errors
 /// As [`from_fits`].
 pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<()> {
     let sections = file.sections();
+    let (streamed, sized): (Vec<&Block>, Vec<&Block>) = sections.all_blocks()?.into_iter().partition(|block| block.is_streamed());
     let mut edit = file.tree().edit();
     let mut taken: Vec<(String, Array)> = Vec::new();
-    let own = sections.all_blocks()?;
-    for (node, source) in walk::sourced(file)?.into_iter().filter(|(_, source)| source.text().starts_with("fits:")) {
+    for (node, source) in walk::sourced(file)? {
+        if let Some(number) = source.as_i64() {
+            let block = sections.block(number)?;
+            let number = if block.is_streamed() { -1 } else { block.index as i64 };
+            if source.as_i64() != Some(number) {
+                edit.replace_node(source, &Value::from(number));
+            }
+        }
+        if !source.text().starts_with("fits:") {
+            continue;
+        }
         let array = file.array(node)?.without_mask();
         let name = source.text().into_owned();
         let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             taken.push((name, array.clone()));
             taken.len() - 1
         });
-        edit.replace_node(source, &Value::from((own.len() + position) as u64));
+        edit.replace_node(source, &Value::from((sized.len() + position) as u64));
         edit.set_key(node, "byteorder", &Value::from("big"))?;
         // The HDU is right about type and shape, whatever the tree says.
         edit.set_key(node, "datatype", &datatype_value(array.datatype(), Some(Byteorder::Big), "datatype"))?;
         edit.set_key(node, "shape", &Value::seq(array.shape().iter().copied()).flow())?;
     }
-    let text = edit.text()?;
+    let text = edit.finish(file.limits())?.into_text();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
     writer.header(&sections.header().line, &sections.header().comments, sections.tree().map(|_| text.as_str()))?;
-    for block in own {
-        if block.is_streamed() {
-            writer.block(&*file.block_data(block.index as i64)?, &BlockOptions::default())?;
-        } else {
-            writer.copy(&*block.stored(sections.source())?, block)?;
-        }
+    for block in sized {
+        writer.copy(&*block.stored(sections.source())?, block)?;
     }
     for (_, array) in taken {
+        write_hdu(&mut writer, &array, options)?;
+    }
+    for block in streamed {
         let mut how = BlockOptions::default();
-        if let super::CodecChoice::Set(id) = options.codec {
-            how.codec = Some(id);
-        }
-        (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
-        how.encode.item_size = usize::try_from(array.datatype().item_size()).unwrap_or(1).max(1);
-        let mut block = writer.begin(&how)?;
-        array.pieces(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;
-        block.finish()?;
+        how.streamed = true;
+        writer.block(&*block.stored(sections.source())?, &how)?;
     }
     writer.finish()
+}
+
+/// The array of an HDU as a block.
+fn write_hdu<W: Write + Seek>(writer: &mut FileWriter<W>, array: &Array, options: &ConvertOptions) -> Result<()> {
+    let mut how = BlockOptions::default();
+    if let super::CodecChoice::Set(id) = options.codec {
+        how.codec = Some(id);
+    }
+    (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
+    how.encode.item_size = usize::try_from(array.datatype().item_size()).unwrap_or(1).max(1);
+    let mut block = writer.begin(&how)?;
+    array.pieces(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;
+    block.finish()?;
+    Ok(())
 }

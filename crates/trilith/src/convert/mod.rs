@@ -27,7 +27,7 @@ use std::io::{Seek, Write};
 pub use choose::choose;
 pub use describe::describe_layout;
 pub use families::{asdf_to_draft, stream_to_asdf};
-pub use fits::{embed, from_fits, take_out, to_fits};
+pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits};
 pub use loss::Loss;
 pub use plan::{Plan, convert_to};
 
@@ -37,6 +37,7 @@ use crate::bytes::SourceRef;
 use crate::codec::chain::Step;
 use crate::codec::{Blosc, CodecId};
 use crate::error::{Context, Error, Result};
+use crate::file::write_around;
 
 /// Which codec blocks get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -110,7 +111,8 @@ pub struct Converted {
     pub notes: Vec<String>,
 }
 
-/// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far.
+/// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far. Where `file` lies
+/// in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
 /// ```
 /// use trilith::convert::{CodecChoice, ConvertOptions, convert};
@@ -153,6 +155,22 @@ pub fn rewrite<W: Write + Seek>(
 fn write<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
+    mut out: W,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    let mut done = Converted::default();
+    let recodes = options.codec != CodecChoice::Keep || !options.keeps();
+    let within = write_around(file, tree, recodes, &mut out, |asdf| {
+        done = write_alone(file, tree, asdf, options, progress)?;
+        Ok(())
+    })?;
+    if within { Ok(done) } else { write_alone(file, tree, out, options, progress) }
+}
+
+fn write_alone<W: Write + Seek>(
+    file: &AsdfFile,
+    tree: Option<&str>,
     out: W,
     options: &ConvertOptions,
     progress: &mut dyn FnMut(u64),
@@ -160,6 +178,9 @@ fn write<W: Write + Seek>(
     let sections = file.sections();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
+    if sections.filling()? == b' ' {
+        writer.keep_spaces();
+    }
     writer.header(&sections.header().line, &sections.header().comments, tree)?;
     let hints = block_hints(file)?;
     let mut done = Converted::default();
@@ -167,6 +188,7 @@ fn write<W: Write + Seek>(
         let stored = block.stored(sections.source())?;
         let written = write_block(file, &mut writer, block, &stored, options, hints.get(&block.index))
             .doing(|| format!("block {}", block.index))?;
+        done.notes.extend(lost_flags(block).filter(|_| !copies(block, options)));
         done.blocks += 1;
         done.decoded += written.data_size;
         done.stored += written.used;
@@ -189,13 +211,7 @@ fn write_block<W: Write + Seek>(
         how.streamed = true;
         return writer.block(&**stored, &how);
     }
-    let keep = match options.codec {
-        CodecChoice::Keep => true,
-        CodecChoice::Plain => block.is_plain(),
-        CodecChoice::Set(id) => block.compression == id.0 && options.keeps() && !block.is_encoded(),
-        CodecChoice::Auto => false,
-    };
-    if keep {
+    if copies(block, options) {
         return writer.copy(&**stored, block);
     }
     let data = file.block_data(block.index as i64)?;
@@ -211,6 +227,23 @@ fn write_block<W: Write + Seek>(
         how.encode.row_bytes = hint.row;
     }
     writer.block(&*data, &how)
+}
+
+/// Whether a block is copied as it is stored.
+fn copies(block: &Block, options: &ConvertOptions) -> bool {
+    !block.is_streamed()
+        && match options.codec {
+            CodecChoice::Keep => true,
+            CodecChoice::Plain => block.is_plain(),
+            CodecChoice::Set(id) => block.compression == id.0 && options.keeps() && !block.is_encoded(),
+            CodecChoice::Auto => false,
+        }
+}
+
+/// What there is to say of a block that loses the flags which its generation does not define.
+fn lost_flags(block: &Block) -> Option<String> {
+    let unknown = block.unknown_flags();
+    (unknown != 0).then(|| format!("block {}: the flags {unknown:#x}, whose meaning is not known, are left out", block.index))
 }
 
 /// What the arrays say of the bytes of a block.

@@ -64,7 +64,7 @@ impl Plan<'_> {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
     pub fn write<W: Write + Seek>(self, out: W, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
-        let mut writer = FileWriter::new(out, self.target.generation(), self.options.write.clone());
+        let mut writer = FileWriter::new(out, self.row(), self.options.write.clone());
         writer.header(self.target.header, &self.comments, self.tree.as_deref())?;
         let mut done = Converted::default();
         for (number, planned) in self.blocks.iter().enumerate() {

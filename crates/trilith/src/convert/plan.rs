@@ -5,9 +5,9 @@ use std::io::{Seek, Write};
 
 use super::arrays::{self, Content, Use};
 use super::elements::Change;
-use super::{CodecChoice, ConvertOptions, Converted, Hint, Loss, block_hints, choose, encode, loss, translate};
+use super::{CodecChoice, ConvertOptions, Converted, Hint, Loss, block_hints, choose, encode, loss, lost_flags, translate};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::asdf::{AsdfFile, Target, chain as text};
+use crate::asdf::{AsdfFile, Generation, Target, chain as text};
 use crate::codec::CodecId;
 use crate::codec::chain::{self, Described, Step};
 use crate::error::{Context, Error, Result};
@@ -123,10 +123,12 @@ impl<'f> Plan<'f> {
         check(target, options)?;
         let (mut losses, mut notes) = (Vec::new(), Vec::new());
         let mut uses = arrays::uses(file, target, &mut losses)?;
-        let contents = arrays::allot(file, &mut uses)?;
+        // The document of FINF has no flags, and so no streams.
+        let streams = target.generation_as(options.write.as_documented).fields.flags.is_some();
+        let contents = arrays::allot(file, &mut uses, streams)?;
         let (comments, moved) = comments(file, target, &mut losses);
         let tree = match file.sections().tree() {
-            Some(_) => Some(translate::translate(file, target, &uses, &moved, &mut losses, &mut notes)?),
+            Some(_) => Some(translate::translate(file, (target, streams), &uses, &moved, &mut losses, &mut notes)?),
             None => None,
         };
         let hints = block_hints(file)?;
@@ -137,6 +139,11 @@ impl<'f> Plan<'f> {
             plan.blocks.push(planned);
         }
         Ok(plan)
+    }
+
+    /// The row of the generation table that is written.
+    pub(super) fn row(&self) -> &'static Generation {
+        self.target.generation_as(self.options.write.as_documented)
     }
 
     /// What will not be the same as in the file read; empty where nothing is lost.
@@ -169,8 +176,12 @@ impl<'f> Plan<'f> {
             Content::Block(index) => {
                 let block = self.file.sections().block(index as i64)?;
                 let data = Data::Block(index);
+                if block.generation != self.row() {
+                    self.notes.extend(lost_flags(block));
+                }
                 if block.is_streamed() {
-                    return Ok(Planned { data, form: Form::Streamed });
+                    let form = if self.row().fields.flags.is_some() { Form::Streamed } else { Form::Codec(None) };
+                    return Ok(Planned { data, form });
                 }
                 let fits = uses.iter().filter(|item| item.block == Some(index)).find_map(|item| {
                     let array = self.file.array(item.node).ok()?;
@@ -201,7 +212,7 @@ impl<'f> Plan<'f> {
         array: Option<(&Described, &Datatype)>,
         path: &str,
     ) -> Result<Form> {
-        let row = self.target.generation();
+        let row = self.row();
         let zlib = CodecId(*b"zlib");
         let old = from.and_then(|index| self.file.sections().block(index as i64).ok());
         let steps = match (&self.options.encode, self.options.codec) {
@@ -224,9 +235,7 @@ impl<'f> Plan<'f> {
         let (Data::Block(index), Some(block)) = (data, old) else {
             return Ok(Form::Codec(self.codec(old.map(|block| CodecId(block.compression)), None)?));
         };
-        let holds = block.codes == [0; 16]
-            && (block.compression == [0; 4] || row.fields.compression.is_some())
-            && (!block.is_encoded() || row.encoded);
+        let holds = block.codes == [0; 16] && block.fits_into(row);
         let keep = match self.options.codec {
             CodecChoice::Keep => holds,
             CodecChoice::Plain => holds && block.is_plain(),
@@ -241,7 +250,7 @@ impl<'f> Plan<'f> {
 
     /// The codec of a block that is encoded anew; `old` is the one that its elements had.
     fn codec(&self, old: Option<CodecId>, index: Option<usize>) -> Result<Option<CodecId>> {
-        if self.target.generation().fields.compression.is_none() {
+        if self.row().fields.compression.is_none() {
             return Ok(None);
         }
         Ok(match (self.options.codec, index) {
@@ -289,7 +298,7 @@ impl<'f> Plan<'f> {
 
 /// Refuses what the target has no place for, whatever the file holds.
 fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
-    let row = target.generation();
+    let row = target.generation_as(options.write.as_documented);
     if let Some(steps) = &options.encode {
         if !row.encoded {
             return Err(Error::usage(format!("{} has no encoding chains", target.name)).hint("asdf-0.1 has them"));

@@ -14,19 +14,19 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::span::Span;
 use crate::tree::{Data, Edit, Layout, Node, NodeId, PrintOptions, Scalar, Tree, TreePath, Value};
-use crate::yaml::{print_flow, written_tag};
+use crate::yaml::written_tag;
 
 /// The handle that the standard's own tags are written with.
 const PRIMARY: &str = "!";
 
-/// The text of the tree for `target`, with the comment lines that stood behind the header line and
+/// The text of the tree for a target, which has streams or not, with the comment lines that stood behind the header line and
 /// have no place there any more.
 ///
 /// # Errors
 /// [`Kind::Limit`](crate::Kind::Limit), and what reading inline arrays says.
 pub(super) fn translate(
     file: &AsdfFile,
-    target: &'static Target,
+    (target, streams): (&'static Target, bool),
     uses: &[Use<'_>],
     comments: &[String],
     losses: &mut Vec<Loss>,
@@ -34,7 +34,7 @@ pub(super) fn translate(
 ) -> Result<String> {
     let tree = file.tree();
     let mut odd = Odd::default();
-    let mut work = Translation::new(file, target);
+    let mut work = Translation::new(file, target, streams);
     work.directives(comments);
     let arrays: std::collections::HashMap<NodeId, usize> =
         uses.iter().enumerate().map(|(place, item)| (item.node.id(), place)).collect();
@@ -101,16 +101,17 @@ struct Translation<'t> {
     tree: &'t Tree,
     limits: Limits,
     target: &'static Target,
+    /// Whether the block headers of the target can be those of streams, so that a shape may begin with `*`.
+    streams: bool,
     edit: Edit<'t>,
     print: PrintOptions,
     /// Whether `!` stands for something else in the new tree.
     primary_changes: bool,
-    /// Whether this tree is of an era before 1.0.
-    is_early: bool,
+    file: &'t AsdfFile,
 }
 
 impl<'t> Translation<'t> {
-    fn new(file: &'t AsdfFile, target: &'static Target) -> Self {
+    fn new(file: &'t AsdfFile, target: &'static Target, streams: bool) -> Self {
         let tree = file.tree();
         let standard = |prefix: &str| generation::GENERATIONS.iter().any(|row| row.tree.prefix == prefix);
         let mut primary_changes = false;
@@ -122,8 +123,7 @@ impl<'t> Translation<'t> {
         let print = PrintOptions { handles: handles.collect(), ..PrintOptions::default() };
         let mut edit = tree.edit();
         edit.options_mut().handles.clone_from(&print.handles);
-        let is_early = file.sections().header().rows.first().is_some_and(|row| row.major == 0);
-        Self { tree, limits: file.limits().clone(), target, edit, print, primary_changes, is_early }
+        Self { tree, limits: file.limits().clone(), target, streams, edit, print, primary_changes, file }
     }
 
     /// The prefix in `%TAG !`, and the comments that move here from behind the header line.
@@ -248,10 +248,10 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// The reference to another file, where it is written otherwise: files before 1.0 put one `../` too many.
+    /// The reference to another file, where it is written otherwise: some files before 1.0 put one `../` too many.
     fn uri(&self, uri: &str) -> Option<String> {
-        match (self.is_early, self.target.standard.is_some()) {
-            (true, true) => uri.strip_prefix("../").map(str::to_owned),
+        match (self.file.is_early(), self.target.standard.is_some()) {
+            (true, true) => Some(self.file.meant(uri)).filter(|meant| *meant != uri).map(str::to_owned),
             // Meant as it stands: kept from being taken for the one too many.
             (false, false) if uri.starts_with("../") => Some(format!("./{uri}")),
             _ => None,
@@ -304,6 +304,12 @@ impl<'t> Translation<'t> {
         {
             self.put(item, &["source"], "source", &Value::from(uri))?;
         }
+        let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&Dim::Open));
+        let is_here = matches!(described.origin, Origin::Block(_));
+        if let (None, true, false, true) = (&item.own, open, self.streams, is_here) {
+            let array = file.array(node)?;
+            self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+        }
         let Some(array) = &item.own else { return Ok(()) };
         // In its own block it lies in C order from the first byte on.
         if says("offset") {
@@ -314,7 +320,6 @@ impl<'t> Translation<'t> {
             let strides = c_strides(array.shape(), datatype.packed_size())?;
             self.put(item, &["strides"], "strides", &Value::seq(strides).flow())?;
         }
-        let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&Dim::Open));
         // An HDU is right about its shape and type, whatever the tree says.
         let is_hdu = matches!(described.origin, Origin::Fits(_));
         if (open && !item.streamed) || is_hdu {
@@ -392,7 +397,7 @@ impl<'t> Translation<'t> {
             for (key, value) in node.entries() {
                 if matches!(&*key.text(), "datatype" | "dtype") {
                     if key.text() != wanted && !has_wanted && !key.is_alias() {
-                        self.edit.replace(key.span(), wanted);
+                        self.edit.rename_key(key, wanted);
                     }
                     todo.extend(Some(value).filter(|_| with_fields));
                 }
@@ -413,19 +418,9 @@ impl<'t> Translation<'t> {
             self.edit.replace_node(old, value);
             return Ok(());
         }
-        let printed = format!("{key}: {}", print_flow(value, &self.print));
         if let Some((anchor, _)) = written(&["datatype", "dtype"]).or_else(|| written(&["source"])) {
-            let start = anchor.whole_span().start as usize;
-            if node.layout() == Some(Layout::Flow) {
-                self.edit.replace(Span::of(start, start), format!("{printed}, "));
-                return Ok(());
-            }
-            let text = self.tree.text().get(..start).unwrap_or("");
-            let before = text.get(text.rfind('\n').map_or(0, |at| at + 1)..).unwrap_or("");
-            if before.chars().all(|c| c == ' ' || c == '-') {
-                self.edit.replace(Span::of(start, start), format!("{printed}\n{}", " ".repeat(before.len())));
-                return Ok(());
-            }
+            self.edit.insert_before(node, anchor, key, value);
+            return Ok(());
         }
         self.edit.set(&item.path.join(key), value)
     }

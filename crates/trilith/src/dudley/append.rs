@@ -3,56 +3,106 @@
 //! Section 7.4 of our specification: new items go where the layout was, the longer layout goes behind
 //! them. Header and old layout are saved in a journal first, which whoever opens the file next undoes.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::draft::{in_order, quoted};
-use super::read::{DudleyFile, Items, LayoutOrigin};
+use super::draft::in_order;
+use super::read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 use super::signature::Signature;
-use super::write::{Supplier, evaluate_more, text_of, write_items};
+use super::write::{Supplier, dialect_line, evaluate_more, write_items};
 use crate::array::Array;
-use crate::bytes::{self, Journal, OpenOptions, SourceRef};
-use crate::error::{Error, Kind, Result};
-use crate::layout::{ByteOrder, Dialect, Layout, Options};
+use crate::bytes::{self, Folder, OpenOptions, SourceRef, Update};
+use crate::error::{Error, Result};
+use crate::layout::{ByteOrder, Entry, Layout, Options};
 use crate::limits::Limits;
+use crate::span::Span;
 
 /// Appends items to the native file at `path`: `text` is what the layout gains at its end, from the root
 /// dict on; `params` are the values of stored parameters in it, `data` gives its arrays. Returns the new size.
 ///
 /// # Errors
-/// [`Kind::Usage`] where the file has no layout at its end or the text does not go with it, and as
+/// [`Kind::Usage`](crate::Kind::Usage) where the file has no layout or the text does not go with it, and as
 /// [`NewStream::write`](super::NewStream::write).
 pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limits: &Limits) -> Result<u64> {
-    Journal::recover(path)?;
-    let source = bytes::open(path, OpenOptions { map: false, ..OpenOptions::default() })?;
-    let file = DudleyFile::open(source, None, limits)?;
-    let Native { signature, old, values, total, start } = Native::of(&file)?;
+    let file = open(path, StreamOptions::default(), limits)?;
+    let longer = Longer { text: format!("{}/\n{text}\n", body_of(file.layout(), None)), again: None };
+    lengthen(&file, longer, params, data, &mut || Ok(()))
+}
+
+/// Opens a file that is to be appended to.
+fn open(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
+    let options = OpenOptions { map: false, ..OpenOptions::default() };
+    let folder = Folder::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
+    DudleyFile::open_with(bytes::open(path, options)?, &folder, how, limits)
+}
+
+/// What the text of a layout becomes: longer by declarations, or by a count in its last one.
+struct Longer {
+    /// Without the line that ends a layout of 2025.
+    text: String,
+    /// How often the last extension of the layout repeated its element before.
+    again: Option<u64>,
+}
+
+/// Makes a file and its layout longer; `done` may still refuse when all data are written.
+fn lengthen(
+    file: &DudleyFile,
+    longer: Longer,
+    params: &[i64],
+    data: Supplier<'_>,
+    done: &mut dyn FnMut() -> Result<()>,
+) -> Result<u64> {
+    let limits = file.limits();
+    let Native { signature, old, values, total, start } = Native::of(file)?;
     let next = old.evaluation().next().unwrap_or(0);
     if next < total {
         let message = format!("the layout goes on at address {next}, inside of what is there ({total} bytes)");
         return Err(Error::unsupported(message).hint("let the last item be the one that lies last"));
     }
-    let mut count = 0u64;
-    for entry in old.entries() {
-        entry?;
-        count += 1;
+    let mut from = old.evaluation().reached();
+    if let Some(again) = longer.again {
+        (from.places, from.again) = (from.places.saturating_sub(1), again);
     }
-    let longer = format!("{}/\n{text}\n", text_of(file.layout()));
     let layout =
-        Layout::read(longer.as_bytes()).map_err(|e| Error::usage(format!("the longer layout is wrong: {}", e.message())))?;
+        Layout::read(longer.text.as_bytes()).map_err(|e| Error::usage(format!("the longer layout is wrong: {}", e.message())))?;
     let options = Options { native: true, order: Some(signature.order), limits: limits.clone() };
-    let (found, packed) = evaluate_more(&layout, &options, (&values, count), params, data)?;
+    let (found, packed) = evaluate_more(&layout, &options, (&values, from), params, data)?;
     let total = found.total().and_then(|total| total.checked_add(file.base()));
     let total = total.ok_or_else(|| Error::usage("the size of the file is not known"))?;
-    let change = Change { path, signature, start, source: Arc::clone(file.source()), total, text: longer };
-    change.make(&[], |update| {
-        write_items(&found, file.base(), count, limits, packed, data, &mut |at, bytes| write_past(update, at, bytes, start))
-            .map(drop)
+    let text = Some(whole_text(file, longer.text)?);
+    let change = Change { signature, start, source: Arc::clone(file.source()), total, text };
+    change.make(|update| {
+        write_items(&found, file.base(), from, limits, packed, data, &mut |at, bytes| write_past(update, at, bytes, start))?;
+        done()
     })
 }
 
-/// A native file with its layout at its end, before more is written to it.
+/// The text of a layout without the line that ends it, its dialect on record; with a number in it exchanged.
+pub(super) fn body_of(layout: &Layout, edit: Option<(Span, i64)>) -> String {
+    let mut text = layout.text().get(..layout.text_end()).unwrap_or("").to_owned();
+    if let Some((span, number)) = edit
+        && text.get(span.start as usize..span.end as usize).is_some()
+    {
+        text.replace_range(span.start as usize..span.end as usize, &number.to_string());
+    }
+    if layout.is_terminated() {
+        // A run of `-` is a token of its own: what stands before it does not end in one.
+        text.truncate(text.trim_end().trim_end_matches('-').len());
+    }
+    format!("{}{}\n", dialect_line(layout), text.trim_end())
+}
+
+/// A layout as it is stored: with the line that ends it, and what stood behind that line.
+pub(super) fn whole_text(file: &DudleyFile, body: String) -> Result<Vec<u8>> {
+    let mut text = body.into_bytes();
+    if file.layout().is_terminated() && matches!(file.origin(), LayoutOrigin::Embedded(_)) {
+        text.extend_from_slice(b"---\n");
+        text.extend(file.behind_layout()?);
+    }
+    Ok(text)
+}
+
+/// A native file before more is written to it.
 pub(super) struct Native<'f> {
     pub signature: Signature,
     pub old: Items<'f>,
@@ -66,8 +116,9 @@ pub(super) struct Native<'f> {
 
 impl<'f> Native<'f> {
     pub fn of(file: &'f DudleyFile) -> Result<Self> {
-        let (Some(signature), LayoutOrigin::Embedded(layout_at)) = (file.signature(), file.origin()) else {
-            return Err(Error::usage("only a native file with its layout at its end can be appended to"));
+        let Some(signature) = file.signature() else {
+            return Err(Error::unsupported(format!("{} is not a native Dudley file", file.source().name()))
+                .hint("only a file with the Dudley signature can be appended to"));
         };
         let old = file.items()?;
         let mut values: Vec<i64> = Vec::new();
@@ -76,71 +127,74 @@ impl<'f> Native<'f> {
         }
         let total = old.evaluation().total().ok_or_else(|| Error::usage("the size of the file is not known"))?;
         let start = total.saturating_add(file.base()).max(Signature::LEN);
-        if start > *layout_at {
-            let message = format!("the layout at byte {layout_at} lies inside of the data, which end at {start}");
-            return Err(Error::malformed(message));
-        }
+        may_follow(file, signature, start)?;
         Ok(Self { signature, old, values, total, start })
     }
 }
 
-/// A change at the end of a native file: from byte `start` on, and a new layout at byte `total`.
-pub(super) struct Change<'p> {
-    pub path: &'p Path,
+/// Whether the bytes from `start` on are free: the layout may lie there, and nothing else.
+fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()> {
+    let len = file.source().len();
+    match (file.origin(), signature.layout_at) {
+        (LayoutOrigin::Embedded(at), _) if start > *at => {
+            Err(Error::malformed(format!("the layout at byte {at} lies inside of the data, which end at {start}")))
+        }
+        (LayoutOrigin::Embedded(_), _) => Ok(()),
+        (_, Some(_)) => Err(Error::usage("the file has a layout of its own at its end, which another would contradict")
+            .hint("leave --layout away")),
+        (_, None) if len < start => {
+            Err(Error::malformed(format!("the file ends at byte {len}, and by the layout its data end at byte {start}")))
+        }
+        (_, None) if len > start => {
+            let message = format!("the layout does not describe the bytes from {start} to {len}, which would be overwritten");
+            Err(Error::usage(message).hint("describe them in the layout, or cut them off"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A change at the end of a native file: from byte `start` on, and a new layout at byte `total`, if any.
+pub(super) struct Change {
     pub signature: Signature,
     pub start: u64,
     /// The file as it was read.
     pub source: SourceRef,
     pub total: u64,
-    pub text: String,
+    /// None where the layout stays as it is, outside of the file.
+    pub text: Option<Vec<u8>>,
 }
 
-impl Change<'_> {
-    /// Makes it: header, the old end and `more` regions are saved first, `write` writes the data. Returns
-    /// the new size.
-    pub fn make(self, more: &[Range<u64>], write: impl FnOnce(&mut Journal) -> Result<()>) -> Result<u64> {
-        let mut regions = vec![8..16, self.start..self.source.len()];
-        regions.extend_from_slice(more);
-        let mut update = Journal::begin(self.path, &regions)?;
-        // Nobody else writes from here on; what was read before must be what is there.
-        if update.old_len() != self.source.len() || self.source.is_changed() {
-            update.roll_back()?;
-            return Err(Error::new(Kind::Io, format!("{} was changed meanwhile", self.path.display())));
-        }
-        match write(&mut update).and_then(|()| self.end(&mut update)) {
-            Ok(size) => update.commit().map(|()| size),
-            Err(error) => {
-                update.roll_back()?;
-                Err(error)
-            }
-        }
+impl Change {
+    /// Makes it: `write` gives the data to the update. Returns the new size.
+    pub fn make(self, write: impl FnOnce(&mut Update) -> Result<()>) -> Result<u64> {
+        let mut update = Update::new();
+        write(&mut update)?;
+        let source = Arc::clone(&self.source);
+        let size = self.end(&mut update)?;
+        update.commit(&*source)?;
+        Ok(size)
     }
 
     /// The layout behind the data, then the header that points to it.
-    fn end(self, update: &mut Journal) -> Result<u64> {
+    fn end(self, update: &mut Update) -> Result<u64> {
         let at = self.total.max(self.start);
-        let mut text = self.text.into_bytes();
+        let Some(mut text) = self.text else { return Ok(at) };
         let end = at.saturating_add(text.len() as u64);
         // What is left of the old end must not be read as layout: it becomes white space.
         let rest = bytes::to_usize(self.source.len().saturating_sub(end))?;
         text.resize(text.len() + rest, b'\n');
         write_past(update, at, &text, self.start)?;
-        update.write_at(8, &Signature { layout_at: Some(at), ..self.signature }.address_bytes())?;
+        update.write(8, Signature { layout_at: Some(at), ..self.signature }.address_bytes().to_vec());
         Ok(at.saturating_add(text.len() as u64))
     }
 }
 
-/// Writes bytes that may lie across the old end of the file.
-pub(super) fn write_past(update: &mut Journal, at: u64, bytes: &[u8], start: u64) -> Result<()> {
+/// Writes bytes behind the old data.
+pub(super) fn write_past(update: &mut Update, at: u64, bytes: &[u8], start: u64) -> Result<()> {
     if at < start {
         return Err(Error::usage(format!("a new item would be written over old data, at byte {at}")));
     }
-    let inside = update.old_len().saturating_sub(at).min(bytes.len() as u64);
-    let (old, new) = bytes.split_at_checked(bytes::to_usize(inside)?).unwrap_or((bytes, &[]));
-    if !old.is_empty() {
-        update.write_at(at, old)?;
-    }
-    if new.is_empty() { Ok(()) } else { update.write_at(at.saturating_add(inside), new) }
+    update.put(at, bytes)
 }
 
 /// Appends records: `rows` has one axis more than the last item of a list (`/history/t`), and each of its
@@ -148,35 +202,48 @@ pub(super) fn write_past(update: &mut Journal, at: u64, bytes: &[u8], start: u64
 /// is a stored parameter (`"" = {…}[NREC]`, the path `/""`). Returns the new size.
 ///
 /// # Errors
-/// As [`append`], and [`Kind::Unsupported`] for an array that cannot grow where it is.
+/// As [`append_variables`].
 pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) -> Result<u64> {
-    let Some(&count) = rows.shape().first() else {
-        return Err(Error::usage("records have an axis that counts them"));
-    };
-    Journal::recover(path)?;
-    let file = DudleyFile::open(bytes::open(path, OpenOptions { map: false, ..OpenOptions::default() })?, None, limits)?;
-    if let Some(entry) = file.items()?.evaluation().find(list)? {
-        return super::grow::grow(path, &file, &entry, rows, limits);
+    append_variables(path, &[(list.to_owned(), rows.clone())], StreamOptions::default(), limits)
+}
+
+/// Appends records of several variables, all or none of them: to lists, to the items of a list whose
+/// elements are dicts (`/history/te`, `/history/time`), or to the members of an array of structs that lies
+/// last and whose first dimension is a stored parameter (`/te`, `/time` of `"" = {…}[NREC]`). `how` may say
+/// under which layout the file is read. Returns the new size.
+///
+/// A list becomes longer by a count in the layout. A file whose layout lies outside of it gets a layout at
+/// its end as soon as the layout has to change; that outside goes on describing what was there before.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) where a path leads to nothing that can grow, or where records are missing or have
+/// another shape or datatype; [`Kind::Unsupported`](crate::Kind::Unsupported) for an array that cannot grow where it is; as [`append`].
+pub fn append_variables(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
+    let file = open(path, how, limits)?;
+    let items = file.items()?;
+    if let [(item, rows)] = variables
+        && let Some(entry) = items.evaluation().find(item)?
+    {
+        return super::grow::grow(&file, &entry, rows, limits);
     }
-    let mut arrays = std::collections::VecDeque::new();
-    for row in 0..count {
-        arrays.push_back(rows.rows(row, 1)?.reshape(rows.shape().get(1..).unwrap_or(&[]))?);
+    if let Some((entry, rows)) = super::records::of_struct(&items, variables)? {
+        return super::grow::grow(&file, &entry, &rows, limits);
     }
-    let mut steps = Vec::new();
-    for step in super::path::steps(list)? {
-        match step {
-            super::path::Step::Name(name) => steps.push(quoted(&name)?),
-            _ => return Err(Error::usage(format!("{list} is no list of a dict"))),
+    let mut more = super::records::Lists::of(&items, variables)?;
+    if more.is_empty() {
+        return Ok(file.source().len());
+    }
+    let (text, again) = match more.only_list().zip(file.layout().last_extension()) {
+        Some(((list, count), (last, before, span))) if list == last => {
+            let count = i64::try_from(count).ok().and_then(|count| before.checked_add(count));
+            let count = count.ok_or_else(|| Error::usage("E406: the list has too many elements"))?;
+            (body_of(file.layout(), Some((span, count))), u64::try_from(before).ok())
         }
-    }
-    let way = steps.join("/");
-    let text = match file.layout().dialect() {
-        Dialect::D2025 => format!("{way} [{count}]"),
-        Dialect::D2026 => format!("{way} [{}]", vec!["%0"; bytes::to_usize(count)?].join(", ")),
+        _ => (format!("{}{}", body_of(file.layout(), None), more.text(file.layout())?), None),
     };
-    drop(file);
-    let mut supply = in_order(&mut arrays);
-    append(path, &text, &[], &mut supply, limits)
+    let more = std::cell::RefCell::new(&mut more);
+    let mut supply = |entry: &Entry| more.borrow_mut().next(entry);
+    lengthen(&file, Longer { text, again }, &[], &mut supply, &mut || more.borrow().all_used())
 }
 
 /// Appends the items of a dict to the root dict of a native file of 2025. Returns the new size.

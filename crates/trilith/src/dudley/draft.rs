@@ -8,7 +8,7 @@ use super::datatype::primitive_of;
 use super::write::NewStream;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ByteOrder, Dialect, Layout, ParseOptions, Primitive, parse, quoted_name};
+use crate::layout::{Attribute, ByteOrder, Dialect, Layout, ParseOptions, Primitive, StoredAs, parse, quoted_name};
 use crate::limits::Limits;
 
 /// What an item is.
@@ -114,18 +114,25 @@ impl Draft {
     /// # Errors
     /// As [`Draft::layout`], and [`Kind::Io`](crate::Kind::Io).
     pub fn write<W: Write + Seek>(&self, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
-        self.write_as(Dialect::D2025, order, limits, out)
+        self.write_as(Dialect::D2025, &StoredAs::default(), order, limits, out)
     }
 
-    /// As [`Draft::write`], with the layout and the addresses of a dialect.
+    /// As [`Draft::write`], with the layout and the addresses of a dialect; `stored` says how arrays are.
     ///
     /// # Errors
     /// As [`Draft::write`].
-    pub fn write_as<W: Write + Seek>(&self, dialect: Dialect, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
+    pub fn write_as<W: Write + Seek>(
+        &self,
+        dialect: Dialect,
+        stored: &StoredAs,
+        order: ByteOrder,
+        limits: &Limits,
+        out: &mut W,
+    ) -> Result<u64> {
         let (text, arrays) = self.layout()?;
         let mut layout = own_layout(&text, limits)?;
-        if dialect == Dialect::D2026 {
-            layout = own_layout(&layout.translate(dialect).text, limits)?;
+        if dialect == Dialect::D2026 || *stored != StoredAs::default() {
+            layout = own_layout(&layout.compacted_as(dialect, false, stored).text, limits)?;
         }
         let mut new = NewStream::new(&layout, self.params());
         (new.order, new.limits) = (order, limits.clone());

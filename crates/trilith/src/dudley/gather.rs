@@ -124,7 +124,7 @@ fn same_form(item: &str, (name, known): (&str, &Located), (file, found): (&str, 
 }
 
 /// How many bytes it is from the first element to behind the last.
-fn extent(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Option<u64> {
+pub(super) fn extent(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Option<u64> {
     let mut span = datatype.item_size();
     for (dim, stride) in shape.iter().zip(strides) {
         match dim.checked_sub(1) {

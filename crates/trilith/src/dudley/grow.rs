@@ -1,22 +1,21 @@
 //! More records of an array that lies last and whose first dimension is a stored parameter, such as
 //! `"" = {…}[NREC]`: the rows go behind it, the parameter counts them, the layout moves on as it is.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use super::append::{Change, Native, write_past};
+use super::append::{Change, Native, body_of, whole_text, write_past};
 use super::datatype::datatype_of;
-use super::read::{DudleyFile, Items};
+use super::read::{DudleyFile, Items, LayoutOrigin};
 use super::signature::Signature;
 use super::store::store;
-use super::write::{param_bytes, text_of};
+use super::write::param_bytes;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::layout::{Entry, EntryKind, Evaluation, ItemId, Options, ResolvedType, Supply};
 use crate::limits::Limits;
 
 /// Appends `rows` to the array `before` of an open native file; returns the new size.
-pub(super) fn grow(path: &Path, file: &DudleyFile, before: &Entry, rows: &Array, limits: &Limits) -> Result<u64> {
+pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Limits) -> Result<u64> {
     let fixed = |why: &str| Err(Error::unsupported(format!("{} cannot grow: {why}", before.path)));
     if before.kind != EntryKind::Data || before.typed == ResolvedType::Dynamic {
         return fixed("only arrays and lists have records");
@@ -58,17 +57,19 @@ pub(super) fn grow(path: &Path, file: &DudleyFile, before: &Entry, rows: &Array,
     }
     let (datatype, order) = datatype_of(&item.typed, &mut shape)?;
     let counter_bytes = param_bytes(&counter)?;
-    let text = text_of(file.layout());
-    let change = Change { path, signature, start, source: Arc::clone(file.source()), total, text };
-    let counter_end = counter_at.saturating_add(counter_bytes.len() as u64);
-    change.make(&[counter_at..counter_end], |update| {
+    // A layout beside the file says the same as before, and stays there.
+    let is_inside = matches!(file.origin(), LayoutOrigin::Embedded(_));
+    let text = if is_inside { Some(whole_text(file, body_of(file.layout(), None))?) } else { None };
+    let change = Change { signature, start, source: Arc::clone(file.source()), total, text };
+    change.make(|update| {
         let mut next = at;
         store(rows, &datatype, order, &shape, &mut |bytes| {
             let here = next;
             next = next.saturating_add(bytes.len() as u64);
             write_past(update, here, bytes, start)
         })?;
-        update.write_at(counter_at, &counter_bytes)
+        update.write(counter_at, counter_bytes);
+        Ok(())
     })
 }
 

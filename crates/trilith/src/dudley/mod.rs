@@ -21,15 +21,17 @@ mod path;
 #[cfg(feature = "png")]
 mod png;
 mod read;
+mod records;
 mod rewrite;
 mod signature;
+mod stack;
 mod store;
 #[cfg(test)]
 mod tests;
 mod text;
 mod write;
 
-pub use append::{append, append_draft, append_records, native_order};
+pub use append::{append, append_draft, append_records, append_variables, native_order};
 pub(crate) use datatype::primitive_of;
 pub use datatype::{array_order, datatype_of, layout_order};
 pub use draft::{Draft, DraftKind};

@@ -57,6 +57,8 @@ pub struct DudleyFile {
     source: SourceRef,
     layout: Layout,
     origin: LayoutOrigin,
+    /// How many bytes its text has, where it was found in the file.
+    text_len: u64,
     warnings: Vec<Diagnostic>,
     signature: Option<Signature>,
     base: u64,
@@ -79,8 +81,8 @@ impl DudleyFile {
     /// [`Kind::Usage`](crate::Kind::Usage) where there is no layout.
     pub fn open_with(source: SourceRef, resolve: &dyn Resolve, options: StreamOptions, limits: &Limits) -> Result<Self> {
         let signature = Signature::read(&*source)?;
-        let (layout, origin, warnings) = match options.layout {
-            Some(layout) => (layout, LayoutOrigin::Given, Vec::new()),
+        let Found { layout, origin, text_len, warnings } = match options.layout {
+            Some(layout) => Found { layout, origin: LayoutOrigin::Given, text_len: 0, warnings: Vec::new() },
             None => find_layout(&source, signature, resolve, options.dialect, limits)?,
         };
         let base = match (signature, layout.dialect()) {
@@ -90,7 +92,12 @@ impl DudleyFile {
         };
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
-        Ok(Self { source, layout, origin, warnings, signature, base, options })
+        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options })
+    }
+
+    /// Whether a layout of the name of a file lies beside it.
+    pub(crate) fn has_layout_beside(source: &SourceRef, resolve: &dyn Resolve) -> bool {
+        beside(source.name()).is_some_and(|beside| resolve.resolve(&beside.replace('%', "%25")).is_ok())
     }
 
     /// The bytes.
@@ -106,6 +113,13 @@ impl DudleyFile {
     /// Where the layout was found.
     pub fn origin(&self) -> &LayoutOrigin {
         &self.origin
+    }
+
+    /// The bytes behind the terminator of a layout in the file.
+    pub(super) fn behind_layout(&self) -> Result<Vec<u8>> {
+        let LayoutOrigin::Embedded(at) = self.origin else { return Ok(Vec::new()) };
+        let from = at.saturating_add(self.text_len).min(self.source.len());
+        read_vec(&*self.source, from, self.source.len() - from, &self.options.limits)
     }
 
     /// The header, if the file is native.
@@ -191,6 +205,14 @@ impl std::fmt::Debug for DudleyFile {
     }
 }
 
+/// A layout, and where it was found.
+struct Found {
+    layout: Layout,
+    origin: LayoutOrigin,
+    text_len: u64,
+    warnings: Vec<Diagnostic>,
+}
+
 /// The layout at the end of the file, or the one beside it.
 fn find_layout(
     source: &SourceRef,
@@ -198,30 +220,32 @@ fn find_layout(
     resolve: &dyn Resolve,
     dialect: Option<Dialect>,
     limits: &Limits,
-) -> Result<(Layout, LayoutOrigin, Vec<Diagnostic>)> {
+) -> Result<Found> {
     let mut options = ParseOptions::default();
     options.dialect = dialect;
     options.limits = limits.clone();
     if let Some(at) = signature.and_then(|signature| signature.layout_at) {
         let text = read_text(source, at, limits)?;
-        let (layout, warnings) = read_layout(&text, &options).doing(|| format!("the layout at byte {at}"))?;
-        return Ok((layout, LayoutOrigin::Embedded(at), warnings));
+        return read_layout(&text, &options, LayoutOrigin::Embedded(at)).doing(|| format!("the layout at byte {at}"));
     }
     let name = source.name();
+    let beside = beside(name);
+    let missing = || {
+        let others = beside.as_ref().map_or(String::new(), |beside| format!(", and no {beside} beside it"));
+        Error::usage(format!("{name} has no layout: there is none in the file{others}")).hint("give one with --layout LAYOUT.dud")
+    };
+    let Some(beside) = beside.clone() else { return Err(missing()) };
+    let (found, _) = resolve.resolve(&beside.replace('%', "%25")).map_err(|_| missing())?;
+    let text = read_text(&found, 0, limits)?;
+    read_layout(&text, &options, LayoutOrigin::Beside(beside.clone())).map_err(|e| e.context(beside))
+}
+
+/// What the layout beside a file is called; None for a layout itself.
+fn beside(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
     let beside = format!("{stem}.dud");
-    let missing = || {
-        Error::usage(format!("{name} has no layout: there is none in the file, and no {beside} beside it"))
-            .hint("give one with --layout LAYOUT.dud")
-    };
-    if stem.is_empty() || beside == last {
-        return Err(missing());
-    }
-    let (found, _) = resolve.resolve(&beside.replace('%', "%25")).map_err(|_| missing())?;
-    let text = read_text(&found, 0, limits)?;
-    let (layout, warnings) = read_layout(&text, &options).map_err(|e| e.context(beside.clone()))?;
-    Ok((layout, LayoutOrigin::Beside(beside), warnings))
+    (!stem.is_empty() && beside != last).then_some(beside)
 }
 
 fn read_text(source: &SourceRef, at: u64, limits: &Limits) -> Result<Vec<u8>> {
@@ -232,10 +256,10 @@ fn read_text(source: &SourceRef, at: u64, limits: &Limits) -> Result<Vec<u8>> {
     read_vec(&**source, at, len, limits)
 }
 
-fn read_layout(text: &[u8], options: &ParseOptions) -> Result<(Layout, Vec<Diagnostic>)> {
+fn read_layout(text: &[u8], options: &ParseOptions, origin: LayoutOrigin) -> Result<Found> {
     let parsed = parse(text, options)?;
     match parsed.layout {
-        Some(layout) => Ok((layout, parsed.diagnostics)),
+        Some(layout) => Ok(Found { layout, origin, text_len: parsed.end as u64, warnings: parsed.diagnostics }),
         None => Err(parsed
             .diagnostics
             .into_iter()
@@ -306,14 +330,16 @@ impl<'f> Items<'f> {
     }
 
     /// The array at a path: an item, a parameter, or a member of the structs of an item
-    /// (`/records.time`; `/time`, where the item has no name).
+    /// (`/records.time`; `/time`, where the item has no name); of a list its elements, as [`Items::stacked`].
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where there is none or its byte order is not known,
     /// [`Kind::Malformed`](crate::Kind::Malformed) where it ends behind the end of the file,
     /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
-        let found = self.located(path)?.ok_or_else(|| self.no_item(path))?;
+        let Some(found) = self.located(path)? else {
+            return self.stacked(path)?.ok_or_else(|| self.no_item(path));
+        };
         let entry = match self.found.find(&found.path)? {
             Some(entry) => entry,
             None => return Err(self.no_item(path)),

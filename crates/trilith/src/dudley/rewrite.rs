@@ -7,7 +7,7 @@ use super::read::{DudleyFile, Items};
 use super::write::NewStream;
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Dialect, Entry, EntryKind, Layout, Loss, ParseOptions, ResolvedType, parse};
+use crate::layout::{ByteOrder, Dialect, Entry, EntryKind, Layout, Loss, ParseOptions, ResolvedType, StoredAs, parse};
 
 /// How a stream is written anew.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,6 +17,8 @@ pub struct Rewrite {
     pub dialect: Option<Dialect>,
     /// The byte order of all numbers; None lets each keep its own.
     pub order: Option<ByteOrder>,
+    /// How arrays are stored.
+    pub stored: StoredAs,
 }
 
 impl DudleyFile {
@@ -45,7 +47,7 @@ impl DudleyFile {
     pub fn rewrite<W: Write + Seek>(&self, how: &Rewrite, out: &mut W) -> Result<Vec<Loss>> {
         let items = self.items()?;
         let to = how.dialect.unwrap_or(self.layout().dialect());
-        let compact = self.layout().compacted(to, how.order.is_some());
+        let compact = self.layout().compacted_as(to, how.order.is_some(), &how.stored);
         let mut options = ParseOptions { dialect: Some(to), ..ParseOptions::default() };
         options.limits = self.limits().clone();
         let layout = parse(compact.text.as_bytes(), &options)?.layout;

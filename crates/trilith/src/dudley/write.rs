@@ -9,7 +9,9 @@ use super::store::store;
 use crate::array::Byteorder;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, ResolvedType, Scalar, Supply};
+use crate::layout::{
+    ByteOrder, Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, Reached, ResolvedType, Scalar, Supply,
+};
 use crate::limits::Limits;
 
 /// A native file to be written.
@@ -63,7 +65,7 @@ impl<'l> NewStream<'l> {
         out.write_all(&Signature { order: self.order, layout_at: None }.bytes()).map_err(fail)?;
         let (found, packed) = evaluate(self.layout, &options, &self.params, data)?;
         let base = base_of(self.layout.dialect());
-        let end = write_items(&found, base, 0, &self.limits, packed, data, &mut |at, bytes| {
+        let end = write_items(&found, base, Reached::default(), &self.limits, packed, data, &mut |at, bytes| {
             out.seek(SeekFrom::Start(at)).and_then(|_| out.write_all(bytes)).map_err(fail)
         })?;
         let total = found.total().and_then(|total| total.checked_add(base));
@@ -94,9 +96,13 @@ pub(super) fn base_of(dialect: Dialect) -> u64 {
 /// The text of a layout with its dialect on record (section 7.6).
 pub(super) fn text_of(layout: &Layout) -> String {
     let text = layout.text().get(..layout.text_end()).unwrap_or("");
+    format!("{}{}\n", dialect_line(layout), text.trim_end())
+}
+
+/// The line that records the dialect, unless the layout says it.
+pub(super) fn dialect_line(layout: &Layout) -> String {
     let is_said = layout.attributes(crate::layout::ItemId::ROOT).any(|(name, _)| name == "dialect");
-    let said = if is_said { String::new() } else { format!("#: dialect={}\n", layout.dialect()) };
-    format!("{said}{}\n", text.trim_end())
+    if is_said { String::new() } else { format!("#: dialect={}\n", layout.dialect()) }
 }
 
 /// The stored bytes of compressed arrays, by path, in the order of the text.
@@ -110,7 +116,7 @@ pub(super) fn evaluate<'l>(
     data: Supplier<'_>,
 ) -> Result<(Evaluation<'l>, Packed)> {
     let found = layout.evaluate_with(options, params)?;
-    let packed = pack(layout, options, &found, 0, data)?;
+    let packed = pack(layout, options, &found, Reached::default(), data)?;
     if packed.is_empty() {
         return Ok((found, packed));
     }
@@ -119,11 +125,11 @@ pub(super) fn evaluate<'l>(
 }
 
 /// As [`evaluate`], for a stream that has more items than before: the values of the stored parameters of
-/// old, lengths of compressed arrays included, are `known`, and so are its first `from` items.
+/// old, lengths of compressed arrays included, are `known`, and so are its items up to `from`.
 pub(super) fn evaluate_more<'l>(
     layout: &'l Layout,
     options: &Options,
-    (known, from): (&[i64], u64),
+    (known, from): (&[i64], Reached),
     params: &[i64],
     data: Supplier<'_>,
 ) -> Result<(Evaluation<'l>, Packed)> {
@@ -141,13 +147,13 @@ fn is_compressed(layout: &Layout, item: crate::layout::ItemId) -> bool {
     layout.opt_filter(item).is_some_and(|filter| filter.compresses)
 }
 
-/// The arrays from item `from` on that are stored compressed.
-fn pack(layout: &Layout, options: &Options, found: &Evaluation<'_>, from: u64, data: Supplier<'_>) -> Result<Packed> {
+/// The arrays from `from` on that are stored compressed.
+fn pack(layout: &Layout, options: &Options, found: &Evaluation<'_>, from: Reached, data: Supplier<'_>) -> Result<Packed> {
     let mut packed: Packed = Vec::new();
-    for (number, entry) in (0..options.limits.items).zip(found.entries()) {
+    for (_, entry) in (0..options.limits.items).zip(found.entries_behind(from)?) {
         let entry = entry?;
         let Some(filter) = layout.opt_filter(entry.item).filter(|filter| filter.compresses) else { continue };
-        if number >= from && entry.kind == EntryKind::Data && !entry.shape.contains(&0) {
+        if entry.kind == EntryKind::Data && !entry.shape.contains(&0) {
             let bytes = compress(filter, &entry, data).map_err(|e| e.context(entry.path.clone()))?;
             packed.push((entry.path, bytes));
         }
@@ -216,11 +222,11 @@ fn image(_: &Array, _: &Datatype, _: &Entry, _: i64) -> Result<Vec<u8>> {
     Err(super::inflate::unavailable("png"))
 }
 
-/// Writes the items from number `from` on, at their bytes of the file; returns the largest end.
+/// Writes the items from `from` on, at their bytes of the file; returns the largest end.
 pub(super) fn write_items(
     found: &Evaluation<'_>,
     base: u64,
-    from: u64,
+    from: Reached,
     limits: &Limits,
     packed: Packed,
     data: Supplier<'_>,
@@ -228,12 +234,12 @@ pub(super) fn write_items(
 ) -> Result<u64> {
     let mut packed = packed.into_iter().peekable();
     let mut end = 0;
-    for (number, entry) in (0u64..).zip(found.entries()) {
+    for (number, entry) in (0u64..).zip(found.entries_behind(from)?) {
         let entry = entry?;
         if number >= limits.items {
             return Err(Limits::exceeded("items", limits.items, "the stream has more items"));
         }
-        let Some(address) = entry.address.filter(|_| number >= from && entry.typed != ResolvedType::Dynamic) else { continue };
+        let Some(address) = entry.address.filter(|_| entry.typed != ResolvedType::Dynamic) else { continue };
         let at = base.checked_add(address).ok_or_else(|| Error::usage(format!("E406: {} lies too far", entry.path)))?;
         if at < Signature::LEN {
             return Err(Error::usage(format!("E410: {} would be written over the header, at byte {at}", entry.path)));

@@ -60,6 +60,13 @@ impl From<&str> for CardValue {
     }
 }
 
+impl CardValue {
+    /// The value that stands in a value field without quotes.
+    pub(super) fn of_token(token: &str) -> Self {
+        parse_token(token.trim())
+    }
+}
+
 /// A keyword with its value and comment.
 ///
 /// ```
@@ -88,7 +95,7 @@ impl Card {
     /// [`Kind::Usage`](crate::Kind::Usage) for characters that FITS does not have and for what does
     /// not fit into a record.
     pub fn new(keyword: &str, value: impl Into<CardValue>, comment: &str) -> Result<Self> {
-        let (keyword, value) = (keyword.trim(), value.into());
+        let (keyword, value) = (keyword.strip_prefix("HIERARCH ").unwrap_or(keyword).trim(), value.into());
         let standard = is_standard(keyword);
         let keyword = if standard { keyword.to_ascii_uppercase() } else { keyword.to_owned() };
         let printable = |c: char| matches!(c, ' '..='~');

@@ -119,6 +119,13 @@ impl Header {
         Ok(())
     }
 
+    /// Puts another card in the place of the first one of a keyword; does nothing where there is none.
+    pub(super) fn replace(&mut self, keyword: &str, card: Card) {
+        if let Some(old) = self.cards.iter_mut().find(|card| card.keyword() == keyword) {
+            *old = card;
+        }
+    }
+
     /// Removes the cards whose keyword `is` names.
     pub fn remove(&mut self, is: impl Fn(&str) -> bool) {
         self.cards.retain(|card| !is(card.keyword()));

@@ -5,6 +5,9 @@
 //! list of an ASDF tree (a FITS file inside an ASDF file) is made by [`to_value`] and read by
 //! [`from_node`].
 //!
+//! [`edited_header`] makes cards of the rows of that list again, where only they were edited, and
+//! [`write_changed`] a file in which every other byte is as it was.
+//!
 //! An HDU has two faces: [`FitsFile::array`] gives the values that are meant (scaled, decompressed,
 //! truth values as such), [`FitsFile::stored`] what a file must keep to be written again.
 //!
@@ -13,7 +16,9 @@
 //! text is), and the smoothing of HCOMPRESS_1. The bytes of all of them survive.
 
 mod card;
+mod checksum;
 mod dither;
+mod edit;
 mod gzip;
 mod hcompress;
 mod hdu;
@@ -34,11 +39,11 @@ mod tree;
 mod write;
 
 pub use card::{Card, CardValue};
-pub use gzip::{gunzip, is_gzip};
+pub use edit::edited_header;
 pub use hdu::{Hdu, HduKind};
 pub use header::{BLOCK, Header};
 pub use part::{Part, is_image, losses, parts_for};
 pub use read::FitsFile;
 pub use table::{Column, columns};
 pub use tree::{CARDS_KEY, HEAP_KEY, Listing, from_node, source_node, to_value};
-pub use write::{write, write_asdf};
+pub use write::{NewHdu, asdf_hdu, write, write_asdf, write_changed};

@@ -225,7 +225,7 @@ fn triple(card: &Card) -> Value {
 }
 
 /// The card that a triple says, in the fixed format.
-fn card_of(triple: &Value) -> Result<Card> {
+pub(super) fn card_of(triple: &Value) -> Result<Card> {
     let items = triple.items();
     let keyword = items.first().and_then(Value::as_str).unwrap_or_default();
     let comment = items.get(2).and_then(Value::as_str).unwrap_or_default();
@@ -245,7 +245,7 @@ fn card_of(triple: &Value) -> Result<Card> {
 }
 
 /// The triple that a node says, in the form of [`triple`].
-fn given(node: Node<'_>) -> Result<Value> {
+pub(super) fn given(node: Node<'_>) -> Result<Value> {
     if !node.is_sequence() || node.len() > 3 {
         return Err(node.error("a FITS card is a list [keyword, value, comment]"));
     }

@@ -1,8 +1,11 @@
 //! Writing a FITS file: headers and data units, and an ASDF file in place of that of another file.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::header::BLOCK;
+use super::checksum;
+use super::hdu::Hdu;
+use super::header::{BLOCK, Header};
 use super::part::{Part, settle};
 use super::read::FitsFile;
 use crate::array::Byteorder;
@@ -72,6 +75,65 @@ pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>)
         Some(asdf) => write_part(out, &Part::asdf(asdf)?, false),
         None => Ok(()),
     }
+}
+
+/// What an HDU becomes in a file that is written anew.
+#[derive(Clone)]
+pub struct NewHdu {
+    /// The new header.
+    pub header: Header,
+    /// The new data unit; None where it stays as it is.
+    pub data: Option<SourceRef>,
+}
+
+/// The HDU of an embedded ASDF file with other bytes in it; its header keeps every card that does not say how many.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for an HDU that is not one row or one axis of bytes.
+pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
+    let mut header = hdu.header().clone();
+    let is =
+        |keyword, expected: i64, default: i64| -> Result<bool> { Ok(header.integer(keyword)?.unwrap_or(default) == expected) };
+    let is_list = is("NAXIS", 1, 1)?;
+    let is_row = is("NAXIS", 2, 1)? && is("NAXIS2", 1, 0)?;
+    let one_column = header.card("TFIELDS").is_none() || is("TFIELDS", 1, 1)?;
+    if !(is_list || is_row) || !is("BITPIX", 8, 0)? || !is("PCOUNT", 0, 0)? || !is("GCOUNT", 1, 1)? || !one_column {
+        return Err(Error::unsupported(format!("{} holds its ASDF file in a form that is not written", hdu.label()))
+            .hint("convert takes the ASDF file out, and --embed puts it into a FITS file anew"));
+    }
+    header.set("NAXIS1", asdf.len(), "", "NAXIS")?;
+    if let Some(form) = header.text("TFORM1") {
+        let letter = if form.trim_end().ends_with('A') { 'A' } else { 'B' };
+        header.set("TFORM1", format!("{}{letter}", asdf.len()).as_str(), "", "")?;
+    }
+    Ok(NewHdu { header, data: Some(asdf) })
+}
+
+/// Writes a FITS file in which some HDUs, given by their numbers, are others. Every other byte is copied, those behind
+/// the last HDU too. CHECKSUM and DATASUM of a changed HDU are computed anew where it has them.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io), and what reading says.
+pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<usize, NewHdu>) -> Result<()> {
+    let source = fits.source();
+    let mut at = 0;
+    for hdu in fits.hdus() {
+        let Some(new) = changed.get(&hdu.number()) else { continue };
+        copy(out, &**source, at, hdu.start())?;
+        let (data, range) = match &new.data {
+            Some(data) => (data, 0..data.len()),
+            None => (source, hdu.data().start..hdu.end().min(source.len())),
+        };
+        let mut header = new.header.clone();
+        checksum::renew(&mut header, &**data, range.start, range.end, new.data.is_some()).doing(|| hdu.label())?;
+        put(out, &header.to_bytes())?;
+        copy(out, &**data, range.start, range.end)?;
+        if new.data.is_some() {
+            fill(out, range.end, 0)?;
+        }
+        at = hdu.end().min(source.len());
+    }
+    copy(out, &**source, at, source.len())
 }
 
 fn copy(out: &mut dyn Write, source: &dyn Source, mut at: u64, end: u64) -> Result<()> {

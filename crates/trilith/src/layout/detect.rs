@@ -32,6 +32,8 @@ pub struct Parsed {
     pub end: usize,
     /// Whether a terminator ends it.
     pub terminated: bool,
+    /// Whether the dialect was neither given nor recorded in the text.
+    pub is_guessed: bool,
 }
 
 impl Parsed {
@@ -117,13 +119,27 @@ fn decode(bytes: &[u8]) -> String {
 fn finished(outcome: grammar::Outcome, dialect: Dialect, text: String) -> Parsed {
     let usable = outcome.diagnostics.iter().all(|diagnostic| diagnostic.code.is_harmless());
     let (end, terminated) = (outcome.layout.end, outcome.layout.terminated);
-    Parsed { terminated, layout: usable.then_some(outcome.layout), diagnostics: outcome.diagnostics, dialect, text, end }
+    Parsed {
+        terminated,
+        is_guessed: false,
+        layout: usable.then_some(outcome.layout),
+        diagnostics: outcome.diagnostics,
+        dialect,
+        text,
+        end,
+    }
 }
 
 /// Section 7.7: the dialect given, recorded, evident, or the first that fits.
 fn parse_text(text: String, options: &ParseOptions) -> Result<Parsed> {
+    let known = options.dialect.or_else(|| recorded(&text));
+    let parsed = parse_as(text, known, options)?;
+    Ok(Parsed { is_guessed: known.is_none(), ..parsed })
+}
+
+fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Result<Parsed> {
     let in_dialect = |dialect| grammar::parse(&text, dialect, &options.limits);
-    if let Some(dialect) = options.dialect.or_else(|| recorded(&text)) {
+    if let Some(dialect) = known {
         return Ok(finished(in_dialect(dialect)?, dialect, text));
     }
     let is_good = |outcome: &grammar::Outcome| outcome.diagnostics.iter().all(|diagnostic| diagnostic.code.is_harmless());
@@ -144,7 +160,12 @@ fn parse_text(text: String, options: &ParseOptions) -> Result<Parsed> {
             }
             let new = in_dialect(Dialect::D2026)?;
             match (is_good(&old), is_good(&new)) {
-                (false, true) => Ok(finished(new, Dialect::D2026, text)),
+                (false, true) => {
+                    let mut new = new;
+                    new.diagnostics.push(only_new(&old, &text));
+                    new.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+                    Ok(finished(new, Dialect::D2026, text))
+                }
                 (true, true) => {
                     let span = old.layout.items.get(1).map_or(Span::default(), |item| item.span);
                     let message = "the text means one thing in 2025 and another in 2026: taken as 2025";
@@ -157,6 +178,15 @@ fn parse_text(text: String, options: &ParseOptions) -> Result<Parsed> {
             }
         }
     }
+}
+
+/// What is said of a text without a sign of its dialect that is right in 2026 only: what 2025 finds wrong.
+fn only_new(old: &grammar::Outcome, text: &str) -> Diagnostic {
+    let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.code.is_harmless());
+    let (span, why) = wrong.map_or((Span::default(), String::new()), |wrong| (wrong.span, format!(": as 2025 it has {wrong}")));
+    Diagnostic::new(Code::W9, span, format!("the text says nothing of its dialect, and is taken as 2026{why}"))
+        .hint("add `#: dialect=2026`, or `#: dialect=2025` and mend it")
+        .locate(text)
 }
 
 /// Whether the other dialect would read this layout differently: all but dicts and lists of data.

@@ -3,10 +3,11 @@
 use super::entry::Entry;
 use super::lexer::unquote;
 use super::machine::Machine;
-use super::model::{Dim, ItemId, ItemKind, Layout, Step};
+use super::model::{Count, Dim, ItemId, ItemKind, Layout, Step};
 use super::resolve::{Evaluation, Fault};
 use super::typed::ResolvedType;
 use super::walk::Walker;
+use crate::span::Span;
 use crate::spelling::nearest;
 
 /// An array somewhere in the stream: an item, or one member of all elements of an item.
@@ -34,6 +35,44 @@ impl Layout {
         let Dim::Param { param, .. } = dims.first()? else { return None };
         let param = self.param(*param);
         (param.fixed.is_none() && !param.varying).then_some(param.item)
+    }
+}
+
+impl Layout {
+    /// `NAME [n]` with a number, where nothing follows it that occupies the stream: the list, the number and
+    /// its place in the text.
+    pub(crate) fn last_extension(&self) -> Option<(ItemId, i64, Span)> {
+        let last = self.steps.len().checked_sub(1)?;
+        if self.plan.places.last() != Some(&(last as u32)) {
+            return None;
+        }
+        match self.steps.last()? {
+            Step::Extend(of) => match of.count {
+                Count::Fixed(count) => Some((of.list, count, of.span)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The list outside of lists that a path leads to or through, and what follows it in the path.
+    pub(crate) fn list_on<'p>(&self, path: &'p str) -> Option<(ItemId, &'p str)> {
+        let (mut dict, mut rest) = (ItemId::ROOT, path);
+        loop {
+            let (name, after) = leading_name(rest)?;
+            let child = self.child(dict, &name)?;
+            match self.item(child).kind {
+                ItemKind::Dict => (dict, rest) = (child, path.get(path.len() - after.len()..)?),
+                ItemKind::List => return Some((child, path.get(path.len() - after.len()..)?)),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Whether the element of a list that was declared last is a dict.
+    pub(crate) fn repeats_dict(&self, list: ItemId) -> bool {
+        let last = self.item(list).last;
+        last != ItemId::NONE && self.item(last).kind == ItemKind::Dict
     }
 }
 
@@ -120,7 +159,7 @@ fn last_name(path: &str) -> usize {
 }
 
 impl Located {
-    fn of(entry: &Entry) -> Self {
+    pub(super) fn of(entry: &Entry) -> Self {
         let mut located = Self {
             path: entry.path.clone(),
             address: entry.address,
@@ -146,7 +185,7 @@ impl Located {
     }
 
     /// The member that `.a.b` leads to.
-    fn members(mut self, path: &str) -> Option<Self> {
+    pub(super) fn members(mut self, path: &str) -> Option<Self> {
         let mut rest = path;
         while !rest.is_empty() {
             let inside = rest.strip_prefix('.')?;
@@ -177,6 +216,11 @@ pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: 
     }
     for item in top_items(layout, &path) {
         if layout.item(item).kind == ItemKind::List {
+            // A list itself is no entry: none of its elements need be walked.
+            let name = layout.static_path(item);
+            if !path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('[')) {
+                continue;
+            }
             let from = layout.plan.of_list.partition_point(|(list, _)| *list < item);
             let places = layout.plan.of_list.get(from..).unwrap_or(&[]).iter().take_while(|(list, _)| *list == item);
             let mut length = 0u64;
@@ -201,7 +245,7 @@ pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: 
 }
 
 /// How many elements a place adds to its list.
-fn grown(layout: &Layout, machine: &Machine<'_>, place: u32) -> Result<u64, Fault> {
+pub(super) fn grown(layout: &Layout, machine: &Machine<'_>, place: u32) -> Result<u64, Fault> {
     let step = layout.plan.places.get(place as usize).and_then(|&step| layout.steps.get(step as usize));
     Ok(match step {
         Some(Step::List(of)) => machine.repeats(of.count, of.span)?.saturating_mul(u64::from(of.elements)),
@@ -254,7 +298,7 @@ fn leading_name(path: &str) -> Option<(String, &str)> {
 }
 
 /// The path as entries spell it: a leading `/`, quotes only where they are needed.
-fn canonical(path: &str) -> Option<String> {
+pub(crate) fn canonical(path: &str) -> Option<String> {
     if path.starts_with('&') {
         return Some(path.to_owned());
     }

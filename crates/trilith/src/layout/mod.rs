@@ -19,6 +19,7 @@
 //!
 //! What is not certain about the language is collected in [`decision`].
 
+mod compare;
 pub mod decision;
 mod detect;
 mod diagnostic;
@@ -36,6 +37,7 @@ mod primitive;
 mod print;
 mod resolve;
 mod sizes;
+mod stack;
 mod translate;
 mod typed;
 mod walk;
@@ -44,11 +46,14 @@ pub use detect::{ParseOptions, Parsed, parse};
 pub use diagnostic::{Code, Diagnostic};
 pub use entry::{Entry, EntryKind};
 pub use find::Located;
+pub(crate) use find::canonical as canonical_path;
 pub use from_c::{CModel, layout_of_c};
 pub use lexer::quoted_name;
 pub use model::{Attribute, Filter, ItemId, Kind, Layout, Placement, Scalar};
 pub use primitive::{ByteOrder, Dialect, Primitive, PrimitiveKind};
 pub use print::Loss;
+pub(crate) use resolve::Reached;
 pub use resolve::{Entries, Evaluation, Fault, Options, ParamRequest, Supply};
-pub use translate::Translation;
+pub(crate) use stack::{Stack, Stretch};
+pub use translate::{Packing, StoredAs, Translation};
 pub use typed::{ResolvedMember, ResolvedType, Structure};

@@ -371,6 +371,8 @@ pub(crate) struct Note {
 pub(crate) enum Said {
     Doc(Span),
     Attribute(Symbol, Attribute),
+    /// The end of an attribute comment that is not understood.
+    Raw(Span),
 }
 
 /// A parsed layout: what is stored where, up to the parameters that are read from the stream.
@@ -534,6 +536,11 @@ impl Layout {
         self.end
     }
 
+    /// Whether a line of `-` ends it (2025).
+    pub fn is_terminated(&self) -> bool {
+        self.terminated
+    }
+
     /// How many items it has, the root dict included.
     pub fn item_count(&self) -> usize {
         self.items.len()
@@ -635,7 +642,7 @@ impl Layout {
     pub fn docs(&self, id: ItemId) -> impl Iterator<Item = &str> {
         self.notes_of(id).iter().filter_map(|note| match note.said {
             Said::Doc(span) => Some(span.slice(&self.text)),
-            Said::Attribute(..) => None,
+            Said::Attribute(..) | Said::Raw(_) => None,
         })
     }
 
@@ -643,7 +650,15 @@ impl Layout {
     pub fn attributes(&self, id: ItemId) -> impl Iterator<Item = (&str, &Attribute)> {
         self.notes_of(id).iter().filter_map(|note| match &note.said {
             Said::Attribute(name, value) => Some((self.names.text(*name), value)),
-            Said::Doc(_) => None,
+            Said::Doc(_) | Said::Raw(_) => None,
+        })
+    }
+
+    /// The ends of attribute comments of an item that are not understood, as they are written.
+    pub(crate) fn raw_attributes(&self, id: ItemId) -> impl Iterator<Item = &str> {
+        self.notes_of(id).iter().filter_map(|note| match note.said {
+            Said::Raw(span) => Some(span.slice(&self.text).trim_end()),
+            _ => None,
         })
     }
 }

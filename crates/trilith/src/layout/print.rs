@@ -8,9 +8,10 @@ use std::collections::{HashMap, HashSet};
 use super::lexer::push_name;
 use super::model::{
     Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Member, MemberKind, ParamId, Placement, Primitive,
-    Step, TypeId, TypeKind, Use,
+    Scalar, Step, TypeId, TypeKind, Use,
 };
 use super::names::Symbol;
+use super::translate::{Packing, StoredAs};
 
 /// Something of a layout that the other dialect cannot say, or says differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,8 @@ pub(super) struct Printer<'l> {
     pub drop_order: bool,
     /// Compressed arrays are written plain where the dialect has no other.
     pub decompress: bool,
+    /// How arrays are stored.
+    pub stored: StoredAs,
 }
 
 impl<'l> Printer<'l> {
@@ -101,6 +104,7 @@ impl<'l> Printer<'l> {
             drop_at: 0,
             drop_order: false,
             decompress: false,
+            stored: StoredAs::default(),
         }
     }
 
@@ -166,6 +170,16 @@ impl<'l> Printer<'l> {
                 self.line();
                 self.out.push_str("#: ");
                 self.out.push_str(&attributes);
+                self.out.push('\n');
+            }
+            for raw in self.layout.raw_attributes(item) {
+                if on_line {
+                    self.out.push('\n');
+                    on_line = false;
+                }
+                self.line();
+                self.out.push_str("#: ");
+                self.out.push_str(raw);
                 self.out.push('\n');
             }
         }
@@ -472,16 +486,34 @@ impl<'l> Printer<'l> {
     /// Datatype, shape, filter and placement.
     fn data_text(&mut self, data: &Data, item: ItemId) {
         self.use_text(data.what, item);
-        if let Some(filter) = self.layout.filter(data.filter) {
-            self.filter_text(&filter.clone(), item);
+        if let Some(filter) = self.packed(data) {
+            self.filter_text(&filter, item);
         }
-        let placement = self.placed_as(self.dropped(data.placement), data.what.ty);
+        let mut placement = self.placed_as(self.dropped(data.placement), data.what.ty);
+        if let Some(align) = self.stored.align {
+            placement = Placement::Align(align);
+        }
         self.placement(placement, item, true);
     }
 
     /// The placement of an item, or none where addresses are dropped.
     fn dropped(&self, placement: Placement) -> Placement {
         if self.drop_at > 0 && matches!(placement, Placement::At(_)) { Placement::Next } else { placement }
+    }
+
+    /// The filter that an array is to have.
+    fn packed(&self, data: &Data) -> Option<Filter> {
+        let own = self.layout.filter(data.filter).cloned();
+        let is_array = data.what.dims.len > 0 || self.layout.ty(data.what.ty).rank > 0;
+        match self.stored.packing {
+            _ if self.to == Dialect::D2025 || data.reference > 0 || own.as_ref().is_some_and(|own| !own.compresses) => own,
+            Packing::Keep => own,
+            Packing::Gzip(level) if is_array => {
+                let arguments = level.into_iter().map(Scalar::Integer).collect();
+                Some(Filter { compresses: true, name: "gzip".to_owned(), arguments })
+            }
+            Packing::Plain | Packing::Gzip(_) => None,
+        }
     }
 
     fn filter_text(&mut self, filter: &Filter, item: ItemId) {
@@ -702,7 +734,9 @@ impl<'l> Printer<'l> {
     }
 
     fn has_notes(&self, item: ItemId) -> bool {
-        self.layout.docs(item).next().is_some() || self.layout.attributes(item).next().is_some()
+        self.layout.docs(item).next().is_some()
+            || self.layout.attributes(item).next().is_some()
+            || self.layout.raw_attributes(item).next().is_some()
     }
 
     fn primitive_text(&mut self, ty: TypeId, item: ItemId) {

@@ -213,6 +213,15 @@ pub(crate) struct Stored {
     pub item: ItemId,
 }
 
+/// How far a layout goes along a longer one that begins like it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reached {
+    /// So many steps outside of lists that occupy the stream are the same.
+    pub places: usize,
+    /// Of the next, an extension, so many repetitions.
+    pub again: u64,
+}
+
 /// A layout evaluated for one stream.
 pub struct Evaluation<'l> {
     machine: Machine<'l>,
@@ -281,12 +290,46 @@ impl<'l> Evaluation<'l> {
         Entries { walker: Walker::new(self, self.machine.clone()) }
     }
 
+    /// The entries behind those of a layout that is a beginning of this one.
+    pub(crate) fn entries_behind(&self, reached: Reached) -> std::result::Result<Entries<'_, 'l>, Fault> {
+        let layout = self.layout();
+        let mut walker = Walker::new(self, self.machine.clone());
+        for &(list, place) in layout.plan.of_list.iter().filter(|(_, place)| (*place as usize) < reached.places) {
+            walker.lengthen(list, super::find::grown(layout, &self.machine, place)?);
+        }
+        walker.seek(reached.places, self.starts.len());
+        walker.pass(reached.again);
+        Ok(Entries { walker })
+    }
+
+    /// How far this layout goes.
+    pub(crate) fn reached(&self) -> Reached {
+        Reached { places: self.starts.len(), again: 0 }
+    }
+
+    /// How many elements a list outside of lists has.
+    pub(crate) fn list_len(&self, list: ItemId) -> std::result::Result<u64, Fault> {
+        let layout = self.layout();
+        let places = layout.plan.of_list.iter().filter(|(known, _)| *known == list);
+        places
+            .map(|(_, place)| super::find::grown(layout, &self.machine, *place))
+            .try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
+    }
+
     /// The entry at a path such as `/group/list[3]/x`, found without walking what lies before it.
     ///
     /// # Errors
     /// [`Kind::Limit`](crate::Kind::Limit) where finding it costs too much.
     pub fn find(&self, path: &str) -> std::result::Result<Option<Entry>, Fault> {
         super::find::find(self, self.machine.clone(), path)
+    }
+
+    /// The array that a path means in every element of a list.
+    ///
+    /// # Errors
+    /// As [`Evaluation::find`].
+    pub(crate) fn stack(&self, path: &str) -> std::result::Result<super::stack::Stack, Fault> {
+        self.stacked(self.machine.clone(), path)
     }
 
     /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.

@@ -49,10 +49,38 @@ impl Layout {
     /// assert_eq!(new.text, "#: dialect=2025\nN : i4\nx = f8[N]\ns = {a = u1 @3}\n");
     /// ```
     pub fn compacted(&self, to: Dialect, order_free: bool) -> Translation {
+        self.compacted_as(to, order_free, &StoredAs::default())
+    }
+
+    /// As [`Layout::compacted`], and says how arrays are stored.
+    pub fn compacted_as(&self, to: Dialect, order_free: bool, how: &StoredAs) -> Translation {
         let mut printer = Printer::new(self, to);
         (printer.drop_at, printer.drop_order, printer.decompress) = (1, order_free, true);
+        printer.stored = *how;
         translated(self, printer)
     }
+}
+
+/// How the arrays of a file that is written anew are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct StoredAs {
+    /// Compressed or not; only 2026 has compressed arrays.
+    pub packing: Packing,
+    /// The alignment of every item, a power of two up to 16; None leaves it as it is.
+    pub align: Option<u64>,
+}
+
+/// Whether arrays are stored compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Packing {
+    /// Each as it was.
+    #[default]
+    Keep,
+    /// None.
+    Plain,
+    /// Each array by `gzip`, at this level.
+    Gzip(Option<i64>),
 }
 
 fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
@@ -64,7 +92,15 @@ fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
         let line = format!("#: dialect={to}\n");
         text.insert_str(at, &line);
     }
-    Translation { text, losses: printer.losses }
+    let mut losses = printer.losses;
+    if to != layout.dialect
+        && printer.drop_at == 0
+        && losses.iter().all(|loss| loss.harmless)
+        && let Some((item, message)) = super::compare::moved(layout, &text, to)
+    {
+        losses.push(Loss { item, path: layout.static_path(item), message, harmless: false });
+    }
+    Translation { text, losses }
 }
 
 /// The losses as lines for people.
@@ -101,9 +137,9 @@ impl Printer<'_> {
             self.lose(item, false, "2026 has no structs with stored parameters: left out");
             return false;
         }
-        if self.is_inlined(ty) {
+        let inlined = self.is_inlined(ty);
+        if inlined {
             self.lose(item, true, "2026 binds dimensions where a type is declared: written out at each of its uses");
-            return false;
         }
         if of.own_align != 0 && of.kind == TypeKind::Struct {
             let members = of.members.of(&layout.members);
@@ -119,7 +155,7 @@ impl Printer<'_> {
                 self.lose(item, false, format!("2026 cannot align this struct to {}", of.own_align));
             }
         }
-        true
+        !inlined
     }
 
     fn type_to_2025(&mut self, item: ItemId, ty: TypeId) {

@@ -41,6 +41,19 @@ enum Work {
     Instance { ty: TypeId, base: u64, member: u32, place: Members, open: usize, item: ItemId },
 }
 
+/// What a loop repeats: some steps, which append `each` elements to a list.
+struct Again {
+    from: u32,
+    to: u32,
+    drop_at: bool,
+    list: ItemId,
+    /// The step that repeats, under which the machine keeps the stride.
+    key: u32,
+    each: u64,
+    /// Stored parameters in it have to be read.
+    dynamic: bool,
+}
+
 /// Makes the entries of an evaluation one by one.
 pub(crate) struct Walker<'e, 'l> {
     evaluation: &'e Evaluation<'l>,
@@ -60,6 +73,8 @@ pub(crate) struct Walker<'e, 'l> {
     known: Known,
     /// Repetitions since the last entry.
     idle: u64,
+    /// So many repetitions of the extension that comes first lie behind already.
+    passed: u64,
 }
 
 impl<'e, 'l> Walker<'e, 'l> {
@@ -80,6 +95,7 @@ impl<'e, 'l> Walker<'e, 'l> {
             failed: false,
             known: Known::default(),
             idle: 0,
+            passed: 0,
         }
     }
 
@@ -87,6 +103,11 @@ impl<'e, 'l> Walker<'e, 'l> {
     pub fn seek(&mut self, at: usize, to: usize) {
         self.stack = vec![Work::Top { at, to }];
         self.path.clear();
+    }
+
+    /// As if the first `passed` repetitions of the extension that comes next had been walked.
+    pub fn pass(&mut self, passed: u64) {
+        self.passed = passed;
     }
 
     /// Tells how many elements a list has before what is walked next.
@@ -214,24 +235,28 @@ impl<'e, 'l> Walker<'e, 'l> {
             Step::Data(item) => self.data(item, drop_at),
             Step::Param(item) => self.param(item, drop_at),
             Step::List(ref of) => {
-                let Listing { list, end, count, span, elements, fresh, places, .. } = **of;
+                let Listing { list, end, count, span, elements, fresh, places, dynamic } = **of;
                 let count = self.machine.repeats(count, span)?;
                 self.open_list(list, at, end, fresh);
                 if !places || !self.is_wanted_below() {
                     self.lengthen(list, count.saturating_mul(u64::from(elements)));
                     return self.skip(at, drop_at);
                 }
-                self.narrow((at + 1, end), count, drop_at, list)
+                self.narrow(Again { from: at + 1, to: end, drop_at, list, key: at, each: elements.into(), dynamic }, count)
             }
             Step::Extend(ref of) => {
-                let Extension { list, from, to, count, span, places, .. } = **of;
+                let Extension { list, from, to, count, span, places, dynamic } = **of;
                 let count = self.machine.repeats(count, span)?;
+                let passed = std::mem::take(&mut self.passed).min(count);
                 self.open_list(list, at, at, false);
                 if !places || !self.is_wanted_below() {
                     self.lengthen(list, count);
                     return self.skip(at, drop_at);
                 }
-                self.narrow((from, to), count, true, list)
+                let again = Again { from, to, drop_at: true, list, key: at, each: 1, dynamic };
+                self.skip_loop(&again, passed)?;
+                self.lengthen(list, passed);
+                self.narrow(again, count - passed)
             }
             Step::Element { dict, end, fresh } => {
                 self.push_index(dict, fresh);
@@ -250,45 +275,42 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     /// Puts a loop on the stack; where one element of it is wanted, only the repetition that has it.
-    fn narrow(&mut self, (from, to): (u32, u32), left: u64, drop_at: bool, list: ItemId) -> Result<(), Fault> {
+    fn narrow(&mut self, again: Again, left: u64) -> Result<(), Fault> {
+        let Again { from, to, drop_at, list, each, dynamic, .. } = again;
         let open = self.path.len();
-        let layout = self.machine.layout;
         let wanted = self.wanted.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
-        // The step that made this loop says how many elements one repetition has.
-        let (key, each, dynamic) = match layout.steps.get(from.wrapping_sub(1) as usize) {
-            Some(Step::List(of)) if of.list == list && of.end == to => (from - 1, u64::from(of.elements), of.dynamic),
-            _ => (u32::MAX, 1, true),
-        };
         let have = self.lengths.get(&list).copied().unwrap_or(0);
         let (Some(wanted), false, true) = (wanted, dynamic, each > 0 && left > 1) else {
             self.stack.push(Work::Loop { from, to, left, drop_at, open, list });
             return Ok(());
         };
         let before = wanted.checked_sub(have).map_or(left, |more| (more / each).min(left));
-        self.skip_loop((from, to), before, drop_at, key)?;
+        self.skip_loop(&again, before)?;
         self.lengthen(list, before.saturating_mul(each));
         let walk = u64::from(before < left);
         self.stack.push(Work::Loop { from, to, left: walk, drop_at, open, list });
         Ok(())
     }
 
-    /// Runs the first repetitions of a loop without stored parameters.
-    fn skip_loop(&mut self, steps: (u32, u32), count: u64, drop_at: bool, key: u32) -> Result<(), Fault> {
-        if count == 0 {
-            return Ok(());
+    /// Runs the first repetitions of a loop; without stored parameters two of them tell how long all are.
+    fn skip_loop(&mut self, again: &Again, count: u64) -> Result<(), Fault> {
+        let steps = (again.from, again.to);
+        let runs = if again.dynamic { count } else { count.min(1) };
+        for _ in 0..runs {
+            self.skip_range(steps.0, steps.1, again.drop_at)?;
         }
-        self.skip_range(steps.0, steps.1, drop_at)?;
-        if count == 1 || self.machine.cursor == UNKNOWN {
+        if count == runs || self.machine.cursor == UNKNOWN {
             return Ok(());
         }
         let mut nothing = |_: &ParamRequest| Ok(Supply::Missing);
-        let stride = self.machine.stride(steps, drop_at, key, &mut nothing, &mut Vec::new())?;
+        let stride = self.machine.stride(steps, again.drop_at, again.key, &mut nothing, &mut Vec::new())?;
         let end = stride.checked_mul(count - 1).and_then(|more| self.machine.cursor.checked_add(more));
         self.machine.cursor = end.ok_or_else(|| self.machine.overflow(ItemId::ROOT))?;
         Ok(())
     }
 
-    fn lengthen(&mut self, list: ItemId, more: u64) {
+    /// A list has so many more elements.
+    pub fn lengthen(&mut self, list: ItemId, more: u64) {
         let length = self.lengths.entry(list).or_default();
         *length = length.saturating_add(more);
     }

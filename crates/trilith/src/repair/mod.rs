@@ -9,15 +9,19 @@ mod blocks;
 mod text;
 
 use std::io::{Seek, Write};
+use std::sync::Arc;
 
 use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
+use crate::asdf::uris::moved_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
-use crate::bytes::{Resolve, Slice, Source, SourceRef, read_vec, set_aside};
+use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, Window, gunzip, is_gzip, read_vec, set_aside};
 use crate::error::{Error, Kind, Result};
+use crate::file::{self, FileKind};
+use crate::fits::{FitsFile, Hdu, asdf_hdu, write_changed};
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, Value};
-use crate::{file, verify};
+use crate::verify;
 
 pub use blocks::{BlockFate, Fate};
 
@@ -73,6 +77,8 @@ pub struct Salvage {
     pieces: Vec<blocks::Piece>,
     report: Report,
     limits: Limits,
+    /// The FITS file that it lies in, and the HDU there.
+    around: Option<(FitsFile, Hdu)>,
 }
 
 /// Looks what is left of a file, whatever state it is in.
@@ -95,6 +101,32 @@ pub struct Salvage {
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub fn salvage(source: SourceRef, limits: &Limits) -> Result<Salvage> {
+    let mut start = read_vec(&*source, 0, source.len().min(80), limits)?;
+    let mut source = source;
+    if is_gzip(&start) {
+        source = gunzip(source, limits)?;
+        start = read_vec(&*source, 0, source.len().min(80), limits)?;
+    }
+    if FileKind::detect(&start) == Some(FileKind::Fits) {
+        return within_fits(source, limits);
+    }
+    alone(source, limits)
+}
+
+/// What is left of the ASDF file in a FITS file.
+fn within_fits(source: SourceRef, limits: &Limits) -> Result<Salvage> {
+    let fits = FitsFile::open(source, limits)?;
+    let Some(hdu) = fits.asdf().cloned() else {
+        return Err(Error::unsupported("this FITS file holds no ASDF file that could be repaired"));
+    };
+    let end = hdu.data().end.min(fits.source().len());
+    let asdf = Window::new(fits.source().clone(), hdu.data().start, end.saturating_sub(hdu.data().start))?;
+    let mut left = alone(Arc::new(asdf), limits)?;
+    left.around = Some((fits, hdu));
+    Ok(left)
+}
+
+fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
     let mut notes: Vec<String> = source.notice().into_iter().collect();
     let (header, from) = read_header(&source, limits, &mut notes)?;
     let extent = match header::find_tree(&*source, &header, limits) {
@@ -123,7 +155,7 @@ pub fn salvage(source: SourceRef, limits: &Limits) -> Result<Salvage> {
         tree = Some(mend(&parsed, &pieces, limits, &mut report)?);
     }
     report.blocks = pieces.iter().map(|piece| piece.fate.clone()).collect();
-    Ok(Salvage { source, header, generation, tree, pieces, report, limits: limits.clone() })
+    Ok(Salvage { source, header, generation, tree, pieces, report, limits: limits.clone(), around: None })
 }
 
 /// The header, or that of ASDF 1.0 where it is damaged; and where to look for the tree.
@@ -203,7 +235,7 @@ fn fate(node: Node<'_>, pieces: &[blocks::Piece], limits: &Limits) -> Result<Opt
         return lost(why);
     }
     let have = piece.available();
-    let Err(error) = array.over(std::sync::Arc::new(Extent(have)), limits) else { return Ok(None) };
+    let Err(error) = array.over(Arc::new(Extent(have)), limits) else { return Ok(None) };
     let (Some(dims), None) = (&array.shape, &array.strides) else { return Err(error) };
     let rest: Option<Vec<u64>> = dims.iter().skip(1).map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect();
     let (Some(Dim::Fixed(of)), Some(rest)) = (dims.first(), rest) else { return Err(error) };
@@ -231,9 +263,29 @@ impl Source for Extent {
 }
 
 impl Salvage {
+    /// The same as it must read where references begin at `to`; those of the file are what `resolve` resolves.
+    ///
+    /// # Errors
+    /// As [`moved_tree`].
+    pub fn moved_to(mut self, resolve: &dyn Resolve, to: &Base, limits: &Limits) -> Result<Self> {
+        if let Some(text) = &self.tree {
+            let tree = Tree::parse(text.clone(), limits)?;
+            let is_early = self.header.rows.first().is_some_and(|row| row.major == 0);
+            if let Some(moved) = moved_tree(&tree, limits, is_early, resolve, to)? {
+                self.tree = Some(moved.into_text());
+            }
+        }
+        Ok(self)
+    }
+
     /// What was found, and what was lost.
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// Whether it lies in a FITS file, which is written around it.
+    pub fn is_in_fits(&self) -> bool {
+        self.around.is_some()
     }
 
     /// Writes what is left into a temporary file and verifies that, decoding every block; `resolve` opens what the
@@ -242,7 +294,7 @@ impl Salvage {
     ///
     /// # Errors
     /// As [`Salvage::write`], and [`Kind::Limit`] where verifying would be too much.
-    pub fn verified(&mut self, resolve: std::sync::Arc<dyn Resolve>) -> Result<SourceRef> {
+    pub fn verified(&mut self, resolve: Arc<dyn Resolve>) -> Result<SourceRef> {
         let written = set_aside("what is left", |out| self.write(out))?;
         let found = file::open_asdf_source(written.clone(), resolve, &self.limits);
         self.report.wrong = Some(match found.and_then(|file| verify::verify(&file, true, &|_| ())) {
@@ -253,11 +305,20 @@ impl Salvage {
         Ok(written)
     }
 
-    /// Writes what is left, with a new index and new checksums.
+    /// Writes what is left, with a new index and new checksums; the other HDUs of a FITS file around it are copied.
     ///
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
-    pub fn write<W: Write + Seek>(&self, out: W) -> Result<()> {
+    pub fn write<W: Write + Seek>(&self, mut out: W) -> Result<()> {
+        let Some((fits, hdu)) = &self.around else { return self.write_alone(out) };
+        let mut asdf = std::io::Cursor::new(Vec::new());
+        self.write_alone(&mut asdf)?;
+        let asdf = Slice::new(asdf.into_inner(), fits.source().name());
+        let changed = [(hdu.number(), asdf_hdu(hdu, Arc::new(asdf))?)];
+        write_changed(&mut out, fits, &changed.into_iter().collect())
+    }
+
+    fn write_alone<W: Write + Seek>(&self, out: W) -> Result<()> {
         let mut options = WriteOptions::default();
         if self.generation.major == 0 {
             options.align = 1;

@@ -1,7 +1,7 @@
 //! Whether a node fits a part of a schema: the fast answer, without words.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::cast::{self, Found};
 use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Program, Rest, Rule};
@@ -42,6 +42,8 @@ pub(super) struct Check<'a, 't> {
     most_steps: u64,
     /// The limit `nodes`, which the steps follow from.
     limit: u64,
+    /// The gaps of the program that a verdict has met.
+    pub(super) open: BTreeSet<u32>,
     /// Set when a limit stops the check; every answer after that is worth nothing.
     pub(super) stopped: Option<Error>,
 }
@@ -67,6 +69,7 @@ impl<'a, 't> Check<'a, 't> {
             most_steps: (survey.count.saturating_mul(limits.nodes / PER_NODE).saturating_add(limits.nodes / AT_ALL))
                 .min(limits.nodes.saturating_mul(STEPS)),
             limit: limits.nodes,
+            open: BTreeSet::new(),
             stopped: None,
         }
     }
@@ -150,6 +153,10 @@ impl<'a, 't> Check<'a, 't> {
             Rule::Pattern(pattern) => self.pattern(node, pattern),
             Rule::TextLength { .. } => text_holds(node, rule),
             Rule::Minimum(..) | Rule::Maximum(..) | Rule::MultipleOf(_) => number_holds(node, rule),
+            Rule::Unchecked(gap) => {
+                self.open.insert(*gap);
+                true
+            }
         }
     }
 

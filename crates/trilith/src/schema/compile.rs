@@ -4,14 +4,14 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::cast::Kind;
+use super::document::Document;
 use super::instance::{Json, Number};
 use super::pattern::Regex;
 use super::store::Schemas;
 use super::uri::{Pattern, join, split_fragment};
-use crate::bytes::percent_decode;
 use crate::error::{Context, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, NodeId, Tree, TreePath};
+use crate::tree::{Node, NodeId};
 
 /// A compiled part of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,6 +84,8 @@ pub(super) enum Rule {
         most: u64,
     },
     Datatype(Box<DatatypeRule>),
+    /// What could not be compiled, by its number in [`Program::gaps`]: nobody can tell whether it holds.
+    Unchecked(u32),
 }
 
 /// `properties`, `patternProperties` and `additionalProperties`.
@@ -126,12 +128,8 @@ pub(super) struct Program {
     queue: VecDeque<Task>,
     /// What could not be done, in words: missing schemas, patterns that this engine cannot run.
     pub(super) notes: Vec<String>,
-}
-
-#[derive(Debug)]
-pub(super) struct Document {
-    pub(super) uri: String,
-    pub(super) tree: Tree,
+    /// Those of the notes that leave a rule out, and so a verdict open.
+    pub(super) gaps: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -149,8 +147,7 @@ impl Program {
     /// With `beside`, rules that stand beside a `$ref` hold too, as they do in Python asdf for the schemas
     /// of tags; without, they don't, as draft-04 says and as it is there for a custom schema.
     pub(super) fn part(&mut self, schemas: &Schemas, uri: &str, beside: bool, limits: &Limits) -> Result<Option<PartId>> {
-        let found = self.locate(schemas, uri, limits)?;
-        let Some((place, base)) = found else { return Ok(None) };
+        let Located::At(place, base) = self.locate(schemas, uri, None, limits)? else { return Ok(None) };
         let part = self.reserve(place, &base, beside);
         let from = self.parts.len().saturating_sub(self.queue.len());
         while let Some(task) = self.queue.pop_front() {
@@ -201,12 +198,9 @@ impl Program {
             return Ok(*known);
         }
         let number = match schemas.parse(uri, limits) {
-            None => {
-                self.notes.push(format!("schema {uri} is not known, so that what refers to it is not checked"));
-                None
-            }
+            None => None,
             Some(tree) => {
-                self.documents.push(Document { uri: uri.to_owned(), tree: tree? });
+                self.documents.push(Document::new(uri, tree?));
                 Some(self.documents.len() as u32 - 1)
             }
         };
@@ -214,22 +208,42 @@ impl Program {
         Ok(number)
     }
 
-    fn locate(&mut self, schemas: &Schemas, uri: &str, limits: &Limits) -> Result<Option<(Place, Arc<str>)>> {
+    /// The place that a URI names, and the URI that references there are relative to; `from` is the document that
+    /// asks, whose parts may have URIs of their own.
+    fn locate(&mut self, schemas: &Schemas, uri: &str, from: Option<u32>, limits: &Limits) -> Result<Located> {
         let (whole, fragment) = split_fragment(uri);
-        let Some(document) = self.document(schemas, whole, limits)? else { return Ok(None) };
-        let Some(held) = self.documents.get(document as usize) else { return Ok(None) };
-        let node = if fragment.is_empty() {
-            Some(held.tree.root())
-        } else {
-            percent_decode(fragment).and_then(|pointer| TreePath::parse(&pointer).ok()).and_then(|path| held.tree.find(&path))
+        let own = from.and_then(|number| Some((number, self.documents.get(number as usize)?)));
+        let found = own.and_then(|(number, held)| Some((number, held.node_named(uri, whole, fragment)?)));
+        let found = match found {
+            Some(found) => Some(found),
+            None => match self.document(schemas, whole, limits)? {
+                Some(number) => {
+                    let held = self.documents.get(number as usize);
+                    held.and_then(|held| held.node_named(uri, whole, fragment)).map(|node| (number, node))
+                }
+                None => {
+                    let gap = self.gap(format!("schema {whole} is not known, so that what refers to it is not checked"));
+                    return Ok(Located::Nowhere(gap));
+                }
+            },
         };
-        match node {
-            Some(node) => Ok(Some((Place { document, node: Some(node.id()) }, Arc::from(whole)))),
+        match found {
+            Some((document, (node, base))) => Ok(Located::At(Place { document, node: Some(node) }, Arc::from(base.as_str()))),
             None => {
-                self.notes.push(format!("schema {whole} has no part {fragment}, so that what refers to it is not checked"));
-                Ok(None)
+                let gap = format!("schema {whole} has no part {fragment}, so that what refers to it is not checked");
+                Ok(Located::Nowhere(self.gap(gap)))
             }
         }
+    }
+
+    /// Says what leaves a verdict open; its number.
+    fn gap(&mut self, text: String) -> u32 {
+        let place = self.gaps.iter().position(|known| *known == text).unwrap_or_else(|| {
+            self.notes.push(text.clone());
+            self.gaps.push(text);
+            self.gaps.len() - 1
+        });
+        u32::try_from(place).unwrap_or(u32::MAX)
     }
 
     /// The part of a place, to be compiled before the next use.
@@ -247,11 +261,18 @@ impl Program {
     fn compile(&mut self, schemas: &Schemas, task: &Task, limits: &Limits) -> Result<()> {
         let uri = self.documents.get(task.place.document as usize).map_or(String::new(), |d| d.uri.clone());
         // Reading needs the tree while parts are added: what a part says is taken out of it first.
-        let mut reader = Reader { document: task.place.document, wanted: Vec::new(), notes: Vec::new(), beside: task.beside };
+        let mut reader = Reader {
+            document: task.place.document,
+            wanted: Vec::new(),
+            notes: Vec::new(),
+            gaps: Vec::new(),
+            beside: task.beside,
+        };
         let Some(node) = self.node(task.place) else { return Ok(()) };
         let (sketch, base) = reader.read(node, &task.base);
-        let Reader { wanted, notes, .. } = reader;
+        let Reader { wanted, notes, gaps, .. } = reader;
         self.notes.extend(notes.into_iter().map(|note| format!("schema {uri}: {note}")));
+        let mut gaps: Vec<u32> = gaps.into_iter().map(|gap| self.gap(format!("schema {uri}: {gap}"))).collect();
         let mut parts = Vec::with_capacity(wanted.len());
         for want in wanted {
             parts.push(match want {
@@ -260,19 +281,33 @@ impl Program {
                 }
                 Want::Uri(reference) => {
                     let whole = join(&base, &reference);
-                    let found =
-                        self.locate(schemas, &whole, limits).doing(|| format!("following {reference} in schema {uri}"))?;
-                    found.map(|(place, base)| self.reserve(place, &base, task.beside))
+                    let found = self.locate(schemas, &whole, Some(task.place.document), limits);
+                    match found.doing(|| format!("following {reference} in schema {uri}"))? {
+                        Located::At(place, base) => Some(self.reserve(place, &base, task.beside)),
+                        Located::Nowhere(gap) => {
+                            gaps.push(gap);
+                            None
+                        }
+                    }
                 }
             });
         }
         let mut rules: Vec<Rule> = sketch.into_iter().filter_map(|rule| resolved(rule, &parts)).collect();
+        rules.extend(gaps.into_iter().map(Rule::Unchecked));
         rules.sort_by_key(cost);
         if let Some(part) = self.parts.get_mut(task.part.0 as usize) {
             part.rules = rules.into();
         }
         Ok(())
     }
+}
+
+/// Where a URI leads.
+enum Located {
+    /// To this place, whose references are relative to this URI.
+    At(Place, Arc<str>),
+    /// Nowhere: the number of the gap that it leaves.
+    Nowhere(u32),
 }
 
 /// A part that a rule needs: another node of the document, or one by reference.
@@ -286,6 +321,7 @@ struct Reader {
     document: u32,
     wanted: Vec<Want>,
     notes: Vec<String>,
+    gaps: Vec<String>,
     beside: bool,
 }
 
@@ -436,7 +472,7 @@ impl Reader {
         match Regex::new(text) {
             Ok(regex) => Some(regex),
             Err(problem) => {
-                self.notes.push(format!("the pattern {text:?} is not checked: {problem}"));
+                self.gaps.push(format!("the pattern {text:?} is not checked: {problem}"));
                 None
             }
         }
@@ -505,5 +541,6 @@ fn cost(rule: &Rule) -> u8 {
         Rule::Object(_) | Rule::Items(_) | Rule::Tuple { .. } => 5,
         Rule::Ref(_) | Rule::All(_) | Rule::Any(_) | Rule::One(_) | Rule::Not(_) => 6,
         Rule::Unique | Rule::Dimensions { .. } | Rule::Datatype(_) => 7,
+        Rule::Unchecked(_) => 8,
     }
 }

@@ -277,7 +277,8 @@ impl<'c, 'a, 't> Explain<'c, 'a, 't> {
             Rule::Type { bits, .. } => {
                 sort = Sort::Kind;
                 hint = type_hint(node, *bits);
-                (format!("{} is {}", shown(node), json(node).words()), types(*bits))
+                let found = if node.is_scalar() { shown(node) } else { "this".to_owned() };
+                (format!("{found} is {}", json(node).words()), types(*bits))
             }
             Rule::Tag(pattern) => {
                 sort = Sort::Kind;

@@ -141,12 +141,12 @@ pub(super) fn compared_tag(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> 
         NodeKind::Sequence if yaml_tag(node) == Some("omap") => "omap",
         NodeKind::Sequence => "seq",
         NodeKind::Scalar => match node.scalar() {
-            Scalar::Null => "null",
+            // No tag fits these in Python asdf, not even a pattern that fits any.
+            Scalar::Null | Scalar::Timestamp(_) => return None,
             Scalar::Bool(_) => "bool",
             Scalar::Int(_) | Scalar::BigInt(_) => "int",
             Scalar::Float(_) => "float",
             Scalar::Str(_) | Scalar::Binary(_) => "str",
-            Scalar::Timestamp(_) => return None,
         },
     };
     Some(format!("{YAML_TAG}{name}").into())
@@ -374,6 +374,8 @@ mod tests {
             ("!!set {a}", Json::Other, Some("set")),
             ("2001-12-14t21:59:43.10-05:00", Json::DateTime, None),
             ("2001-12-14", Json::Other, None),
+            ("null", Json::Null, None),
+            ("", Json::Null, None),
             ("!!binary aGk=", Json::Other, Some("str")),
             ("1.0", Json::Number, Some("float")),
             ("! '1'", Json::Integer, Some("int")),

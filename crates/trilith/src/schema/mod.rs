@@ -3,7 +3,8 @@
 //! [`Schemas`] is a set of schemas with the manifests that bind tags to them; [`Validator`] compiles what
 //! a tree needs and checks it. Keywords: all of draft-04; `tag` (with `*` and `**`); `datatype`,
 //! `exact_datatype`, `ndim`, `max_ndim` of ndarrays; `requiredProperties` of 0.1.0dev. `format`,
-//! `propertyOrder`, `flowStyle`, `style`, `default` and `examples` are hints and make nothing invalid.
+//! `propertyOrder`, `flowStyle`, `style`, `default` and `examples` are hints and make nothing invalid, as in Python
+//! asdf; another order than that of a custom schema is a warning.
 //! Patterns run in time linear in the text.
 
 mod arrange;
@@ -12,10 +13,12 @@ mod cast;
 mod check;
 mod compile;
 mod describe;
+mod document;
 mod examine;
 mod explain;
 mod hints;
 mod instance;
+mod order;
 mod packages;
 mod pattern;
 mod report;

@@ -4,7 +4,11 @@
 const PACKAGES: &[(&str, &str)] = &[
     ("tag:stsci.edu:asdf/transform/", "asdf-transform-schemas"),
     ("tag:stsci.edu:asdf/wcs/", "asdf-standard"),
-    ("tag:stsci.edu:asdf/", "asdf-standard"),
+    ("tag:stsci.edu:asdf/core/", "asdf-standard"),
+    ("tag:stsci.edu:asdf/fits/", "asdf-standard"),
+    ("tag:stsci.edu:asdf/table/", "asdf-standard"),
+    ("tag:stsci.edu:asdf/time/", "asdf-standard"),
+    ("tag:stsci.edu:asdf/unit/", "asdf-standard"),
     ("tag:stsci.edu:gwcs/", "gwcs"),
     ("tag:stsci.edu:jwst_pipeline/", "jwst"),
     ("asdf://stsci.edu/jwst_pipeline/", "stpipe"),

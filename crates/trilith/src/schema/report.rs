@@ -75,12 +75,20 @@ pub struct Report {
     pub warnings: usize,
     /// How many notes there are, shown or not.
     pub notes: usize,
+    /// How many rules that the tree met could not be checked: references of schemas that lead nowhere, and patterns
+    /// that are none. Where there are some, a tree without errors may be invalid all the same.
+    pub unchecked: usize,
 }
 
 impl Report {
-    /// Whether the tree follows its schemas.
+    /// Whether no rule is broken, as far as the rules could be checked: see [`Report::is_decided`].
     pub fn is_valid(&self) -> bool {
         self.errors == 0
+    }
+
+    /// Whether it is certain that the tree is valid or that it is not.
+    pub fn is_decided(&self) -> bool {
+        self.errors > 0 || self.unchecked == 0
     }
 
     /// Adds what a strict reader of YAML would refuse, and validating has not told yet.

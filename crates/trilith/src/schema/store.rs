@@ -127,7 +127,7 @@ impl Schemas {
     }
 
     /// The schemas of the standards 1.0 to 1.6 (core, unit, time, table, fits, the old wcs, transform),
-    /// those of the document 0.1.0dev, and the metaschemas.
+    /// those of the documents FINF 0.1.0, 0.1.0dev and 0.1.0, and the metaschemas.
     pub fn bundled() -> Self {
         let mut schemas = Self::default();
         for (uri, text) in bundled::texts() {
@@ -282,10 +282,10 @@ impl Schemas {
     }
 }
 
-/// The schema that a tag of 2014 leads to.
+/// The schema that a tag of 2014 or 2015 leads to.
 fn by_name(tag: &str) -> Option<String> {
     let rest = tag.strip_prefix("tag:stsci.edu:")?;
-    rest.contains("/0.1.0/").then(|| format!("http://stsci.edu/schemas/{rest}"))
+    (rest.contains("/0.1.0/") || rest.ends_with("-0.1.0")).then(|| format!("http://stsci.edu/schemas/{rest}"))
 }
 
 /// The error for a schema that is not there.
@@ -310,8 +310,10 @@ mod tests {
     #[test]
     fn tags_of_2014_lead_to_their_schema_by_name() {
         let schemas = Schemas::bundled();
-        let found = schemas.of_tag("tag:stsci.edu:asdf/0.1.0/core/ndarray", None);
-        assert_eq!(found, Tagged::Schemas(vec!["http://stsci.edu/schemas/asdf/0.1.0/core/ndarray".into()]));
+        for name in ["asdf/0.1.0/core/ndarray", "asdf/core/ndarray-0.1.0", "finf/0.1.0/core/finf", "finf/0.1.0/ndarray"] {
+            let found = schemas.of_tag(&format!("tag:stsci.edu:{name}"), None);
+            assert_eq!(found, Tagged::Schemas(vec![format!("http://stsci.edu/schemas/{name}")]), "{name}");
+        }
     }
 
     #[test]

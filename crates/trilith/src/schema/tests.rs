@@ -180,10 +180,158 @@ fn a_custom_schema_leaves_out_what_stands_beside_a_reference() {
     assert!(report(schema, &parse("a: 1")).is_valid());
 }
 
+/// A reference that leads nowhere, and a pattern that is none, leave the verdict open: where they are met.
 #[test]
-fn what_is_missing_is_noted_and_not_checked() {
-    let found = report("{items: {$ref: 'http://nowhere.org/s'}}", &parse("[1]"));
-    assert!(found.is_valid());
+fn what_is_missing_is_noted_and_leaves_the_verdict_open() {
+    for (schema, met, not_met) in [
+        ("{items: {$ref: 'http://nowhere.org/s'}}", "[1]", "[]"),
+        ("{properties: {a: {$ref: '#/definitions/none'}}}", "{a: 1}", "{b: 1}"),
+        ("{properties: {a: {$ref: '#none'}}}", "{a: 1}", "{b: 1}"),
+        ("{anyOf: [{type: integer}, {$ref: '#none'}]}", "x", "1"),
+        ("{properties: {a: {pattern: '['}}}", "{a: x}", "{b: x}"),
+        ("{patternProperties: {'[': {}}}", "{a: x}", "[x]"),
+    ] {
+        let mut validator = Validator::new(Schemas::empty());
+        validator.add_custom(schema, "").unwrap();
+        // For every tree anew, not only for the first.
+        for _ in 0..2 {
+            let found = validator.validate(&parse(met), None).unwrap();
+            assert!(found.is_valid() && !found.is_decided() && found.notes == 1, "{schema}: {:?}", found.problems);
+            assert!(found.problems[0].message.contains("not checked"), "{:?}", found.problems);
+        }
+        if !schema.starts_with("{patternProperties") {
+            let found = validator.validate(&parse(not_met), None).unwrap();
+            assert!(found.is_valid() && found.is_decided() && found.notes == 0, "{schema}: {:?}", found.problems);
+        }
+    }
+    let found = report("{type: integer, allOf: [{$ref: '#none'}]}", &parse("x"));
+    assert!(!found.is_valid() && found.is_decided());
+}
+
+/// JSON Schema draft-04 core, 7.2: an `id` names a part, and changes what references are relative to.
+#[test]
+fn parts_of_a_schema_are_found_by_their_id() {
+    for (schema, fits, not) in [
+        ("{allOf: [{$ref: '#foo'}], definitions: {a: {id: '#foo', type: integer}}}", "1", "x"),
+        ("{id: 'http://e.org/root', allOf: [{$ref: 'item'}], definitions: {a: {id: item, type: integer}}}", "1", "x"),
+        (
+            "{allOf: [{$ref: 'http://e.org/b#c'}], definitions: {a: {id: 'http://e.org/b', definitions: {d: {id: '#c', type: integer}}}}}",
+            "1",
+            "x",
+        ),
+        (
+            "{allOf: [{$ref: 'http://e.org/b#/definitions/d'}], definitions: {a: {id: 'http://e.org/b', definitions: {d: {type: integer}}}}}",
+            "1",
+            "x",
+        ),
+        // The base is that of the nearest `id` around the reference.
+        (
+            "{id: 'http://e.org/', items: {id: 'folder/', items: {$ref: leaf}}, definitions: {x: {id: 'folder/leaf', type: integer}}}",
+            "[[1]]",
+            "[[x]]",
+        ),
+        (
+            "{id: 'http://e.org/', allOf: [{$ref: '#/definitions/y/items'}], definitions: {x: {id: 'f/leaf', type: integer}, y: {id: 'f/', items: {allOf: [{$ref: leaf}]}}}}",
+            "1",
+            "x",
+        ),
+        // A property of that name, and a value, name nothing.
+        ("{properties: {id: {type: integer}}, allOf: [{$ref: '#/properties'}]}", "{id: 1}", "{id: x}"),
+        (
+            "{enum: [{id: '#foo', type: text}, 1], definitions: {a: {id: '#foo', type: integer}}, allOf: [{$ref: '#foo'}]}",
+            "1",
+            "x",
+        ),
+    ] {
+        for (text, is_valid) in [(fits, true), (not, false)] {
+            let found = report(schema, &parse(text));
+            assert_eq!((found.is_valid(), found.is_decided()), (is_valid, true), "{schema} and {text}: {:?}", found.problems);
+        }
+    }
+}
+
+/// 0.1.0dev, 5.1.2.
+#[test]
+fn another_order_than_that_of_a_custom_schema_is_a_warning() {
+    let schema = "{propertyOrder: [b, a], properties: {b: {items: {propertyOrder: [y, x]}}}}";
+    for (text, keys) in [
+        ("{b: 1, a: 2}", vec![]),
+        ("{c: 0, b: 1, d: 1, a: 2, e: 0}", vec![]),
+        ("{a: 1, b: 2}", vec!["/b"]),
+        ("{b: [{x: 1, y: 2}, {y: 1, x: 2}], a: 2}", vec!["/b/0/y"]),
+        ("{a: 1, b: {$ref: x, z: 1}}", vec!["/b"]),
+    ] {
+        let found = report(schema, &parse(text));
+        assert_eq!((found.errors, found.warnings), (0, keys.len()), "{text}: {:?}", found.problems);
+        for (problem, key) in found.problems.iter().zip(keys) {
+            assert!(problem.message.contains("comes too late"), "{problem} {key}");
+        }
+    }
+}
+
+/// The documents' own examples (0.1.0dev, 4) under the tags of every early generation, and what breaks their rules.
+#[test]
+fn trees_of_the_early_documents_are_validated() {
+    let mut validator = Validator::new(Schemas::bundled());
+    let eras = [
+        ("tag:stsci.edu:asdf/0.1.0/", "", "dtype", "core/", "unit/", "fits/"),
+        ("tag:stsci.edu:asdf/0.1.0/", "", "datatype", "core/", "unit/", "fits/"),
+        ("tag:stsci.edu:asdf/", "-0.1.0", "datatype", "core/", "unit/", "fits/"),
+        ("tag:stsci.edu:finf/0.1.0/", "", "dtype", "core/", "unit/", "fits/"),
+        ("tag:stsci.edu:finf/0.1.0/", "", "dtype", "", "", ""),
+    ];
+    for (prefix, version, key, core, unit, fits) in eras {
+        let tree = |body: &str| {
+            let body = body.replace("DT", key).replace("@core/", core).replace("@unit/", unit).replace("@fits/", fits);
+            let body = body.replace('@', version);
+            parse(&format!(
+                "%YAML 1.1
+%TAG ! {prefix}
+--- {body}
+"
+            ))
+        };
+        for (body, is_valid) in [
+            ("{a: !@core/ndarray@ {source: 0, DT: float64, shape: [2]}}", true),
+            ("{a: !@core/ndarray@ {source: 0, DT: bogus, shape: [2]}}", false),
+            ("{a: !@core/ndarray@ {source: 0, DT: int8, shape: [x]}}", false),
+            ("{a: !@core/ndarray@ {source: 0, DT: int8, shape: ['*', 2]}}", true),
+            ("{a: !@core/ndarray@ {source: 0, DT: int8, shape: [2], strides: [0]}}", false),
+            ("{a: !@core/ndarray@ {source: 0, DT: int8, byteorder: middle, shape: [2]}}", false),
+            ("{a: !@core/ndarray@ {source: 0, DT: [{name: x, DT: int8}, {name: y, DT: [ascii, 3]}], shape: [2]}}", true),
+            ("{a: !@core/ndarray@ {source: 0, DT: [{name: 1x, DT: int8}], shape: [2]}}", false),
+            ("{a: !@core/ndarray@ {source: 0, DT: [{name: x}], shape: [2]}}", false),
+            (
+                "{a: !@core/ndarray@ {source: 0, DT: int8, shape: [2], mask: !@core/ndarray@ {source: 1, DT: bool8, shape: [2]}}}",
+                true,
+            ),
+            ("{a: !@core/ndarray@ [[1, 0], [0, null]]}", true),
+            ("{a: !@core/complex@ 1-1j}", true),
+            ("{a: !@core/complex@ 1J}", true),
+            ("{a: !@core/complex@ -1}", true),
+            ("{a: !@core/complex@ -1.5e3+infj}", true),
+            ("{a: !@core/complex@ hello}", false),
+            ("{a: !@core/complex@ 1+1k}", false),
+            (
+                "{a: !@fits/fits@ [{header: [[SIMPLE, true, conforms to FITS standard], [], ['', text], [DATE-OBS, '2013-08-30', x]]}]}",
+                true,
+            ),
+            ("{a: !@fits/fits@ [{header: [[simple, true]]}]}", false),
+            ("{a: !@fits/fits@ [{data: null}]}", false),
+            ("{a: !@unit/unit@ '2.1798721 10-18kg m2 s-2'}", true),
+            ("{a: !@unit/unit@ 'µm'}", false),
+            ("{a: !@unit/defunit@ {name: furlong, unit: null}}", true),
+            ("{a: !@unit/defunit@ {unit: null}}", false),
+            ("{a: !@unit/defunit@ {name: '1x'}}", false),
+        ] {
+            let found = validator.validate(&tree(body), None).unwrap();
+            assert_eq!((found.is_valid(), found.notes), (is_valid, 0), "{prefix} {body}: {:?}", found.problems);
+        }
+    }
+}
+
+#[test]
+fn a_schema_that_is_missing_is_no_schema() {
     let schemas = Schemas::empty();
     assert!(Validator::new(schemas).validate_root(&parse("1"), "x").is_err());
 }

@@ -1,11 +1,12 @@
 //! Validating a tree: every tagged node against the schemas of its tag.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::check::Check;
 use super::compile::{PartId, Program};
 use super::explain::Explain;
 use super::instance::own_tag;
+use super::order;
 use super::packages::package_of;
 use super::report::{Problem, Report, Severity};
 use super::store::{Schemas, Tagged, missing, version_of};
@@ -140,6 +141,12 @@ impl Validator {
         let mut found = Findings { most: self.most, ..Findings::default() };
         self.run(tree, &survey, &work, &mut found)?;
         found.of_the_standard(tree, &survey, standard);
+        if !self.custom.is_empty() {
+            for (key, order) in order::misplaced(&self.program, &survey, tree.root(), &self.custom) {
+                let message = format!("the key {} comes too late", key.raw());
+                found.warn(|| warning(tree, key, message, Some(format!("propertyOrder states {}", order.join(", ")))));
+            }
+        }
         for (node, bound) in unknown {
             let tag = own_tag(node).unwrap_or("");
             // Looking for a tag that was meant takes time: for the first few it is worth it.
@@ -147,9 +154,9 @@ impl Validator {
             let near = near.map(|near| format!("did you mean {near}?"));
             found.note_tag(tree, node, &bound, standard, near);
         }
-        for note in std::mem::take(&mut self.program.notes) {
-            found.note_text(note);
-        }
+        let notes = std::mem::take(&mut self.program.notes);
+        notes.into_iter().filter(|note| !self.program.gaps.contains(note)).for_each(|note| found.note_text(note));
+        found.note_gaps(&self.program);
         Ok(found.into_report())
     }
 
@@ -175,6 +182,7 @@ impl Validator {
                 return Err(error.at_text(line, column));
             }
         }
+        found.open.append(&mut check.open);
         Ok(())
     }
 
@@ -189,7 +197,12 @@ impl Validator {
             Tagged::Schemas(uris) => {
                 let mut parts = Vec::with_capacity(uris.len());
                 for uri in uris {
-                    parts.extend(self.program.part(&self.schemas, &uri, true, &self.limits)?);
+                    let part = self.program.part(&self.schemas, &uri, true, &self.limits)?;
+                    if part.is_none() {
+                        let note = format!("the schema {uri} of the tag {tag} is not known, so that nothing checks it");
+                        self.program.notes.push(note);
+                    }
+                    parts.extend(part);
                 }
                 Bound::Parts(parts)
             }
@@ -207,6 +220,7 @@ impl Validator {
         let survey = Survey::of(tree, &self.limits)?;
         let mut found = Findings { most: self.most, ..Findings::default() };
         self.run(tree, &survey, &[(tree.root(), part)], &mut found)?;
+        found.note_gaps(&self.program);
         Ok(found.into_report())
     }
 
@@ -229,6 +243,8 @@ struct Findings {
     note_count: usize,
     explained: usize,
     told: HashSet<(String, String)>,
+    /// The gaps of the program that were met.
+    open: BTreeSet<u32>,
 }
 
 /// How many nodes are explained at least; of more, once enough problems are told, each counts as one.
@@ -311,6 +327,13 @@ impl Findings {
         });
     }
 
+    /// Says what a verdict has met and could not check.
+    fn note_gaps(&mut self, program: &Program) {
+        for gap in self.open.clone() {
+            self.note_text(program.gaps.get(gap as usize).cloned().unwrap_or_default());
+        }
+    }
+
     fn note_text(&mut self, note: String) {
         self.note(|| Problem {
             severity: Severity::Note,
@@ -332,7 +355,8 @@ impl Findings {
             list.truncate(self.most.saturating_sub(problems.len()));
             problems.append(&mut list);
         }
-        Report { problems, errors: self.error_count, warnings: self.warning_count, notes: self.note_count }
+        let (errors, warnings, notes) = (self.error_count, self.warning_count, self.note_count);
+        Report { problems, errors, warnings, notes, unchecked: self.open.len() }
     }
 }
 

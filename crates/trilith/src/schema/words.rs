@@ -77,6 +77,14 @@ pub(super) fn types(bits: u8) -> String {
 
 /// What to write so that a scalar has the type it was meant to have.
 pub(super) fn type_hint(node: Node<'_>, bits: u8) -> Option<String> {
+    if node.is_mapping() && bits & Json::String as u8 != 0 && node.tag().is_none() {
+        // A colon and a blank within text that was meant to be one.
+        let mut entries = node.entries();
+        let (Some((key, value)), None) = (entries.next(), entries.next()) else { return None };
+        let is_one_line = value.is_scalar() && key.is_scalar() && !node.raw().trim_end().contains('\n');
+        let reads = "YAML reads a colon before a blank as the end of a key: for text write";
+        return is_one_line.then(|| format!("{reads} '{}'", cut_text(node.raw().trim(), 60)));
+    }
     if !node.is_scalar() || node.tag().is_some() {
         return None;
     }

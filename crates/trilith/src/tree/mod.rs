@@ -14,6 +14,7 @@
 //! ```
 
 mod build;
+mod cards;
 mod children;
 mod convert;
 mod de;
@@ -60,6 +61,14 @@ struct Record {
     count: u32,
     /// Kind, style and flags in the low byte, the tag's number above.
     meta: u32,
+}
+
+impl Record {
+    /// The number of its tag in the tree, 0 without one.
+    #[inline]
+    fn tag_number(&self) -> u32 {
+        self.meta >> build::TAG_SHIFT
+    }
 }
 
 /// The properties written before a node, for the few nodes that have some.

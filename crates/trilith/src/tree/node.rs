@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use super::build::{ALIAS, FLOW, KIND, MAPPING, PROPS, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM};
 use super::children::{Entries, Items};
 use super::index::LARGE;
-use super::{Layout, Record, Scalar, Style, Tree};
+use super::{Layout, PrintOptions, Record, Scalar, Style, Tree, print_value};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::span::Span;
 use crate::yaml::{cooked, scalar};
 
@@ -49,6 +50,9 @@ pub struct Node<'t> {
     /// The record as written, which may be an alias.
     written: u32,
 }
+
+/// Keys to which aliases add more nodes than these have their text as written for a name.
+const NAMED: u64 = 1000;
 
 /// What stands where there is no record; no node leads there.
 static NOTHING: Record = Record { start: 0, end: 0, next: 0, count: 0, meta: SCALAR | VERBATIM };
@@ -193,6 +197,12 @@ impl<'t> Node<'t> {
         (!props.tag.is_empty()).then_some(props.tag)
     }
 
+    /// Where its anchor is written, or `None` without one.
+    pub(super) fn anchor_span(self) -> Option<Span> {
+        let props = self.tree.props(self.written)?;
+        (!props.anchor.is_empty()).then_some(props.anchor)
+    }
+
     /// Line and column, from 1, of its content (or of its tag or anchor), within the file.
     pub fn line_column(self) -> (u32, u32) {
         self.tree.line_column(self.whole_span().start as usize)
@@ -248,11 +258,13 @@ impl<'t> Node<'t> {
     /// What a scalar is by its tag, its style and the rules of YAML 1.1; null for a collection.
     ///
     /// Quoted text is text, and so is a scalar with any tag that is not YAML's own. Behind `!` alone, with
-    /// which Python asdf writes timestamps between brackets, the text decides whatever its quotes.
+    /// which Python asdf writes timestamps between brackets, the text decides whatever its quotes; where nothing
+    /// follows the `!`, it is the empty text.
     pub fn scalar(self) -> Scalar<'t> {
         let Some(style) = self.style() else { return Scalar::Null };
         let text = self.text();
         match self.tag() {
+            None if style == Style::Plain && text.is_empty() && self.is_nonspecific() => Scalar::Str(text),
             None if style == Style::Plain || self.is_nonspecific() => scalar::resolve(text),
             None => Scalar::Str(text),
             Some(tag) => tagged(tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(""), text),
@@ -361,7 +373,7 @@ impl<'t> Node<'t> {
         if self.len() >= LARGE {
             match self.tree.keys.find(self, key) {
                 Some(Some(place)) => return Some(Node::new(self.tree, place)),
-                Some(None) if self.tree.keys.find(self, "<<") == Some(None) => return None,
+                Some(None) if self.tree.keys.find(self, "<<") == Some(None) && !key.ends_with([']', '}']) => return None,
                 _ => {}
             }
         }
@@ -374,7 +386,11 @@ impl<'t> Node<'t> {
             merges |= name.is_merge();
         }
         if found.is_none() && merges {
-            return self.merged_entries().into_iter().find(|(name, _)| name.is_key(key)).map(|(_, value)| value);
+            return self.merged_entries().into_iter().find(|(name, _)| name.is_named(key)).map(|(_, value)| value);
+        }
+        // Keys that are collections are rare, and end with a bracket.
+        if found.is_none() && key.ends_with([']', '}']) {
+            return self.entries().filter(|(name, _)| name.is_named(key)).last().map(|(_, value)| value);
         }
         found
     }
@@ -441,6 +457,25 @@ impl<'t> Node<'t> {
             return Span::new(record.start, record.end).slice(&self.tree.text) == key;
         }
         self.text() == key
+    }
+
+    /// The text that names this key in a path: that of a scalar, or a collection on one line, as `[1, 2]`.
+    ///
+    /// A collection to which aliases add very many nodes goes by its text as written.
+    pub fn key_text(self) -> Cow<'t, str> {
+        if self.is_scalar() {
+            return self.text();
+        }
+        let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
+        match self.to_value(&Limits { nodes: NAMED + self.raw().len() as u64, ..Limits::default() }) {
+            Ok(value) => Cow::Owned(print_value(&value.flow(), 0, &options)),
+            Err(_) => Cow::Borrowed(self.raw()),
+        }
+    }
+
+    /// Whether this key goes by this name: [`Node::key_text`] compared, and nothing printed where that is not needed.
+    pub(super) fn is_named(self, name: &str) -> bool {
+        self.is_key(name) || !self.is_scalar() && name.ends_with([']', '}']) && self.key_text() == name
     }
 
     /// Whether it is the plain key `<<`, or tagged as a merge key.

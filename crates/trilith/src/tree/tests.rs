@@ -210,6 +210,16 @@ fn texts_without_content_are_null() {
 }
 
 #[test]
+fn the_tag_that_says_nothing_makes_text_of_nothing() {
+    let tree = tree("[! , ! 12, ! '', ! ~, {! : 1}]");
+    let item = |n| tree.root().index(n).unwrap();
+    assert_eq!(item(0).as_str().as_deref(), Some(""));
+    assert_eq!(item(1).as_i64(), Some(12));
+    assert!(item(2).is_null() && item(3).is_null());
+    assert!(item(4).entries().all(|(key, _)| key.as_str().as_deref() == Some("")));
+}
+
+#[test]
 fn large_mappings_are_searched_as_small_ones() {
     let mut text: String = (0..1000).map(|n| format!("k{n}: {n}\n'q{n}': x\n")).collect();
     text.push_str("k7: last\n<<: {merged: yes}\n");

@@ -151,10 +151,7 @@ impl<'t> Walk<'t> {
         self.stack
             .iter()
             .map(|level| match level.key {
-                Some(key) => match key.kind() {
-                    NodeKind::Scalar => key.text().into_owned(),
-                    _ => key.raw().to_owned(),
-                },
+                Some(key) => key.key_text().into_owned(),
                 None => level.index.saturating_sub(1).to_string(),
             })
             .collect()

@@ -56,9 +56,13 @@ impl Tree {
     /// What a strict reader would refuse: duplicate keys, a missing or unexpected `%YAML`, missing markers,
     /// keys and integers outside the YAML subset of ASDF 1.6.
     ///
-    /// In the order of the text; at most 10,000.
+    /// In the order of the text; at most 10,000. No text at all is the tree of a file without one, of which there
+    /// is nothing to say.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut found = Vec::new();
+        if self.text.is_empty() {
+            return found;
+        }
         let mut note = |rule, message: String, span| found.push(Warning { rule, message, span, line: 0, column: 0 });
         let start = Span::new(0, 0);
         match self.yaml_version() {

@@ -23,7 +23,9 @@ pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: 
         max_reserved_directive_params: 1024,
     };
     let mut parser = Parser::new_from_str_with_options(text, options);
-    let mut adapter = Adapter { text, last: 0, stack: Vec::new(), ahead: None, documents: 0, begins: false, ends: false };
+    // A byte order mark is no token.
+    let last = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut adapter = Adapter { text, last, stack: Vec::new(), ahead: None, documents: 0, begins: false, ends: false };
     while let Some(next) = parser.next_event() {
         let (event, span) = next.map_err(|error| translated(&error, limits))?;
         adapter.take(event, span, receiver)?;
@@ -43,13 +45,22 @@ struct Ahead {
     cooked: Option<String>,
 }
 
+/// A collection that is open.
+struct Open {
+    is_mapping: bool,
+    is_flow: bool,
+    start: usize,
+    /// How many nodes have begun in it.
+    children: usize,
+}
+
 /// Turns the library's events into ours: exact spans, anchors on their nodes, nothing for empty text.
 struct Adapter<'t> {
     text: &'t str,
     /// The end of the last token seen.
     last: usize,
-    /// Whether each open collection is a mapping.
-    stack: Vec<bool>,
+    /// The collections that are open.
+    stack: Vec<Open>,
     ahead: Option<Ahead>,
     documents: usize,
     begins: bool,
@@ -93,12 +104,10 @@ impl Adapter<'_> {
             Theirs::Scalar(value, style, ..) => self.scalar(&value, style, range, tag),
             Theirs::SequenceStart(style, ..) => {
                 let range = self.sequence_start(style, range);
-                self.open(What::Sequence(layout(style)), range, tag, None);
-                self.stack.push(false);
+                self.enter(What::Sequence(layout(style)), range, tag);
             }
             Theirs::MappingStart(style, ..) => {
-                self.open(What::Mapping(layout(style)), range, tag, None);
-                self.stack.push(true);
+                self.enter(What::Mapping(layout(style)), range, tag);
             }
             Theirs::SequenceEnd | Theirs::MappingEnd => {
                 self.stack.pop();
@@ -114,9 +123,19 @@ impl Adapter<'_> {
 
     /// Holds a node back until it is known whether an anchor follows.
     fn open(&mut self, what: What, range: std::ops::Range<usize>, tag: Span, cooked: Option<String>) {
+        if let Some(parent) = self.stack.last_mut() {
+            parent.children += 1;
+        }
         self.last = range.end.max(self.last);
         let event = Event { what, span: Span::of(range.start, range.end), anchor: Span::default(), tag };
         self.ahead = Some(Ahead { event, cooked });
+    }
+
+    fn enter(&mut self, what: What, range: std::ops::Range<usize>, tag: Span) {
+        let start = range.start;
+        self.open(what, range, tag, None);
+        let is_flow = matches!(what, What::Sequence(Layout::Flow) | What::Mapping(Layout::Flow));
+        self.stack.push(Open { is_mapping: matches!(what, What::Mapping(_)), is_flow, start, children: 0 });
     }
 
     fn flush<R: Receiver>(&mut self, to: &mut R) -> Result<()> {
@@ -136,7 +155,7 @@ impl Adapter<'_> {
         };
         let plain = |verbatim| What::Scalar { style, verbatim };
         if style == Style::Plain && range.is_empty() {
-            let at = if tag.is_empty() { self.empty_at(range.start) } else { range.start };
+            let at = if tag.is_empty() { self.empty_at(range.start) } else { tag.end as usize };
             return self.open(plain(true), at..at, tag, None);
         }
         let range = match style {
@@ -156,29 +175,54 @@ impl Adapter<'_> {
         self.open(plain(verbatim), range, tag, (!verbatim).then(|| value.to_owned()));
     }
 
-    /// Where an empty node stands: right after the `:`, `-` or `?` that asks for it.
+    /// Where an empty node stands: right after the `-`, `?` or `:` that asks for it; else before the `:` that
+    /// follows a key, or after the key that has no value. The library's own place may be at the next token.
     fn empty_at(&self, at: usize) -> usize {
+        let Some(parent) = self.stack.last() else { return at };
+        if !parent.is_mapping {
+            return if parent.is_flow { at } else { self.after(b'-', self.last).unwrap_or(at) };
+        }
+        if parent.children % 2 == 1 {
+            return self.after(b':', self.last).filter(|colon| self.is_of(parent, colon - 1)).unwrap_or(self.last);
+        }
+        let from = if parent.children == 0 { self.last.max(parent.start) } else { self.last };
+        let comma = if parent.is_flow { self.after(b',', from).unwrap_or(from) } else { from };
+        self.after(b'?', comma).unwrap_or_else(|| self.next(comma))
+    }
+
+    /// Whether a colon is of this mapping, not of one around it.
+    fn is_of(&self, mapping: &Open, colon: usize) -> bool {
+        let line = |at: usize| {
+            let before = self.text.as_bytes().get(..at).unwrap_or(&[]);
+            let first = if before.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+            memchr::memrchr2(b'\n', b'\r', before).map_or(first, |found| found + 1)
+        };
+        let column = |at: usize| at.saturating_sub(line(at));
+        mapping.is_flow || line(self.last) == line(colon) || column(colon) == column(mapping.start)
+    }
+
+    /// The first byte from `at` on that is neither blank, line break nor comment.
+    fn next(&self, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
-        if bytes.get(at) == Some(&b':') {
-            return at + 1;
-        }
-        // The library's place may be behind a comment: look for the last dash before it.
-        let (mut here, mut found) = (self.last, None);
-        while here < at {
-            match bytes.get(here) {
-                Some(b'-') => found = Some(here + 1),
-                Some(b' ' | b'\t' | b'\n' | b'\r') => {}
-                Some(b'#') => here = memchr::memchr2(b'\n', b'\r', bytes.get(here..).unwrap_or(&[])).map_or(at, |n| here + n),
-                _ => return at,
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+                b'#' => at = memchr::memchr2(b'\n', b'\r', bytes.get(at..).unwrap_or(&[])).map_or(bytes.len(), |n| at + n),
+                _ => break,
             }
-            here += 1;
         }
-        found.unwrap_or(at)
+        at
+    }
+
+    /// One past the next byte, where it is this one.
+    fn after(&self, wanted: u8, at: usize) -> Option<usize> {
+        let next = self.next(at);
+        (self.text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)
     }
 
     /// Where a sequence begins: at its first `-`, also where it is not indented.
     fn sequence_start(&self, style: StructureStyle, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
-        if style == StructureStyle::Flow || self.stack.last() != Some(&true) {
+        if style == StructureStyle::Flow || !self.stack.last().is_some_and(|parent| parent.is_mapping) {
             return range;
         }
         match self.skip_to(b"-") {

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
-use trilith::layout::{Code, Diagnostic, Fault, Options as Evaluate, Supply};
+use trilith::layout::{Code, Diagnostic, Dialect, Fault, Options as Evaluate, Supply};
 
 use super::{Input, list};
 use crate::Outcome;
@@ -49,6 +49,13 @@ impl Check {
                 for line in diagnostic.render(&parsed.text, &self.input.file).lines() {
                     out.line(line)?;
                 }
+            }
+            if has_errors && parsed.is_guessed && !options.quiet {
+                let other = if parsed.dialect == Dialect::D2025 { Dialect::D2026 } else { Dialect::D2025 };
+                out.line(&format!(
+                    "{}: read as the dialect of {}; --dialect {other} reads it as the other",
+                    self.input.file, parsed.dialect
+                ))?;
             }
             if !has_errors {
                 let items = parsed.layout.as_ref().map_or(0, |layout| layout.item_count() - 1);

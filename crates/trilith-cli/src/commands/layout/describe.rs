@@ -1,10 +1,11 @@
 //! `trilith layout describe X.asdf`: a layout for the bytes of an ASDF file.
 
 use clap::Args;
+use serde_json::json;
 use trilith::convert::describe_layout;
 use trilith::Result;
 
-use super::print::write_text;
+use super::print::write_layout;
 use crate::Outcome;
 use crate::options::Options;
 
@@ -27,7 +28,7 @@ impl Describe {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf(&self.file)?;
         let text = describe_layout(&file)?;
-        write_text(self.output.as_deref(), &text)?;
+        write_layout(self.output.as_deref(), &text, &[], json!({"layout": text}), options)?;
         Ok(Outcome::Yes)
     }
 }

@@ -5,15 +5,16 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::read_vec;
+use trilith::bytes::{Basis, read_vec};
 use trilith::dudley::{Draft, native_order};
-use trilith::layout::{CModel, Dialect, Kind, Layout, ParseOptions, layout_of_c, parse};
+use trilith::layout::{CModel, Dialect, Kind, Layout, ParseOptions, StoredAs, layout_of_c, parse};
 use trilith::{Error, Limits, Result};
 
 use super::DialectName;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, note, size};
+use crate::outputs::{Form, check_absent, check_name};
 use crate::target::Target;
 
 /// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for structs of C
@@ -34,6 +35,9 @@ pub struct New {
     /// Write the arrays too, into this native file with the layout at its end
     #[arg(long, value_name = "OUT.bd")]
     data: Option<String>,
+    /// Replace OUT.dud and OUT.bd where they are there already
+    #[arg(long)]
+    overwrite: bool,
     /// C: the size of a long in bytes, 8 on UNIX and 4 on Windows
     #[arg(long, value_name = "BYTES", default_value = "8", value_parser = clap::value_parser!(u8).range(4..=8))]
     long: u8,
@@ -57,32 +61,38 @@ impl New {
             let layout = read(&text, &limits)?;
             (text, layout)
         };
+        let outputs = [&self.output, &self.data].into_iter().flatten().filter(|path| *path != "-");
+        check_absent(&outputs.map(std::path::PathBuf::from).collect::<Vec<_>>(), self.overwrite)?;
         if let Some(path) = &self.data {
+            check_name(path, Form::Dudley, "name it otherwise")?;
             let draft = draft.ok_or_else(|| Error::usage("C source holds no data to write"))?;
-            let mut target = Target::create(path)?;
-            draft.write_as(dialect, options.order().unwrap_or(native_order()), &limits, &mut target.writer())?;
-            let written = target.commit()?;
-            if !options.quiet && path != "-" {
+            let mut target = Target::create(path, Basis::Nothing)?;
+            let order = options.order().unwrap_or(native_order());
+            draft.write_as(dialect, &StoredAs::default(), order, &limits, &mut target.writer())?;
+            let written = target.commit(options)?;
+            if !options.quiet && !options.json && path != "-" {
                 note(&format!("{path}: {}", size(written)));
             }
         }
         if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
-            let mut target = Target::create(path)?;
+            check_name(path, Form::Layout, "name it otherwise")?;
+            options.check_inputs(path, &[])?;
+            let mut target = Target::create(path, Basis::Nothing)?;
             target.writer().write_all(text.as_bytes()).map_err(|e| Error::io("writing", e))?;
-            let written = target.commit()?;
-            if !options.quiet {
+            let written = target.commit(options)?;
+            if !options.quiet && !options.json {
                 note(&format!("{path}: {}", size(written)));
             }
         }
         let mut out = Out::new();
-        if options.json {
+        if options.json && self.data.as_deref() != Some("-") {
             let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at));
             let paths: Vec<String> = items
                 .filter(|id| layout.kind(*id) == Kind::Data)
                 .filter(|id| layout.parent(*id).is_some_and(|parent| layout.kind(parent) != Kind::Type))
                 .map(|id| layout.path(id))
                 .collect();
-            out.json(&json!({"file": self.output, "dialect": dialect.name(), "items": paths, "layout": text}))?;
+            out.json(&json!({"file": self.output, "data": self.data, "dialect": dialect.name(), "items": paths, "layout": text}))?;
         } else if self.output.as_deref().is_none_or(|path| path == "-") && self.data.as_deref() != Some("-") {
             out.lines(text.trim_end_matches('\n'))?;
         }

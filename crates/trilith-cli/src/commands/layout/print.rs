@@ -1,13 +1,15 @@
 //! `trilith layout print FILE.dud`: the layout in canonical form.
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
+use trilith::bytes::Basis;
 use trilith::{Error, Result};
 
 use super::Input;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::Out;
+use crate::outputs::{Form, check_name};
 use crate::target::Target;
 
 /// Print a layout in canonical form: one item a line, documentation and attributes kept
@@ -26,25 +28,33 @@ impl Print {
         let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
         self.input.warn(options, layout.text(), &warnings);
         let text = layout.print();
-        if options.json && self.output.is_none() {
-            let mut out = Out::new();
-            out.json(&json!({"dialect": layout.dialect().name(), "text": text}))?;
-            out.finish()?;
-        } else {
-            write_text(self.output.as_deref(), &text)?;
-        }
+        let report = json!({"dialect": layout.dialect().name(), "text": text});
+        write_layout(self.output.as_deref(), &text, &[&self.input.file], report, options)?;
         Ok(Outcome::Yes)
     }
 }
 
-/// Writes text to a file or stdout.
-pub fn write_text(path: Option<&str>, text: &str) -> Result<()> {
+/// Writes a layout to a file, or to stdout; with --json `report`, and the file where there is one, is printed.
+/// `rewritten` are the inputs that may be replaced by it.
+pub fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut report: Value, options: &Options) -> Result<()> {
     if let Some(path) = path.filter(|path| *path != "-") {
-        let mut target = Target::create(path)?;
+        check_name(path, Form::Layout, "name it otherwise")?;
+        options.check_inputs(path, rewritten)?;
+        let mut target = Target::create(path, Basis::Nothing)?;
         target.writer().write_all(text.as_bytes()).map_err(|error| Error::io(format!("writing {path}"), error))?;
-        return target.commit().map(drop);
+        target.commit(options)?;
+        if let (true, Some(object)) = (options.json, report.as_object_mut()) {
+            object.insert("file".to_owned(), path.into());
+        }
     }
     let mut out = Out::new();
+    if options.json && path != Some("-") {
+        out.json(&report)?;
+        return out.finish();
+    }
+    if path.is_some_and(|path| path != "-") {
+        return Ok(());
+    }
     for line in text.split_inclusive('\n') {
         match line.strip_suffix('\n') {
             Some(line) => out.line(line)?,

@@ -25,7 +25,7 @@ pub struct Resolve {
     /// The values of the stored parameters, those of struct instances included
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', allow_hyphen_values = true)]
     params: Option<Vec<i64>>,
-    /// The byte order of what the layout leaves open
+    /// The byte order of what the layout leaves open, as --byteorder
     #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
     /// Compute addresses as in a native `.bd` file
@@ -62,7 +62,8 @@ impl Resolve {
         how.order = how.order.or(self.order.map(|order| match order {
             Order::Little => ByteOrder::Little,
             Order::Big => ByteOrder::Big,
-        }));
+        }))
+        .or(options.order());
         let evaluated = match (&self.params, stream) {
             (Some(values), _) => layout.evaluate_with(&how, values),
             (None, Some(stream)) => layout.evaluate(&how, |request| stream.read(request)),

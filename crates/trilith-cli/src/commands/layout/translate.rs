@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use trilith::Result;
 use trilith::layout::Dialect;
 
-use super::print::write_text;
+use super::print::write_layout;
 use super::{DialectName, Input};
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, note};
+use crate::output::note;
 
 /// Translate a layout to another dialect
 ///
@@ -41,19 +41,20 @@ impl Translate {
             let weight = if loss.harmless { "note" } else { "lost" };
             note(&format!("{weight}: {loss}"));
         }
-        if options.json && self.output.is_none() {
+        if refused && !options.json {
+            return Ok(Outcome::No);
+        }
+        let report = {
             let losses: Vec<Value> = translation
                 .losses
                 .iter()
                 .map(|loss| json!({"path": loss.path, "message": loss.message, "harmless": loss.harmless}))
                 .collect();
             let text = if refused { Value::Null } else { json!(translation.text) };
-            let mut out = Out::new();
-            out.json(&json!({"dialect": Dialect::from(self.to).name(), "text": text, "losses": losses}))?;
-            out.finish()?;
-        } else if !refused {
-            write_text(self.output.as_deref(), &translation.text)?;
-        }
+            json!({"dialect": Dialect::from(self.to).name(), "text": text, "losses": losses})
+        };
+        let output = self.output.as_deref().filter(|_| !refused);
+        write_layout(output, &translation.text, &[&self.input.file], report, options)?;
         Ok(if refused { Outcome::No } else { Outcome::Yes })
     }
 }

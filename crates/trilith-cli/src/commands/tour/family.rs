@@ -1,9 +1,10 @@
 //! The tour's simulation: one template, a thousand restart files, and a time history that grows.
 
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use trilith::bytes::Basis;
 use trilith::array::Array;
 use trilith::bytes::{self, Folder, OpenOptions};
 use trilith::dudley::{self, Catalog, Draft, DudleyFile, NewStream, append_records};
@@ -44,6 +45,13 @@ fn value(name: &str, step: usize, cell: u64) -> f64 {
     name.bytes().map(f64::from).sum::<f64>() + step as f64 + cell as f64 / 1024.0
 }
 
+/// The files that will be written.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let steps = (0..FILES).map(|step| format!("step{step:04}.bd"));
+    let others = ["restart.dud", "catalog.bd", "history.bd"].map(str::to_owned);
+    steps.chain(others).map(|name| folder.join("runs").join(name)).collect()
+}
+
 /// Writes the family, finds one item in it by its parameters alone, and lets a history grow.
 pub fn show(guide: &mut Guide, folder: &Path, options: &Options) -> Result<()> {
     let folder = folder.join("runs");
@@ -81,19 +89,19 @@ fn write_files(guide: &mut Guide, folder: &Path, template: &Layout, options: &Op
         bytes += new.write(&mut supply, &mut BufWriter::new(file))?;
         rows.push((name, params(step)));
     }
-    replace(&folder.join("restart.dud"), |out| out.write_all(TEMPLATE.as_bytes()).map_err(|e| Error::io("writing", e)))?;
+    replace(&folder.join("restart.dud"), options, |out| out.write_all(TEMPLATE.as_bytes()).map_err(|e| Error::io("writing", e)))?;
     let draft = Catalog::draft("restart.dud", &rows)?;
     let limits = options.limits()?;
-    replace(&folder.join("catalog.bd"), |mut out| draft.write(ByteOrder::Little, &limits, &mut out).map(drop))?;
+    replace(&folder.join("catalog.bd"), options, |mut out| draft.write(ByteOrder::Little, &limits, &mut out).map(drop))?;
     guide.done(&format!("{}: {} in {FILES} files, no layout in any of them, 4 meshes", folder.display(), size(bytes)))?;
     Ok(bytes)
 }
 
 /// Writes a small file safely.
-fn replace(path: &Path, write: impl FnOnce(&mut dyn crate::target::WriteSeek) -> Result<()>) -> Result<()> {
-    let mut target = crate::target::Target::create(&path.to_string_lossy())?;
+fn replace(path: &Path, options: &Options, write: impl FnOnce(&mut dyn crate::target::WriteSeek) -> Result<()>) -> Result<()> {
+    let mut target = crate::target::Target::create(&path.to_string_lossy(), Basis::Nothing)?;
     write(target.writer())?;
-    target.commit().map(drop)
+    target.commit(options).map(drop)
 }
 
 fn how(options: &Options) -> Result<Evaluate> {
@@ -159,7 +167,7 @@ fn history(guide: &mut Guide, folder: &Path, options: &Options) -> Result<()> {
         ("time", Draft::list([Draft::data(Array::from_slice(&[0.0f64], &[])?)])),
         ("probes", Draft::list([Draft::data(Array::from_slice(&row(0), &[4])?)])),
     ]);
-    replace(&path, |mut out| draft.write(dudley::native_order(), &limits, &mut out).map(drop))?;
+    replace(&path, options, |mut out| draft.write(dudley::native_order(), &limits, &mut out).map(drop))?;
     let steps: Vec<usize> = (1..100).collect();
     let times: Vec<f64> = steps.iter().map(|step| *step as f64 * 0.5).collect();
     let rows: Vec<f64> = steps.iter().flat_map(|step| row(*step)).collect();

@@ -1,8 +1,9 @@
 //! The tour's observation in every other form: other codecs, older generations, FITS, Dudley.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use trilith::bytes::Basis;
 use trilith::array::Array;
 use trilith::asdf::{self, AsdfFile};
 use trilith::convert::{self, CodecChoice, ConvertOptions, Loss};
@@ -15,31 +16,46 @@ use crate::options::Options;
 use crate::output::size;
 use crate::target::{Target, WriteSeek};
 
+/// Other codecs of the same generation, each with its name in the file's.
+const CODECS: [(&str, &str); 3] = [("plain", "none"), ("zlib", "zlib"), ("auto", "auto")];
+
+/// Other generations, each with its extension.
+const GENERATIONS: [(&str, &str); 4] =
+    [("asdf-1.0", "asdf"), ("asdf-0.1", "asdf"), ("asdf-0.1-dev", "asdf"), ("finf-0.1", "finf")];
+
+/// The files that will be written.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let codecs = CODECS.iter().map(|(name, _)| format!("observation-{name}.asdf"));
+    let generations = GENERATIONS.iter().map(|(name, extension)| format!("observation-{name}.{extension}"));
+    let others = ["observation.fits".to_owned(), "observation.bd".to_owned()];
+    codecs.chain(generations).chain(others).map(|name| folder.join(name)).collect()
+}
+
 /// Writes them all. What a form cannot hold is said below it; `trilith convert` refuses that without `--allow-loss`.
 pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Options) -> Result<()> {
     guide.step("The same observation, stored otherwise")?;
     let opened = file::open_asdf(path)?;
-    for (name, codec) in [("plain", "none"), ("zlib", "zlib"), ("auto", "auto")] {
+    for (name, codec) in CODECS {
         let mut how = ConvertOptions::default();
         how.codec = CodecChoice::named(codec)?;
         how.level = if codec == "zlib" { Some(1) } else { None };
-        form(guide, &folder.join(format!("observation-{name}.asdf")), &format!("--codec {codec}"), |out| {
+        form(guide, &folder.join(format!("observation-{name}.asdf")), &format!("--codec {codec}"), options, |out| {
             convert::convert(&opened, out, &how, &mut |_| {}).map(|done| done.losses)
         })?;
     }
     guide.line("   Plain blocks are aligned to 64 bytes and can be viewed in place by any reader.")?;
-    for (name, extension) in [("asdf-1.0", "asdf"), ("asdf-0.1", "asdf"), ("asdf-0.1-dev", "asdf"), ("finf-0.1", "finf")] {
+    for (name, extension) in GENERATIONS {
         let target = asdf::Target::named(name)?;
         let mut how = ConvertOptions::default();
         how.allow_loss = true;
         how.write.align = if target.standard.is_some() { 64 } else { 1 };
-        form(guide, &folder.join(format!("observation-{name}.{extension}")), &format!("--to {name}"), |out| {
+        form(guide, &folder.join(format!("observation-{name}.{extension}")), &format!("--to {name}"), options, |out| {
             convert::convert_to(&opened, target, out, &how, &mut |_| {}).map(|done| done.losses)
         })?;
     }
     let fits = folder.join("observation.fits");
-    form(guide, &fits, "as FITS", |mut out| convert::to_fits(&opened, &mut out))?;
-    form(guide, &folder.join("observation.bd"), "as Dudley", |mut out| {
+    form(guide, &fits, "as FITS", options, |mut out| convert::to_fits(&opened, &mut out))?;
+    form(guide, &folder.join("observation.bd"), "as Dudley", options, |mut out| {
         let (draft, losses) = convert::asdf_to_draft(&opened)?;
         draft.write(ByteOrder::Little, &options.limits()?, &mut out)?;
         Ok(losses)
@@ -48,12 +64,12 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
 }
 
 /// One line: how, where to, how large, how long; below it what was lost.
-fn form(guide: &mut Guide, path: &Path, how: &str, write: impl FnOnce(&mut dyn WriteSeek) -> Result<Vec<Loss>>) -> Result<()> {
+fn form(guide: &mut Guide, path: &Path, how: &str, options: &Options, write: impl FnOnce(&mut dyn WriteSeek) -> Result<Vec<Loss>>) -> Result<()> {
     let started = Instant::now();
     let path = path.to_string_lossy();
-    let mut target = Target::create(&path)?;
+    let mut target = Target::create(&path, Basis::Nothing)?;
     let losses = write(target.writer())?;
-    let written = target.commit()?;
+    let written = target.commit(options)?;
     let ms = started.elapsed().as_secs_f64() * 1e3;
     guide.line(&format!("   {how:<18} {path:<46} {:>8}  ({ms:.0} ms)", size(written)))?;
     losses.iter().try_for_each(|loss| guide.line(&format!("     lost: {loss}")))

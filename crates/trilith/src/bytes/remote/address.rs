@@ -70,6 +70,18 @@ impl Address {
         }
     }
 
+    /// The absolute form of a reference in the file at this address, to be written into another file: without
+    /// name and password.
+    pub(super) fn joined(&self, reference: &str) -> Option<String> {
+        let url = self.url()?.join(reference).ok()?;
+        Some(without_password(url)?.into())
+    }
+
+    /// The address as it may be written into a file: without name and password.
+    pub(super) fn written(&self) -> String {
+        self.url().and_then(without_password).map_or_else(|| self.shown(), String::from)
+    }
+
     /// As a URL: what references are joined to.
     fn url(&self) -> Option<Url> {
         match self {
@@ -104,6 +116,14 @@ impl Address {
             Self::S3 { bucket, key } => format!("s3://{bucket}/{key}"),
         }
     }
+}
+
+fn without_password(mut url: Url) -> Option<Url> {
+    if !url.username().is_empty() || url.password().is_some() {
+        url.set_username("").ok()?;
+        url.set_password(None).ok()?;
+    }
+    Some(url)
 }
 
 /// A URL as messages may name it.

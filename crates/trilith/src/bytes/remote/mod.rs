@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use options::{RemoteOptions, Watch};
 pub use plan::requests;
+pub(super) use resolve::joined;
 pub use resolve::{Allowed, open_url};
 pub use source::{Parts, by_parts};
 

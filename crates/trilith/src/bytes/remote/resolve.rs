@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::super::base::Base;
 use super::super::resolve::{Resolve, is_url};
 use super::address::Address;
 use super::client::{Client, Target, Trust};
@@ -84,6 +85,20 @@ impl Resolve for Beside {
     fn at_once(&self) -> usize {
         self.client.options.in_flight
     }
+
+    fn base(&self) -> Base {
+        Base::Address(self.current.written())
+    }
+
+    fn permits(&self, uri: &str) -> bool {
+        let there = self.current.join(uri);
+        there.is_some_and(|there| there.is_in_folder_of(&self.root) || self.client.allows(&there).is_some())
+    }
+}
+
+/// The absolute form of a reference in the file at an address, without name and password.
+pub(crate) fn joined(address: &str, uri: &str) -> Option<String> {
+    Address::parse(address).ok()?.joined(uri)
 }
 
 /// Lets references out of local files lead to addresses that [`RemoteOptions::allow`] allows, and
@@ -147,5 +162,17 @@ impl Resolve for Allowed {
     fn at_once(&self) -> usize {
         // A catalog on this machine may list files on servers.
         self.inner.at_once().max(if self.options.allowed.is_empty() { 1 } else { self.options.in_flight })
+    }
+
+    fn base(&self) -> Base {
+        self.inner.base()
+    }
+
+    fn permits(&self, uri: &str) -> bool {
+        if !is_url(uri) {
+            return self.inner.permits(uri);
+        }
+        let (address, client) = (Address::parse(uri), self.client());
+        address.is_ok_and(|address| client.is_ok_and(|client| client.allows(&address).is_some()))
     }
 }

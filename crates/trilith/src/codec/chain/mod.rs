@@ -224,7 +224,7 @@ enum Ready {
 
 /// For each step, what it needs and how many bytes it decodes to, where that can be known.
 fn plan(steps: &[Step], memory_size: Option<u64>, array: Option<&Described>) -> Result<Vec<(Ready, Option<u64>)>> {
-    let mut len = memory_size;
+    let (first, mut len) = (memory_size, memory_size);
     let mut plan = Vec::with_capacity(steps.len());
     let missing = |step: &str, what: &str| {
         Error::malformed(format!("{step}: the argument {what} is missing, and there is no ndarray to take it from"))
@@ -244,11 +244,25 @@ fn plan(steps: &[Step], memory_size: Option<u64>, array: Option<&Described>) -> 
                 let tiled = grid.tiled;
                 (Ready::Tile(grid), Some(tiled))
             }
-            Step::Quantize { bits, .. } => {
-                let bits = bits.or(array.map(|a| a.item_size.saturating_mul(8))).ok_or_else(|| missing("quantize", "dtype"))?;
+            Step::Quantize { bits, original_shape, .. } => {
+                let of_array = array.map(|a| a.item_size.saturating_mul(8));
+                let bits = bits.or(of_array).ok_or_else(|| missing("quantize", "dtype"))?;
+                if let Some(other) = of_array.filter(|other| *other != bits) {
+                    let found = format!("quantize: dtype {bits}, but the elements of the array have {other} bits");
+                    return Err(Error::malformed(found));
+                }
                 let float = quantize::Float::new(bits, array.is_some_and(|a| a.big_endian))?;
                 if let Some(len) = len.filter(|len| !len.is_multiple_of(float.width as u64)) {
                     return Err(quantize::no_floats(len, float));
+                }
+                if let (Some(shape), Some(first)) = (original_shape, first) {
+                    let values = shape.iter().try_fold(1u64, |all, n| all.checked_mul(*n));
+                    let is = |len: u64| values.and_then(|values| values.checked_mul(float.width as u64)) == Some(len);
+                    // That of the array in the block, or that of the tiles made of it.
+                    if !is(first) && !len.is_some_and(is) {
+                        let found = format!("quantize: original_shape {shape:?}, but the block has {first} bytes of floats");
+                        return Err(Error::malformed(found));
+                    }
                 }
                 (Ready::Quantize(float), None)
             }
@@ -410,16 +424,19 @@ pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box
     })?;
     let mut chain: Option<Box<dyn Encode>> = None;
     let (mut chunk, mut len) = (VALUES, total);
+    let mut inside: Option<quantize::Inside> = None;
     for ((ready, _), step) in plan.into_iter().zip(&steps) {
         let next: Box<dyn Encode> = match (ready, step) {
             (Ready::Tile(grid), _) => {
+                // What is padding for a second grid is not known to be so in the first: only one grid is looked at.
+                inside = if inside.is_none() { grid.padding() } else { None };
                 chunk = grid.tile_items();
                 len = grid.tiled;
                 Box::new(tile::Writer::new(grid, limits)?)
             }
             (Ready::Quantize(float), Step::Quantize { quality, dither, .. }) => {
                 let plan = quantize::Plan { float, quality: quality.unwrap_or(QUALITY), dither: *dither };
-                Box::new(quantize::Writer::new(plan, chunk, len)?)
+                Box::new(quantize::Writer::new(plan, chunk, len, inside.take())?)
             }
             (Ready::Sparse, _) => Box::new(sparse::Writer::new(len)),
             _ => super::zlib::encoder(&EncodeOptions::default())?,

@@ -127,8 +127,8 @@ impl Quantized {
             let mut cursor = Cursor::new(&head, place);
             let bits = u32::from(cursor.u8()?);
             let (offset, scale, count) = (cursor.f64()?, cursor.f64()?, cursor.u64()?);
-            if !(1..=64).contains(&bits) {
-                return Err(fail(format!("values of {bits} bits, expected 1 to 64")));
+            if bits > 64 {
+                return Err(fail(format!("values of {bits} bits, expected 0 to 64")));
             }
             if count > expected - values {
                 return Err(fail(format!("a chunk of {count} values, but {} are left", expected - values)));
@@ -234,6 +234,10 @@ impl<'a> Signed<'a> {
     }
 
     fn next(&mut self) -> i64 {
+        // Every value is the offset then.
+        if self.bits == 0 {
+            return 0;
+        }
         self.fill(self.bits);
         self.count -= self.bits;
         let raw = (self.open >> self.count) as u64;
@@ -300,9 +304,14 @@ pub(super) struct Plan {
     pub(super) dither: bool,
 }
 
+/// Says for a tile by its number which of its values are those of the array, as runs in the tile's order.
+pub(super) type Inside = Box<dyn Fn(u64) -> Vec<Range<u64>> + Send + Sync>;
+
 /// Writes chunks.
 pub(super) struct Writer {
     plan: Plan,
+    /// Which values are no padding; None where all are.
+    inside: Option<Inside>,
     pieces: Pieces,
     total: u64,
     written: u64,
@@ -312,32 +321,37 @@ pub(super) struct Writer {
 
 impl Writer {
     /// A writer of `total` bytes of floats, with a scale of its own for every `chunk` values.
-    pub(super) fn new(plan: Plan, chunk: u64, total: u64) -> Result<Self> {
+    pub(super) fn new(plan: Plan, chunk: u64, total: u64, inside: Option<Inside>) -> Result<Self> {
         if !(plan.quality.is_finite() && plan.quality > 0.0) {
             return Err(Error::usage(format!("quantize: quality {}, expected a number above 0", plan.quality)));
         }
         let piece = to_usize(chunk.max(1).saturating_mul(plan.float.width as u64))?;
-        Ok(Self { plan, pieces: Pieces::new(piece), total, written: 0, done: 0 })
+        Ok(Self { plan, inside, pieces: Pieces::new(piece), total, written: 0, done: 0 })
     }
 
-    fn flush(plan: Plan, done: &mut u64, pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
-        let jobs = pieces.iter().zip(*done..).map(|(piece, seed)| (*piece, seed)).collect();
+    fn flush(plan: Plan, inside: Option<&Inside>, done: &mut u64, pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
+        let jobs = pieces.iter().zip(*done..).map(|(piece, number)| (*piece, number)).collect();
         *done += pieces.len() as u64;
-        encode_each(jobs, out, |(piece, seed)| Ok(chunk(&plan, &plan.float.all(piece), seed)))
+        encode_each(jobs, out, |(piece, number)| {
+            let mut values = plan.float.all(piece);
+            let runs = inside.map_or_else(Vec::new, |inside| inside(number));
+            let real = padded(&mut values, &runs);
+            Ok(chunk(&plan, &values, real.as_deref(), number))
+        })
     }
 }
 
 impl Encode for Writer {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
         self.written += data.len() as u64;
-        let (plan, done) = (self.plan, &mut self.done);
-        self.pieces.write(data, |pieces| Self::flush(plan, done, pieces, out))
+        let (plan, inside, done) = (self.plan, self.inside.as_ref(), &mut self.done);
+        self.pieces.write(data, |pieces| Self::flush(plan, inside, done, pieces, out))
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
         told_right(Some(self.total), self.written)?;
-        let (plan, done) = (self.plan, &mut self.done);
-        self.pieces.finish(|pieces| Self::flush(plan, done, pieces, out))
+        let (plan, inside, done) = (self.plan, self.inside.as_ref(), &mut self.done);
+        self.pieces.finish(|pieces| Self::flush(plan, inside, done, pieces, out))
     }
 }
 
@@ -360,10 +374,31 @@ pub(super) fn noise(values: &[f64]) -> f64 {
     0.605_269_7 * *median
 }
 
+/// Gives the padding of a tile values that cost nothing, each that of the one before it, and returns the others;
+/// None where there is no padding.
+fn padded(values: &mut [f64], runs: &[Range<u64>]) -> Option<Vec<f64>> {
+    let mut real = Vec::new();
+    for run in runs {
+        real.extend_from_slice(values.get(run.start as usize..run.end as usize).unwrap_or(&[]));
+    }
+    if runs.is_empty() || real.len() == values.len() {
+        return None;
+    }
+    let mut last = real.first().copied().unwrap_or(0.0);
+    let mut at = 0;
+    for run in runs.iter().map(|run| run.start as usize..run.end as usize).chain([values.len()..values.len()]) {
+        values.get_mut(at..run.start).unwrap_or(&mut []).fill(last);
+        last = run.end.checked_sub(1).and_then(|end| values.get(end)).copied().unwrap_or(last);
+        at = run.end;
+    }
+    Some(real)
+}
+
 /// One piece of an array as chunks: a run of finite values shares its scale with all others of the
-/// piece; runs of NaN and of each infinity are chunks of one bit with scale 0.
-fn chunk(plan: &Plan, values: &[f64], seed: u64) -> Vec<u8> {
-    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+/// piece; runs of NaN and of each infinity are chunks of one bit with scale 0. Noise and range are those of `real`,
+/// where some values are padding.
+fn chunk(plan: &Plan, values: &[f64], real: Option<&[f64]>, seed: u64) -> Vec<u8> {
+    let finite: Vec<f64> = real.unwrap_or(values).iter().copied().filter(|v| v.is_finite()).collect();
     let least = finite.iter().copied().fold(f64::INFINITY, f64::min);
     let most = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let middle = least / 2.0 + most / 2.0;

@@ -87,6 +87,7 @@ fn broken_quantized_data_is_malformed() {
     let array = array(&[2], 8);
     for stored in [
         chunk(0, 0.0, 1.0, 2, &[0]),
+        chunk(0, 0.0, 1.0, 1, &[]),
         chunk(65, 0.0, 1.0, 2, &[0; 17]),
         chunk(8, 0.0, 1.0, 3, &[0; 3]),
         chunk(8, 0.0, 1.0, 1, &[0]),
@@ -166,6 +167,68 @@ fn image(n: usize, seed: u64) -> Vec<f64> {
             100.0 + at as f64 / 50.0 + 2.0 * (sum - 6.0) + if at % 997 == 0 { 5_000.0 } else { 0.0 }
         })
         .collect()
+}
+
+/// ASDF 0.1.0, "quantize": `encoded_bits` is an "unsigned 8-bit integer"; with 0 of them each value is the offset.
+#[test]
+fn values_of_no_bits_are_the_offset() {
+    let stored = [chunk(0, 7.0, 1.0, 3, &[]), chunk(8, 1.0, 2.0, 2, &[3, 0xff]), chunk(0, -0.5, 0.0, 1, &[])].concat();
+    let back = floats(&decode(&[quantize(4.0, false)], stored, Some(48), &array(&[6], 8)).unwrap());
+    assert_eq!(back, [7.0, 7.0, 7.0, 7.0, -1.0, -0.5]);
+}
+
+/// ASDF 0.1.0, "quantize": `dtype` "representing the bits in the original floating-point values", and
+/// `original_shape` "the shape of the original array".
+#[test]
+fn quantize_that_contradicts_the_array_is_malformed() {
+    let stored = chunk(0, 7.0, 1.0, 6, &[]);
+    let step = |bits, shape: Option<&[u64]>| {
+        [Step::Quantize { bits, original_shape: shape.map(<[u64]>::to_vec), quality: None, dither: false }]
+    };
+    for (bits, shape, said) in [
+        (Some(64), None, "dtype 64, but the elements of the array have 32 bits"),
+        (Some(32), Some(&[7u64][..]), "original_shape [7], but the block has 24 bytes"),
+        (None, Some(&[u64::MAX, 3][..]), "original_shape"),
+    ] {
+        let error = decode(&step(bits, shape), stored.clone(), Some(24), &array(&[6], 4)).unwrap_err();
+        assert!(error.kind() == Kind::Malformed && error.message().contains(said), "{error}");
+    }
+    for (bits, shape) in [(Some(32), Some(&[2u64, 3][..])), (None, Some(&[6][..])), (Some(32), None), (None, None)] {
+        assert!(decode(&step(bits, shape), stored.clone(), Some(24), &array(&[6], 4)).is_ok(), "{bits:?} {shape:?}");
+    }
+    // Behind tiles it may be the shape of the array or that of all tiles.
+    let tile = Step::Tile { shape: vec![4], original_shape: None, item_size: None };
+    let stored = chunk(0, 7.0, 1.0, 8, &[]);
+    for (shape, is_right) in [(vec![6], true), (vec![8], true), (vec![2, 4], true), (vec![7], false)] {
+        let steps = [tile.clone(), step(Some(32), Some(&shape))[0].clone()];
+        assert_eq!(decode(&steps, stored.clone(), Some(24), &array(&[6], 4)).is_ok(), is_right, "{shape:?}");
+    }
+}
+
+/// ASDF 0.1.0, "tile": tiles at the edges "are padded", and "extra values are discarded upon decoding".
+#[test]
+fn the_padding_of_edge_tiles_costs_nothing() {
+    let bits_of = |rows: u64, columns: u64, tile: u64| {
+        let values = image((rows * columns) as usize, 5);
+        let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let array = array(&[rows, columns], 8);
+        let steps = [tiles(&[tile, tile]), quantize(4.0, false)];
+        let stored = encode(&steps, &data, &array, 1000);
+        let back = floats(&decode(&steps, stored.clone(), Some(data.len() as u64), &array).unwrap());
+        let worst = values.iter().zip(&back).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1.0, "{rows} {columns}: {worst}");
+        let (mut at, mut bits) = (0, Vec::new());
+        while at < stored.len() {
+            bits.push(stored[at]);
+            let count = u64::from_be_bytes(stored[at + 17..at + 25].try_into().unwrap());
+            at += 25 + (count * u64::from(stored[at])).div_ceil(8) as usize;
+        }
+        bits
+    };
+    for (rows, columns) in [(40, 37), (33, 64), (64, 33), (37, 5), (70, 70)] {
+        let bits = bits_of(rows, columns, 32);
+        assert!(bits.iter().all(|bits| *bits <= 20), "{rows} {columns}: {bits:?}");
+    }
 }
 
 #[test]

@@ -56,6 +56,34 @@ impl Grid {
         self.tile_bytes / self.item
     }
 
+    /// As [`Grid::inside`] for a later step; None where no tile has padding.
+    pub(super) fn padding(&self) -> Option<super::quantize::Inside> {
+        if self.tiled == self.bytes {
+            return None;
+        }
+        let grid = self.clone();
+        Some(Box::new(move |number| grid.inside(number)))
+    }
+
+    /// Which elements of tile `number` are those of the array, as runs in the order of the tile.
+    pub(super) fn inside(&self, number: u64) -> Vec<Range<u64>> {
+        let mut left = number;
+        let mut hull = vec![0..0; self.array.len()];
+        for (((to, n), tile), count) in hull.iter_mut().zip(&self.array).zip(&self.tile).zip(&self.count).rev() {
+            let start = left % (*count).max(1) * tile;
+            *to = start..start.saturating_add(*tile).min(*n);
+            left /= (*count).max(1);
+        }
+        let (mut rows, mut runs) = (Vec::new(), Vec::new());
+        let all = 0..self.bytes / self.item;
+        let _ = self.tiles(&hull, |_, origin, inside| {
+            self.rows(origin, inside, &all, &mut rows);
+            runs.extend(rows.iter().map(|(at, _, n)| *at..at + n));
+            Ok(())
+        });
+        runs
+    }
+
     /// The index of element `at`, counted in C order.
     fn index(&self, mut at: u64) -> Vec<u64> {
         let mut index = vec![0; self.array.len()];

@@ -36,8 +36,18 @@ pub struct Finding {
 pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
     let mut units = Units::standard();
     let mut found = Vec::new();
-    if !tree.tags().any(|tag| tag.contains("/unit/")) {
+    if !tree.tags().any(|tag| unit_tag(tag).is_some()) {
         return Ok(found);
+    }
+    // The names that are defined anywhere, to tell what comes too early from what is not known at all.
+    let mut later = std::collections::BTreeMap::new();
+    let mut walk = tree.root().walk(limits);
+    while let Some(visit) = walk.step()? {
+        if visit.node.tag().and_then(unit_tag) == Some("defunit")
+            && let Some(name) = visit.node.get("name")
+        {
+            later.entry(name.text().into_owned()).or_insert(name.line_column().0);
+        }
     }
     let mut walk = tree.root().walk(limits);
     while let Some(visit) = walk.step()? {
@@ -48,7 +58,7 @@ pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
         };
         match name {
             "unit" if node.is_scalar() => {
-                odd(&units, &node.text()).into_iter().for_each(|(message, hint)| add(node, message, hint));
+                odd(&units, &later, &node.text()).into_iter().for_each(|(message, hint)| add(node, message, hint));
             }
             "defunit" => {
                 let unit = node.get("unit").filter(|unit| !unit.is_null()).map(|unit| Unit::parse(&unit.text())).transpose();
@@ -63,13 +73,23 @@ pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// `unit` or `defunit` of a tag of the standard, any version.
+/// `unit` or `defunit` of a tag of the standard, any version, or of FINF.
 fn unit_tag(tag: &str) -> Option<&str> {
+    if let Some(name) = tag.strip_prefix("tag:stsci.edu:finf/0.1.0/") {
+        let name = name.strip_prefix("unit/").unwrap_or(name);
+        return Some(name).filter(|name| matches!(*name, "unit" | "defunit"));
+    }
     let name = tag.strip_prefix("tag:stsci.edu:asdf/")?.rsplit_once("unit/").map(|(_, name)| name)?;
     Some(name.split_once('-').map_or(name, |(name, _)| name))
 }
 
-fn odd(units: &Units, text: &str) -> Option<(String, Option<String>)> {
+/// What stands for a unit that nobody knows (VOUnit 1.0); the empty text is that of a pure number.
+const UNKNOWN: &str = "unknown";
+
+fn odd(units: &Units, later: &std::collections::BTreeMap<String, u32>, text: &str) -> Option<(String, Option<String>)> {
+    if text.trim().eq_ignore_ascii_case(UNKNOWN) {
+        return None;
+    }
     let unit = match Unit::parse(text) {
         Ok(unit) => unit,
         Err(error) => return Some((error.message().to_owned(), error.opt_hint().map(str::to_owned))),
@@ -87,6 +107,10 @@ fn odd(units: &Units, text: &str) -> Option<(String, Option<String>)> {
         return Some((format!("the unit {text:?} has more than one slash"), Some(format!("write {unit}"))));
     }
     let unknown = units.check(&unit);
+    if let Some((name, line)) = unknown.iter().find_map(|name| later.get_key_value(*name)) {
+        let hint = "a unit must be defined before it is used: move the definition up".to_owned();
+        return Some((format!("the unit {name} is used before it is defined, at line {line}"), Some(hint)));
+    }
     if let Some(first) = unknown.first() {
         let hint = units.nearest(first).map(|near| format!("did you mean {near}?"));
         return Some((format!("the unit {} is not one of VOUnit", unknown.join(", ")), hint));

@@ -22,7 +22,10 @@ impl Parser<'_> {
         let mut lexer = Lexer::part(self.text, inside, Dialect::D2026);
         let mut token = lexer.next();
         while token.kind != T::End {
+            // What cannot be read is kept as it is written.
+            let rest = Note { item, said: Said::Raw(Span::new(token.span.start, inside.end)) };
             if !token.is_name() {
+                self.notes.push(rest);
                 return Err(self.unfit(token, "the name of an attribute"));
             }
             let name = self.symbol(token);
@@ -30,7 +33,13 @@ impl Parser<'_> {
             let mut value = Attribute::Flag;
             if token.kind == T::Equal {
                 token = lexer.next();
-                value = self.attribute_value(&mut lexer, token)?;
+                value = match self.attribute_value(&mut lexer, token) {
+                    Ok(value) => value,
+                    Err(diagnostic) => {
+                        self.notes.push(rest);
+                        return Err(diagnostic);
+                    }
+                };
                 token = lexer.next();
             }
             self.notes.push(Note { item, said: Said::Attribute(name, value) });
@@ -42,17 +51,23 @@ impl Parser<'_> {
     }
 
     /// value = INTEGER | FLOAT | QUOTED | '[' v (',' v)* ']'
-    fn attribute_value(&self, lexer: &mut Lexer<'_>, token: Token) -> Result<Attribute, Diagnostic> {
+    fn attribute_value(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Result<Attribute, Diagnostic> {
         if token.kind != T::OpenBracket {
             return self.scalar(token).map(Attribute::Value);
         }
         let mut list: Vec<Scalar> = Vec::new();
+        let mut is_mixed = false;
         loop {
             let token = lexer.next();
             let value = self.scalar(token)?;
-            if list.first().is_some_and(|first| std::mem::discriminant(first) != std::mem::discriminant(&value)) {
-                return Err(Diagnostic::new(Code::E211, token.span, "the values of this list are not all of one kind")
-                    .hint("all integers, all floats (write 1.0) or all strings"));
+            let is_other = |first: &Scalar| std::mem::discriminant(first) != std::mem::discriminant(&value);
+            if !is_mixed && list.first().is_some_and(is_other) {
+                // The values are plain all the same: they are kept, and so is what follows.
+                is_mixed = true;
+                self.sink.push(
+                    Diagnostic::new(Code::E211, token.span, "the values of this list are not all of one kind")
+                        .hint("all integers, all floats (write 1.0) or all strings"),
+                );
             }
             list.push(value);
             let token = lexer.next();

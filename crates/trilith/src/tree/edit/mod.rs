@@ -1,6 +1,12 @@
-//! Edits that keep every other byte of a tree's text.
+//! Edits that keep every other byte of a tree's text, and are checked before anybody sees them.
+//!
+//! Each change says two things: what the text becomes (`write`, `place`), and what that is meant to say (`plan`).
+//! The text is parsed and compared with the old tree and what was meant (`check`, `refuse`).
 
+mod check;
 mod place;
+mod plan;
+mod refuse;
 #[cfg(test)]
 mod tests;
 mod toward;
@@ -9,6 +15,7 @@ mod write;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::cards::CardPath;
 use super::node::{Node, NodeId, NodeKind};
 use super::path::index_of;
 use super::{PrintOptions, Tree, TreePath, Value};
@@ -16,9 +23,13 @@ use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 use crate::span::Span;
 use crate::yaml::print_flow;
+use plan::{Plan, under_its_tag};
 use write::Context;
 
 /// Changes to a tree, applied together; paths and spans are those of the tree before any of them.
+///
+/// [`Edit::finish`] checks the new text: where it would say anything but the old tree with these changes (values,
+/// tags, keys and their order, what aliases stand for) there is an error instead of a tree.
 ///
 /// ```
 /// use trilith::{Limits, tree::{Tree, TreePath}};
@@ -34,6 +45,7 @@ use write::Context;
 pub struct Edit<'t> {
     tree: &'t Tree,
     changes: Vec<Change>,
+    plan: Plan,
     options: PrintOptions,
     /// Empty brackets that have been given something.
     filled: HashSet<NodeId>,
@@ -54,6 +66,7 @@ impl Tree {
         Edit {
             tree: self,
             changes: Vec::new(),
+            plan: Plan::default(),
             filled: HashSet::new(),
             options: PrintOptions { handles, ..PrintOptions::default() },
         }
@@ -66,13 +79,34 @@ impl<'t> Edit<'t> {
         &mut self.options
     }
 
-    /// Replaces a span of the text by other text, whatever it holds.
-    pub fn replace(&mut self, span: Span, text: impl Into<String>) {
+    /// Replaces a span of the text by other text, whatever it holds: a tag, the text of a node, directives.
+    ///
+    /// The innermost node that has all of the span may say anything then; everything else is checked.
+    pub(crate) fn replace(&mut self, span: Span, text: impl Into<String>) {
+        let text = text.into();
+        self.plan.replace(self.tree, span, &text);
+        self.write(span, text);
+    }
+
+    /// Replaces a span of the text; what that means is said elsewhere.
+    fn write(&mut self, span: Span, text: impl Into<String>) {
         self.changes.push(Change { span, column: 0, text: text.into() });
     }
 
     /// Replaces a node's content by a value on one line; the fast way to patch many nodes of one tree.
     pub fn replace_node(&mut self, node: Node<'t>, value: &Value) {
+        self.plan.change(node, under_its_tag(node, value));
+        self.write_content(node, value);
+    }
+
+    /// As [`Edit::replace_node`], for values too large to be kept until the end: that everything else stays is
+    /// checked, and that the text is YAML, but the value is not read back.
+    pub fn write_out(&mut self, node: Node<'t>, value: &Value) {
+        self.plan.change_unread(node);
+        self.write_content(node, value);
+    }
+
+    fn write_content(&mut self, node: Node<'t>, value: &Value) {
         let mut text = print_flow(value, &self.options);
         let start = node.span().start as usize;
         let before = self.tree.text().get(place::line_start(self.tree.text(), start)..start);
@@ -80,7 +114,7 @@ impl<'t> Edit<'t> {
             // The dashes of a list may stand right below its key; anything else stands further in.
             text.insert(0, ' ');
         }
-        self.replace(node.span(), text);
+        self.write(node.span(), text);
     }
 
     /// Sets the value at a path; a key that its mapping does not have is added.
@@ -91,6 +125,9 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
+        if let Some(card) = CardPath::find(self.tree, path)? {
+            return card.set(self, value);
+        }
         let Some((above, key)) = path.split_last() else {
             self.put(self.tree.root(), value, Context::Root);
             return Ok(());
@@ -126,9 +163,7 @@ impl<'t> Edit<'t> {
     /// searched. Does nothing where it is missing.
     pub fn delete_key(&mut self, parent: Node<'t>, key: &str) {
         let parent = target(parent);
-        if let Some(node) = own_child(parent, key) {
-            self.remove(parent, node);
-        }
+        self.remove(parent, &own_children(parent, key));
     }
 
     /// Sets the value at a path, from YAML text under the tree's `%TAG` handles, as [`Edit::set`].
@@ -148,39 +183,45 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the parent is missing, is a scalar, or has the key already.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
+        if let Some(card) = CardPath::find(self.tree, path)? {
+            return card.insert(self, value);
+        }
         let Some((above, key)) = path.split_last() else {
             return Err(Error::usage("the root exists already").hint("set it instead"));
         };
-        let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
+        let written = self.tree.find(&above).ok_or_else(|| absent(&above))?;
+        let parent = target(written);
+        // Empty brackets are written anew as lines, but for those seen in several places or with a comment in them.
+        let fits_anywhere = parent.is_empty() && !written.is_alias() && !parent.raw().contains('#');
         match parent.kind() {
             // Nothing becomes the mapping that is asked for.
-            NodeKind::Scalar if parent.is_null() => self.set(&above, &Value::map([(key, value.clone())])),
-            NodeKind::Scalar => Err(Error::usage(format!("a scalar has no place for {key:?}")).at_path(above.to_string())),
-            NodeKind::Mapping if parent.entries().any(|(k, _)| k.is_key(key)) => {
-                Err(Error::usage(format!("the key {key:?} exists already")).at_path(above.to_string()))
+            NodeKind::Scalar if parent.is_null() => return self.set(&above, &Value::map([(key, value.clone())])),
+            NodeKind::Scalar => {
+                return Err(Error::usage(format!("a scalar has no place for {key:?}")).at_path(above.to_string()));
             }
-            _ if parent.is_empty() => {
-                let item = if parent.is_mapping() { Value::map([(key, value.clone())]) } else { Value::seq([value.clone()]) };
-                self.set(&above, &item)
+            NodeKind::Mapping if parent.entries().any(|(k, _)| k.is_named(key)) => {
+                return Err(Error::usage(format!("the key {key:?} exists already")).at_path(above.to_string()));
             }
-            NodeKind::Mapping => {
-                self.insert_entry(parent, key, value);
-                Ok(())
+            NodeKind::Mapping if fits_anywhere => {
+                let tag = parent.tag().map(str::to_owned);
+                return self.set(&above, &Value { tag, ..Value::map([(key, value.clone())]) });
             }
-            NodeKind::Sequence if key == "-" => {
-                self.insert_item(parent, parent.len(), value);
-                Ok(())
-            }
-            NodeKind::Sequence => match index_of(key).filter(|index| *index <= parent.len()) {
-                Some(index) => {
-                    self.insert_item(parent, index, value);
-                    Ok(())
+            NodeKind::Mapping => self.insert_entry(parent, key, value),
+            NodeKind::Sequence => {
+                let index = if key == "-" { Some(parent.len()) } else { index_of(key).filter(|index| *index <= parent.len()) };
+                let index = index.ok_or_else(|| {
+                    Error::usage(format!("expected a place in a sequence of {} items, found {key:?}", parent.len()))
+                        .at_path(above.to_string())
+                        .hint("write a number, or - for the end")
+                })?;
+                if fits_anywhere {
+                    let tag = parent.tag().map(str::to_owned);
+                    return self.set(&above, &Value { tag, ..Value::seq([value.clone()]) });
                 }
-                None => Err(Error::usage(format!("{key:?} is no place in a sequence of {} items", parent.len()))
-                    .at_path(above.to_string())
-                    .hint("write a number, or - for the end")),
-            },
+                self.insert_item(parent, index, value);
+            }
         }
+        Ok(())
     }
 
     /// Adds an item at the end of a sequence.
@@ -201,16 +242,19 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere or is the root.
     pub fn delete(&mut self, path: &TreePath) -> Result<()> {
+        if let Some(card) = CardPath::find(self.tree, path)? {
+            return card.delete(self);
+        }
         let (above, key) = path.split_last().ok_or_else(|| Error::usage("the root cannot be deleted"))?;
         let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
-        match own_child(parent, key) {
-            Some(node) => {
-                self.remove(parent, node);
-                Ok(())
-            }
-            None if parent.child(key).is_some() => Err(merged_in(path)),
-            None => Err(absent(path)),
+        let own = own_children(parent, key);
+        match parent.child(key) {
+            None => return Err(absent(path)),
+            Some(_) if own.is_empty() => return Err(merged_in(path)),
+            Some(_) if comes_back(parent, key) => return Err(merged_too(path)),
+            Some(_) => self.remove(parent, &own),
         }
+        Ok(())
     }
 
     /// Gives a key of a mapping another name.
@@ -218,30 +262,56 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere or to no key, or the name is taken.
     pub fn rename(&mut self, path: &TreePath, name: &str) -> Result<()> {
+        if let Some(card) = CardPath::find(self.tree, path)? {
+            return card.rename(self, name);
+        }
         let (above, key) = path.split_last().ok_or_else(|| Error::usage("the root has no name"))?;
         let parent = target(self.tree.find(&above).ok_or_else(|| absent(&above))?);
         if !parent.is_mapping() {
             return Err(Error::usage("items of a sequence have no names").at_path(path.to_string()));
         }
-        if parent.entries().any(|(k, _)| k.is_key(name)) {
+        if parent.entries().any(|(k, _)| k.is_named(name)) {
             return Err(Error::usage(format!("the key {name:?} exists already")).at_path(above.to_string()));
         }
-        let found = parent.entries().filter(|(k, _)| k.is_key(key)).last();
-        let (node, _) = found.ok_or_else(|| if parent.get(key).is_some() { merged_in(path) } else { absent(path) })?;
-        let text = print_flow(&Value::from(name), &self.options);
-        // A key that is empty has no colon that could stay.
-        if node.whole_span().is_empty() {
-            return Err(Error::usage("this key is empty and cannot be renamed").at_path(path.to_string()));
+        let found: Vec<_> = parent.entries().filter(|(k, _)| k.is_named(key)).collect();
+        if found.is_empty() {
+            return Err(if parent.get(key).is_some() { merged_in(path) } else { absent(path) });
         }
-        self.replace(node.whole_span(), text);
+        if comes_back(parent, key) {
+            return Err(merged_too(path));
+        }
+        // Where a key stands more than once, the last counts: all become the new one.
+        for (node, _) in found {
+            self.rename_key(node, name);
+        }
         Ok(())
     }
 
-    /// The text with all changes.
+    /// The tree with all changes, parsed anew and checked: it says what the old tree with these changes says.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where two changes touch the same bytes.
-    pub fn text(&self) -> Result<String> {
+    /// [`Kind::Usage`](crate::Kind::Usage) where two changes touch the same bytes, aliases refer to what is taken
+    /// away, or a value cannot be written as YAML; [`Kind::Unsupported`](crate::Kind::Unsupported) where the new text
+    /// would say anything else than what was asked for; [`Kind::Limit`](crate::Kind::Limit).
+    pub fn finish(mut self, limits: &Limits) -> Result<Tree> {
+        let text = self.text()?;
+        self.plan.settle(self.tree);
+        match Tree::parse_at(text, self.tree.origin(), limits) {
+            Ok(new) => match check::check(self.tree, &self.plan, &new) {
+                Ok(()) => Ok(new),
+                Err(difference) => Err(self.refused(&difference, limits)),
+            },
+            Err(error) if error.kind() == Kind::Malformed => Err(self.unreadable(&error, limits)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The text with all changes, unchecked.
+    pub(super) fn text(&self) -> Result<String> {
+        let clash = || Error::usage("two changes touch the same place").hint("make them one after the other");
+        if self.plan.clash {
+            return Err(clash());
+        }
         let mut order: Vec<&Change> = self.changes.iter().collect();
         // Of lines added at one place the innermost come first; else the order is that of asking.
         order.sort_by_key(|change| (change.span.start, change.span.end, Reverse(change.column)));
@@ -252,9 +322,7 @@ impl<'t> Edit<'t> {
         let mut at = 0;
         for Change { span, text, .. } in order {
             let kept = (span.start as usize >= at).then(|| source.get(at..span.start as usize)).flatten();
-            let kept =
-                kept.ok_or_else(|| Error::usage("two changes touch the same place").hint("make them one after the other"))?;
-            out.push_str(kept);
+            out.push_str(kept.ok_or_else(clash)?);
             if breaks_are_two && text.contains('\n') {
                 out.push_str(&text.replace('\n', "\r\n"));
             } else {
@@ -265,29 +333,32 @@ impl<'t> Edit<'t> {
         out.push_str(source.get(at..).ok_or_else(|| Error::usage("a change lies outside the text"))?);
         Ok(out)
     }
-
-    /// The tree with all changes, parsed anew.
-    ///
-    /// # Errors
-    /// As [`Edit::text`]; [`Kind::Usage`](crate::Kind::Usage) where the changes leave no valid tree (a
-    /// deleted anchor that an alias needs, say), [`Kind::Limit`](crate::Kind::Limit).
-    pub fn finish(self, limits: &Limits) -> Result<Tree> {
-        Tree::parse_at(self.text()?, self.tree.origin(), limits).map_err(|error| match error.kind() {
-            Kind::Malformed => Error::usage(error.message().to_owned())
-                .at(error.location().clone())
-                .context("the tree would break by this change"),
-            _ => error,
-        })
-    }
 }
 
 /// The child under a key, or with a number, as written: nothing merged in, aliases not followed.
 fn own_child<'t>(parent: Node<'t>, key: &str) -> Option<Node<'t>> {
     match parent.kind() {
-        NodeKind::Mapping => parent.entries().filter(|(name, _)| name.is_key(key)).last().map(|(_, value)| value),
+        NodeKind::Mapping => own_children(parent, key).pop(),
         NodeKind::Sequence => index_of(key).and_then(|index| parent.index(index)),
         NodeKind::Scalar => None,
     }
+}
+
+/// As [`own_child`]; of a key that stands more than once all values.
+fn own_children<'t>(parent: Node<'t>, key: &str) -> Vec<Node<'t>> {
+    match parent.kind() {
+        NodeKind::Mapping => parent.entries().filter(|(name, _)| name.is_named(key)).map(|(_, value)| value).collect(),
+        _ => own_child(parent, key).into_iter().collect(),
+    }
+}
+
+/// Whether a key would still be there without the pairs of the mapping itself: another one is merged in that has it.
+fn comes_back(parent: Node<'_>, key: &str) -> bool {
+    let merges = parent.entries().filter(|(name, _)| name.is_merge() && !name.is_named(key));
+    merges.map(|(_, source)| source).any(|source| match source.kind() {
+        NodeKind::Mapping => source.get(key).is_some(),
+        _ => source.items().any(|item| item.is_mapping() && item.get(key).is_some()),
+    })
 }
 
 /// The node that a collection's children are written in.
@@ -298,6 +369,13 @@ fn target(node: Node<'_>) -> Node<'_> {
 #[cold]
 fn absent(path: &TreePath) -> Error {
     Error::usage("there is nothing at this path").at_path(path.to_string())
+}
+
+#[cold]
+fn merged_too(path: &TreePath) -> Error {
+    Error::usage("this key is also merged in from another mapping, whose value would come back")
+        .at_path(path.to_string())
+        .hint("set it to another value, or edit that mapping")
 }
 
 #[cold]

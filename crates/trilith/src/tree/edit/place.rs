@@ -7,49 +7,68 @@ use crate::yaml::Style;
 
 /// One entry of a collection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    /// Its dash, its key or, between brackets, its first byte.
+pub(super) struct Part<'t> {
+    /// Its key, of a pair.
+    pub key: Option<Node<'t>>,
+    pub value: Node<'t>,
+    /// Its dash, its `?` or, without one, its first byte.
     pub start: usize,
-    /// One past its value.
+    /// One past its last byte.
     pub end: usize,
-    /// Its value as written.
-    pub value: Span,
+}
+
+impl<'t> Part<'t> {
+    /// The node that it begins with.
+    pub(super) fn first(&self) -> Node<'t> {
+        self.key.unwrap_or(self.value)
+    }
 }
 
 /// The entries of a collection, as written.
-pub(super) fn parts(parent: Node<'_>) -> Vec<Part> {
+pub(super) fn parts<'t>(parent: Node<'t>) -> Vec<Part<'t>> {
     let text = parent.tree().text();
-    let block = parent.layout() == Some(Layout::Block);
-    let mut from = parent.span().start as usize + usize::from(!block);
+    let is_flow = parent.layout() == Some(Layout::Flow);
+    let mut from = parent.span().start as usize + usize::from(has_brackets(parent));
     let mut parts = Vec::with_capacity(parent.len());
-    let mut add = |first: Span, value: Span| {
-        let wanted: &[u8] = if parent.is_sequence() && block { b"-" } else { b"?" };
-        // A dash, or the `?` of a complex key, stands before the node itself.
-        let start = indicator(text, from, first.start as usize, wanted).unwrap_or(first.start as usize);
-        let end = (value.end as usize).max(start);
-        parts.push(Part { start, end, value });
+    let mut push = |key: Option<Node<'t>>, value: Node<'t>| {
+        let first = key.unwrap_or(value).whole_span().start as usize;
+        let comma = if is_flow { after(text, b',', from) } else { None };
+        // A dash or a `?` stands before the node itself; an empty node stands behind it.
+        let start = next(text, comma.unwrap_or(from)).min(first);
+        let end = (value.whole_span().end as usize).max(start);
         from = end;
+        parts.push(Part { key, value, start, end });
     };
     match parent.kind() {
-        NodeKind::Sequence => parent.items().for_each(|item| add(item.whole_span(), item.whole_span())),
-        _ => parent.entries().for_each(|(key, value)| add(key.whole_span(), value.whole_span())),
+        NodeKind::Sequence => parent.items().for_each(|item| push(None, item)),
+        _ => parent.entries().for_each(|(key, value)| push(Some(key), value)),
     }
     parts
 }
 
-/// The first of `wanted` in `from..to`, over blanks, breaks, commas and comments.
-fn indicator(text: &str, from: usize, to: usize, wanted: &[u8]) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = from;
-    while at < to {
-        match bytes.get(at)? {
-            byte if wanted.contains(byte) => return Some(at),
-            b' ' | b'\t' | b'\n' | b'\r' | b',' => at += 1,
+/// Whether a collection has brackets of its own: a block has none, nor has the pair in `[a: 1]`.
+pub(super) fn has_brackets(node: Node<'_>) -> bool {
+    let first = node.items().chain(node.entries().map(|(key, _)| key)).next();
+    let begins_itself = first.is_none_or(|first| first.whole_span().start > node.span().start);
+    node.layout() == Some(Layout::Flow) && begins_itself && node.raw().starts_with(['[', '{'])
+}
+
+/// The first byte from `at` on that is neither blank, line break nor comment.
+pub(super) fn next(text: &str, mut at: usize) -> usize {
+    while let Some(byte) = text.as_bytes().get(at) {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => at += 1,
             b'#' => at = line_end(text, at),
-            _ => return None,
+            _ => break,
         }
     }
-    None
+    at
+}
+
+/// One past the next byte that says something, where it is this one.
+pub(super) fn after(text: &str, wanted: u8, at: usize) -> Option<usize> {
+    let next = next(text, at);
+    (text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)
 }
 
 /// What stands between words and means nothing; other blanks of Unicode are text.
@@ -105,84 +124,141 @@ pub(super) fn blank_lines(text: &str, at: usize) -> &str {
     if blanks.len() == rest.len() { blanks } else { &blanks[..blanks.rfind('\n').unwrap_or(0)] }
 }
 
-/// Whether an empty value stands after a colon, as it does not in `{a}`; items of a list have none to miss.
-pub(super) fn follows_colon(text: &str, span: Span) -> bool {
-    let before = text.get(..span.start as usize).unwrap_or("").trim_end_matches(BLANKS);
-    before.ends_with([':', ',', '[', '{'])
+/// Whether the value of a pair, empty as it is, lacks even its colon: `? key`, `{key}`.
+pub(super) fn lacks_colon(value: Node<'_>) -> bool {
+    let span = value.whole_span();
+    let before = (span.start as usize).checked_sub(1).and_then(|at| value.tree().text().as_bytes().get(at));
+    span.is_empty() && before != Some(&b':')
+}
+
+/// The lines between a node's properties and its content where there are comments in them, up to the content's line.
+pub(super) fn comment_before_content(node: Node<'_>) -> Option<Span> {
+    let (text, start) = (node.tree().text(), node.span().start as usize);
+    let anchor = node.anchor().filter(|_| !node.is_alias()).and_then(|_| node.anchor_span());
+    let end = anchor.into_iter().chain(node.tag_span()).map(|span| span.end as usize).max()?;
+    let line = line_start(text, start);
+    (end <= line && text.get(end..line)?.contains('#') && !node.span().is_empty()).then(|| Span::of(end, line))
+}
+
+/// Whether a literal can end at `at`: what follows it would be part of its text, or of the last blank lines of it.
+pub(super) fn literal_may_end(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or("");
+    let line = rest.get(..line_end(rest, 0)).unwrap_or("");
+    let blanks = blank_lines(text, at);
+    let follows = rest.get(blanks.len()..).unwrap_or("").trim_start_matches(['\n', '\r']);
+    let is_comment = follows.starts_with(' ') && follows.trim_start_matches(' ').starts_with('#');
+    line.is_empty() && !blanks.contains([' ', '\t']) && !is_comment
+}
+
+/// The block scalar that the text before record `at` ends with, if it does.
+fn block_scalar_before(tree: &Tree, at: u32) -> Option<Node<'_>> {
+    let mut records = (0..at).rev().filter_map(|at| tree.node(NodeId(at)));
+    // Nothing is written for an empty node, and collections begin without text.
+    let last = records.find(|node| !node.whole_span().is_empty() && (node.is_alias() || node.layout() != Some(Layout::Block)))?;
+    (!last.is_alias() && matches!(last.style(), Some(Style::Literal | Style::Folded))).then_some(last)
 }
 
 /// Where a new line goes after a block collection: past the break of its last line.
-pub(super) fn end_of_block(tree: &Tree, parent: Node<'_>) -> usize {
-    let text = tree.text();
-    let mut at = past_break(text, line_end(text, parent.span().end as usize));
-    let last = last_leaf(parent);
-    let keeps = matches!(last.style(), Some(Style::Literal | Style::Folded))
-        && last.raw().lines().next().is_some_and(|head| head.contains('+'));
-    // The empty lines after a text that keeps them are part of it.
-    while keeps && at < text.len() {
-        let next = line_end(text, at);
-        if !text.get(at..next).is_some_and(is_blank) {
-            break;
-        }
-        at = past_break(text, next);
-    }
-    at
+pub(super) fn end_of_block(parent: Node<'_>) -> usize {
+    end_of_lines(parent.tree(), parent.span().end as usize, parent.record().next)
 }
 
-/// The last node written within another.
-fn last_leaf(node: Node<'_>) -> Node<'_> {
-    let last = node.record().next.saturating_sub(1);
-    node.tree().node(NodeId(last)).unwrap_or(node)
+/// Where a new line goes after a node, which ends at `end` and before record `after`.
+pub(super) fn end_of_lines(tree: &Tree, end: usize, after: u32) -> usize {
+    let text = tree.text();
+    let at = past_break(text, line_end(text, end));
+    let Some(last) = block_scalar_before(tree, after).filter(|last| last.span().end as usize == end) else { return at };
+    let mut behind = at;
+    // The empty lines after a text that keeps them are part of it, and so are those that are longer than its indentation.
+    while behind < text.len() {
+        let next = line_end(text, behind);
+        if !text.get(behind..next).is_some_and(is_blank) {
+            break;
+        }
+        behind = past_break(text, next);
+    }
+    let is_part = keeps_breaks(last) || text.get(at..behind).is_some_and(|lines| lines.contains([' ', '\t']));
+    if is_part { behind } else { at }
 }
 
 /// Where a new entry goes in brackets that have some, and whether a comma stands before it already.
 pub(super) fn flow_end(text: &str, parent: Node<'_>) -> (usize, bool) {
     let close = (parent.span().end as usize).saturating_sub(1);
     let last = parts(parent).last().map_or(close, |part| part.end);
-    let mut at = last;
-    while at < close {
-        match text.as_bytes().get(at) {
-            Some(b',') => return (at + 1, true),
-            Some(b'#') => at = line_end(text, at),
-            _ => at += 1,
-        }
-    }
-    (last, false)
-}
-
-/// What to remove for entry `index` between brackets.
-pub(super) fn flow_removal(text: &str, parent: Node<'_>, parts: &[Part], index: usize) -> Span {
-    let part = |at: usize| parts.get(at).copied();
-    let Some(this) = part(index) else { return Span::default() };
-    if let Some(next) = part(index + 1) {
-        return Span::of(this.start, next.start);
-    }
-    let (after, comma) = flow_end(text, parent);
-    match index.checked_sub(1).and_then(part) {
-        Some(before) => Span::of(before.end, this.end),
-        None => Span::of(this.start, if comma { after } else { this.end }),
+    match after(text, b',', last) {
+        Some(behind) => (behind, true),
+        None => (last, false),
     }
 }
 
-/// What to remove for entry `index` of a block collection: its lines, or what it has of its first line.
-pub(super) fn block_removal(text: &str, parts: &[Part], index: usize) -> Span {
-    let Some(this) = parts.get(index) else { return Span::default() };
-    let line = line_start(text, this.start);
-    let end = past_break(text, line_end(text, this.end));
-    let alone = text.get(line..this.start).is_some_and(is_blank);
-    if alone {
-        // The last line of a text may lack its break; then the break before it goes.
-        if end == text.len() && !text.ends_with(['\n', '\r']) && line > 0 {
-            let mut start = line - 1;
-            if text.get(..line).is_some_and(|t| t.ends_with("\r\n")) {
-                start -= 1;
-            }
-            return Span::of(start, end);
-        }
-        return Span::of(line, end);
+/// What to remove for the entries `first..=last` between brackets; not all of them.
+pub(super) fn flow_removal(text: &str, parts: &[Part<'_>], first: usize, last: usize) -> Option<Span> {
+    let (from, to) = (parts.get(first)?, parts.get(last)?);
+    let has_comment = |from: usize, to: usize| text.get(from..to).is_some_and(|gap| gap.contains('#'));
+    if let Some(next) = parts.get(last + 1) {
+        // The comment on its line goes too; those on the lines below are about the next one.
+        let end =
+            if has_comment(to.end, next.start) { line_end(text, after(text, b',', to.end)?).min(next.start) } else { next.start };
+        return Some(Span::of(from.start, end));
     }
-    // `- a: 1` with more keys below: the next one moves up.
-    let rest = text.get(end..).unwrap_or("");
-    let blanks = rest.len() - rest.trim_start_matches([' ', '\n', '\r']).len();
-    Span::of(this.start, end + blanks)
+    let before = first.checked_sub(1).and_then(|at| parts.get(at));
+    match before.filter(|before| !has_comment(before.end, from.start)) {
+        Some(before) => Some(Span::of(before.end, to.end)),
+        None => Some(Span::of(from.start, after(text, b',', to.end).unwrap_or(to.end))),
+    }
+}
+
+/// What to remove for the entries `first..=last` of a block collection, not all of them: their lines, or what they
+/// have of their first line; and what stands there then.
+pub(super) fn block_removal(tree: &Tree, parts: &[Part<'_>], first: usize, last: usize) -> Option<(Span, String)> {
+    let text = tree.text();
+    let (from, to) = (parts.get(first)?, parts.get(last)?);
+    let line = line_start(text, from.start);
+    let end = end_of_lines(tree, to.end, to.value.after());
+    if !text.get(line..from.start).is_some_and(is_blank) {
+        // `- a: 1` with more keys below: the next one moves up.
+        let rest = text.get(end..).unwrap_or("");
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\n', '\r']).len();
+        return Some((Span::of(from.start, end + blanks), String::new()));
+    }
+    let scalar = block_scalar_before(tree, from.first().written_id());
+    if let Some(scalar) = scalar.filter(|scalar| text.get(scalar.span().end as usize..line).is_some_and(is_blank)) {
+        let (gap, kept) = below_block_scalar(text, scalar, end, column(text, from.start));
+        return Some((Span::of(line, end + gap), kept));
+    }
+    let (before, behind) = (first.checked_sub(1).and_then(|at| parts.get(at)), parts.get(last + 1));
+    if before.is_some_and(|part| lacks_colon(part.value))
+        && behind.is_some_and(|part| text.as_bytes().get(part.start) == Some(&b':'))
+    {
+        // The value of an empty key must not become that of `? key`.
+        return Some((Span::of(line, end), format!("{}?\n", " ".repeat(column(text, from.start)))));
+    }
+    // The last line of a text may lack its break; then the break before it goes.
+    if end == text.len() && !text.ends_with(['\n', '\r']) && line > 0 {
+        let breaks = if text.get(..line).is_some_and(|before| before.ends_with("\r\n")) { 2 } else { 1 };
+        return Some((Span::of(line.saturating_sub(breaks), end), String::new()));
+    }
+    Some((Span::of(line, end), String::new()))
+}
+
+/// The blank lines and comments at `at`, written so that they are no part of a block scalar before them: how long
+/// they were, and what stands there then.
+fn below_block_scalar(text: &str, scalar: Node<'_>, at: usize, column: usize) -> (usize, String) {
+    let end = line_start(text, next(text, at)).max(at);
+    let gap = text.get(at..end).unwrap_or("");
+    let harmless = |line: &str| line.trim_end_matches(['\n', '\r']).is_empty() && !keeps_breaks(scalar) || line.starts_with('#');
+    if gap.split_inclusive('\n').all(harmless) {
+        return (0, String::new());
+    }
+    let mut kept = String::new();
+    for line in gap.split_inclusive('\n').filter(|line| !is_blank(line)) {
+        kept.extend(std::iter::repeat_n(' ', column));
+        kept.push_str(line.trim_start_matches(BLANKS));
+    }
+    (end - at, kept)
+}
+
+/// Whether a block scalar has the empty lines after it.
+fn keeps_breaks(scalar: Node<'_>) -> bool {
+    scalar.raw().lines().next().is_some_and(|head| head.contains('+'))
 }

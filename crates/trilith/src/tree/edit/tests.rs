@@ -233,3 +233,148 @@ fn lines_added_at_one_place_go_to_their_own_parents() {
     });
     assert_eq!(done, "a:\n  b:\n    c: 1\n    z: 2\nz: 1");
 }
+
+#[test]
+fn keys_without_a_value_go_alone() {
+    assert_eq!(delete("m:\n  ? a\n  b: 1\n  c: 2\n", "/m/a"), "m:\n  b: 1\n  c: 2\n");
+    assert_eq!(delete("--- !!set\n? a\n? b # two\n? c\n", "/b"), "--- !!set\n? a\n? c\n");
+    assert_eq!(delete("{? foo :, : bar}", "/foo"), "{: bar}");
+    assert_eq!(delete("{a, b, c}", "/b"), "{a, c}");
+    assert_eq!(delete("? a\nb: 1\n: c\n", "/b"), "? a\n?\n: c\n");
+    assert_eq!(delete("a:\n  ? - p\n    - q\n  b: 1\n", "/a/b"), "a:\n  ? - p\n    - q\n");
+    assert_eq!(insert("? a # c\n", "/b", 1), "? a # c\nb: 1\n");
+    assert_eq!(set("? a # c\nb: 1\n", "/a", 2), "? a # c\n: 2\nb: 1\n");
+    assert_eq!(set("? |\n  a\nb: 1\n", "/a\n", 2), "? |\n  a\n: 2\nb: 1\n");
+}
+
+#[test]
+fn keys_of_json_are_renamed_in_quotes() {
+    let rename = |text: &str, from: &str, to: &str| after(text, |edit| edit.rename(&path(from), to));
+    assert_eq!(rename("{\"a\":1,\"b\":2}", "/a", "c"), "{\"c\":1,\"b\":2}");
+    assert_eq!(rename("{\"a\":{\"b\":[]}}", "/a/b", "it's \"x\""), "{\"a\":{\"it's \\\"x\\\"\":[]}}");
+    assert_eq!(rename("{[a]:1}", "/[a]", "c"), "{\"c\":1}");
+    assert_eq!(rename("'a': 1\n", "/a", "b"), "'b': 1\n");
+    assert_eq!(rename(": 1\n", "/", "b"), "b: 1\n");
+    assert_eq!(rename("?\n: 1\n", "/", "b"), "? b\n: 1\n");
+    assert_eq!(rename(": - x\n", "/", "b"), "? b\n: - x\n");
+    assert_eq!(rename("a: 1\na: 2\n", "/a", "b"), "b: 1\nb: 2\n");
+    assert_eq!(rename("[a: 1]", "/0/a", "b"), "[b: 1]");
+}
+
+#[test]
+fn lines_go_behind_the_blank_lines_of_a_literal() {
+    assert_eq!(set("foo: |\n  x\n   \n", "/bar", 7), "foo: |\n  x\n   \nbar: 7\n");
+    assert_eq!(insert("foo: |\n  x\n\nbar: 1\n", "/z", 7), "foo: |\n  x\n\nbar: 1\nz: 7\n");
+    assert_eq!(insert("- >+\n  x\n\n...\n", "/-", 7), "- >+\n  x\n\n- 7\n...\n");
+    assert_eq!(delete("a: |+\n  x\nb: 1\n\n# c\nc: 2\n", "/b"), "a: |+\n  x\n# c\nc: 2\n");
+    assert_eq!(delete("a: |\n  x\nb: 1\n    # c\nc: 2\n", "/b"), "a: |\n  x\n# c\nc: 2\n");
+    assert_eq!(delete("a: |\n  x\nb: 1", "/b"), "a: |\n  x\n");
+    // A comment below would be a line of the text.
+    assert_eq!(set("a: 1\n    # c\n", "/a", "x\ny\n"), "a: \"x\\ny\\n\"\n    # c\n");
+}
+
+#[test]
+fn keys_that_are_collections_are_found_by_their_text_on_one_line() {
+    assert_eq!(set("? [1,  2]\n: x\n", "/[1, 2]", 7), "? [1,  2]\n: 7\n");
+    assert_eq!(set("? - p\n  - {q: 1}\n: x\n", "/[p, {q: 1}]", 7), "? - p\n  - {q: 1}\n: 7\n");
+    assert_eq!(delete("{[1, 2]: x, a: 1}", "/[1, 2]"), "{a: 1}");
+    assert_eq!(insert("{a: 1}", "/[1, 2]", 7), "{a: 1, '[1, 2]': 7}");
+    let tree = Tree::parse("{a: b}: {c: 1}\n", &Limits::default()).unwrap();
+    assert_eq!(tree.at("/{a: b}/c").unwrap().as_i64(), Some(1));
+}
+
+#[test]
+fn comments_stay_with_what_stays() {
+    assert_eq!(delete("[1, # one\n 2 # two\n]", "/1"), "[1, # one\n  # two\n]");
+    assert_eq!(delete("[1, # one\n # about two\n 2]", "/0"), "[\n # about two\n 2]");
+    assert_eq!(delete("[ # c\n 1 ]", "/0"), "[ # c\n  ]");
+    assert_eq!(set("--- !t\n# about it\n{}\n", "/a", 1), "--- !t\n# about it\na: 1\n");
+    assert_eq!(insert("a: { # none yet\n }\n", "/a/b", 1), "a: {b: 1 # none yet\n }\n");
+}
+
+#[test]
+fn an_empty_list_takes_only_what_has_a_place_in_it() {
+    let tree = Tree::parse("a: []\nb: &x {}\nc: *x\n", &Limits::default()).unwrap();
+    let kind = |at: &str| tree.edit().insert(&path(at), &1.into()).map_err(|error| error.kind());
+    assert_eq!(kind("/a/no"), Err(Kind::Usage));
+    assert_eq!(kind("/a/1"), Err(Kind::Usage));
+    assert_eq!(kind("/a/0"), Ok(()));
+    // Seen in two places, and so filled in both.
+    assert_eq!(insert("b: &x {}\nc: *x\n", "/c/k", 1), "b: &x {k: 1}\nc: *x\n");
+    assert_eq!(insert("--- !!set {}\n", "/k", 1), "--- !!set\nk: 1\n");
+}
+
+#[test]
+fn what_aliases_refer_to_is_not_taken_away() {
+    let text = "a: &x {p: &y 1}\nb: *x\nc: {d: *y}\n&k e: *k\nm: {<<: *x, p: 2}\n";
+    let tree = Tree::parse(text, &Limits::default()).unwrap();
+    let refused = |change: &dyn Fn(&mut Edit<'_>) -> Result<()>| {
+        let mut edit = tree.edit();
+        let error = change(&mut edit).and_then(|()| edit.finish(&Limits::default()).map(drop)).unwrap_err();
+        assert_eq!(error.kind(), Kind::Usage, "{error}");
+        error.to_string()
+    };
+    let message = refused(&|edit| edit.delete(&path("/a")));
+    assert!(message.contains("the alias *x refers to it") && message.contains("line 2"), "{message}");
+    assert!(refused(&|edit| edit.set(&path("/a"), &1.into())).contains("*y"));
+    assert!(refused(&|edit| edit.rename(&path("/e"), "f")).contains("*k"));
+    assert!(refused(&|edit| edit.delete(&path("/m/p"))).contains("come back"));
+    assert!(refused(&|edit| edit.rename(&path("/m/p"), "q")).contains("come back"));
+    // All of them at once may go.
+    let mut edit = tree.edit();
+    for at in ["/a", "/b", "/c", "/m"] {
+        edit.delete(&path(at)).unwrap();
+    }
+    assert_eq!(edit.finish(&Limits::default()).unwrap().text(), "&k e: *k\n");
+    // An alias that would stand for another node of that name.
+    let tree = Tree::parse("a: &x 1\nb: &x 2\nc: *x\n", &Limits::default()).unwrap();
+    let mut edit = tree.edit();
+    edit.delete(&path("/b")).unwrap();
+    assert_eq!(edit.finish(&Limits::default()).unwrap_err().kind(), Kind::Usage);
+}
+
+/// What no way of writing may get past: the text says something else than the edit means.
+#[test]
+fn a_text_that_says_anything_else_is_refused() {
+    let text = "a: 1 # one\nb: &x !t [x, 'y']\nc: {d: *x, e: |\n    l\n  }\n".replace("|\n    l\n  ", "2.5");
+    let tree = Tree::parse(text.as_str(), &Limits::default()).unwrap();
+    let wrong = [
+        ("1 # one", "2"),
+        ("a: 1", "a: '1'"),
+        ("a: 1", "z: 1"),
+        ("!t ", ""),
+        ("!t", "!u"),
+        ("&x", "&y"),
+        ("*x", "1"),
+        ("'y'", "y, z"),
+        ("'y'", "[y]"),
+        ("[x, 'y']", "{x: y}"),
+        ("d: *x, e: 2.5", "e: 2.5, d: *x"),
+        ("2.5", "2.50001"),
+        ("b: &x", "b: &x !t 1\nf: &x"),
+        (", e: 2.5", ""),
+    ];
+    for (old, new) in wrong {
+        let mut edit = tree.edit();
+        let at = text.find(old).unwrap();
+        // A change of the text that means nothing, beside one that means what it says.
+        edit.write(Span::of(at, at + old.len()), new);
+        edit.insert(&path("/new"), &1.into()).unwrap();
+        let error = edit.finish(&Limits::default()).err().unwrap_or_else(|| panic!("{old} -> {new}"));
+        assert!(matches!(error.kind(), Kind::Unsupported | Kind::Usage), "{old} -> {new}: {error}");
+    }
+    let mut edit = tree.edit();
+    edit.write(Span::of(text.len(), text.len()), "# a comment\n");
+    edit.set(&path("/a"), &5.into()).unwrap();
+    assert_eq!(edit.finish(&Limits::default()).unwrap().at("/a").unwrap().as_i64(), Some(5));
+}
+
+#[test]
+fn a_value_that_is_no_yaml_is_the_fault_of_who_gives_it() {
+    let tree = Tree::parse("a: 1\n", &Limits::default()).unwrap();
+    for value in [Value::plain("b: c"), Value::plain("# x"), Value::alias("none"), Value::from(1).anchored("a b")] {
+        let mut edit = tree.edit();
+        edit.set(&path("/a"), &value).unwrap();
+        assert_eq!(edit.finish(&Limits::default()).unwrap_err().kind(), Kind::Usage, "{value:?}");
+    }
+}

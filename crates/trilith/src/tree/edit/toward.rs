@@ -36,8 +36,8 @@ impl Tree {
         }
         match edit.finish(limits) {
             Ok(made) => Ok(says_the_same(&made, other).then_some(made)),
-            // Changes that touch each other, or an anchor that went.
-            Err(error) if error.kind() == Kind::Usage => Ok(None),
+            // Changes that touch each other, an anchor that went, or a text that cannot be changed piece by piece.
+            Err(error) if matches!(error.kind(), Kind::Usage | Kind::Unsupported) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -90,12 +90,14 @@ impl<'t> Edit<'t> {
         if pairs.is_empty() != old.is_empty() || !order.zip(&pairs).all(|((a, _), (b, _))| a.text() == b.text()) {
             return Ok(false);
         }
+        let mut gone = Vec::new();
         for (key, value) in old.entries() {
             match after.get(&*key.text()) {
                 Some((_, _, wanted)) if stays(&key.text()) => open.push((value, *wanted, Context::of(old))),
-                _ => self.remove(old, value),
+                _ => gone.push(value),
             }
         }
+        self.remove(old, &gone);
         for (key, value) in new.entries().filter(|(key, _)| !stays(&key.text())) {
             if !matches!(key.scalar(), Scalar::Str(_)) {
                 return Ok(false);
@@ -120,9 +122,7 @@ impl<'t> Edit<'t> {
         for (a, b) in before.iter().zip(&after).skip(first).take(between) {
             open.push((*a, *b, Context::of(old)));
         }
-        for item in before.iter().take(before.len() - last).skip(first + between) {
-            self.remove(old, *item);
-        }
+        self.remove(old, before.get(first + between..before.len() - last).unwrap_or(&[]));
         for item in after.iter().take(after.len() - last).skip(first + between) {
             self.insert_item(old, before.len() - last, &item.to_value(limits)?);
         }

@@ -1,7 +1,8 @@
 //! New text in the layout of the old.
 
-use super::super::node::{Node, NodeKind};
-use super::super::{Data, Layout, PrintOptions, Value};
+use super::super::node::{Node, NodeId, NodeKind};
+use super::super::{Data, Layout, PrintOptions, Style, Value};
+use super::plan::Added;
 use super::{Change, Edit, place};
 use crate::span::Span;
 use crate::yaml::{print_after_key, print_flow, print_value, written_tag};
@@ -50,7 +51,8 @@ impl<'t> Edit<'t> {
         let was_inline = node.is_scalar() || node.layout() == Some(Layout::Flow);
         let old = node.whole_span();
         let in_comment = old.is_empty() && place::before_blanks(self.tree.text(), old.start as usize).1;
-        if same_tag && was_inline && !in_comment && !self.lacks_colon(old, context) && is_inline(&value, &self.options) {
+        let no_colon = matches!(context, Context::Key(_)) && place::lacks_colon(node);
+        if same_tag && was_inline && !in_comment && !no_colon && is_inline(&value, &self.options) {
             self.put_content(node, value, context);
         } else {
             self.put_whole(node, &value, context);
@@ -58,35 +60,36 @@ impl<'t> Edit<'t> {
     }
 
     /// Replaces the content of a node; what stands before it stays.
-    fn put_content(&mut self, node: Node<'t>, mut value: Value, context: Context) {
-        let text = self.tree.text();
+    fn put_content(&mut self, node: Node<'t>, value: Value, context: Context) {
         let span = node.span();
-        value.tag = None;
-        let mut printed = print_flow(&value, &self.options);
+        let bare = Value { tag: None, ..value };
+        let mut printed = print_flow(&bare, &self.options);
+        self.plan.change(node, Value { tag: value.tag, ..bare });
         // `{a}` has no colon yet.
-        if matches!(context, Context::Flow) && node.whole_span().is_empty() && !place::follows_colon(text, span) {
-            printed = format!(": {printed}");
-            // A key of a mark alone: a blank behind it would make it the mark of a key.
-            if text.get(..span.start as usize).is_some_and(|before| before.ends_with('?')) {
-                return self.replace(span, printed);
-            }
+        if matches!(context, Context::Flow) && place::lacks_colon(node) {
+            printed = format!("{}{printed}", colon_behind(node));
+            return self.write(span, printed);
         }
         self.put_at(span, printed);
     }
 
     /// Replaces a node with its properties, from the indicator before it on.
     pub(super) fn put_whole(&mut self, node: Node<'t>, value: &Value, context: Context) {
+        self.plan.change(node, value.clone());
         let text = self.tree.text();
         let old = node.whole_span();
-        let anchor = node.anchor().filter(|_| !node.is_alias()).map(|name| format!("&{name}"));
+        let anchor = node.anchor().filter(|_| !node.is_alias() && !matches!(value.data, Data::Alias(_)));
+        let anchor = anchor.map(|name| format!("&{name}"));
         let (start, comment) = match context {
             Context::Flow => (old.start as usize, false),
             _ => place::before_blanks(text, old.start as usize),
         };
         // The last line of a literal would swallow a comment or blanks behind it.
-        let rest = text.get(old.end as usize..place::line_end(text, old.end as usize)).unwrap_or("");
-        let literals = rest.is_empty() && !place::blank_lines(text, old.end as usize).contains([' ', '\t']);
+        let literals = place::literal_may_end(text, old.end as usize);
         let options = PrintOptions { literals, ..self.options.clone() };
+        if let (false, Some(gap)) = (matches!(context, Context::Flow), place::comment_before_content(node)) {
+            return self.put_around(node, gap, value, context, &options);
+        }
         let after = match context {
             Context::Flow => format!(" {}", print_flow(value, &options)),
             Context::Key(column) => print_after_key(value, Some(column), &options),
@@ -100,25 +103,38 @@ impl<'t> Edit<'t> {
             }
             (Some(anchor), _) => format!(" {anchor}{after}"),
         };
-        let printed = if let (true, Context::Key(column)) = (self.lacks_colon(old, context), context) {
-            let blanks = text.get(start..old.end as usize).unwrap_or("");
-            format!("\n{}:{joined}{blanks}", " ".repeat(column))
-        } else if comment && !joined.starts_with('\n') {
+        let lacks_colon = place::lacks_colon(node);
+        let printed = match context {
+            Context::Key(column) if lacks_colon => return self.put_below_key(node, column, &joined),
+            Context::Flow if lacks_colon => format!("{}{}", colon_behind(node), joined.trim_start_matches(place::BLANKS)),
             // What stood below a comment stays below it.
-            format!("\n{}{}", " ".repeat(context.below()), joined.trim_start_matches(place::BLANKS))
-        } else if matches!(context, Context::Flow) || start == 0 {
-            joined.trim_start_matches(place::BLANKS).to_owned()
-        } else {
-            joined
+            _ if comment && !joined.starts_with('\n') => {
+                format!("\n{}{}", " ".repeat(context.below()), joined.trim_start_matches(place::BLANKS))
+            }
+            Context::Flow => joined.trim_start_matches(place::BLANKS).to_owned(),
+            _ if start == 0 => joined.trim_start_matches(place::BLANKS).to_owned(),
+            _ => joined,
         };
         self.put_at(Span::of(start, old.end as usize), printed);
     }
 
-    /// Whether this is the value that `? key` of a block mapping does not have.
-    fn lacks_colon(&self, value: Span, context: Context) -> bool {
-        let before = self.tree.text().get(..value.start as usize).unwrap_or("");
-        // In a block other marks are the end of the key, or the `?` of an empty one.
-        matches!(context, Context::Key(_)) && value.is_empty() && !before.trim_end_matches(place::BLANKS).ends_with(':')
+    /// Replaces a node whose properties have a comment between them and the content: `gap` stays.
+    fn put_around(&mut self, node: Node<'t>, gap: Span, value: &Value, context: Context, options: &PrintOptions) {
+        let anchor = node.anchor().filter(|_| !matches!(value.data, Data::Alias(_))).map(|name| format!("&{name}"));
+        let tag = value.tag.as_deref().map(|tag| written_tag(tag, &self.options.handles));
+        let properties: Vec<String> = anchor.into_iter().chain(tag).collect();
+        let bare = Value { tag: None, ..value.clone() };
+        let indent = " ".repeat(context.below());
+        let content = print_value(&bare, context.below(), options);
+        let between = gap.slice(self.tree.text());
+        let text = format!("{}{between}{indent}{content}", properties.join(" "));
+        self.write(node.whole_span(), text);
+    }
+
+    /// The value that a `? key` of a block mapping does not have yet, on a line of its own.
+    fn put_below_key(&mut self, value: Node<'t>, column: usize, printed: &str) {
+        let at = place::end_of_lines(self.tree, value.span().start as usize, value.written_id());
+        self.add_line(at, column, &format!(":{printed}"));
     }
 
     /// A block after an anchor: it cannot begin on the line of the dash.
@@ -134,36 +150,60 @@ impl<'t> Edit<'t> {
         let before = bytes.get((span.start as usize).wrapping_sub(1));
         let touching = span.is_empty() && before.is_some_and(|b| !b" \t\r\n[{".contains(b));
         if !touching || printed.starts_with([' ', '\n']) {
-            return self.replace(span, printed);
+            return self.write(span, printed);
         }
         match bytes.get(span.start as usize..) {
             // There may be a blank already.
-            Some([b' ', next, ..]) if *next != b'#' => self.replace(Span::new(span.start + 1, span.end + 1), printed),
-            _ => self.replace(span, format!(" {printed}")),
+            Some([b' ', next, ..]) if *next != b'#' => self.write(Span::new(span.start + 1, span.end + 1), printed),
+            _ => self.write(span, format!(" {printed}")),
         }
     }
 
-    /// Removes a child of a collection; the last one leaves empty brackets.
-    pub(super) fn remove(&mut self, parent: Node<'t>, node: Node<'t>) {
-        let text = self.tree.text();
+    /// Removes children of a collection, of pairs their values; where all go, empty brackets are left.
+    pub(super) fn remove(&mut self, parent: Node<'t>, children: &[Node<'t>]) {
         let parts = place::parts(parent);
-        let Some(index) = parts.iter().position(|part| part.value == node.whole_span()) else { return };
-        if parts.len() > 1 {
-            let span = match parent.layout() {
-                Some(Layout::Flow) => place::flow_removal(text, parent, &parts, index),
-                _ => place::block_removal(text, &parts, index),
-            };
-            return self.replace(span, "");
+        let goes = |part: &place::Part<'_>| children.iter().any(|child| child.written_id() == part.value.written_id());
+        let gone: Vec<usize> = (0..).zip(&parts).filter(|(_, part)| goes(part)).map(|(at, _)| at).collect();
+        for part in gone.iter().filter_map(|at| parts.get(*at)) {
+            self.plan.remove(parent, part.first(), part.value);
         }
+        if gone.len() == parts.len() {
+            return self.empty(parent, &parts);
+        }
+        for run in gone.chunk_by(|a, b| a + 1 == *b) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            if parent.layout() == Some(Layout::Flow) {
+                let Some(span) = place::flow_removal(self.tree.text(), &parts, *first, *last) else { continue };
+                let before = first.checked_sub(1).and_then(|at| parts.get(at)).filter(|before| before.end == span.start as usize);
+                self.write(span, blank_behind(before.map(|part| part.value)));
+            } else if let Some((span, text)) = place::block_removal(self.tree, &parts, *first, *last) {
+                self.write(span, text);
+            }
+        }
+    }
+
+    /// Leaves empty brackets of a collection.
+    fn empty(&mut self, parent: Node<'t>, parts: &[place::Part<'t>]) {
+        let text = self.tree.text();
+        let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return };
         let empty = if parent.is_mapping() { "{}" } else { "[]" };
         let span = parent.span();
         let start = span.start as usize;
         let (mut from, comment) = place::before_blanks(text, start);
+        if parent.layout() == Some(Layout::Flow) {
+            let end = place::after(text, b',', last.end).unwrap_or(last.end);
+            let around = [(start, first.start), (end, span.end as usize)];
+            // Comments between the brackets stay there.
+            if place::has_brackets(parent) && around.iter().any(|(a, b)| text.get(*a..*b).is_some_and(|gap| gap.contains('#'))) {
+                return self.write(Span::of(first.start, end), "");
+            }
+            return self.write(span, empty);
+        }
         // After a key the brackets stand on its line; after a dash, a tag or a comment where the block stood.
-        if parent.layout() == Some(Layout::Flow) || comment || !text.get(from..start).is_some_and(|gap| gap.contains('\n')) {
+        if comment || !text.get(from..start).is_some_and(|gap| gap.contains('\n')) {
             from = start;
         }
-        let blank = if comment && parent.layout() == Some(Layout::Block) {
+        let blank = if comment {
             // Below a comment, a list may stand no deeper than its key; brackets must.
             "  "
         } else if from < start && from > 0 {
@@ -171,37 +211,57 @@ impl<'t> Edit<'t> {
         } else {
             ""
         };
-        self.replace(Span::of(from, span.end as usize), format!("{blank}{empty}"));
+        self.write(Span::of(from, span.end as usize), format!("{blank}{empty}"));
     }
 
     /// Adds a pair at the end of a mapping.
     pub(super) fn insert_entry(&mut self, mapping: Node<'t>, key: &str, value: &Value) {
-        let text = self.tree.text();
         let pair = Value::map([(key, value.clone())]);
+        self.plan.add(mapping, None, Added::Pair(key.into(), value.clone()));
         if mapping.layout() == Some(Layout::Flow) {
             let printed = print_flow(&pair, &self.options);
             let inner = printed.strip_prefix('{').and_then(|p| p.strip_suffix('}')).unwrap_or(&printed);
             if mapping.is_empty() {
-                let at = mapping.span().start as usize + 1;
-                let first = self.filled.insert(mapping.id());
-                return self.replace(Span::of(at, at), if first { inner.to_owned() } else { format!(", {inner}") });
+                return self.fill(mapping, inner);
             }
-            if !mapping.raw().starts_with('{') {
+            if !place::has_brackets(mapping) {
                 return self.insert_into_bare(mapping, inner);
             }
             let last = mapping.entries().last().map(|(_, value)| value);
             return self.insert_at_flow_end(mapping, last, inner);
         }
-        let column = place::column(text, mapping.span().start as usize);
-        let printed = print_value(&pair.block(), column, &self.options);
-        self.insert_line(mapping, column, &printed);
+        self.insert_last(mapping, &pair.block());
+    }
+
+    /// Adds an entry between empty brackets.
+    fn fill(&mut self, collection: Node<'t>, printed: &str) {
+        let at = collection.span().start as usize + 1;
+        let first = self.filled.insert(collection.id());
+        self.write(Span::of(at, at), if first { printed.to_owned() } else { format!(", {printed}") });
+    }
+
+    /// Adds a pair before another one.
+    pub(crate) fn insert_before(&mut self, mapping: Node<'t>, before: Node<'t>, key: &str, value: &Value) {
+        let Some(part) =
+            place::parts(mapping).into_iter().find(|part| part.key.is_some_and(|key| key.written_id() == before.written_id()))
+        else {
+            return self.insert_entry(mapping, key, value);
+        };
+        self.plan.add(mapping, Some(before), Added::Pair(key.into(), value.clone()));
+        let pair = Value::map([(key, value.clone())]);
+        if mapping.layout() == Some(Layout::Flow) {
+            let printed = print_flow(&pair, &self.options);
+            let inner = printed.strip_prefix('{').and_then(|p| p.strip_suffix('}')).unwrap_or(&printed);
+            return self.write(Span::of(part.start, part.start), format!("{inner}, "));
+        }
+        self.insert_line_before(part.start, &pair.block());
     }
 
     /// Adds an entry behind the last one between brackets.
     fn insert_at_flow_end(&mut self, parent: Node<'t>, last: Option<Node<'t>>, printed: &str) {
         let (at, comma) = place::flow_end(self.tree.text(), parent);
         let text = if comma { format!(" {printed},") } else { format!("{}, {printed}", blank_behind(last)) };
-        self.replace(Span::of(at, at), text);
+        self.write(Span::of(at, at), text);
     }
 
     /// Adds a pair to `a: 1` in `[a: 1]`, which gets its braces.
@@ -221,26 +281,46 @@ impl<'t> Edit<'t> {
 
     /// Adds an item to a sequence that has some.
     pub(super) fn insert_item(&mut self, sequence: Node<'t>, index: usize, value: &Value) {
-        let text = self.tree.text();
+        let part = place::parts(sequence).into_iter().nth(index);
+        self.plan.add(sequence, part.map(|part| part.value), Added::Item(value.clone()));
         if sequence.layout() == Some(Layout::Flow) {
             let printed = print_flow(value, &self.options);
-            match place::parts(sequence).get(index) {
-                Some(part) => self.replace(Span::of(part.start, part.start), format!("{printed}, ")),
-                None => self.insert_at_flow_end(sequence, sequence.items().last(), &printed),
+            if sequence.is_empty() {
+                return self.fill(sequence, &printed);
             }
-            return;
+            return match part {
+                Some(part) => self.write(Span::of(part.start, part.start), format!("{printed}, ")),
+                None => self.insert_at_flow_end(sequence, sequence.items().last(), &printed),
+            };
         }
-        let column = place::column(text, sequence.span().start as usize);
-        let printed = print_value(&Value::seq([value.clone()]).block(), column, &self.options);
-        match place::parts(sequence).get(index) {
-            Some(part) => self.replace(Span::of(part.start, part.start), format!("{printed}\n{}", " ".repeat(column))),
-            None => self.insert_line(sequence, column, &printed),
+        let item = Value::seq([value.clone()]).block();
+        match part {
+            Some(part) => self.insert_line_before(part.start, &item),
+            None => self.insert_last(sequence, &item),
         }
     }
 
-    /// Adds a line after the last one of a block collection.
-    fn insert_line(&mut self, parent: Node<'t>, column: usize, printed: &str) {
-        let at = place::end_of_block(self.tree, parent);
+    /// Adds what a block collection holds before the entry that starts at `at`.
+    fn insert_line_before(&mut self, at: usize, added: &Value) {
+        let column = place::column(self.tree.text(), at);
+        let printed = print_value(added, column, &self.options);
+        self.write(Span::of(at, at), format!("{printed}\n{}", " ".repeat(column)));
+    }
+
+    /// Adds what a block collection holds after the last line of another.
+    fn insert_last(&mut self, parent: Node<'t>, added: &Value) {
+        let text = self.tree.text();
+        let column = place::column(text, parent.span().start as usize);
+        let at = place::end_of_block(parent);
+        // The end of a line may be where another begins.
+        let end = at.saturating_sub(usize::from(text.get(..at).is_some_and(|before| before.ends_with(['\n', '\r']))));
+        let literals = self.options.literals && place::literal_may_end(text, end);
+        let printed = print_value(added, column, &PrintOptions { literals, ..self.options.clone() });
+        self.add_line(at, column, &printed);
+    }
+
+    /// Adds a line at a place where one begins, or at the end of the text.
+    fn add_line(&mut self, at: usize, column: usize, printed: &str) {
         let indent = " ".repeat(column);
         let text = match self.tree.text().as_bytes().get(at.wrapping_sub(1)) {
             Some(b'\n' | b'\r') => format!("{indent}{printed}\n"),
@@ -248,11 +328,47 @@ impl<'t> Edit<'t> {
         };
         self.changes.push(Change { span: Span::of(at, at), column, text });
     }
+
+    /// Gives a key another name.
+    pub(crate) fn rename_key(&mut self, key: Node<'t>, name: &str) {
+        let text = self.tree.text();
+        let span = key.whole_span();
+        let is_flow = |style| matches!(style, Style::Single | Style::Double);
+        let style = key.style().filter(|style| is_flow(*style) && !key.is_alias());
+        let mut value = Value { style, ..Value::from(name) };
+        // `{"a":1}`: behind anything but quotes this colon would be text.
+        let end = span.end as usize;
+        let colon = text.as_bytes().get(end..).unwrap_or(&[]).first() == Some(&b':');
+        let joined = colon && !text.get(end + 1..).is_some_and(|rest| rest.is_empty() || rest.starts_with(place::BLANKS));
+        if joined && style.is_none() {
+            value.style = Some(Style::Double);
+        }
+        let printed = print_flow(&value, &self.options);
+        self.plan.rename(key, value);
+        if span.is_empty() && text.get(..span.start as usize).is_some_and(|before| before.ends_with('?')) {
+            return self.put_at(span, printed);
+        }
+        let value = key.tree().node(NodeId(key.after()));
+        let begins_there = |value: &Node<'_>| text.get(end..value.span().start as usize).is_some_and(|gap| !gap.contains('\n'));
+        if span.is_empty() && value.is_some_and(|value| value.layout() == Some(Layout::Block) && begins_there(&value)) {
+            // `: - x`: what begins on the line of its colon must have a mark before its key.
+            let indent = " ".repeat(place::column(text, span.start as usize));
+            return self.write(span, format!("? {printed}\n{indent}"));
+        }
+        self.write(span, printed);
+    }
+}
+
+/// What goes between a key and its value where there is no colon.
+fn colon_behind(value: Node<'_>) -> &'static str {
+    let key = value.written_id().checked_sub(1).and_then(|at| value.tree().node(NodeId(at)));
+    // A mark alone is the beginning of a key where a blank follows it; names of aliases may end with a colon.
+    if key.is_some_and(|key| key.is_alias() || key.span().is_empty()) { " : " } else { ": " }
 }
 
 /// What keeps a comma from becoming part of what stands before it: `a:` and `!t` may have one.
 fn blank_behind(last: Option<Node<'_>>) -> &'static str {
-    if last.is_some_and(|node| node.span().is_empty()) { " " } else { "" }
+    if last.is_some_and(|node| node.span().is_empty() || node.is_alias()) { " " } else { "" }
 }
 
 fn kind_of(value: &Value) -> NodeKind {

@@ -1,7 +1,7 @@
 //! Changing a file: values of its tree, and arrays that are added, replaced or removed with their blocks.
 //!
-//! A [`Change`] collects edits and is then saved: in place under a rollback journal ([`Change::in_place`]),
-//! or as a new file ([`Change::write`]). A block that nothing refers to any more goes with its array. Where
+//! A [`Change`] collects edits and is then saved ([`Change::save`]): in place under a rollback journal, or as a
+//! new file. A block that nothing refers to any more goes with its array. Where
 //! arrays lie in files of their own (ASDF 1.x, "Exploded form"), a new array gets one too: it is written
 //! before the tree names it, and what the tree no longer names is removed after that.
 
@@ -11,12 +11,16 @@ use std::path::{Path, PathBuf};
 
 use crate::array::Array;
 use crate::asdf::generation::Generation;
-use crate::asdf::update::{NewBlock, Placement};
+use crate::asdf::update::{self, NewBlock, Placement};
 use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, Target, WriteOptions, ndarray, walk};
-use crate::assemble::{self, NewSource};
-use crate::bytes::{self, Replace};
+use crate::assemble::{self, NewSource, Parts, is_own_part};
+use crate::bytes::{self, Basis, Replace};
 use crate::error::{Error, Result};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
+
+mod save;
+
+pub use save::{Output, SaveOptions, Saved};
 
 /// Changes to an open file that were not saved yet.
 ///
@@ -54,22 +58,15 @@ pub struct Change<'f> {
     count: usize,
     /// New files of the exploded form: their names and contents.
     beside: Vec<(String, AsdfFile)>,
-}
-
-/// How a change was saved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Saved {
-    /// Where the file stands: only what changed was written.
-    InPlace,
-    /// It could not be changed in place; nothing was written.
-    No,
+    /// Whether blocks stay even where the new tree no longer refers to them.
+    keeps_blocks: bool,
 }
 
 impl<'f> Change<'f> {
     /// No change yet.
     pub fn new(file: &'f AsdfFile) -> Self {
         let count = file.sections().blocks().map_or(0, |blocks| blocks.len());
-        Self { file, tree: None, added: Vec::new(), count, beside: Vec::new() }
+        Self { file, tree: None, added: Vec::new(), count, beside: Vec::new(), keeps_blocks: false }
     }
 
     /// The file that is changed.
@@ -85,7 +82,7 @@ impl<'f> Change<'f> {
     /// Whether blocks are added, replaced or given up.
     ///
     /// # Errors
-    /// As [`Change::in_place`].
+    /// What reading the block headers says.
     pub fn moves_blocks(&self) -> Result<bool> {
         Ok(!self.added.is_empty() || !self.freed()?.is_empty())
     }
@@ -106,6 +103,12 @@ impl<'f> Change<'f> {
         make(&mut edit, tree)?;
         self.tree = Some(edit.finish(limits)?);
         Ok(())
+    }
+
+    /// Takes another tree for the same blocks, which all stay, under their numbers.
+    pub fn replace_tree(&mut self, tree: Tree) {
+        self.tree = Some(tree);
+        self.keeps_blocks = true;
     }
 
     /// Puts an array at a path, in place of what is there; a missing key is added.
@@ -248,7 +251,7 @@ impl<'f> Change<'f> {
 
     /// Blocks that the old tree refers to and the new one does not.
     fn freed(&self) -> Result<BTreeSet<usize>> {
-        let Some(tree) = &self.tree else { return Ok(BTreeSet::new()) };
+        let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(BTreeSet::new()) };
         let (old, new) = (self.used(self.file.tree())?, self.used(tree)?);
         let known = self.file.sections().blocks()?.len();
         let freed = old.difference(&new).filter_map(|number| usize::try_from(*number).ok());
@@ -256,8 +259,7 @@ impl<'f> Change<'f> {
     }
 
     /// The text of the tree in which the blocks have the numbers of `places`.
-    fn text(&self, places: &BTreeMap<i64, usize>) -> Result<String> {
-        let tree = self.tree();
+    fn text(&self, tree: &Tree, places: &BTreeMap<i64, usize>) -> Result<String> {
         let mut sources = BTreeMap::new();
         for (node, source) in walk::sourced_in(tree, self.file.limits())? {
             let Some(number) = source.as_i64() else { continue };
@@ -283,36 +285,36 @@ impl<'f> Change<'f> {
         Ok(list)
     }
 
-    /// Changes the file at `path`, which it was opened from, where it stands: the tree and the blocks that
-    /// are new are written, every other block stays where it is. [`Saved::No`] where the tree does not fit
-    /// into its space, or the blocks leave no place.
-    ///
-    /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io); the file is then as it was, at once or after the next opening.
-    /// [`Kind::Usage`](crate::Kind::Usage) for a file inside another.
-    pub fn in_place(&self, path: impl AsRef<Path>) -> Result<Saved> {
+    /// Changes the file where it stands: the tree and the blocks that are new are written, every other block
+    /// stays where it is. Whether that could be done: the tree must fit into its space, and the blocks must
+    /// leave a place.
+    fn in_place(&self) -> Result<bool> {
+        if !self.moves_blocks()? && !self.has_new_files() {
+            return update::tree_in_place(self.file, self.tree().text());
+        }
         let added = self.new_blocks()?;
-        let Some(placement) = Placement::plan(self.file, &self.freed()?, &added)? else { return Ok(Saved::No) };
+        let Some(placement) = Placement::plan(self.file, &self.freed()?, &added)? else { return Ok(false) };
         let known = self.file.sections().blocks()?.len();
         let places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
-        let text = self.text(&places)?;
+        let text = self.text(self.tree(), &places)?;
         self.write_beside()?;
-        if !placement.apply(self.file, path, &text)? {
-            return Ok(Saved::No);
-        }
-        self.remove_beside()?;
-        Ok(Saved::InPlace)
+        placement.apply(self.file, &text)
     }
 
     /// Writes the changed file into `out`, which is at its start. Blocks that are given up are left out, and
     /// so are empty ones; where the file has blocks that no ndarray refers to, all keep their numbers, since
     /// something else may name them.
     ///
-    /// New files of the exploded form must be written too: [`Change::write_beside`].
+    /// New files of the exploded form are not written: that is done by [`Change::save`].
     ///
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
     pub fn write<W: Write + Seek>(&self, out: W, options: &WriteOptions) -> Result<()> {
+        self.write_with(self.tree(), out, options)
+    }
+
+    /// As [`Change::write`], with a tree in which only references are written otherwise.
+    fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<()> {
         let added = self.new_blocks()?;
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
         let old = self.file.sections().all_blocks()?;
@@ -331,17 +333,14 @@ impl<'f> Change<'f> {
         sized.into_iter().for_each(|block| take(block.index as i64, self.file, block));
         added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, new.file, new.block));
         streamed.into_iter().for_each(|block| take(block.index as i64, self.file, block));
-        let text = self.text(&places)?;
+        let text = self.text(tree, &places)?;
         assemble::write(self.file, self.file.sections().tree().map(|_| text.as_str()), &blocks, out, options, None)
     }
 
     /// Writes the new files of the exploded form, before a tree names them.
-    ///
-    /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io).
-    pub fn write_beside(&self) -> Result<()> {
+    fn write_beside(&self) -> Result<()> {
         for (name, content) in &self.beside {
-            let mut out = Replace::create(self.folder().join(name))?;
+            let mut out = Replace::create(self.folder().join(name), Basis::Nothing)?;
             let source = content.sections().source();
             let whole = bytes::read_vec(&**source, 0, source.len(), self.file.limits())?;
             out.write_all(&whole).map_err(|e| Error::io(format!("writing {name}"), e))?;
@@ -351,12 +350,9 @@ impl<'f> Change<'f> {
     }
 
     /// Removes the files of the exploded form that the new tree no longer names: those of the file's own
-    /// numbered series, in its own folder.
-    ///
-    /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io).
-    pub fn remove_beside(&self) -> Result<Vec<String>> {
-        let Some(tree) = &self.tree else { return Ok(Vec::new()) };
+    /// numbered series, in its own folder, that this program made and nobody else refers to.
+    fn remove_beside(&self) -> Result<Parts> {
+        let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(Parts::default()) };
         let names = |tree: &Tree| -> Result<BTreeSet<String>> {
             let nodes = walk::sourced_in(tree, self.file.limits())?;
             let external = nodes.iter().filter(|(_, source)| source.as_i64().is_none());
@@ -364,12 +360,17 @@ impl<'f> Change<'f> {
         };
         let series = Series::of(self.file)?;
         let (old, new) = (names(self.file.tree())?, names(tree)?);
-        let mut removed = Vec::new();
+        let (folder, mut parts) = (self.folder(), Parts::default());
         for name in old.difference(&new).filter(|name| series.holds(name)) {
-            bytes::remove(self.folder().join(name))?;
-            removed.push(name.clone());
+            let path = folder.join(name);
+            if is_own_part(&folder, name, tree, |name| series.holds(name), self.file.limits())? {
+                bytes::remove(&path)?;
+                parts.removed.push(path);
+            } else if path.exists() {
+                parts.left.push(path);
+            }
         }
-        Ok(removed)
+        Ok(parts)
     }
 }
 
@@ -411,8 +412,8 @@ impl Series {
     }
 }
 
-/// The form whose words new nodes of a file are written in.
-fn target_of(file: &AsdfFile) -> &'static Target {
+/// The form whose words new nodes of a file are written in: by its header line, then by its standard.
+pub fn target_of(file: &AsdfFile) -> &'static Target {
     let header = file.sections().header();
     let standard = header.standard().unwrap_or("1.0.0");
     let of_line = |target: &&Target| target.header == header.line.trim_end();

@@ -1,0 +1,286 @@
+//! What every command writes: with `--json` one document, never over what it reads, and never over what nobody asked
+//! it to replace. The commands are taken from the program's own list, so that a new one cannot be forgotten.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
+#![allow(clippy::disallowed_methods, reason = "tests read and write files on their own")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use common::{Ended, run, trilith};
+use serde_json::Value;
+
+/// Each subcommand with arguments for `--json`: one file in, one document out.
+const JSON: &[&[&str]] = &[
+    &["info", "x.asdf"],
+    &["info", "x.bd"],
+    &["info", "x.fits"],
+    &["tree", "x.asdf"],
+    &["tree", "x.bd"],
+    &["get", "x.asdf#/a"],
+    &["get", "x.asdf#/a", "-o", "a.npy"],
+    &["get", "x.asdf#/meta"],
+    &["get", "x.asdf#/meta", "-o", "a.json"],
+    &["get", "x.asdf#/meta/name"],
+    &["get", "x.asdf#/a", "--explain"],
+    &["get", "x.bd#/a", "-o", "b.npy"],
+    &["blocks", "x.asdf"],
+    &["digest", "x.asdf"],
+    &["verify", "x.asdf"],
+    &["validate", "x.asdf"],
+    &["describe", "x.asdf#/meta"],
+    &["search", "x.asdf", "--key", "name"],
+    &["diff", "x.asdf", "x.asdf"],
+    &["refs", "x.asdf"],
+    &["resolve", "x.asdf", "resolved.asdf"],
+    &["convert", "x.asdf", "converted.asdf"],
+    &["convert", "x.asdf", "old.asdf", "--to", "asdf-0.1"],
+    &["convert", "x.asdf", "made.bd", "--allow-loss"],
+    &["convert", "x.asdf", "made.fits"],
+    &["convert", "x.fits", "of-fits.asdf"],
+    &["convert", "x.bd", "of-stream.asdf"],
+    &["convert", "x.bd", "again.bd"],
+    &["convert", "x.asdf", "embedded.fits", "--embed", "x.fits"],
+    &["repack", "x.asdf", "packed.asdf"],
+    &["repair", "x.asdf", "-o", "repaired.asdf"],
+    &["explode", "x.asdf", "-o", "parts"],
+    &["implode", "x.asdf", "-o", "whole.asdf"],
+    &["to-yaml", "x.asdf"],
+    &["to-yaml", "x.asdf", "--inline", "--resolve"],
+    &["set", "x.asdf#/meta/name", "b"],
+    &["set", "x.asdf#/meta/name", "c", "--in-place"],
+    &["set", "x.asdf#/meta/name", "b", "-o", "set.asdf"],
+    &["insert", "x.asdf#/new", "1"],
+    &["delete", "x.asdf#/new"],
+    &["rename", "x.asdf#/meta/name", "title"],
+    &["edit", "x.asdf"],
+    &["update", "x.asdf"],
+    &["append", "x.asdf#/rows", "rows.npy"],
+    &["history", "add", "x.asdf", "text"],
+    &["schema", "check", "schemas"],
+    &["layout", "check", "l.dud"],
+    &["layout", "resolve", "l.dud"],
+    &["layout", "print", "l.dud"],
+    &["layout", "print", "l.dud", "-o", "printed.dud"],
+    &["layout", "translate", "l.dud", "--to", "2026"],
+    &["layout", "translate", "l.dud", "--to", "2026", "-o", "translated.dud"],
+    &["layout", "describe", "x.asdf"],
+    &["layout", "describe", "x.asdf", "-o", "described.dud"],
+    &["layout", "locate", "l.dud", "--catalog", "c.bd", "/a"],
+    &["layout", "new", "rows.npy"],
+    &["layout", "new", "rows.npy", "-o", "new.dud", "--data", "new.bd"],
+    &["tour", "tour"],
+    &["completions", "bash"],
+    &["man"],
+];
+
+/// Each command that writes a file, with an output that is one of its inputs.
+const ONTO_INPUT: &[&[&str]] = &[
+    &["get", "x.asdf#/a", "-o", "x.asdf", "--format", "raw"],
+    &["get", "x.asdf#/a", "-o", "link.asdf", "--format", "raw"],
+    &["get", "x.asdf#/a", "-o", "hard.asdf", "--format", "raw"],
+    &["get", "x.asdf#/a", "-o", "deep/../x.asdf", "--format", "raw"],
+    &["get", "x.asdf#/meta", "-o", "link.asdf", "--format", "json"],
+    &["get", "x.bd#/a", "-o", "x.bd", "--format", "raw"],
+    &["resolve", "x.asdf", "x.asdf"],
+    &["resolve", "x.asdf", "hard.asdf"],
+    &["convert", "x.asdf", "x.asdf", "--codec", "zlib"],
+    &["convert", "x.asdf", "link.asdf"],
+    &["convert", "main.asdf", "part.asdf"],
+    &["convert", "x.asdf", "other.asdf", "--embed", "x.fits"],
+    &["repack", "x.asdf", "x.asdf"],
+    &["repack", "main.asdf", "part.asdf"],
+    &["repack", "main.asdf", "deep/part.asdf"],
+    &["repair", "x.asdf", "-o", "x.asdf"],
+    &["explode", "main.asdf", "-o", ".", "--overwrite"],
+    &["implode", "main.asdf", "-o", "part.asdf"],
+    &["implode", "x.asdf", "-o", "x.asdf"],
+    &["set", "x.asdf#/meta/name", "b", "-o", "hard.asdf"],
+    &["set", "x.asdf#/meta/name", "--from", "other.asdf#/a", "-o", "other.asdf"],
+    &["set", "main.asdf#/n", "1", "-o", "part.asdf"],
+    &["insert", "main.asdf#/n2", "1", "-o", "part.asdf"],
+    &["delete", "main.asdf#/n", "-o", "part.asdf"],
+    &["rename", "main.asdf#/n", "m", "-o", "part.asdf"],
+    &["edit", "main.asdf", "-o", "part.asdf"],
+    &["update", "main.asdf", "-o", "part.asdf"],
+    &["history", "add", "main.asdf", "text", "-o", "part.asdf"],
+    &["layout", "print", "l.dud", "-o", "l.dud"],
+    &["layout", "translate", "l.dud", "--to", "2025", "-o", "l.dud"],
+    &["layout", "describe", "x.asdf", "-o", "x.asdf"],
+    &["layout", "new", "c.h", "-o", "c.h", "--overwrite"],
+    &["layout", "new", "c.h", "-o", "c.dud", "--overwrite"],
+];
+
+/// Commands that write files without being told a name of one.
+const NO_OUTPUT: &[&str] = &["append", "tour"];
+
+fn say(folder: &Path, words: &[&str]) -> Ended {
+    let mut command = trilith();
+    command.current_dir(folder).args(words).env("EDITOR", "sed -i /^n:/d");
+    run(command, None)
+}
+
+fn done(folder: &Path, words: &[&str]) {
+    let ended = say(folder, &[words, &["--quiet"]].concat());
+    assert_eq!(ended.status, Ok(0), "{words:?}: {}", ended.stderr);
+}
+
+fn asdf(tree: &str, block: &[u8]) -> Vec<u8> {
+    let tree = match tree {
+        "" => String::new(),
+        tree => format!("%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{tree}...\n"),
+    };
+    let size = (block.len() as u64).to_be_bytes();
+    let block = if block.is_empty() {
+        Vec::new()
+    } else {
+        [b"\xd3BLK\0\x30\0\0\0\0\0\0\0\0", &size[..], &size, &size, &[0; 16], block].concat()
+    };
+    [b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n", tree.as_bytes(), &block].concat()
+}
+
+fn lay_out(folder: &Path) {
+    let put = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    let array =
+        |source: &str| format!("!core/ndarray-1.1.0 {{source: {source}, datatype: uint8, byteorder: little, shape: [2]}}");
+    let mut whole = asdf(
+        &format!(
+            "meta: {{name: M31}}\nn: 1\na: {}\nrows: !core/ndarray-1.1.0 {{source: -1, datatype: uint8, byteorder: little, shape: ['*', 2]}}\n",
+            array("0")
+        ),
+        &[1, 2],
+    );
+    whole.extend([b"\xd3BLK\0\x30\0\0\0\x01", &[0; 4][..], &[0; 24], &[0; 16], &[7, 8]].concat());
+    put("x.asdf", &whole);
+    put("other.asdf", &asdf(&format!("a: {}\n", array("0")), &[3, 4]));
+    put("part.asdf", &asdf("", &[5, 6]));
+    put("main.asdf", &asdf(&format!("n: 1\na: {}\n", array("part.asdf")), b""));
+    std::os::unix::fs::symlink("x.asdf", folder.join("link.asdf")).unwrap();
+    std::fs::hard_link(folder.join("x.asdf"), folder.join("hard.asdf")).unwrap();
+    std::fs::create_dir(folder.join("deep")).unwrap();
+    std::os::unix::fs::symlink("../part.asdf", folder.join("deep/part.asdf")).unwrap();
+    std::fs::create_dir(folder.join("schemas")).unwrap();
+    put(
+        "schemas/s-1.0.0.yaml",
+        b"%YAML 1.1\n---\n$schema: http://stsci.edu/schemas/yaml-schema/draft-01\nid: asdf://e.org/s-1.0.0\ntype: object\n...\n",
+    );
+    put("l.dud", b"a = u1[2]\n");
+    put("c.h", b"struct p { int a; };\nstruct p parts[2];\n");
+    std::fs::hard_link(folder.join("c.h"), folder.join("c.dud")).unwrap();
+    let head = "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 2), }";
+    put("rows.npy", &[b"\x93NUMPY\x01\x00\x76\x00", format!("{head:<117}\n").as_bytes(), &[5, 5]].concat());
+    done(folder, &["convert", "other.asdf", "x.bd"]);
+    done(folder, &["convert", "other.asdf", "x.fits"]);
+}
+
+/// The subcommands that `words` has, from its help.
+fn subcommands(words: &[&str]) -> Vec<String> {
+    let ended = say(Path::new("."), &[words, &["--help"]].concat());
+    let help = String::from_utf8(ended.stdout).unwrap();
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // The names stand furthest to the left; what is longer goes on below.
+    let names =
+        list.filter(|line| line.starts_with("  ") && !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+/// Every command that does something, as its words.
+fn commands() -> BTreeSet<Vec<String>> {
+    let mut all = BTreeSet::new();
+    for name in subcommands(&[]) {
+        let below = subcommands(&[&name]);
+        if below.is_empty() {
+            all.insert(vec![name]);
+        } else {
+            all.extend(below.into_iter().map(|sub| vec![name.clone(), sub]));
+        }
+    }
+    all
+}
+
+fn begins(words: &[&str], command: &[String]) -> bool {
+    words.len() >= command.len() && words.iter().zip(command).all(|(a, b)| a == b)
+}
+
+#[test]
+fn with_json_every_command_prints_one_document() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    lay_out(folder);
+    let all = commands();
+    assert!(all.len() > 30, "{all:?}");
+    for command in &all {
+        assert!(JSON.iter().any(|words| begins(words, command)), "{command:?}: no arguments for --json in this test");
+    }
+    for words in JSON.iter().filter(|words| !words.contains(&"locate")) {
+        let ended = say(folder, &[words, &["--json"][..]].concat());
+        assert!(matches!(ended.status, Ok(0 | 1)), "{words:?}: {}", ended.stderr);
+        let documents: Vec<_> = serde_json::Deserializer::from_slice(&ended.stdout).into_iter::<Value>().collect();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(matches!(&documents[..], [Ok(_)]), "{words:?}: {} documents: {said}", documents.len());
+    }
+}
+
+#[test]
+fn no_command_destroys_what_it_reads() {
+    let mut refused = 0;
+    for command in commands() {
+        let ended = say(Path::new("."), &[&command.iter().map(String::as_str).collect::<Vec<_>>()[..], &["--help"]].concat());
+        let help = String::from_utf8(ended.stdout).unwrap();
+        let writes = ["--output", "<OUT>", "--overwrite"].iter().any(|word| help.contains(word));
+        let known = ONTO_INPUT.iter().any(|words| begins(words, &command)) || NO_OUTPUT.contains(&command[0].as_str());
+        assert!(!writes || known, "{command:?} writes a file: add it to this test");
+    }
+    for words in ONTO_INPUT {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        lay_out(folder);
+        let digest = |name: &str| (name.to_owned(), say(folder, &["digest", name]).stdout);
+        let state = || ["x.asdf", "hard.asdf", "other.asdf", "main.asdf", "x.bd"].map(digest);
+        let layouts = || (say(folder, &["layout", "resolve", "l.dud"]).stdout, std::fs::read(folder.join("c.h")).unwrap());
+        let (before, layouts_before) = (state(), layouts());
+        let part = std::fs::read(folder.join("part.asdf")).unwrap();
+        let ended = say(folder, words);
+        assert!(matches!(ended.status, Ok(0 | 2)), "{words:?}: {}", ended.stderr);
+        // An array that is replaced on purpose is none that is lost.
+        assert_eq!(state(), before, "{words:?}");
+        assert_eq!(layouts(), layouts_before, "{words:?}");
+        assert_eq!(std::fs::read(folder.join("part.asdf")).unwrap(), part, "{words:?}");
+        assert!(folder.join("link.asdf").is_symlink(), "{words:?}");
+        if ended.status == Ok(2) {
+            assert!(ended.stderr.contains("would be lost") || ended.stderr.contains("promises"), "{words:?}: {}", ended.stderr);
+            refused += 1;
+        }
+    }
+    common::say(&format!("outputs that are inputs: {} tried, {refused} refused, 0 destroyed", ONTO_INPUT.len()));
+}
+
+/// Files of a numbered series that hold more than a block, or that others use, are somebody's own.
+#[test]
+fn only_parts_that_the_program_made_are_removed_and_that_is_said() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    lay_out(folder);
+    let array = "!core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: little, shape: [2]}";
+    let put = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    for (command, key) in [("delete", "x"), ("set", "x")] {
+        for (part, goes) in [(asdf("", &[1, 2]), true), (asdf(&format!("title: my own\ndata: {array}\n"), &[1, 2]), false)] {
+            for in_place in [false, true] {
+                put("night0001.asdf", &part);
+                let tree = format!("{key}: {}\ny: 1\n", array.replace("source: 0", "source: night0001.asdf"));
+                put("night.asdf", &asdf(&tree, b""));
+                let mut words = vec![command, "night.asdf#/x"];
+                words.extend((command == "set").then_some("5"));
+                words.extend(in_place.then_some("--in-place"));
+                let ended = say(folder, &words);
+                assert_eq!(ended.status, Ok(0), "{words:?}: {}", ended.stderr);
+                assert_eq!(folder.join("night0001.asdf").exists(), !goes, "{words:?}");
+                assert!(ended.stderr.contains("night0001.asdf"), "{words:?}: {}", ended.stderr);
+                assert!(ended.stderr.contains(if goes { "removed" } else { "is left" }), "{words:?}: {}", ended.stderr);
+            }
+        }
+    }
+}

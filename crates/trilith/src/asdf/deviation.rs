@@ -1,0 +1,84 @@
+//! Where a file departs from its document although every program that is lenient can read it.
+//!
+//! ASDF 1.x, 0.1.0 and FINF 0.1.0, "Header", "Tree" and "Block header". Opening takes no notice of these; who
+//! checks a file says them.
+
+use super::block::Block;
+use super::generation::tag_parts;
+use super::marks::mark_at;
+use super::read::AsdfFile;
+use crate::error::Result;
+
+/// What the document says otherwise, in words.
+///
+/// ```
+/// use trilith::asdf::deviation;
+/// let file = trilith::open_asdf_bytes(b"#ASDF 1.0\n%YAML 1.1\n--- {}\n...\n".to_vec())?;
+/// assert!(deviation::of(&file)?[0].contains("expected three numbers"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Sections::blocks`](super::Sections::blocks).
+pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
+    let sections = file.sections();
+    let header = sections.header();
+    let mut found = Vec::new();
+    if !header.is_exact() {
+        found.push(format!(
+            "the header line is {:?}, expected three numbers behind one space, as in \"#ASDF 1.0.0\"",
+            header.line
+        ));
+    }
+    if let (None, Some(first)) = (sections.tree(), sections.first_block())
+        && first > header.end
+    {
+        let bytes = first - header.end;
+        found
+            .push(format!("{bytes} unused bytes before the first block: in a file without a tree it follows the header at once"));
+    }
+    let blocks = sections.blocks()?;
+    let foreign = |block: &&&Block| {
+        let row = block.generation;
+        mark_at(&**sections.source(), block.offset).is_ok_and(|mark| mark != row.magic && mark != row.magic_documented)
+    };
+    let marked: Vec<&&Block> = blocks.iter().filter(foreign).collect();
+    if let Some(which) = named(&marked) {
+        let what = "the mark 89 42 4c 4b of older documents, expected d3 42 4c 4b: other programs find no block there";
+        found.push(format!("{which}: {what}"));
+    }
+    let flagged: Vec<&&Block> = blocks.iter().filter(|block| block.unknown_flags() != 0).collect();
+    if let (Some(which), Some(first)) = (named(&flagged), flagged.first()) {
+        let (unknown, name) = (first.unknown_flags(), first.generation.name);
+        found.push(format!("{which}: the flags {unknown:#x} are not defined in {name}, so that what they mean is not known"));
+    }
+    Ok(found)
+}
+
+/// What is wrong with the tag of the root, which "must always be" that of `core/asdf` (0.1.0dev, 3.1 "Tags").
+///
+/// ```
+/// use trilith::asdf::deviation;
+/// let file = trilith::open_asdf_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {}\n...\n".to_vec())?;
+/// assert_eq!(deviation::of_root(&file).as_deref(), Some("the root has no tag, expected tag:stsci.edu:asdf/core/asdf-1.1.0"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn of_root(file: &AsdfFile) -> Option<String> {
+    file.sections().tree()?;
+    let tag = file.tree().root().tag();
+    if tag.and_then(tag_parts).is_some_and(|(name, _)| name == "core/asdf") {
+        return None;
+    }
+    let dialect = &file.sections().header().rows.last()?.tree;
+    let found = tag.map_or_else(|| "no tag".to_owned(), |tag| format!("the tag {tag}"));
+    Some(format!("the root has {found}, expected {}{}", dialect.prefix, dialect.root))
+}
+
+/// `block 3`, or `block 3 and 5 others`.
+fn named(blocks: &[&&Block]) -> Option<String> {
+    let first = blocks.first()?;
+    Some(match blocks.len() {
+        1 => format!("block {}", first.index),
+        n => format!("block {} and {} others", first.index, n - 1),
+    })
+}

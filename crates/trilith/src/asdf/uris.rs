@@ -1,0 +1,167 @@
+//! What the URIs of a tree mean, and the same tree for another folder.
+//!
+//! The `source` of an ndarray and a `$ref` are relative to the file that they stand in. Whatever writes a text
+//! into another folder therefore asks for it here ([`AsdfFile::moved_to`], [`moved_tree`]): only the URIs
+//! change, every other byte stays.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::read::AsdfFile;
+use super::walk;
+use crate::bytes::{Base, Moved, Resolve};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::tree::{Node, Tree, Value};
+
+/// A text of a tree that names another file.
+#[derive(Debug, Clone)]
+pub struct Uri<'t> {
+    /// The scalar.
+    pub node: Node<'t>,
+    /// The file, as written; "" for the file that it stands in.
+    pub uri: String,
+    /// What stands behind the file: `#` and a pointer, or nothing.
+    pub fragment: String,
+    /// Whether it is the source of an ndarray; otherwise it is a `$ref`.
+    pub is_source: bool,
+}
+
+/// Every `$ref` of a tree, and every `source` that is no block of the file and no HDU of the FITS file around it.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
+pub fn uris<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<Uri<'t>>> {
+    let mut found = Vec::new();
+    for (_, node) in tree.references(limits)? {
+        let Some((_, value)) = node.entries().filter(|(key, _)| key.text() == "$ref").last() else { continue };
+        let text = value.text();
+        let (uri, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
+        found.push(Uri { node: value, uri: uri.to_owned(), fragment: fragment.to_owned(), is_source: false });
+    }
+    for (_, source) in walk::sourced_in(tree, limits)? {
+        let text = source.text();
+        if source.as_i64().is_none() && !text.starts_with("fits:") {
+            found.push(Uri { node: source, uri: text.into_owned(), fragment: String::new(), is_source: true });
+        }
+    }
+    Ok(found)
+}
+
+/// The reference that is meant by one in a file whose references `resolve` resolves.
+///
+/// It is read as the standard says. Only where that leads out of what may be opened, and the writers of the file's
+/// time (2014 and early 2015) put one `../` too many, that one is dropped.
+pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> &'u str {
+    match uri.strip_prefix("../") {
+        Some(rest) if is_early && !resolve.permits(uri) => rest,
+        _ => uri,
+    }
+}
+
+/// A tree whose references `resolve` resolves, as it must read where references begin at `to`; None where it
+/// reads as it does. References that mean nothing, such as relative ones in a file from standard input, stay.
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes, and what the edit says.
+pub fn moved_tree(tree: &Tree, limits: &Limits, is_early: bool, resolve: &dyn Resolve, to: &Base) -> Result<Option<Tree>> {
+    let from = resolve.base();
+    if from == *to {
+        return Ok(None);
+    }
+    let mut edit = tree.edit();
+    let mut changed = false;
+    for Uri { node, uri, fragment, .. } in uris(tree, limits)? {
+        if uri.is_empty() {
+            continue;
+        }
+        let Some(absolute) = from.join(meant(resolve, is_early, &uri)).filter(|absolute| *absolute != uri) else { continue };
+        let mut new = to.relative(&absolute);
+        if is_early && new.starts_with("../") {
+            // Kept from being taken for the one too many.
+            new.insert_str(0, "./");
+        }
+        if new != uri {
+            edit.replace_node(node, &Value::from(new + &fragment));
+            changed = true;
+        }
+    }
+    if changed { edit.finish(limits).map(Some) } else { Ok(None) }
+}
+
+/// What came of following references: what was odd about them, and the files that were opened. The files that lead
+/// to each other share it.
+#[derive(Debug, Clone, Default)]
+pub struct Notes(Arc<Mutex<Followed>>);
+
+#[derive(Debug, Default)]
+struct Followed {
+    remarks: BTreeSet<String>,
+    files: BTreeSet<String>,
+}
+
+impl Notes {
+    fn followed(&self) -> MutexGuard<'_, Followed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was odd so far.
+    pub fn remarks(&self) -> Vec<String> {
+        self.followed().remarks.iter().cloned().collect()
+    }
+
+    /// The names of the files that were opened so far.
+    pub fn files(&self) -> Vec<String> {
+        self.followed().files.iter().cloned().collect()
+    }
+
+    /// Notes that `uri`, in the file called `from`, was read as `meant` and led to the file called `to`.
+    pub(super) fn add(&self, from: &str, uri: &str, meant: &str, to: &str) {
+        let mut followed = self.followed();
+        followed.files.insert(to.to_owned());
+        if uri != meant {
+            followed.remarks.insert(format!("{from}: {uri:?} is read as {meant:?}: writers of its time put one ../ too many"));
+        }
+    }
+}
+
+impl AsdfFile {
+    /// Where the relative references of the file begin.
+    pub fn base(&self) -> Base {
+        self.resolver().base()
+    }
+
+    /// The absolute URI of the file that a reference in this one means; None where it means none.
+    pub fn absolute(&self, uri: &str) -> Option<String> {
+        self.base().join(meant(&**self.resolver(), self.is_early(), uri))
+    }
+
+    /// The reference that is meant by `uri` in this file; see the [module](self).
+    pub(crate) fn meant<'u>(&self, uri: &'u str) -> &'u str {
+        meant(&**self.resolver(), self.is_early(), uri)
+    }
+
+    /// The same file with its tree as it must read where references begin at `to`: each still means what it
+    /// meant, and opens what it opened.
+    ///
+    /// # Errors
+    /// As [`moved_tree`].
+    pub fn moved_to(self, to: &Base) -> Result<Self> {
+        match self.moved_text(self.tree(), to)? {
+            Some(tree) => {
+                let resolve = Arc::new(Moved::new(self.resolver().clone(), to.clone()));
+                Ok(self.with_tree(tree, resolve))
+            }
+            None => Ok(self),
+        }
+    }
+
+    /// Another tree for this file, whose references begin where those of the file do, as it must read where
+    /// they begin at `to`.
+    ///
+    /// # Errors
+    /// As [`moved_tree`].
+    pub fn moved_text(&self, tree: &Tree, to: &Base) -> Result<Option<Tree>> {
+        moved_tree(tree, self.limits(), self.is_early(), &**self.resolver(), to)
+    }
+}

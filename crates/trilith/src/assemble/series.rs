@@ -1,0 +1,129 @@
+//! Which files beside a file are its own: the parts of an exploded form that this program wrote.
+
+use std::path::{Path, PathBuf};
+
+use crate::asdf::uris::uris;
+use crate::asdf::{AsdfFile, header};
+use crate::bytes::{self, OpenOptions, percent_decode};
+use crate::error::{Kind, Result};
+use crate::limits::Limits;
+use crate::tree::Tree;
+
+/// So many other files of a folder are asked whether they use a part; in a folder with more it is kept.
+const NEIGHBOURS: usize = 1000;
+
+/// What became of the parts that a tree no longer names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Those that were removed.
+    pub removed: Vec<PathBuf>,
+    /// Those that were left, since they may be somebody else's.
+    pub left: Vec<PathBuf>,
+}
+
+/// Whether the file `name` in `folder` is a part that may go: a regular file of exactly one block and no tree, as
+/// this program writes them, that neither `tree`, the new one, nor another file of the folder refers to. Files for
+/// which `in_series` says yes are parts themselves and are not asked.
+///
+/// # Errors
+/// [`Kind::Io`] where the folder cannot be read.
+pub fn is_own_part(folder: &Path, name: &str, tree: &Tree, in_series: impl Fn(&str) -> bool, limits: &Limits) -> Result<bool> {
+    let path = folder.join(name);
+    if !bytes::is_plain_file(&path) || !is_block_alone(&path, limits) || names(tree, name, limits)? {
+        return Ok(false);
+    }
+    let mut asked = 0;
+    for other in bytes::files_of(folder)? {
+        if other == name || in_series(&other) || !is_family(&folder.join(&other)) {
+            continue;
+        }
+        asked += 1;
+        if asked > NEIGHBOURS || uses(&folder.join(&other), name, limits) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a file is one block without a tree.
+fn is_block_alone(path: &Path, limits: &Limits) -> bool {
+    let Ok(file) = bytes::open(path, OpenOptions::default()).and_then(|source| AsdfFile::open(source, limits)) else {
+        return false;
+    };
+    file.sections().tree().is_none() && file.sections().all_blocks().is_ok_and(|blocks| blocks.len() == 1)
+}
+
+/// Whether a file begins as one of the family.
+fn is_family(path: &Path) -> bool {
+    let start = bytes::open(path, OpenOptions::default())
+        .and_then(|source| bytes::read_vec(&*source, 0, source.len().min(80), &Limits::default()));
+    start.is_ok_and(|start| header::is_asdf(&start))
+}
+
+/// Whether a file refers to another of its folder; one that cannot be read may.
+fn uses(path: &Path, name: &str, limits: &Limits) -> bool {
+    match bytes::open(path, OpenOptions::default()).and_then(|source| AsdfFile::open(source, limits)) {
+        Ok(file) => names(file.tree(), name, limits).unwrap_or(true),
+        Err(error) => error.kind() != Kind::Unsupported,
+    }
+}
+
+/// Whether a tree refers to a file of its own folder.
+fn names(tree: &Tree, name: &str, limits: &Limits) -> Result<bool> {
+    let is_it = |uri: &str| percent_decode(uri).is_some_and(|uri| uri.rsplit('/').next() == Some(name));
+    Ok(uris(tree, limits)?.iter().any(|found| is_it(&found.uri)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asdf::Target;
+
+    fn tree(text: &str) -> Tree {
+        Tree::parse(text, &Limits::default()).unwrap()
+    }
+
+    fn block(byte: u8) -> Vec<u8> {
+        let size = 1u64.to_be_bytes();
+        [b"\xd3BLK\0\x30", &[0; 8][..], &size, &size, &size, &[0; 16], &[byte]].concat()
+    }
+
+    #[test]
+    fn only_a_block_alone_that_nobody_else_names_is_our_own() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        let put = |name: &str, parts: &[&[u8]]| std::fs::write(folder.join(name), parts.concat()).unwrap();
+        let head = format!("{}\n", Target::newest().header);
+        let text = |body: &str| format!("{head}%YAML 1.1\n--- {body}\n...\n");
+        let own = |name: &str, new: &str| {
+            let in_series = |name: &str| name.starts_with("x0");
+            is_own_part(folder, name, &tree(new), in_series, &Limits::default()).unwrap()
+        };
+        put("x0000.asdf", &[head.as_bytes(), &block(1)]);
+        put("x0001.asdf", &[head.as_bytes(), &block(1), &block(2)]);
+        put("x0002.asdf", &[text("{title: my own}").as_bytes(), &block(1)]);
+        put("x0003.asdf", &[head.as_bytes()]);
+        put("x0004.asdf", &[b"SIMPLE  =                    T"]);
+        put("x.asdf", &[text("{a: 1}").as_bytes()]);
+        put("notes.txt", &[b"x0000.asdf"]);
+        assert!(own("x0000.asdf", "{a: 1}"));
+        for name in ["x0001.asdf", "x0002.asdf", "x0003.asdf", "x0004.asdf", "x0009.asdf"] {
+            assert!(!own(name, "{a: 1}"), "{name}");
+        }
+        // What the new tree or another file refers to stays.
+        assert!(!own("x0000.asdf", "{r: {$ref: 'x0000.asdf#/a'}}"));
+        put("other.asdf", &[text("{r: {$ref: './x0000.asdf'}}").as_bytes()]);
+        assert!(!own("x0000.asdf", "{a: 1}"));
+        put("other.asdf", &[text("{r: {$ref: 'x0001.asdf'}}").as_bytes()]);
+        assert!(own("x0000.asdf", "{a: 1}"));
+        // So does what a broken file might refer to, and what a link leads to.
+        put("other.asdf", &[head.as_bytes(), b"%YAML 1.1\n--- {a: [\n"]);
+        assert!(!own("x0000.asdf", "{a: 1}"));
+        #[cfg(unix)]
+        {
+            put("other.asdf", &[b""]);
+            std::os::unix::fs::symlink("x0000.asdf", folder.join("x0007.asdf")).unwrap();
+            assert!(!own("x0007.asdf", "{a: 1}") && own("x0000.asdf", "{a: 1}"));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A file as it was before an update that has not ended, seen through its journal.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use super::local::{leads_to, read_exact_at};
+use super::record::Record;
+use super::source::{Source, SourceRef, past_end};
+use crate::error::{Error, Result};
+
+/// A journal that belongs to a file, read on demand.
+#[derive(Debug)]
+pub(super) struct Saved {
+    pub journal: File,
+    /// The name of the journal.
+    path: PathBuf,
+    pub record: Record,
+    /// Where the old bytes of each region begin.
+    places: Vec<u64>,
+}
+
+impl Saved {
+    pub fn new(journal: File, path: PathBuf, record: Record) -> Self {
+        let places = record.places();
+        Self { journal, path, record, places }
+    }
+
+    /// Hands over what was there before: each region with its old bytes, in pieces.
+    ///
+    /// # Errors
+    /// What reading the journal says, and what `take` returns.
+    pub fn each_old(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+        self.each(0, &mut take)
+    }
+
+    /// Hands over what the update writes into each region, in pieces.
+    ///
+    /// # Errors
+    /// As [`Saved::each_old`].
+    pub fn each_new(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+        self.each(1, &mut take)
+    }
+
+    fn each(&self, which: u64, take: &mut dyn FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+        for (region, place) in self.record.regions.iter().zip(&self.places) {
+            let size = region.end - region.start;
+            let mut failure = Ok(());
+            super::record::pieces(0..size, |at, piece| {
+                failure =
+                    read_exact_at(&self.journal, place + which * size + at, piece).and_then(|()| take(region.start + at, piece));
+                failure.is_ok().then_some(())
+            });
+            failure?;
+        }
+        Ok(())
+    }
+}
+
+/// The old content of a file.
+pub(super) struct Before {
+    inner: SourceRef,
+    saved: Saved,
+}
+
+impl Before {
+    pub fn new(inner: SourceRef, saved: Saved) -> Self {
+        Self { inner, saved }
+    }
+}
+
+impl Source for Before {
+    fn len(&self) -> u64 {
+        self.saved.record.old_len.min(self.inner.len())
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.len());
+        let end = end.ok_or_else(|| past_end(offset, into.len() as u64, self.len()))?;
+        self.inner.read_at(offset, into)?;
+        let regions = &self.saved.record.regions;
+        let first = regions.partition_point(|region| region.end <= offset);
+        for (region, place) in regions.iter().zip(&self.saved.places).skip(first) {
+            if region.start >= end {
+                break;
+            }
+            let (from, to) = (offset.max(region.start), end.min(region.end));
+            let Some(part) = into.get_mut((from - offset) as usize..(to - offset) as usize) else { continue };
+            read_exact_at(&self.saved.journal, place + (from - region.start), part)
+                .map_err(|e| Error::io(format!("reading the journal of {}", self.name()), e))?;
+        }
+        Ok(())
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
+    }
+
+    fn is_changed(&self) -> bool {
+        // Without its journal the update is done, and this is no longer what the file holds.
+        self.inner.is_changed() || !leads_to(&self.saved.path, &self.saved.journal)
+    }
+
+    fn notice(&self) -> Option<String> {
+        let (count, size) = (self.saved.record.regions.len(), self.inner.len());
+        Some(format!(
+            "an update of this file did not finish: its previous content is shown, and the next writer restores it \
+             ({count} places, {} of {size} bytes)",
+            self.saved.record.old_len
+        ))
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}

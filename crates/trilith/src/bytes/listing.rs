@@ -1,0 +1,29 @@
+//! What lies in a folder.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// The names of the regular files in a folder, in order; those that are being written, and names that are no text,
+/// left out.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io) where the folder cannot be read.
+pub(crate) fn files_of(folder: &Path) -> Result<Vec<String>> {
+    let failed = |e| Error::io(format!("reading {}", folder.display()), e);
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().into_string().ok().filter(|name| !name.contains(".trilith-"));
+        if let Some(name) = name.filter(|_| entry.path().is_file()) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Whether this is a regular file, and no link to one.
+pub(crate) fn is_plain_file(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|there| there.is_file())
+}

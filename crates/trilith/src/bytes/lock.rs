@@ -1,0 +1,262 @@
+//! The lock that every writer takes, and what is checked under it before a byte is written.
+//!
+//! Nothing here writes. [`Lock::acquire`] finds the file that a path leads to, locks it against other
+//! writers, and compares it with what was read: a writer that finished in between is noticed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata, TryLockError};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::disk;
+use super::local::{identity, leads_to};
+use super::source::Source;
+use crate::error::{Error, Kind, Result};
+
+/// What temporary files have behind the name of their target.
+pub(super) const TEMPORARY: &str = ".trilith-tmp";
+
+/// What new content was made from. A writer states it, so that nothing that another writer committed in the
+/// meantime is lost.
+///
+/// ```
+/// use trilith::bytes::{Basis, Replace, open};
+/// # use std::io::Write as _;
+/// # let folder = std::env::temp_dir().join(format!("trilith-basis-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// # let path = folder.join("x");
+/// let mut new = Replace::create(&path, Basis::Nothing)?;
+/// new.write_all(b"one").unwrap();
+/// new.commit()?;
+///
+/// let read = open(&path, Default::default())?;
+/// Replace::create(&path, Basis::Nothing)?.commit()?; // another writer
+/// assert!(Replace::create(&path, Basis::Own(&*read)).is_err());
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub enum Basis<'s> {
+    /// Nothing that was read from the target: whatever it holds is replaced.
+    Nothing,
+    /// These bytes. Where they are those of the target, by whatever name, they must not have changed.
+    Read(&'s dyn Source),
+    /// The file at the target itself: the path must still lead to the bytes that were read.
+    Own(&'s dyn Source),
+}
+
+/// A path that may be written to, locked against other writers.
+#[derive(Debug)]
+pub(super) struct Lock {
+    /// The file itself: links are followed.
+    pub path: PathBuf,
+    /// As the caller names it, for messages.
+    pub given: PathBuf,
+    /// The file that is there, with what the system said of it under the lock.
+    pub there: Option<(File, Metadata)>,
+}
+
+impl Lock {
+    /// Finds and locks what `given` leads to, and compares it with what the new content was made from.
+    ///
+    /// # Errors
+    /// [`Kind::Io`] where another process writes or has changed the file, [`Kind::Usage`] for what cannot be
+    /// written to: a folder, a device, an address, a file that is read-only.
+    pub fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
+        if given.to_str().is_some_and(super::is_url) {
+            return Err(Error::usage("nothing can be written to an address").hint("write to a file of this machine"));
+        }
+        let path = real(given);
+        if path.is_dir() {
+            return Err(Error::usage(format!("{} is a directory", given.display())));
+        }
+        // A device or a pipe would be gone, with a file in its place.
+        if std::fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
+            return Err(Error::usage(format!("{} is not a regular file and cannot be replaced", given.display())));
+        }
+        if path.file_name().is_none() {
+            return Err(Error::usage(format!("{} has no file name", given.display())));
+        }
+        if remove_stale(&path) {
+            return Err(busy(given));
+        }
+        let there = lock_in_place(&path).map_err(|e| Error::io(format!("writing {}", given.display()), e))?;
+        let there = there.ok_or_else(|| busy(given))?.file();
+        if there.as_ref().is_some_and(|(_, metadata)| metadata.permissions().readonly()) {
+            return Err(Error::usage(format!("{} is read-only", given.display()))
+                .hint("make it writable first (chmod u+w), or write to another file"));
+        }
+        let lock = Self { path, given: given.to_path_buf(), there };
+        lock.compare(basis)?;
+        Ok(lock)
+    }
+
+    /// Whether the path still leads to what `basis` says was read.
+    fn compare(&self, basis: Basis<'_>) -> Result<()> {
+        let (read, must_be) = match basis {
+            Basis::Nothing => return Ok(()),
+            Basis::Read(read) => (read, false),
+            Basis::Own(read) => (read, true),
+        };
+        let Some(local) = read.local() else {
+            return match must_be {
+                true => Err(Error::usage(format!("what was read did not come from {}", self.given.display()))
+                    .hint("write to another file")),
+                false => Ok(()),
+            };
+        };
+        let same_inode = self.there.as_ref().is_some_and(|(_, there)| local.identity() == identity(there));
+        let is_target = same_inode || local.path() == Some(self.path.as_path());
+        if (is_target || must_be) && (!same_inode || read.is_changed()) {
+            return Err(changed(&self.given));
+        }
+        Ok(())
+    }
+
+    /// Whether the path still leads to the file that was locked, and nobody who ignores locks has written to it.
+    ///
+    /// # Errors
+    /// [`Kind::Io`] where it does not.
+    pub fn still_holds(&self) -> Result<()> {
+        let holds = match &self.there {
+            None => std::fs::symlink_metadata(&self.path).is_err(),
+            Some((file, before)) => {
+                let same = |now: &Metadata| now.len() == before.len() && now.modified().ok() == before.modified().ok();
+                leads_to(&self.path, file) && file.metadata().is_ok_and(|now| same(&now))
+            }
+        };
+        if holds { Ok(()) } else { Err(changed(&self.given)) }
+    }
+}
+
+/// The file that a path leads to: links are followed, also where the last one leads to nothing yet.
+fn real(given: &Path) -> PathBuf {
+    let mut path = given.to_path_buf();
+    for _ in 0..40 {
+        if let Ok(real) = std::fs::canonicalize(&path) {
+            return real;
+        }
+        match std::fs::read_link(&path) {
+            Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => break,
+        }
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (std::fs::canonicalize(folder), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
+/// The lock on a file that is there, or that there is none.
+enum Locked {
+    File(File, Metadata),
+    /// There is no file, or a system without locks.
+    Nothing,
+}
+
+impl Locked {
+    fn file(self) -> Option<(File, Metadata)> {
+        match self {
+            Self::File(file, metadata) => Some((file, metadata)),
+            Self::Nothing => None,
+        }
+    }
+}
+
+/// Locks the file that a path leads to; None where another writer holds the lock.
+fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
+    for _ in 0..100 {
+        #[allow(clippy::disallowed_methods, reason = "opened for its lock only")]
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Some(Locked::Nothing)),
+            // What cannot be read may be written all the same.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                std::fs::OpenOptions::new().write(true).open(path)?
+            }
+            Err(error) => return Err(error),
+        };
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            // A file system without locks.
+            Err(TryLockError::Error(_)) => {}
+            // Renamed over while we waited: the lock is on a file that is gone.
+            Ok(()) if !leads_to(path, &file) => continue,
+            Ok(()) => {}
+        }
+        let metadata = file.metadata()?;
+        return Ok(Some(Locked::File(file, metadata)));
+    }
+    Ok(None)
+}
+
+/// The error for a file that another process writes.
+#[cold]
+pub(super) fn busy(path: &Path) -> Error {
+    Error::new(Kind::Io, format!("{} is being changed by another process", path.display()))
+        .hint("wait until it is done, then try again")
+}
+
+/// The error for a file that is no longer what was read.
+#[cold]
+fn changed(path: &Path) -> Error {
+    Error::new(Kind::Io, format!("{} was changed by another process since it was read", path.display())).hint("try again")
+}
+
+/// Longest name of a file that file systems take.
+const LONGEST_NAME: usize = 255;
+
+/// The beginning of the names of hidden files beside `path`: `.NAME` and the ending, or, where that would be
+/// too long for a file name, a hash in the place of the name.
+fn hidden(path: &Path, ending: &str) -> OsString {
+    let name = path.file_name().unwrap_or_default();
+    let mut hidden = OsString::from(".");
+    // Room for what is counted behind the ending of temporary files.
+    if name.len() + ending.len() + 32 > LONGEST_NAME {
+        let digest = Sha256::digest(name.as_encoded_bytes());
+        hidden.push(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>());
+    } else {
+        hidden.push(name);
+    }
+    hidden.push(ending);
+    hidden
+}
+
+/// The hidden file beside `path` with this ending.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    path.with_file_name(hidden(path, ending))
+}
+
+/// The name of a temporary file beside `path`.
+pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
+    let mut name = hidden(path, TEMPORARY);
+    name.push(format!("-{}-{attempt}", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Removes temporary files of `target` that a killed process left; those being written are locked and stay.
+/// Whether there is one of these.
+pub fn remove_stale(target: &Path) -> bool {
+    let (Some(folder), Some(_)) = (target.parent(), target.file_name()) else { return false };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut prefix = hidden(target, TEMPORARY);
+    prefix.push("-");
+    let begins = |name: &OsStr| name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes());
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let mut alive = false;
+    for entry in entries.flatten() {
+        if begins(&entry.file_name())
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
+        {
+            match file.try_lock() {
+                Ok(()) => drop(disk::remove(&entry.path())),
+                Err(TryLockError::WouldBlock) => alive = true,
+                Err(TryLockError::Error(_)) => {}
+            }
+        }
+    }
+    alive
+}

@@ -1,0 +1,167 @@
+//! Saving a change: where the file stands, or as a new file that takes its place.
+//!
+//! This is the one road on which a file that was read is changed. What the steps are, and in which order,
+//! stands here alone: the command and the Python package only say what they want.
+
+use std::path::{Path, PathBuf};
+
+use super::Change;
+use crate::asdf::{AsdfFile, WriteOptions, update};
+use crate::bytes::{Base, Basis, NewFile};
+use crate::convert::{ConvertOptions, rewrite};
+use crate::error::{Error, Result};
+use crate::tree::Tree;
+
+/// How a change is saved.
+///
+/// ```
+/// let mut options = trilith::change::SaveOptions::default();
+/// options.in_place = true;
+/// ```
+#[derive(Default)]
+#[non_exhaustive]
+pub struct SaveOptions<'o> {
+    /// Write only what changes, under a rollback journal, where the new tree fits into its space. Otherwise the
+    /// file is written anew with room to grow.
+    pub in_place: bool,
+    /// Write to this file and leave the one that was read as it is.
+    pub output: Option<Output<'o>>,
+    /// Write every block anew, even where only the tree changes and fits into its space.
+    pub anew: bool,
+    /// Is told how many bytes of blocks have been written so far.
+    pub progress: Option<&'o mut dyn FnMut(u64)>,
+}
+
+/// Another place than the file that was read.
+#[non_exhaustive]
+pub enum Output<'o> {
+    /// A file at a path.
+    Path(&'o Path),
+    /// A file that was created already, or a stream.
+    Created(NewFile),
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Saved {
+    /// Only what changes was written, where the file stands.
+    pub in_place: bool,
+    /// Files of an exploded form that the tree no longer names, and that were removed.
+    pub removed: Vec<PathBuf>,
+    /// What the new file could not keep of the old one: a group, an extended attribute; and files that the tree no
+    /// longer names and that were left, since they may be somebody else's.
+    pub warnings: Vec<String>,
+}
+
+impl Change<'_> {
+    /// Saves the change: in place, at the path that the file was read from, or somewhere else.
+    ///
+    /// The file is locked, and must still be what was read. A failure or a crash at any moment leaves the
+    /// old content or the new.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io) where another process writes the file, has changed it since it was read, or the disk says
+    /// no. [`Kind::Usage`](crate::Kind::Usage) where there is no file to change (bytes, a pipe, an address) and no output was named,
+    /// and as [`Update::commit`](crate::bytes::Update::commit) and [`Replace::create`](crate::bytes::Replace::create).
+    ///
+    /// ```
+    /// use trilith::change::{Change, SaveOptions};
+    /// # use trilith::{Array, ArrayOptions, Builder, Target, TreePath, Value};
+    /// # let folder = std::env::temp_dir().join(format!("trilith-save-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let path = folder.join("x.asdf");
+    /// # Builder::new(Target::newest()).write(&path, Value::map([("exposure", 10.into())]))?;
+    /// let file = trilith::open_asdf(&path)?;
+    /// let mut change = Change::new(&file);
+    /// change.edit(|edit, _| edit.set(&TreePath::parse("/exposure")?, &30.into()))?;
+    /// change.save(SaveOptions::default())?;
+    /// # assert_eq!(trilith::open_asdf(&path)?.tree().at("/exposure").unwrap().as_i64(), Some(30));
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn save(&self, mut options: SaveOptions<'_>) -> Result<Saved> {
+        let (file, output) = (self.file(), options.output.take());
+        if output.is_some() && self.has_new_files() {
+            return Err(Error::usage("the new array gets a file of its own, beside the file that is changed")
+                .hint("write no other file, or implode this one first"));
+        }
+        let own = self.own_path()?;
+        let is_own = output.is_none();
+        if options.in_place && is_own && !options.anew && self.in_place()? {
+            return self.saved(true, Vec::new());
+        }
+        let source = file.sections().source();
+        // A text that goes into another folder names from there what it named here.
+        let moved = match &output {
+            Some(Output::Path(path)) => file.moved_text(self.tree(), &Base::of(&path.to_string_lossy()))?,
+            _ => None,
+        };
+        let mut out = match output {
+            Some(Output::Created(out)) => out,
+            Some(Output::Path(path)) => NewFile::create(path, Basis::Read(&**source))?,
+            None => NewFile::create(own.ok_or_else(|| no_file(file))?, Basis::Own(&**source))?,
+        };
+        self.write_new(moved.as_ref().unwrap_or_else(|| self.tree()), &mut out, &mut options)?;
+        if is_own {
+            self.write_beside()?;
+        }
+        let written = out.commit()?;
+        if is_own { self.saved(false, written.warnings) } else { Ok(Saved { warnings: written.warnings, ..Saved::default() }) }
+    }
+
+    /// What became of the change, once the files that it no longer needs are gone.
+    fn saved(&self, in_place: bool, mut warnings: Vec<String>) -> Result<Saved> {
+        let parts = self.remove_beside()?;
+        let left = |path: &PathBuf| format!("{} is left there: it may hold more, or be used by another file", path.display());
+        warnings.extend(parts.left.iter().map(left));
+        Ok(Saved { in_place, removed: parts.removed, warnings })
+    }
+
+    /// The whole file with its change.
+    fn write_new(&self, tree: &Tree, out: &mut NewFile, options: &mut SaveOptions<'_>) -> Result<()> {
+        let (file, text) = (self.file(), tree.text());
+        // Room to grow, so that the next change fits.
+        let room = if options.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
+        if self.moves_blocks()? || self.has_new_files() {
+            let mut write = WriteOptions::default();
+            write.tree_padding = room;
+            return self.write_with(tree, out.writer(), &write);
+        }
+        // Where the tree fits, no other byte of the file differs.
+        if !options.anew && update::tree_in_copy(file, text, out.writer())? {
+            return Ok(());
+        }
+        let mut convert = ConvertOptions::default();
+        convert.write.tree_padding = room;
+        let mut nothing = |_| {};
+        let progress: &mut dyn FnMut(u64) = match &mut options.progress {
+            Some(progress) => progress,
+            None => &mut nothing,
+        };
+        rewrite(file, text, out.writer(), &convert, progress).map(drop)
+    }
+
+    /// The path by which the file was opened; None for bytes without a file.
+    fn own_path(&self) -> Result<Option<&Path>> {
+        let Some(local) = self.file().sections().source().local() else { return Ok(None) };
+        if self.has_new_files() && local.path().and_then(Path::parent) != local.given_path().and_then(Path::parent) {
+            return Err(Error::usage(format!(
+                "{} is a link into another folder, and the new array gets a file of its own beside the file",
+                self.file().sections().source().name()
+            ))
+            .hint("name the file itself"));
+        }
+        Ok(local.given_path())
+    }
+}
+
+/// The error for bytes that no file on this machine holds.
+#[cold]
+fn no_file(file: &AsdfFile) -> Error {
+    let message = match file.sections().source().name() {
+        "-" => "standard input cannot be changed".to_owned(),
+        name => format!("{name} is not a file on this machine and cannot be changed"),
+    };
+    Error::usage(message).hint("write the result to a new file")
+}

@@ -1,0 +1,202 @@
+//! Records of several variables, which a stream gains all at once: elements of lists, or structs of an
+//! array from the columns of their members.
+
+use super::datatype::datatype_of;
+use super::path::{Step, steps};
+use super::read::Items;
+use super::store::store;
+use crate::array::{Array, Byteorder, Datatype, Index};
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+use crate::layout::{Dialect, Entry, ItemId, Layout, ResolvedType, canonical_path, quoted_name};
+
+/// The array of structs whose members the variables are, and its new records; None where they are none.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) where a member is missing, or one has another shape or datatype.
+pub(super) fn of_struct(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Option<(Entry, Array)>> {
+    let mut members = Vec::new();
+    let mut item: Option<String> = None;
+    for (path, rows) in variables {
+        let Some(found) = items.evaluation().locate(path)? else { return Ok(None) };
+        let name = match steps(&canonical_path(path).unwrap_or_default())?.pop() {
+            Some(Step::Name(name) | Step::Member(name)) => name,
+            _ => return Ok(None),
+        };
+        if item.get_or_insert_with(|| found.path.clone()) != &found.path {
+            return Ok(None);
+        }
+        members.push((name, rows));
+    }
+    let Some(path) = item else { return Ok(None) };
+    let entry = items.entry(&path)?;
+    let ResolvedType::Struct(_) = &entry.typed else { return Ok(None) };
+    let rows = structs(&entry, &members, items).map_err(|e| e.context(path))?;
+    Ok(Some((entry, rows)))
+}
+
+/// An array of structs from one array for each member.
+fn structs(entry: &Entry, members: &[(String, &Array)], items: &Items<'_>) -> Result<Array> {
+    let mut dims = entry.shape.clone();
+    let (datatype, _) = datatype_of(&entry.typed, &mut dims)?;
+    let Datatype::Struct(fields) = &datatype else { return Err(Error::usage("only structs have members")) };
+    let count = members.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
+    let size = to_usize(datatype.item_size())?;
+    let total = datatype.item_size().checked_mul(count).ok_or_else(|| Error::usage("E406: too many records"))?;
+    items.file().limits().charge_memory(total, "the records to append")?;
+    let mut bytes = vec![0u8; to_usize(total)?];
+    for (number, field) in fields.fields().iter().enumerate() {
+        let name = field.name_or(number);
+        let Some((_, rows)) = members.iter().find(|(known, _)| *known == name) else {
+            return Err(Error::usage(format!("the records lack the member {}", quoted_name(&name)))
+                .hint("a record is appended with all of its members"));
+        };
+        let width = to_usize(field.count().saturating_mul(field.datatype.item_size()))?;
+        let mut shape = vec![count];
+        shape.extend_from_slice(&field.shape);
+        let mut column = Vec::new();
+        let stored = store(rows, &field.datatype, field.byteorder, &shape, &mut |piece| {
+            column.extend_from_slice(piece);
+            Ok(())
+        });
+        stored.map_err(|e| e.context(quoted_name(&name)))?;
+        let from = to_usize(field.offset)?;
+        for (record, value) in bytes.chunks_exact_mut(size.max(1)).zip(column.chunks_exact(width.max(1))) {
+            if let Some(slot) = record.get_mut(from..from.saturating_add(width)) {
+                slot.copy_from_slice(value);
+            }
+        }
+    }
+    Array::from_bytes(bytes, datatype, Byteorder::NATIVE, vec![count])
+}
+
+/// Records of lists.
+pub(super) struct Lists(Vec<List>);
+
+struct List {
+    item: ItemId,
+    /// As entries spell it.
+    path: String,
+    /// How many elements it has, and how many come.
+    before: u64,
+    count: u64,
+    columns: Vec<Column>,
+}
+
+/// The records of one variable: an element itself, or an item in elements that are dicts.
+struct Column {
+    inner: String,
+    rows: Array,
+    used: u64,
+}
+
+impl Lists {
+    /// Which lists the variables belong to.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for a path that leads to no list, and where the variables of a list
+    /// have not the same number of records.
+    pub fn of(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Self> {
+        let layout = items.file().layout();
+        let mut lists: Vec<List> = Vec::new();
+        for (given, rows) in variables {
+            let Some(&count) = rows.shape().first() else {
+                return Err(Error::usage(format!("the records of {given} have no axis that counts them")));
+            };
+            let path = canonical_path(given).unwrap_or_default();
+            let Some((item, inner)) = layout.list_on(&path) else { return Err(no_list(items, &path)?) };
+            let column = Column { inner: inner.to_owned(), rows: rows.clone(), used: 0 };
+            match lists.iter_mut().find(|list| list.item == item) {
+                Some(list) if list.columns.iter().any(|known| known.inner == inner) => {
+                    return Err(Error::usage(format!("{path} is given twice")));
+                }
+                Some(list) if list.count != count => {
+                    let message = format!("{path} has {count} records, another item of {} has {}", list.path, list.count);
+                    return Err(Error::usage(message));
+                }
+                Some(list) => list.columns.push(column),
+                None => {
+                    let before = items.evaluation().list_len(item)?;
+                    lists.push(List { item, path: layout.path(item), before, count, columns: vec![column] });
+                }
+            }
+        }
+        lists.retain(|list| list.count > 0);
+        Ok(Self(lists))
+    }
+
+    /// Whether nothing is appended.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The list, where all records are of one, and how many they are.
+    pub fn only_list(&self) -> Option<(ItemId, u64)> {
+        match self.0.as_slice() {
+            [list] => Some((list.item, list.count)),
+            _ => None,
+        }
+    }
+
+    /// What the layout gains.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for dicts in a list of 2026, which repeats none.
+    pub fn text(&self, layout: &Layout) -> Result<String> {
+        let mut text = String::new();
+        for list in &self.0 {
+            let way = list.path.trim_start_matches('/');
+            let count = list.count;
+            let more = match layout.dialect() {
+                Dialect::D2025 => count.to_string(),
+                Dialect::D2026 if layout.repeats_dict(list.item) => {
+                    return Err(Error::unsupported(format!("{} has dicts as elements, which 2026 cannot repeat", list.path))
+                        .hint("convert the file with --to dudley-2025, or make it a list of structs"));
+                }
+                Dialect::D2026 => vec!["%0"; to_usize(count)?].join(", "),
+            };
+            text.push_str(&format!("/ {way} [{more}]\n"));
+        }
+        Ok(text)
+    }
+
+    /// The data of the next element of the longer layout.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where no records were given for it.
+    pub fn next(&mut self, entry: &Entry) -> Result<Array> {
+        for list in &mut self.0 {
+            let rest = entry.path.strip_prefix(list.path.as_str()).and_then(|rest| rest.strip_prefix('['));
+            let Some((index, inner)) = rest.and_then(|rest| rest.split_once(']')) else { continue };
+            let row = index.parse::<u64>().ok().and_then(|index| index.checked_sub(list.before));
+            let column = list.columns.iter_mut().find(|column| column.inner == inner);
+            if let (Some(row), Some(column)) = (row, column) {
+                column.used += 1;
+                return column.rows.slice(&[Index::At(i64::try_from(row).unwrap_or(i64::MAX))]);
+            }
+        }
+        Err(Error::usage(format!("there are no records for {}", entry.path))
+            .hint("give all variables of an element at once, as /list/x and /list/y"))
+    }
+
+    /// Whether every record has found its place.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where one has not.
+    pub fn all_used(&self) -> Result<()> {
+        for list in &self.0 {
+            if let Some(column) = list.columns.iter().find(|column| column.used == 0 && !column.rows.is_empty()) {
+                return Err(Error::usage(format!("the elements of {} have no item {}", list.path, column.inner)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why nothing at a path can grow.
+fn no_list(items: &Items<'_>, path: &str) -> Result<Error> {
+    Ok(match items.located(path)? {
+        Some(_) => Error::unsupported(format!("{path} cannot grow: only lists and arrays of records have records")),
+        None => items.no_item(path),
+    })
+}

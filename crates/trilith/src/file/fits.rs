@@ -1,0 +1,217 @@
+//! FITS files: the tree in one or made up from one, and writing them again.
+//!
+//! A FITS file is seen as a file of the ASDF family in two ways. Where it holds an ASDF file, the tree is that one's,
+//! and `fits:` sources are the HDUs. Where it holds none, the tree is made up: a `fits` list of headers and data.
+//! Whoever writes such a file with another tree writes the FITS file around it again ([`write_around`]): every byte
+//! that the change does not concern is copied.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Seek, Write};
+use std::sync::Arc;
+
+use crate::array::Array;
+use crate::asdf::{AsdfFile, Container, FitsArrays};
+use crate::bytes::{self, Derived, Resolve, Slice, SourceRef};
+use crate::error::{Context, Error, Result};
+use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
+use crate::limits::Limits;
+use crate::tree::{Node, Tree, TreePath, Value};
+use crate::yaml::{PrintOptions, print_document};
+
+/// The arrays of a FITS file for the tree inside it.
+struct Hdus {
+    fits: Arc<FitsFile>,
+    /// As they are meant, or else as they are stored.
+    meant: bool,
+}
+
+impl FitsArrays for Hdus {
+    fn hdu(&self, spec: &str) -> Result<Array> {
+        let hdu = self.fits.find(spec)?;
+        if self.meant {
+            return self.fits.array(hdu);
+        }
+        self.fits.stored(hdu)?.ok_or_else(|| Error::malformed(format!("HDU {} has no data", hdu.number())))
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.fits.warnings().to_vec()
+    }
+}
+
+/// Opens a FITS file, unpacked where it is compressed as a whole (`.fits.gz`).
+///
+/// # Errors
+/// As [`FitsFile::open`] and [`bytes::gunzip`].
+pub fn open_fits_file(source: SourceRef, limits: &Limits) -> Result<FitsFile> {
+    let start = super::first_bytes(&source)?;
+    FitsFile::open(if bytes::is_gzip(&start) { bytes::gunzip(source, limits)? } else { source }, limits)
+}
+
+/// The ASDF file inside a FITS file, whose `fits:` sources are the arrays of the HDUs as they are meant.
+///
+/// A FITS file without one is seen as a tree with a `fits` list ([`fits::to_value`]): `/fits/1/data` is
+/// the image or table of HDU 1 as [`FitsFile::stored`] gives it, which is what conversion to ASDF and
+/// back keeps. Such a file has no bytes of its own: its header and tree are made up.
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) where the embedded file or an HDU is broken.
+pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
+    let fits = Arc::new(fits);
+    let Some(hdu) = fits.asdf() else { return open_listing(fits, resolve) };
+    let container = Container { hdu: hdu.number(), offset: hdu.data().start, size: fits.source().len() };
+    let file = AsdfFile::open(fits.asdf_source(hdu)?, fits.limits());
+    let file = file.doing(|| format!("reading the ASDF file in HDU {}", container.hdu))?;
+    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, meant: true })))
+}
+
+/// A FITS file as a tree with a `fits` list, whatever its HDUs hold.
+fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
+    let container = Container { hdu: 0, offset: 0, size: fits.source().len() };
+    let text = Slice::new(listing(&fits)?.into(), fits.source().name());
+    let source = Derived::new(Arc::new(text), fits.source().clone());
+    let file = AsdfFile::open(Arc::new(source), fits.limits()).doing(|| "making a tree of a FITS file")?;
+    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, meant: false })))
+}
+
+/// The text of an ASDF file that describes a FITS file.
+fn listing(fits: &FitsFile) -> Result<String> {
+    let listing = fits::to_value(fits, &mut |number, array| Ok(fits::source_node(number, array)))?;
+    let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
+    let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
+    let handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
+    let tree = print_document(&root, &PrintOptions { handles, ..PrintOptions::default() });
+    Ok(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{tree}"))
+}
+
+/// The FITS file that a file lies in or is made up from; None for any other.
+pub fn fits_around(file: &AsdfFile) -> Option<&FitsFile> {
+    hdus(file).map(|hdus| &*hdus.fits)
+}
+
+fn hdus(file: &AsdfFile) -> Option<&Hdus> {
+    let any: &dyn Any = file.fits()?;
+    any.downcast_ref()
+}
+
+/// The file that a tree path leads into: `/fits/…` names the headers and data of a FITS file, even where an ASDF file
+/// lies in it, unless that has a key `fits` of its own. Any other path leads into `file` itself.
+///
+/// # Errors
+/// As [`open_fits`].
+pub fn toward(file: AsdfFile, path: &str) -> Result<AsdfFile> {
+    let is_listing = TreePath::parse(path).is_ok_and(|path| path.keys().first().is_some_and(|key| key == "fits"));
+    let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
+    let Some(hdus) = hdus(&file).filter(|_| is_listing && is_embedded) else { return Ok(file) };
+    let root = file.tree().root();
+    if root.is_mapping() && root.get("fits").is_some() {
+        return Ok(file);
+    }
+    open_listing(Arc::clone(&hdus.fits), file.resolver().clone())
+}
+
+/// Where the bytes of an embedded ASDF file are written before they get their HDU.
+pub type Inner = BufWriter<File>;
+
+/// Writes the FITS file around `file` again with another tree; false, and nothing written, where there is none.
+///
+/// In the tree of an ASDF file that lies in it anything may be other: `make` writes that file. The tree that was made
+/// up from a plain FITS file may differ in the cards of its headers, and `has_blocks` says whether blocks would have
+/// to be stored, for which there is no place.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for what FITS has no place for, [`Kind::Usage`](crate::Kind::Usage)
+/// for a card that cannot be as it is asked for, [`Kind::Io`](crate::Kind::Io), and what `make` says.
+pub fn write_around(
+    file: &AsdfFile,
+    text: Option<&str>,
+    has_blocks: bool,
+    out: &mut dyn Write,
+    make: impl FnOnce(&mut Inner) -> Result<()>,
+) -> Result<bool> {
+    let (Some(fits), Some(container)) = (fits_around(file), file.container()) else { return Ok(false) };
+    let mut changed = BTreeMap::new();
+    if let Some(hdu) = fits.hdus().get(container.hdu).filter(|hdu| hdu.number() > 0) {
+        let asdf = bytes::spool(aside(make)?, fits.source().name(), u64::MAX)?;
+        changed.insert(hdu.number(), fits::asdf_hdu(hdu, asdf)?);
+    } else if has_blocks {
+        return Err(no_place("a plain FITS file has no blocks: its arrays are the data of its HDUs"));
+    } else if let Some(text) = text {
+        changed = changed_headers(file, fits, &Tree::parse(text, file.limits())?)?;
+    }
+    fits::write_changed(out, fits, &changed)?;
+    Ok(true)
+}
+
+#[cold]
+fn no_place(message: impl Into<String>) -> Error {
+    Error::unsupported(message)
+        .hint("its header cards can be changed: FILE#/fits/0/header/KEYWORD; for anything else convert it to ASDF first")
+}
+
+/// The HDUs whose cards differ in the new tree; everything else must be as it is.
+fn changed_headers(file: &AsdfFile, fits: &FitsFile, new: &Tree) -> Result<BTreeMap<usize, NewHdu>> {
+    let mut changed = BTreeMap::new();
+    if new.text() == file.tree().text() {
+        return Ok(changed);
+    }
+    let (old, new) = (file.tree().root(), new.root());
+    check_keys(new, &["fits"], "")?;
+    let (Some(old_list), Some(new_list)) = (old.get("fits"), new.get("fits").filter(|list| list.is_sequence())) else {
+        return Err(no_place("the tree of a plain FITS file is a mapping with the list fits"));
+    };
+    if new_list.len() != fits.hdus().len() {
+        return Err(no_place("HDUs of a plain FITS file cannot be added or removed").at_path("/fits"));
+    }
+    if old.tag() != new.tag() || old_list.tag() != new_list.tag() {
+        return Err(no_place("a FITS file keeps no tags"));
+    }
+    for ((hdu, before), after) in fits.hdus().iter().zip(old_list.items()).zip(new_list.items()) {
+        if let Some(header) = changed_header(fits, hdu, before, after)? {
+            changed.insert(hdu.number(), NewHdu { header, data: None });
+        }
+    }
+    if changed.is_empty() {
+        return Err(no_place("a FITS file keeps the cards of its headers, but no comments and no style of YAML"));
+    }
+    Ok(changed)
+}
+
+/// The new header of an HDU, where its cards differ between two trees.
+fn changed_header(fits: &FitsFile, hdu: &Hdu, before: Node<'_>, after: Node<'_>) -> Result<Option<Header>> {
+    let place = format!("/fits/{}", hdu.number());
+    check_keys(after, &["header", "data"], &place)?;
+    let value = |node: Node<'_>| node.get("data").map(|node| node.to_value(fits.limits())).transpose();
+    if value(before)? != value(after)? || before.tag() != after.tag() {
+        return Err(no_place("the data of an HDU cannot be changed where they are").at_path(format!("{place}/data")));
+    }
+    let (Some(before), Some(after)) = (before.get("header"), after.get("header")) else {
+        return Err(no_place("an HDU keeps its header").at_path(format!("{place}/header")));
+    };
+    fits::edited_header(hdu, before, after, fits.asdf().is_some())
+}
+
+/// Refuses a key that FITS has no place for.
+fn check_keys(node: Node<'_>, known: &[&str], place: &str) -> Result<()> {
+    if !node.is_mapping() {
+        return Err(no_place("found no mapping where the tree of a FITS file has one").at_path(place));
+    }
+    match node.entries().map(|(key, _)| key.text()).find(|key| !known.contains(&&**key)) {
+        Some(key) => {
+            Err(no_place(format!("a plain FITS file has no place for the key {key:?}")).at_path(format!("{place}/{key}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What `make` writes, in a temporary file, to be read from its start.
+fn aside(make: impl FnOnce(&mut Inner) -> Result<()>) -> Result<File> {
+    let fail = |e| Error::io("making a temporary file", e);
+    let mut inner = BufWriter::with_capacity(1 << 20, bytes::unnamed_file().map_err(fail)?);
+    make(&mut inner)?;
+    let mut inner = inner.into_inner().map_err(|e| fail(e.into_error()))?;
+    inner.rewind().map_err(fail)?;
+    Ok(inner)
+}

@@ -1,0 +1,282 @@
+//! Edited headers: what the rows of a `fits` list say now, as cards; every other card keeps its bytes.
+//!
+//! A card that says what the HDU is (its mandatory keywords, and those that say where its data lie) cannot be
+//! changed so, because the data stay. FITS Standard 4.0, sections 4.4.1, 7 and 10.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::card::{Card, CardValue};
+use super::hdu::Hdu;
+use super::header::Header;
+use super::tree::{card_of, given};
+use crate::error::{Error, Result};
+use crate::tree::{Node, Value};
+
+/// Rows of headers that are compared pair by pair; longer ones are compared by looking for the next equal row.
+const PAIRS: usize = 1 << 20;
+
+/// Keywords that a number follows, of tables and of compressed images.
+const NUMBERED: [&str; 9] = ["NAXIS", "TFORM", "TBCOL", "ZNAXIS", "ZTILE", "ZNAME", "ZVAL", "ZFORM", "ZCTYP"];
+/// Keywords that say what an HDU is and how long its data are.
+const WHOLE: [&str; 22] = [
+    "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "EXTEND", "PCOUNT", "GCOUNT", "GROUPS", "TFIELDS", "THEAP", "END", "CONTINUE",
+    "ZIMAGE", "ZTABLE", "ZCMPTYPE", "ZBITPIX", "ZSIMPLE", "ZTENSION", "ZPCOUNT", "ZGCOUNT", "ZQUANTIZ", "ZTHEAP",
+];
+/// Sums that are computed, never given.
+const SUMS: [&str; 2] = ["CHECKSUM", "DATASUM"];
+/// Names that the tree of an ASDF file beside refers to.
+const NAMES: [&str; 3] = ["EXTNAME", "EXTVER", "EXTLEVEL"];
+
+/// A row, and the card that it keeps.
+struct Row {
+    /// The triple in the form of [`given`].
+    triple: Value,
+    /// Its place in the old header, if it is one of its cards.
+    kept: Option<usize>,
+}
+
+/// The header of an HDU whose rows `old` became `new`; None where they say the same. With `is_named` an ASDF file
+/// beside refers to HDUs by name, and names stay.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) at the row for what cannot be a card, and for changes of cards that say what
+/// the HDU is.
+pub fn edited_header(hdu: &Hdu, old: Node<'_>, new: Node<'_>, is_named: bool) -> Result<Option<Header>> {
+    let place = |at: usize| format!("/fits/{}/header/{at}", hdu.number);
+    let triples = |rows: Node<'_>| -> Result<Vec<Value>> {
+        rows.items().enumerate().map(|(at, row)| given(row).map_err(|e| as_usage(&e, place(at)))).collect()
+    };
+    if !new.is_sequence() {
+        let message = "a FITS header is a list of [keyword, value, comment]";
+        return Err(Error::usage(message).at_path(format!("/fits/{}/header", hdu.number)));
+    }
+    let (old, rows) = (triples(old)?, triples(new)?);
+    if old == rows {
+        return Ok(None);
+    }
+    let rows = aligned(&old, rows);
+    check_order(hdu, &rows)?;
+    let mut header = Header::default();
+    let (cards, before) = (hdu.header.cards(), replaced(&rows, old.len()));
+    for (at, (row, node)) in rows.iter().zip(new.items()).enumerate() {
+        let card = match (row.kept, before.get(at).copied().flatten()) {
+            (Some(kept), _) => cards.get(kept).cloned().unwrap_or_else(Card::blank),
+            (None, before) => {
+                let before = before.and_then(|at| Some((cards.get(at)?, old.get(at)?)));
+                let card = made(&row.triple, before, is_null(node)).map_err(|e| as_usage(&e, place(at)))?;
+                check_change(Some(&card), before.map(|(card, _)| card), is_named).map_err(|e| e.at_path(place(at)))?;
+                card
+            }
+        };
+        header.push(card);
+    }
+    let stays: HashSet<usize> = rows.iter().filter_map(|row| row.kept).chain(before.into_iter().flatten()).collect();
+    for (at, card) in cards.iter().enumerate().filter(|(at, _)| !stays.contains(at)) {
+        check_change(None, Some(card), is_named).map_err(|e| e.at_path(place(at)))?;
+    }
+    check_hdu(hdu, &header)?;
+    Ok(Some(header))
+}
+
+/// Whether the value of a row is written as nothing, not as empty text.
+fn is_null(row: Node<'_>) -> bool {
+    row.index(1).is_some_and(Node::is_null)
+}
+
+/// What is wrong with a row is the fault of who edits it; the tree of a FITS file has no lines of its own.
+fn as_usage(error: &Error, path: String) -> Error {
+    let made = Error::usage(error.message()).at_path(path);
+    match error.opt_hint() {
+        Some(hint) => made.hint(hint),
+        None => made,
+    }
+}
+
+/// Each new row with the old one that it is: equal rows in the same order.
+fn aligned(old: &[Value], new: Vec<Value>) -> Vec<Row> {
+    let front = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - front;
+    let back = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let (old_end, new_end) = (old.len() - back, new.len() - back);
+    let (old_part, new_part) = (old.get(front..old_end).unwrap_or_default(), new.get(front..new_end).unwrap_or_default());
+    let kept = if old_part.len().saturating_mul(new_part.len()) <= PAIRS {
+        longest(old_part, new_part)
+    } else {
+        next_equal(old_part, new_part)
+    };
+    let place = |at: usize| match at {
+        at if at < front => Some(at),
+        at if at >= new_end => Some(at - new_end + old_end),
+        at => kept.get(at - front).copied().flatten().map(|found| found + front),
+    };
+    let places: Vec<Option<usize>> = (0..new.len()).map(place).collect();
+    new.into_iter().zip(places).map(|(triple, kept)| Row { triple, kept }).collect()
+}
+
+/// For each item of `new` the item of `old` that it is, in a longest common subsequence.
+fn longest(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
+    let width = new.len() + 1;
+    let mut lengths = vec![0u32; (old.len() + 1) * width];
+    let at = |i: usize, j: usize| i * width + j;
+    let get = |lengths: &[u32], i, j| lengths.get(at(i, j)).copied().unwrap_or(0);
+    for (i, a) in old.iter().enumerate().rev() {
+        for (j, b) in new.iter().enumerate().rev() {
+            let length = match a == b {
+                true => get(&lengths, i + 1, j + 1) + 1,
+                false => get(&lengths, i + 1, j).max(get(&lengths, i, j + 1)),
+            };
+            if let Some(place) = lengths.get_mut(at(i, j)) {
+                *place = length;
+            }
+        }
+    }
+    let (mut i, mut found) = (0, vec![None; new.len()]);
+    let mut j = 0;
+    while let (Some(a), Some(b)) = (old.get(i), new.get(j)) {
+        if a == b {
+            if let Some(place) = found.get_mut(j) {
+                *place = Some(i);
+            }
+            (i, j) = (i + 1, j + 1);
+        } else if get(&lengths, i + 1, j) >= get(&lengths, i, j + 1) {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    found
+}
+
+/// As [`longest`], but each item takes the next equal one: not always the most, but in one pass.
+fn next_equal(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
+    // Values have no hash; their text has.
+    let key = |value: &Value| format!("{value:?}");
+    let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for (at, value) in old.iter().enumerate() {
+        places.entry(key(value)).or_default().push_back(at);
+    }
+    let mut from = 0;
+    let mut find = |value: &Value| {
+        let queue = places.get_mut(&key(value))?;
+        while queue.front().is_some_and(|at| *at < from) {
+            queue.pop_front();
+        }
+        let at = queue.pop_front()?;
+        from = at + 1;
+        Some(at)
+    };
+    new.iter().map(&mut find).collect()
+}
+
+/// For each row that is new, the old card in whose place it stands: rows between two that are kept replace the old
+/// ones between them in their order, as far as their keyword or their number is the same.
+fn replaced(rows: &[Row], count: usize) -> Vec<Option<usize>> {
+    let mut found = vec![None; rows.len()];
+    let mut at = 0;
+    while at < rows.len() {
+        let Some(length) = rows.get(at..).map(|rest| rest.iter().take_while(|row| row.kept.is_none()).count()) else { break };
+        let before = at.checked_sub(1).and_then(|last| rows.get(last)?.kept).map_or(0, |last| last + 1);
+        let behind = rows.get(at + length).and_then(|row| row.kept).unwrap_or(count);
+        if length > 0 && behind.checked_sub(before) == Some(length) {
+            for (place, old) in found.iter_mut().skip(at).zip(before..behind) {
+                *place = Some(old);
+            }
+        }
+        at += length + 1;
+    }
+    found
+}
+
+/// The card of a new row. What the row leaves as it was keeps its kind, which a row does not always tell: a complex
+/// number, an undefined value, an integer of more than 64 bits.
+fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<Card> {
+    let card = card_of(row)?;
+    let value = |row: &Value| row.items().get(1).cloned();
+    let mut meant = card.value().clone();
+    if is_null && !card.is_commentary() {
+        meant = CardValue::Undefined;
+    }
+    if let Some((old, triple)) = before
+        && card.is_commentary() == old.is_commentary()
+    {
+        if value(triple) == value(row) && !is_null {
+            meant = old.value().clone();
+        } else if let (CardValue::Complex(..), CardValue::Text(text)) = (old.value(), &meant)
+            && let complex @ CardValue::Complex(..) = CardValue::of_token(text)
+        {
+            meant = complex;
+        }
+    }
+    let is_old = |text: &str, part: fn(&Card) -> &str| before.is_some_and(|(old, _)| part(old) == text);
+    let ascii = |text: &str| text.bytes().all(|b| (b' '..=b'~').contains(&b));
+    let value_is_old = before.is_some_and(|(old, _)| *old.value() == meant);
+    let text = if let CardValue::Text(text) = &meant { text.as_str() } else { "" };
+    if !(value_is_old || ascii(text)) || !(is_old(card.comment(), Card::comment) || ascii(card.comment())) {
+        return Err(Error::usage(format!("value and comment of {} can only be ASCII text in a FITS header", card.keyword())));
+    }
+    if meant == *card.value() { Ok(card) } else { Card::new(card.keyword(), meant, card.comment()) }
+}
+
+/// Whether a keyword says what the HDU is, so that its card cannot change while the data stay.
+fn is_structural(keyword: &str) -> bool {
+    let number = keyword.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let numbered = || {
+        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        is_number && NUMBERED.contains(&keyword.strip_suffix(number).unwrap_or(""))
+    };
+    WHOLE.contains(&keyword) || numbered()
+}
+
+/// Refuses a card that comes, goes or changes its value, where it says what the HDU is.
+fn check_change(new: Option<&Card>, old: Option<&Card>, is_named: bool) -> Result<()> {
+    let (keyword, other) = (new.or(old).map_or("", Card::keyword), old.map_or("", Card::keyword));
+    if let (Some(new), Some(old)) = (new, old)
+        && new.keyword() == old.keyword()
+        && new.value() == old.value()
+    {
+        return Ok(());
+    }
+    if let Some(found) = [keyword, other].into_iter().find(|keyword| is_structural(keyword)) {
+        return Err(Error::usage(format!("{found} says what the HDU is and where its data lie, and cannot be changed"))
+            .hint("convert the FITS file to ASDF, change the array there, and convert it back"));
+    }
+    if let Some(sum) = new.map(Card::keyword).filter(|keyword| SUMS.contains(keyword)) {
+        return Err(Error::usage(format!("{sum} is computed from the HDU and cannot be given")));
+    }
+    if let Some(name) = [keyword, other].into_iter().find(|keyword| is_named && NAMES.contains(keyword)) {
+        let message = format!("{name} cannot be changed: the ASDF file in this FITS file may name the HDU by it");
+        return Err(Error::usage(message).hint("convert takes the ASDF file out, and --embed puts it into another FITS file"));
+    }
+    Ok(())
+}
+
+/// The cards that say what the HDU is come first and in their order (section 4.4.1), and nothing gets between them.
+fn check_order(hdu: &Hdu, rows: &[Row]) -> Result<()> {
+    let cards = hdu.header.cards();
+    let leading = cards.iter().take_while(|card| is_structural(card.keyword())).count();
+    let keyword = |row: &Row| row.triple.items().first().and_then(Value::as_str).unwrap_or_default().to_owned();
+    for (at, card) in cards.iter().take(leading).enumerate() {
+        let found = rows.get(at).map(keyword).unwrap_or_default();
+        if found != card.keyword() {
+            let what = if found.is_empty() { "nothing".to_owned() } else { found };
+            return Err(Error::usage(format!(
+                "the header begins with {} cards that say what the HDU is: found {what} in place of {}",
+                leading,
+                card.keyword()
+            ))
+            .at_path(format!("/fits/{}/header/{at}", hdu.number))
+            .hint(format!("put new cards behind them: number {leading} is the first free place")));
+        }
+    }
+    Ok(())
+}
+
+/// The new header leads to the same data.
+fn check_hdu(hdu: &Hdu, header: &Header) -> Result<()> {
+    let new = Hdu::new(hdu.number, header.clone(), hdu.start, hdu.data.start)?;
+    let same = new.kind == hdu.kind && new.data == hdu.data && new.is_asdf() == hdu.is_asdf();
+    if same {
+        return Ok(());
+    }
+    Err(Error::usage("the changed header would make another kind of HDU of it, or lead to other data").context(hdu.label()))
+}

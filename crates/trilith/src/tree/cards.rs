@@ -1,0 +1,261 @@
+//! Cards of a FITS header by their keyword: `/fits/0/header/OBJECT` is the value of that card.
+//!
+//! The `fits` list of a tree (ASDF 0.1.0dev, section 4.2) has a list of rows `[keyword, value, comment]` for each
+//! header. A key behind `header` that is no number names the first row of that keyword, `OBJECT/2` the second,
+//! and `OBJECT/-` one more. Numbers lead to rows as in any list.
+
+use super::edit::Edit;
+use super::node::Node;
+use super::path::index_of;
+use super::{Tree, TreePath, Value};
+use crate::error::{Error, Result};
+
+/// A card that a path names by its keyword, whether there is one or not.
+pub(super) struct CardPath<'t> {
+    /// The path as it was given.
+    given: TreePath,
+    header: TreePath,
+    rows: Node<'t>,
+    keyword: String,
+    which: Which,
+}
+
+/// Which card of a keyword is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// The first; or, for an insertion, one that is not there yet.
+    Plain,
+    /// The one of this number, from 1.
+    Number(usize),
+    /// One behind all others.
+    Another,
+}
+
+impl Tree {
+    /// The path in which every key is one of the tree itself: a card that is named by its keyword is replaced by the
+    /// place of its value, any other path stays.
+    ///
+    /// ```
+    /// use trilith::{Limits, tree::{Tree, TreePath}};
+    /// let tree = Tree::parse("fits: [{header: [[SIMPLE, true], [OBJECT, M31, a galaxy]]}]", &Limits::default())?;
+    /// let path = tree.card_path(&TreePath::parse("/fits/0/header/OBJECT")?)?;
+    /// assert_eq!(path.to_string(), "/fits/0/header/1/1");
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the header has no such card, or the card has no value.
+    pub fn card_path(&self, path: &TreePath) -> Result<TreePath> {
+        let Some(card) = CardPath::find(self, path)? else { return Ok(path.clone()) };
+        let (at, row) = card.row()?;
+        if row.len() < 2 {
+            return Err(Error::usage(format!("the card {} has no value", card.keyword)).at_path(path.to_string()));
+        }
+        Ok(card.place(at).join("1"))
+    }
+}
+
+impl<'t> CardPath<'t> {
+    /// The card that a path names by its keyword; None for any other path.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for what follows the keyword and is no number from 1 on.
+    pub(super) fn find(tree: &'t Tree, path: &TreePath) -> Result<Option<Self>> {
+        let ([list, hdu, header, keyword] | [list, hdu, header, keyword, _]) = path.keys() else { return Ok(None) };
+        if list != "fits" || header != "header" || index_of(keyword).is_some() || keyword == "-" {
+            return Ok(None);
+        }
+        let above: TreePath = [list, hdu, header].into_iter().cloned().collect();
+        let Some(rows) = tree.find(&above).filter(|rows| rows.is_sequence()) else { return Ok(None) };
+        let which = match path.keys().get(4).map(String::as_str) {
+            None => Which::Plain,
+            Some("-") => Which::Another,
+            Some(number) => match index_of(number).filter(|number| *number > 0) {
+                Some(number) => Which::Number(number),
+                None => {
+                    let message = format!("the cards of one keyword are counted from 1: found {number:?}");
+                    return Err(Error::usage(message).at_path(path.to_string()));
+                }
+            },
+        };
+        let keyword = keyword.strip_prefix("HIERARCH ").unwrap_or(keyword).trim().to_owned();
+        let mut card = Self { given: path.clone(), header: above, rows, keyword, which };
+        // Keywords are written in capitals; only those of HIERARCH cards may have other letters.
+        let capitals = card.keyword.to_ascii_uppercase();
+        if card.places().is_empty() && card.places_of(&capitals).next().is_some() {
+            card.keyword = capitals;
+        }
+        Ok(Some(card))
+    }
+
+    /// The rows of a keyword, by number.
+    fn places_of<'a>(&self, keyword: &'a str) -> impl Iterator<Item = (usize, Node<'t>)> + use<'a, 't> {
+        let is_meant = move |row: &Node<'t>| keyword_of(*row).is_some_and(|found| found == keyword);
+        self.rows.items().enumerate().filter(move |(_, row)| is_meant(row))
+    }
+
+    fn places(&self) -> Vec<(usize, Node<'t>)> {
+        self.places_of(&self.keyword).collect()
+    }
+
+    /// The row that is meant, and its number in the header.
+    fn row(&self) -> Result<(usize, Node<'t>)> {
+        let places = self.places();
+        let number = match self.which {
+            Which::Plain => 1,
+            Which::Number(number) => number,
+            Which::Another => usize::MAX,
+        };
+        places.get(number - 1).copied().ok_or_else(|| self.absent(places.len()))
+    }
+
+    #[cold]
+    fn absent(&self, count: usize) -> Error {
+        let message = match count {
+            0 => format!("the header has no card {}", self.keyword),
+            1 => format!("the header has one card {}", self.keyword),
+            n => format!("the header has {n} cards {}", self.keyword),
+        };
+        Error::usage(message).at_path(self.given.to_string())
+    }
+
+    fn place(&self, row: usize) -> TreePath {
+        self.header.join(row.to_string())
+    }
+
+    /// Whether its keyword takes text and may stand any number of times.
+    fn is_commentary(&self) -> bool {
+        is_commentary(&self.keyword)
+    }
+
+    /// Sets the value, or adds the card; a list [value, comment] gives both.
+    pub(super) fn set(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
+        let count = self.places().len();
+        match (self.row(), self.which) {
+            (Ok((at, row)), _) if row.len() < 2 || !value.items().is_empty() => edit.set(&self.place(at), &self.fresh(value)),
+            (Ok((at, _)), _) => edit.set(&self.place(at).join("1"), value),
+            (Err(_), Which::Plain | Which::Another) => self.add(edit, value),
+            (Err(_), Which::Number(number)) if number == count + 1 => self.add(edit, value),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Adds a card that is not there; COMMENT and HISTORY, and those with a number, beside others of the name.
+    pub(super) fn insert(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
+        let count = self.places().len();
+        match self.which {
+            Which::Plain if count > 0 && !self.is_commentary() => {
+                Err(Error::usage(format!("the header has a card {} already", self.keyword))
+                    .at_path(self.given.to_string())
+                    .hint(format!("set changes its value, and {}/- adds another", self.keyword)))
+            }
+            Which::Number(number) if number <= count => {
+                let (at, _) = self.row()?;
+                edit.insert(&self.place(at), &self.fresh(value))
+            }
+            Which::Number(number) if number > count + 1 => Err(self.absent(count)),
+            _ => self.add(edit, value),
+        }
+    }
+
+    /// Removes the card.
+    pub(super) fn delete(&self, edit: &mut Edit<'t>) -> Result<()> {
+        let (at, _) = self.row()?;
+        edit.delete(&self.place(at))
+    }
+
+    /// Gives the card another keyword.
+    pub(super) fn rename(&self, edit: &mut Edit<'t>, name: &str) -> Result<()> {
+        let (at, _) = self.row()?;
+        if !is_commentary(name) && self.places_of(name).next().is_some() {
+            return Err(Error::usage(format!("the header has a card {name} already")).at_path(self.given.to_string()));
+        }
+        edit.set(&self.place(at).join("0"), &Value::from(name))
+    }
+
+    /// Behind the others of its keyword; the first of a keyword stands behind the last card that is not blank.
+    fn add(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
+        let last = self.places().last().map(|(at, _)| *at);
+        let filled = || self.rows.items().enumerate().filter(|(_, row)| !row.is_empty()).last().map(|(at, _)| at);
+        let at = last.or_else(filled).map_or(0, |at| at + 1);
+        edit.insert(&self.place(at), &self.fresh(value))
+    }
+
+    /// The row of this keyword with a value, or with value and comment where that is a list of both.
+    fn fresh(&self, value: &Value) -> Value {
+        let given = match value.items() {
+            [] => std::slice::from_ref(value),
+            items => items,
+        };
+        Value::seq(std::iter::once(Value::from(self.keyword.as_str())).chain(given.iter().cloned())).flow()
+    }
+}
+
+fn keyword_of(row: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
+    if !row.is_sequence() {
+        return None;
+    }
+    Some(row.index(0).map_or(std::borrow::Cow::Borrowed(""), |keyword| keyword.text()))
+}
+
+fn is_commentary(keyword: &str) -> bool {
+    matches!(keyword, "COMMENT" | "HISTORY" | "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    const TEXT: &str = "fits:\n- header:\n  - [SIMPLE, true]\n  - [OBJECT, M31, a galaxy]\n  - [HISTORY, one]\n  - [HISTORY, two]\n  \
+         - [ESO DET, 5]\n  - [NOTHING]\n  - []\n";
+
+    fn edited(make: impl FnOnce(&mut Edit<'_>) -> Result<()>) -> Result<String> {
+        let tree = Tree::parse(TEXT, &Limits::default()).unwrap();
+        let mut edit = tree.edit();
+        make(&mut edit)?;
+        edit.text()
+    }
+
+    fn at(key: &str) -> TreePath {
+        TreePath::parse(&format!("/fits/0/header/{key}")).unwrap()
+    }
+
+    #[test]
+    fn a_keyword_leads_to_the_value_of_its_card() {
+        let tree = Tree::parse(TEXT, &Limits::default()).unwrap();
+        let found = |key: &str| tree.card_path(&at(key)).map(|path| path.to_string());
+        assert_eq!(found("OBJECT").unwrap(), "/fits/0/header/1/1");
+        assert_eq!(found("object").unwrap(), "/fits/0/header/1/1");
+        assert_eq!(found("OBJECT/1").unwrap(), "/fits/0/header/1/1");
+        assert_eq!(found("HISTORY/2").unwrap(), "/fits/0/header/3/1");
+        assert_eq!(found("ESO DET").unwrap(), "/fits/0/header/4/1");
+        assert_eq!(found("HIERARCH ESO DET").unwrap(), "/fits/0/header/4/1");
+        assert_eq!(found("1/2").unwrap(), "/fits/0/header/1/2");
+        for key in ["NOTHING", "MISSING", "OBJECT/2", "OBJECT/0", "OBJECT/x", "HISTORY/-"] {
+            assert_eq!(found(key).unwrap_err().kind(), crate::Kind::Usage, "{key}");
+        }
+    }
+
+    #[test]
+    fn edits_change_one_row() {
+        let set = |key: &str, value: Value| edited(|edit| edit.set(&at(key), &value)).unwrap();
+        assert_eq!(set("OBJECT", "M32".into()), TEXT.replace("M31", "M32"));
+        assert_eq!(set("OBJECT", Value::seq(["M32", "another"])), TEXT.replace("M31, a galaxy", "M32, another"));
+        assert_eq!(set("NOTHING", 1.into()), TEXT.replace("[NOTHING]", "[NOTHING, 1]"));
+        let grown = TEXT.replace("  - []\n", "  - [EXPTIME, 2.5]\n  - []\n");
+        assert_eq!(set("EXPTIME", 2.5.into()), grown);
+        assert_eq!(set("HISTORY/3", "three".into()), TEXT.replace("two]\n", "two]\n  - [HISTORY, three]\n"));
+        let insert = |key: &str, value: Value| edited(|edit| edit.insert(&at(key), &value));
+        assert_eq!(insert("EXPTIME", 2.5.into()).unwrap(), grown);
+        assert_eq!(insert("HISTORY", "x".into()).unwrap(), TEXT.replace("two]\n", "two]\n  - [HISTORY, x]\n"));
+        assert_eq!(insert("OBJECT/-", "x".into()).unwrap(), TEXT.replace("galaxy]\n", "galaxy]\n  - [OBJECT, x]\n"));
+        assert_eq!(insert("OBJECT/1", "x".into()).unwrap(), TEXT.replace("  - [OBJECT", "  - [OBJECT, x]\n  - [OBJECT"));
+        assert!(insert("OBJECT", 1.into()).is_err());
+        assert!(insert("OBJECT/3", 1.into()).is_err());
+        assert_eq!(edited(|edit| edit.delete(&at("HISTORY/2"))).unwrap(), TEXT.replace("  - [HISTORY, two]\n", ""));
+        assert!(edited(|edit| edit.delete(&at("MISSING"))).is_err());
+        assert_eq!(edited(|edit| edit.rename(&at("OBJECT"), "TARGET")).unwrap(), TEXT.replace("OBJECT", "TARGET"));
+        assert!(edited(|edit| edit.rename(&at("OBJECT"), "SIMPLE")).is_err());
+    }
+}

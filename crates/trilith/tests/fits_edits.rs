@@ -1,0 +1,323 @@
+//! Edits of FITS files: the cards that were asked for are other, and every other byte is as it was.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop where something is not as expected"
+)]
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use trilith::asdf::{AsdfFile, WriteOptions};
+use trilith::bytes::{Nowhere, Slice};
+use trilith::change::Change;
+use trilith::fits::{BLOCK, Card, CardValue, FitsFile, Header};
+use trilith::tree::Edit;
+use trilith::{Error, Kind, Limits, Result, TreePath, Value, file};
+
+/// A header of these cards and END, filled up.
+fn header(cards: &[String]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect();
+    bytes.extend_from_slice(b"END");
+    bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), b' ');
+    bytes
+}
+
+fn unit(cards: &[&str], data: &[u8]) -> Vec<u8> {
+    let mut bytes = header(&cards.iter().map(|card| (*card).to_owned()).collect::<Vec<_>>());
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), 0);
+    bytes
+}
+
+const IMAGE: [&str; 4] = ["XTENSION= 'IMAGE   '", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 5"];
+
+/// Three HDUs, the second with odd spelling, and bytes that belong to none.
+fn sample() -> Vec<u8> {
+    let primary =
+        unit(&["SIMPLE  = T / odd spacing", "BITPIX  = 16", "NAXIS   = 1", "NAXIS1  = 3", "OBJECT  = 'M31'/at once"], b"abcdef");
+    let odd = [
+        IMAGE[0],
+        IMAGE[1],
+        IMAGE[2],
+        IMAGE[3],
+        "EXTNAME = 'SCI     '",
+        "EXPTIME =   1.50D+03/close to the number",
+        "BIG     = 18446744073709551617 / more than 64 bits",
+        "CPX     = (1.5, -2) / both halves",
+        "NOTHING =                      / undefined",
+        "HISTORY one",
+        "HISTORY two",
+        "HISTORY two",
+        "HIERARCH ESO DET = 'EEV' / chip",
+        "LONG    = 'part one &'",
+        "CONTINUE  'and two' / of it",
+        "",
+        "COMMENT   behind a blank",
+        "",
+    ];
+    let table = unit(
+        &[
+            "XTENSION= 'BINTABLE'",
+            "BITPIX  = 8",
+            "NAXIS   = 2",
+            "NAXIS1  = 4",
+            "NAXIS2  = 2",
+            "PCOUNT  = 3",
+            "GCOUNT  = 1",
+            "TFIELDS = 1",
+            "TFORM1  = 'J'",
+            "TTYPE1  = 'a'",
+        ],
+        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+    );
+    [primary, unit(&odd, b"12345"), table, vec![b' '; 240]].concat()
+}
+
+fn open(bytes: Vec<u8>) -> AsdfFile {
+    file::open_asdf_source(Arc::new(Slice::new(bytes, "test.fits")), Arc::new(Nowhere), &Limits::default()).unwrap()
+}
+
+fn path(text: &str) -> TreePath {
+    TreePath::parse(text).unwrap()
+}
+
+/// The bytes of a FITS file after an edit of its tree.
+fn edited(bytes: &[u8], make: impl FnOnce(&mut Edit<'_>) -> Result<()>) -> Result<Vec<u8>> {
+    let file = open(bytes.to_vec());
+    let mut change = Change::new(&file);
+    change.edit(|edit, _| make(edit))?;
+    let mut out = Cursor::new(Vec::new());
+    change.write(&mut out, &WriteOptions::default())?;
+    Ok(out.into_inner())
+}
+
+fn set(bytes: &[u8], at: &str, value: impl Into<Value>) -> Result<Vec<u8>> {
+    let value = value.into();
+    edited(bytes, |edit| edit.set(&path(at), &value))
+}
+
+fn cards(bytes: &[u8], hdu: usize) -> Vec<Card> {
+    let fits = FitsFile::open(Arc::new(Slice::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
+    fits.hdus()[hdu].header().cards().to_vec()
+}
+
+fn card(bytes: &[u8], hdu: usize, keyword: &str) -> Card {
+    cards(bytes, hdu).into_iter().find(|card| card.keyword() == keyword).unwrap()
+}
+
+/// Whether two files differ in nothing but these bytes of one card.
+fn differ_in(before: &[u8], after: &[u8], old: &str, new: &str) {
+    let fill = |text: &str| format!("{text:80}").into_bytes();
+    let at = before.windows(80).position(|window| window == fill(old)).unwrap_or_else(|| panic!("{old}"));
+    let mut expected = before.to_vec();
+    expected[at..at + 80].copy_from_slice(&fill(new));
+    assert!(after == expected, "{:?}", String::from_utf8_lossy(&after[at..at + 80]));
+}
+
+#[test]
+fn a_value_changes_the_bytes_of_its_card_alone() {
+    let bytes = sample();
+    let changes: [(&str, Value, &str, &str); 10] = [
+        ("0/header/OBJECT", "M32".into(), "OBJECT  = 'M31'/at once", "OBJECT  = 'M32     '           / at once"),
+        (
+            "1/header/EXPTIME",
+            2.into(),
+            "EXPTIME =   1.50D+03/close to the number",
+            "EXPTIME =                    2 / close to the number",
+        ),
+        (
+            "1/header/EXPTIME",
+            Value::from(true),
+            "EXPTIME =   1.50D+03/close to the number",
+            "EXPTIME =                    T / close to the number",
+        ),
+        (
+            "1/header/CPX",
+            "(2.0, 3.0)".into(),
+            "CPX     = (1.5, -2) / both halves",
+            "CPX     =           (2.0, 3.0) / both halves",
+        ),
+        (
+            "1/header/NOTHING",
+            1.into(),
+            "NOTHING =                      / undefined",
+            "NOTHING =                    1 / undefined",
+        ),
+        ("1/header/HISTORY/2", "2".into(), "HISTORY two", "HISTORY 2"),
+        ("1/header/ESO DET", "x".into(), "HIERARCH ESO DET = 'EEV' / chip", "HIERARCH ESO DET = 'x       ' / chip"),
+        // The comment alone: what a row cannot say of the value stays.
+        ("1/header/7/2", "of it".into(), "CPX     = (1.5, -2) / both halves", "CPX     =          (1.5, -2.0) / of it"),
+        (
+            "1/header/6/2",
+            "large".into(),
+            "BIG     = 18446744073709551617 / more than 64 bits",
+            "BIG     = 18446744073709551617 / large",
+        ),
+        ("1/header/8/2", "still".into(), "NOTHING =                      / undefined", "NOTHING =  / still"),
+    ];
+    for (at, value, old, new) in changes {
+        let after = set(&bytes, &format!("/fits/{at}"), value).unwrap_or_else(|error| panic!("{at}: {error}"));
+        differ_in(&bytes, &after, old, new);
+    }
+    let after = edited(&bytes, |edit| edit.rename(&path("/fits/0/header/OBJECT"), "TARGET")).unwrap();
+    differ_in(&bytes, &after, "OBJECT  = 'M31'/at once", "TARGET  = 'M31     '           / at once");
+}
+
+#[test]
+fn cards_come_and_go_and_everything_else_moves_with_them() {
+    let bytes = sample();
+    let block = BLOCK as usize;
+    // The header of HDU 0 has one block; with 40 cards more it has two, and nothing else changes.
+    let mut grown = bytes.clone();
+    for number in 0..40 {
+        grown = set(&grown, &format!("/fits/0/header/KEY{number}"), number).unwrap();
+    }
+    assert_eq!(grown.len(), bytes.len() + block);
+    assert!(grown[2 * block..] == bytes[block..]);
+    assert_eq!(card(&grown, 0, "KEY39").bytes(), format!("{:80}", "KEY39   =                   39").as_bytes());
+    assert_eq!(cards(&grown, 0)[..5], cards(&bytes, 0)[..5]);
+    for number in 0..40 {
+        grown = edited(&grown, |edit| edit.delete(&path(&format!("/fits/0/header/KEY{number}")))).unwrap();
+    }
+    assert!(grown == bytes);
+    let long = "word ".repeat(60);
+    let after = set(&bytes, "/fits/1/header/LONG", long.trim_end()).unwrap();
+    let made = card(&after, 1, "LONG");
+    assert_eq!((made.value(), made.comment()), (&CardValue::Text(long.trim_end().to_owned()), "of it"));
+    assert!(made.bytes().len() >= 5 * 80);
+    let others = |bytes: &[u8]| cards(bytes, 1).into_iter().filter(|card| card.keyword() != "LONG").collect::<Vec<_>>();
+    assert_eq!(others(&after), others(&bytes));
+}
+
+#[test]
+fn what_the_hdu_is_cannot_be_edited() {
+    let bytes = sample();
+    let refused = |at: &str, value: Value| {
+        let error = set(&bytes, at, value).expect_err(at);
+        assert!(matches!(error.kind(), Kind::Usage | Kind::Unsupported), "{at}: {error}");
+        error.to_string()
+    };
+    for keyword in ["SIMPLE", "BITPIX", "NAXIS", "NAXIS1"] {
+        let text = refused(&format!("/fits/0/header/{keyword}"), 7.into());
+        assert!(text.contains(keyword) && text.contains("cannot be changed"), "{text}");
+    }
+    for keyword in ["XTENSION", "PCOUNT", "GCOUNT", "TFIELDS", "TFORM1", "THEAP", "TBCOL1", "ZIMAGE", "EXTEND", "NAXIS3"] {
+        refused(&format!("/fits/2/header/{keyword}"), "x".into());
+    }
+    for keyword in ["END", "CONTINUE", "CHECKSUM", "DATASUM", "A=B C"] {
+        refused(&format!("/fits/0/header/{keyword}"), "x".into());
+    }
+    assert!(edited(&bytes, |edit| edit.delete(&path("/fits/2/header/TFORM1"))).is_err());
+    assert!(edited(&bytes, |edit| edit.rename(&path("/fits/2/header/TTYPE1"), "TFORM2")).is_err());
+    assert!(edited(&bytes, |edit| edit.insert(&path("/fits/0/header/2"), &Value::seq(["A", "b"]))).is_err());
+    assert!(edited(&bytes, |edit| edit.insert(&path("/fits/0/header/4"), &Value::seq(["A", "b"]))).is_ok());
+    // Text that a header cannot hold, and comments that do not fit.
+    refused("/fits/0/header/OBJECT", "Gr\u{fc}n".into());
+    refused("/fits/0/header/OBJECT", "a\nb".into());
+    refused("/fits/0/header/EXPTIME", Value::seq([Value::from(1), "x".repeat(70).as_str().into()]));
+    refused("/fits/0/header/EXPTIME", f64::NAN.into());
+    // An EXTNAME that would make an embedded ASDF file of it.
+    refused("/fits/1/header/EXTNAME", "ASDF".into());
+}
+
+#[test]
+fn what_fits_has_no_place_for_is_refused() {
+    let bytes = sample();
+    for (at, value) in [
+        ("/note", Value::from("hello")),
+        ("/fits/0/name", "x".into()),
+        ("/fits/0/data", 5.into()),
+        ("/fits/0/data/shape", Value::seq([1])),
+        ("/fits/0", "x".into()),
+        ("/fits/0/header", "x".into()),
+        ("/fits", "x".into()),
+        ("", "x".into()),
+    ] {
+        let error = set(&bytes, at, value).expect_err(at);
+        assert!(matches!(error.kind(), Kind::Unsupported | Kind::Usage), "{at}: {error}");
+    }
+    assert!(edited(&bytes, |edit| edit.delete(&path("/fits/1"))).is_err());
+    assert!(edited(&bytes, |edit| edit.delete(&path("/fits/1/data"))).is_err());
+    assert!(edited(&bytes, |edit| edit.insert(&path("/fits/-"), &Value::map([("header", Value::seq::<Value>([]))]))).is_err());
+    // Nothing asked for, nothing changed.
+    assert!(edited(&bytes, |_| Ok(())).unwrap() == bytes);
+}
+
+/// What one of the edits below does to a list of rows.
+#[derive(Debug, Clone)]
+enum Step {
+    Set(usize, String),
+    Insert(usize, String, String),
+    Delete(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let text = "[ -~]{0,100}";
+    let step = prop_oneof![
+        (0usize..30, text).prop_map(|(at, text)| Step::Set(at, text)),
+        (0usize..30, "[A-Z]{1,8}|[A-Z]{9} [A-Z]{3}|HISTORY|COMMENT", text)
+            .prop_map(|(at, name, text)| Step::Insert(at, name, text)),
+        (0usize..30).prop_map(Step::Delete),
+    ];
+    prop::collection::vec(step, 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// The header says what a plain list of cards says after the same steps; cards that no step touched keep their
+    /// bytes, and so does all that is no header of HDU 1.
+    #[test]
+    fn edits_are_those_of_a_list(steps in steps()) {
+        const FIRST: usize = 4;
+        let bytes = sample();
+        let mut model: Vec<Card> = cards(&bytes, 1);
+        let mut text = bytes.clone();
+        for step in steps {
+            let place = |at: usize, len: usize| FIRST + at % (len - FIRST);
+            let asked = match &step {
+                Step::Set(at, value) => {
+                    let at = place(*at, model.len());
+                    let (keyword, comment) = (model[at].keyword().to_owned(), model[at].comment().to_owned());
+                    let made = Card::new(&keyword, value.trim_end(), &comment);
+                    let row = Value::seq([keyword.as_str(), value.trim_end(), &comment]);
+                    let done = edited(&text, |edit| edit.set(&path(&format!("/fits/1/header/{at}")), &row));
+                    made.map(|card| { model[at] = card; }).and(done)
+                }
+                Step::Insert(at, keyword, value) => {
+                    let at = place(*at, model.len() + 1);
+                    let made = Card::new(keyword, value.trim_end(), "");
+                    let row = Value::seq([keyword.as_str(), value.trim_end()]);
+                    let done = edited(&text, |edit| edit.insert(&path(&format!("/fits/1/header/{at}")), &row));
+                    made.map(|card| model.insert(at, card)).and(done)
+                }
+                Step::Delete(at) if model.len() > FIRST + 1 => {
+                    let at = place(*at, model.len());
+                    model.remove(at);
+                    edited(&text, |edit| edit.delete(&path(&format!("/fits/1/header/{at}"))))
+                }
+                Step::Delete(_) => Err(Error::usage("the last one stays")),
+            };
+            let Ok(after) = asked else {
+                // What cannot be a card changes nothing, neither here nor there.
+                model = cards(&text, 1);
+                continue;
+            };
+            text = after;
+            // A long text of COMMENT or HISTORY becomes several cards.
+            let joined = |cards: &[Card]| cards.iter().flat_map(|card| card.bytes()).copied().collect::<Vec<u8>>();
+            let (found, expected) = (joined(&cards(&text, 1)), joined(&model));
+            prop_assert!(found == expected, "{:?}", String::from_utf8_lossy(&found));
+            model = cards(&text, 1);
+        }
+        let start = 2 * BLOCK as usize;
+        prop_assert!(text[..start] == bytes[..start]);
+        let end = start + Header::new(cards(&text, 1)).to_bytes().len();
+        prop_assert!(text[end..] == bytes[start + BLOCK as usize..]);
+    }
+}
