@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
@@ -51,6 +51,9 @@ pub struct Options {
     /// Whether the command reads all of its files: then a server that gives no parts may send them whole.
     #[arg(skip)]
     pub whole: bool,
+    /// The limits with the budget of this command, once they are known.
+    #[arg(skip)]
+    budget: OnceLock<Limits>,
     /// What comes up while references are followed, in the files that were opened.
     #[arg(skip)]
     notes: Mutex<Vec<Notes>>,
@@ -91,16 +94,21 @@ impl Options {
         if let Some(threads) = self.threads {
             trilith::codec::set_threads(Some(threads));
         }
-        self.limits().map(drop)
+        crate::output::count_for(self.limits()?);
+        Ok(())
     }
 
-    /// The limits: defaults, environment, then `--limit`.
+    /// The limits: defaults, environment, then `--limit`. They have one budget, which counts all that the command
+    /// reads and writes.
     pub fn limits(&self) -> Result<Limits> {
+        if let Some(limits) = self.budget.get() {
+            return Ok(limits.clone());
+        }
         let mut limits = Limits::from_env()?;
         for assignment in &self.limits {
             limits.set(assignment)?;
         }
-        Ok(limits)
+        Ok(self.budget.get_or_init(|| limits.for_command(0)).clone())
     }
 
     /// How remote files are read: defaults, environment, then the options.
@@ -126,6 +134,12 @@ impl Options {
     /// Opens a file to read, and gives what opens the files that it refers to.
     pub fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         self.add_input(path.to_owned());
+        let (source, resolve) = self.reach(path, limits)?;
+        limits.add_input(source.len());
+        Ok((source, resolve))
+    }
+
+    fn reach(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         if path == "-" {
             return Ok((bytes::spool(std::io::stdin().lock(), "-", limits.spool)?, self.resolver(path, limits)?));
         }

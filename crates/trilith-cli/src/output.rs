@@ -1,9 +1,23 @@
 //! What goes to stdout and stderr: text without control characters, aligned tables, sizes with units.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
-use trilith::bytes::{Basis, NewFile};
-use trilith::{Error, Kind, Result};
+use trilith::bytes::{Basis, Metered, NewFile};
+use trilith::{Error, Kind, Limits, Result};
+
+/// The limits of the command that runs: all that it writes counts towards them.
+static LIMITS: Mutex<Option<Limits>> = Mutex::new(None);
+
+/// Counts what is written from now on for a command with these limits.
+pub fn count_for(limits: Limits) {
+    *LIMITS.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits);
+}
+
+/// The limits of the command that runs.
+pub fn limits() -> Limits {
+    LIMITS.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
+}
 
 /// Prints a line on stderr; control characters of a file never pass through.
 pub fn note(message: &str) {
@@ -11,7 +25,7 @@ pub fn note(message: &str) {
 }
 
 /// Buffered stdout.
-pub struct Out(io::BufWriter<Stdout>);
+pub struct Out(io::BufWriter<Metered<Stdout>>);
 
 /// Stdout itself: the standard library's looks for the ends of lines in all that passes.
 enum Stdout {
@@ -55,15 +69,16 @@ impl Out {
     /// Takes stdout.
     pub fn new() -> Self {
         let out = Stdout::direct().map_or_else(|_| Stdout::Lines(io::stdout().lock()), Stdout::Direct);
-        Self(io::BufWriter::with_capacity(64 << 10, out))
+        Self(io::BufWriter::with_capacity(64 << 10, Metered::new(out, limits())))
     }
 
     /// Takes a file, or stdout where none or `-` is named.
     pub fn to(path: Option<&str>) -> Result<Self> {
         match path.filter(|path| *path != "-") {
-            Some(path) => {
-                Ok(Self(io::BufWriter::with_capacity(64 << 10, Stdout::File(Box::new(NewFile::create(path, Basis::Nothing)?)))))
-            }
+            Some(path) => Ok(Self(io::BufWriter::with_capacity(
+                64 << 10,
+                Metered::new(Stdout::File(Box::new(NewFile::create(path, Basis::Nothing)?)), limits()),
+            ))),
             None => Ok(Self::new()),
         }
     }
@@ -73,6 +88,17 @@ impl Out {
         writeln!(self.0, "{}", clean(text)).map_err(failed)
     }
 
+    /// Writes text of several lines, control characters made visible.
+    pub fn lines(&mut self, text: &str) -> Result<()> {
+        self.raw(&clean_text(text))?;
+        self.raw("\n")
+    }
+
+    /// What is written through this is JSON, whose texts may hold anything.
+    pub fn escaped(&mut self) -> Escaped<&mut Self> {
+        Escaped(self)
+    }
+
     /// Writes text that was made here and may hold line breaks and colours.
     pub fn raw(&mut self, text: &str) -> Result<()> {
         self.0.write_all(text.as_bytes()).map_err(failed)
@@ -80,7 +106,7 @@ impl Out {
 
     /// Writes text of a file as it is, but with control characters made visible on a terminal.
     pub fn text(&mut self, text: &str) -> Result<()> {
-        if io::stdout().is_terminal() { self.raw(&clean(text)) } else { self.raw(text) }
+        if io::stdout().is_terminal() { self.raw(&clean_text(text)) } else { self.raw(text) }
     }
 
     /// Writes bytes, but never to a terminal.
@@ -101,7 +127,7 @@ impl Out {
     /// Makes sure that everything is out.
     pub fn finish(mut self) -> Result<()> {
         self.0.flush().map_err(failed)?;
-        match self.0.into_inner().map_err(|e| failed(e.into_error()))? {
+        match self.0.into_inner().map_err(|e| failed(e.into_error()))?.into_inner() {
             Stdout::File(file) => {
                 file.commit()?.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
                 Ok(())
@@ -134,7 +160,14 @@ pub fn is_broken_pipe(error: &Error) -> bool {
 
 /// Writes JSON with control characters and marks of direction as escapes: JSON itself asks for those below a
 /// space only. They stand in texts alone, so that an escape means the same.
-struct Escaped<W>(W);
+pub struct Escaped<W>(W);
+
+impl<W: Write> Escaped<W> {
+    /// JSON goes through here to `out`.
+    pub fn new(out: W) -> Self {
+        Self(out)
+    }
+}
 
 impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -157,8 +190,13 @@ impl<W: Write> Write for Escaped<W> {
 
 /// A text as JSON, without a character that drives a terminal.
 pub fn json_text(text: &str) -> String {
+    json_value(&text.into())
+}
+
+/// A value as JSON on one line, without a character that drives a terminal.
+pub fn json_value(value: &serde_json::Value) -> String {
     let mut out = Vec::new();
-    let _ = Escaped(&mut out).write_all(serde_json::Value::from(text).to_string().as_bytes());
+    let _ = Escaped(&mut out).write_all(value.to_string().as_bytes());
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -167,17 +205,27 @@ fn is_bad(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Replaces control characters, which could drive a terminal, by their escapes.
+/// A line of text: control characters, which could drive a terminal, become their escapes, and so do the ends of
+/// lines, behind which a name could write lines of its own.
 pub fn clean(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(is_bad) {
+    cleaned(text, |c| is_bad(c) || c == '\n')
+}
+
+/// Text of several lines, control characters made visible.
+pub fn clean_text(text: &str) -> std::borrow::Cow<'_, str> {
+    cleaned(text, is_bad)
+}
+
+fn cleaned(text: &str, is_bad: impl Fn(char) -> bool) -> std::borrow::Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(&is_bad) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if is_bad(c) {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
+        match c {
+            '\n' if is_bad(c) => out.push_str("\\n"),
+            c if is_bad(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
         }
     }
     out.into()
@@ -267,5 +315,7 @@ mod tests {
     fn control_characters_of_a_file_are_shown_not_obeyed() {
         assert_eq!(clean("a\u{1b}[31mb\u{202e}"), "a\\u{1b}[31mb\\u{202e}");
         assert_eq!(clean("plain µ"), "plain µ");
+        assert_eq!(clean("a\nb: right\r\n\tc"), "a\\nb: right\\u{d}\\n\tc");
+        assert_eq!(clean_text("a\nb\u{9b}"), "a\nb\\u{9b}");
     }
 }

@@ -9,7 +9,7 @@ use trilith::{Kind, Result};
 use crate::Outcome;
 use crate::json::{datatype, datatype_text, hex};
 use crate::options::Options;
-use crate::output::{Out, Table, clean, note, size};
+use crate::output::{Out, Table, clean, json_text, json_value, note, size};
 
 /// `info`: what the stream is.
 pub fn info(name: &str, file: &DudleyFile, options: &Options) -> Result<Outcome> {
@@ -281,7 +281,7 @@ fn json_tree(out: &mut Out, items: &Items<'_>, outline: &dudley::Outline, root: 
     loop {
         if let Some((name, id)) = next.take() {
             if let Some(name) = name {
-                out.raw(&format!("{}:", Value::from(name)))?;
+                out.raw(&format!("{}:", json_text(&name)))?;
             }
             match outline.thing(id) {
                 Thing::Dict => {
@@ -295,9 +295,9 @@ fn json_tree(out: &mut Out, items: &Items<'_>, outline: &dudley::Outline, root: 
                 Thing::Param(value, _) => out.raw(&value.to_string())?,
                 Thing::Null => out.raw("null")?,
                 Thing::Data(entry) if inline => {
-                    dudley::presented(&items.array(entry)?)?.write_json(out, FloatText::AsDouble)?;
+                    dudley::presented(&items.array(entry)?)?.write_json(&mut out.escaped(), FloatText::AsDouble)?;
                 }
-                Thing::Data(entry) => out.raw(&described(items, entry)?.to_string())?,
+                Thing::Data(entry) => out.raw(&json_value(&described(items, entry)?))?,
             }
         }
         let Some(top) = open.last_mut() else { break };

@@ -7,6 +7,7 @@ use trilith::bytes::{Basis, NewFile};
 use trilith::{Error, Result};
 
 use crate::options::Options;
+use crate::output::limits;
 
 /// A file being written.
 pub struct Target(NewFile);
@@ -16,12 +17,12 @@ impl Target {
     /// what it is made from.
     pub fn create(path: &str, basis: Basis<'_>) -> Result<Self> {
         if path != "-" {
-            return NewFile::create(path, basis).map(Self);
+            return NewFile::create(path, basis).map(|new| Self(new.with_limits(&limits())));
         }
         if io::stdout().is_terminal() {
             return Err(Error::usage("this is binary data and stdout is a terminal").hint("name a file, or pipe it on"));
         }
-        NewFile::stream(Box::new(io::stdout()), "stdout").map(Self)
+        NewFile::stream(Box::new(io::stdout()), "stdout").map(|new| Self(new.with_limits(&limits())))
     }
 
     /// What to write into.

@@ -41,6 +41,22 @@ const ROWS: &[Row] = &[
     Row { name: "lz4_ratio", low: "2", high: None, words: &["digest", "lz4.asdf"] },
     Row { name: "bzip2_ratio", low: "2", high: None, words: &["digest", "bzp2.asdf"] },
     Row { name: "ratio", low: "2", high: None, words: &["digest", "zstd.asdf"] },
+    Row { name: "rice_ratio", low: "2", high: None, words: &["digest", "rice.fits"] },
+    Row { name: "plio_ratio", low: "2", high: None, words: &["digest", "plio.fits"] },
+    Row { name: "hcompress_ratio", low: "2", high: None, words: &["digest", "hcompress.fits"] },
+    Row { name: "work", low: "1000", high: None, words: &["digest", "plain.asdf"] },
+    Row { name: "work", low: "5000", high: None, words: &["digest", "zlib.asdf"] },
+    Row { name: "work", low: "3000", high: None, words: &["verify", "plain.asdf"] },
+    Row {
+        name: "work",
+        low: "6000",
+        high: None,
+        words: &["diff", "plain.asdf", "zlib.asdf", "--ignore", "/deep", "--ignore", "/name"],
+    },
+    Row { name: "work", low: "3000", high: None, words: &["convert", "--to", "dudley-2026", "--allow-loss", "plain.asdf", "-"] },
+    Row { name: "output", low: "100", high: None, words: &["to-yaml", "plain.asdf"] },
+    Row { name: "output", low: "3000", high: None, words: &["convert", "--to", "asdf-1.0", "plain.asdf", "-"] },
+    Row { name: "output", low: "3000", high: None, words: &["get", "plain.asdf#/data", "-o", "out.npy"] },
 ];
 
 fn asdf(path: &Path, value: Vec<(&str, Value)>, codec: Option<&str>) {
@@ -65,7 +81,56 @@ fn text(path: &Path, tree: &str) {
     std::fs::write(path, format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{tree}\n...\n")).unwrap();
 }
 
+/// A FITS file with an image in one tile of more than 2^20 zeros, and an ASDF file that has it as an array.
+fn tile(path: &Path, codec: &str, bitpix: &str, tile: &[u8]) {
+    const VALUES: usize = 1_100_400;
+    let card = |key: &str, value: &str| format!("{:<80}", format!("{key:<8}= {value:>20}"));
+    let tree = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: !core/ndarray-1.0.0 {source: 'fits:1'}\n...\n";
+    let asdf = format!("#ASDF 1.0.0\n{tree}");
+    let table = |row: usize, heap: usize, form: &str| {
+        let sizes = [("NAXIS1", row), ("NAXIS2", 1), ("PCOUNT", heap), ("GCOUNT", 1), ("TFIELDS", 1)];
+        let sizes: String = sizes.iter().map(|(key, n)| card(key, &n.to_string())).collect();
+        format!("{:<80}{}{}{sizes}{}", "XTENSION= 'BINTABLE'", card("BITPIX", "8"), card("NAXIS", "2"), card("TFORM1", form))
+    };
+    let count = VALUES.to_string();
+    let image = [("ZIMAGE", "T"), ("ZBITPIX", bitpix), ("ZNAXIS", "1"), ("ZNAXIS1", &count), ("ZTILE1", &count)];
+    let image: String = image.iter().map(|(key, value)| card(key, value)).collect();
+    let named = format!("{}{}", card("TTYPE1", "'COMPRESSED_DATA'"), card("ZCMPTYPE", codec));
+    let one = format!("{}{}", card("ZNAME1", "'BYTEPIX '"), card("ZVAL1", "1"));
+    let mut row = (tile.len() as u32).to_be_bytes().to_vec();
+    row.extend_from_slice(&[0; 4]);
+    row.extend_from_slice(tile);
+    let mut bytes = Vec::new();
+    for (cards, data) in [
+        (format!("{}{}{}", card("SIMPLE", "T"), card("BITPIX", "8"), card("NAXIS", "0")), Vec::new()),
+        (format!("{}{named}{image}{one}", table(8, tile.len(), &format!("'1PB({})'", tile.len()))), row),
+        (format!("{}{}", table(asdf.len(), 0, &format!("'{}B'", asdf.len())), card("EXTNAME", "'ASDF    '")), asdf.into_bytes()),
+    ] {
+        bytes.extend_from_slice(format!("{cards}{:<80}", "END").as_bytes());
+        bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+        bytes.extend_from_slice(&data);
+        bytes.resize(bytes.len().next_multiple_of(2880), 0);
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn tiles(folder: &Path) {
+    // A first value, and 3 bits for each block of 32 equal ones.
+    tile(&folder.join("rice.fits"), "'RICE_1  '", "8", &[0; 13_000]);
+    // A head of three words, the last its length, and runs of 4,095 zeros.
+    let runs = [&[0, 0, 0, 0, 1, 16][..], &[0x0f, 0xff].repeat(269)].concat();
+    tile(&folder.join("plio.fits"), "'PLIO_1  '", "8", &runs);
+    // Mark, rows and columns, scale, sum, no planes; what follows is not asked for.
+    let mut head = vec![0xdd, 0x99];
+    for number in [1048u32, 1050, 0, 0, 0] {
+        head.extend_from_slice(&number.to_be_bytes());
+    }
+    head.resize(5000, 0);
+    tile(&folder.join("hcompress.fits"), "'HCOMPRESS_1'", "16", &head);
+}
+
 fn files(folder: &Path) {
+    tiles(folder);
     let deep = Value::seq([Value::seq([Value::seq([Value::seq([1])])])]);
     asdf(&folder.join("plain.asdf"), vec![("deep", deep), ("name", "a text of some length".into())], None);
     for codec in ["zlib", "lz4", "bzp2", "zstd"] {
@@ -152,6 +217,7 @@ fn a_program_sets_limits_by_name_and_by_field() {
         let mut limits = Limits::default();
         limits.set(&format!("{}={}", row.name, row.low)).unwrap();
         let source = trilith::bytes::open(folder.path().join(row.words[1]), Default::default()).unwrap();
+        let limits = limits.for_command(source.len());
         let opened = trilith::file::open_asdf_source(source, std::sync::Arc::new(trilith::bytes::Nowhere), &limits);
         let kinds: Vec<Kind> = match opened.and_then(|file| trilith::digest::of_file(&file)) {
             Err(error) => vec![error.kind()],

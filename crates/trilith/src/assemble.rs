@@ -10,7 +10,8 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use crate::asdf::{
-    AsdfFile, Block, BlockOptions, ExpandOptions, FileWriter, Generation, Part, WriteOptions, expand, ndarray, walk,
+    AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, WriteOptions, expand_within, ndarray,
+    walk,
 };
 use crate::codec::CodecId;
 use crate::error::{Context, Error, Result};
@@ -253,12 +254,14 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     let mut edit = file.tree().edit();
     let references = file.tree().references(file.limits())?;
     let root = walk::Found::root(file);
+    // One for all references together: each may lead to another.
+    let mut budget = Expansion::of(file);
     for (path, node) in &references {
         let target = walk::follow(file, &root.with(*node)).map_err(|e| e.at_path(path.to_string()))?;
         let mut build = Build { file, own, taken: &mut taken, path, open: Vec::new(), done: None };
         let mut how = ExpandOptions::default();
-        how.resolve = true;
-        expand(file, &target, how, &mut |part| build.take(part)).map_err(|e| e.at_path(path.to_string()))?;
+        (how.resolve, how.tags) = (true, true);
+        expand_within(file, &target, how, &mut budget, &mut |part| build.take(part)).map_err(|e| e.at_path(path.to_string()))?;
         let value = build.done.take().unwrap_or_default();
         edit.set(path, &value)?;
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::array::Array;
+use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{AsdfFile, walk};
 use crate::dudley::DudleyFile;
 use crate::error::Result;
@@ -80,8 +80,9 @@ pub struct Entry {
 /// # Errors
 /// [`Kind::Limit`](crate::Kind::Limit) where the tree has too many nodes.
 pub fn of_file(file: &AsdfFile) -> Result<Vec<Entry>> {
-    // An array that many places refer to is read once.
+    // An array that many places refer to is read once, and so are equal views of one block.
     let mut known: HashMap<_, (Array, Digest)> = HashMap::new();
+    let mut views: HashMap<View, (Array, Digest)> = HashMap::new();
     let digest = |listed: walk::Listed| {
         let digest = listed.found.and_then(|found| {
             let place = (std::ptr::from_ref(found.file(file)), found.node(file).id());
@@ -89,13 +90,41 @@ pub fn of_file(file: &AsdfFile) -> Result<Vec<Entry>> {
                 return Ok((array.clone(), *digest));
             }
             let array = found.file(file).array(found.node(file))?;
-            let digest = Digest::of(&array)?;
+            let view = View::of(&array);
+            let digest = match view.as_ref().and_then(|view| views.get(view)) {
+                Some((_, digest)) => *digest,
+                None => Digest::of(&array)?,
+            };
+            if let Some(view) = view {
+                // The array is kept with it, so that no other source comes to lie where its source lies.
+                views.entry(view).or_insert_with(|| (array.clone(), digest));
+            }
             known.insert(place, (array.clone(), digest));
             Ok((array, digest))
         });
         Entry { path: listed.path, digest }
     };
     Ok(walk::arrays(file)?.into_iter().map(digest).collect())
+}
+
+/// What the elements of an array without a mask are: equal ones hold the same.
+#[derive(PartialEq, Eq, Hash)]
+struct View {
+    source: *const (),
+    offset: u64,
+    datatype: Datatype,
+    byteorder: Byteorder,
+    shape: Vec<u64>,
+    strides: Vec<i64>,
+}
+
+impl View {
+    fn of(array: &Array) -> Option<Self> {
+        let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
+        let (datatype, byteorder) = (array.datatype().clone(), array.byteorder());
+        let source = std::sync::Arc::as_ptr(array.source()).cast();
+        array.mask().is_none().then_some(Self { source, offset: array.offset(), datatype, byteorder, shape, strides })
+    }
 }
 
 /// The digests of every array of a Dudley stream by item path, in the order of the layout. Parameters are

@@ -133,9 +133,13 @@ impl Error {
         Self::new(Kind::Usage, message)
     }
 
-    /// The operating system said no while `doing` something.
+    /// The operating system said no while `doing` something; or one of our errors did, on its way through a writer.
     #[cold]
     pub fn io(doing: impl Into<String>, error: std::io::Error) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(ours) => return ours.context(doing),
+            Err(error) => error,
+        };
         let mut made = Self::new(Kind::Io, error.to_string()).context(doing);
         made.0.source = Some(Box::new(error));
         made
@@ -190,6 +194,12 @@ impl Error {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds to the hint.
+    pub(crate) fn also(mut self, more: impl fmt::Display) -> Self {
+        self.0.hint = Some(self.0.hint.map_or_else(|| more.to_string(), |hint| format!("{hint}; {more}")));
         self
     }
 
@@ -266,6 +276,13 @@ mod tests {
         let error = Error::malformed("bad").at_byte(4).at_path("/a").context("inner").context("outer");
         assert_eq!(error.location(), &Location::Byte(4));
         assert_eq!(error.to_string(), "outer: inner: bad (at byte 4 (0x4))");
+    }
+
+    #[test]
+    fn an_error_passes_through_a_writer_as_it_is() {
+        let through = std::io::Error::other(Error::limit("too much").hint("raise it"));
+        let error = Error::io("writing", through);
+        assert_eq!((error.kind(), error.to_string().as_str()), (Kind::Limit, "writing: too much; raise it"));
     }
 
     #[test]

@@ -1,9 +1,14 @@
 //! What a file may cost: the policy against hostile files.
 //!
 //! Every allocation whose size a file declares is charged to a [`Limits`] first. The defaults let
-//! every honest file pass; each can be raised by field, by option or by environment variable.
+//! every honest file pass; each can be raised by field, by option or by environment variable. Sums over a
+//! whole command are counted by its [budget](Limits::for_command).
+
+mod budget;
+mod machine;
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
@@ -17,17 +22,27 @@ macro_rules! limits {
         /// limits.set("depth=1000").unwrap();
         /// assert_eq!(limits.depth, 1000);
         /// ```
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone)]
         #[non_exhaustive]
         pub struct Limits {
             $($(#[$doc])* pub $name: u64,)+
+            /// What the command has done, where that is counted.
+            pub(crate) spent: Option<Arc<budget::Spent>>,
         }
 
         impl Default for Limits {
             fn default() -> Self {
-                Self { $($name: $default,)+ }
+                Self { $($name: $default,)+ spent: None }
             }
         }
+
+        impl PartialEq for Limits {
+            fn eq(&self, other: &Self) -> bool {
+                $(self.$name == other.$name)&&+
+            }
+        }
+
+        impl Eq for Limits {}
 
         impl Limits {
             /// The names that [`Limits::set`] knows.
@@ -59,8 +74,14 @@ limits! {
     /// Bytes of an array whose elements overlap, so that it has more than the data it is made of: strides may
     /// make terabytes of a few bytes.
     overlap: 512 << 20,
-    /// Bytes that may be allocated at once for what a file declares.
-    memory: 64 << 30,
+    /// Bytes that may be allocated at once for what a file declares; the memory of the machine, or what the control
+    /// group of the process allows.
+    memory: machine::memory(),
+    /// Bytes that a command may decode, hash, compare and go through in all, aliases and repeated references
+    /// included, where [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input.
+    work: 0,
+    /// Bytes that a command may write in all; 0 as for [`Limits::work`].
+    output: 0,
     /// Bytes of a pipe that are kept in a temporary file, since a pipe may have no end.
     spool: 64 << 30,
     /// Times that one external reference may lead on to another.
@@ -72,12 +93,19 @@ limits! {
     /// Decoded bytes for each stored byte of a bzip2 block: 45.9 MB of zeros, which honest masks are made of, are
     /// one block of 37 bytes.
     bzip2_ratio: 1_300_000,
-    /// Decoded bytes for each stored byte of any other compressed block.
+    /// Bytes of decoded values (4 each) for each stored byte of a RICE tile of a FITS image that has more than
+    /// 2^20 values.
+    rice_ratio: 1_000,
+    /// The same for PLIO tiles: 4,095 zeros are two bytes.
+    plio_ratio: 10_000,
+    /// The same for HCOMPRESS tiles.
+    hcompress_ratio: 1_000,
+    /// Decoded bytes for each stored byte of any other compressed block, and of a FITS image in tiles.
     ratio: 100_000,
 }
 
 impl Limits {
-    /// Sets one limit from `name=value`; the value may end in k, M, G or T (powers of 1024).
+    /// Sets one limit from `name=value`; the value may end in k, M, G or T (powers of 1024). `auto` is the default.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name or a value that is no number.
@@ -85,7 +113,10 @@ impl Limits {
         let (name, value) = assignment
             .split_once('=')
             .ok_or_else(|| Error::usage(format!("limit {assignment:?} is not of the form NAME=VALUE")))?;
-        let number = parse_size(value)?;
+        let number = match value.trim() {
+            "auto" => Self::default().field(name).copied().unwrap_or_default(),
+            value => parse_size(value)?,
+        };
         match self.field(name) {
             Some(field) => {
                 *field = number;
@@ -184,7 +215,9 @@ mod tests {
 
     #[test]
     fn an_error_names_the_limit_its_value_and_the_option() {
-        let text = Limits::default().charge_memory(1 << 40, "block 3").unwrap_err().to_string();
+        let limits = Limits { memory: 64 << 30, ..Limits::default() };
+        let text = limits.charge_memory(1 << 40, "block 3").unwrap_err().to_string();
         assert!(text.contains("memory=68719476736") && text.contains("--limit memory=N"), "{text}");
+        assert_eq!("memory=5,memory=auto,work=auto".parse::<Limits>().unwrap(), Limits::default());
     }
 }

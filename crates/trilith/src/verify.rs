@@ -40,6 +40,13 @@ pub struct Report {
 }
 
 impl Report {
+    /// Everything that is wrong, each in a line.
+    pub fn problems(&self) -> Vec<String> {
+        let blocks = self.blocks.iter().filter_map(|block| block.problem.as_ref());
+        let arrays = self.arrays.iter().map(|(path, error)| format!("{path}: {error}"));
+        blocks.chain(&self.structure).map(ToString::to_string).chain(arrays).collect()
+    }
+
     /// Whether nothing is wrong.
     pub fn is_right(&self) -> bool {
         self.arrays.is_empty() && self.structure.is_empty() && self.blocks.iter().all(|block| block.problem.is_none())
@@ -75,8 +82,11 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> R
     let hashed = hash(file, &blocks, deep, progress);
     let jobs: Vec<_> = blocks.into_iter().zip(hashed).collect();
     let check = |(block, found): (&Block, Option<Result<[u8; 16]>>)| {
+        file.limits().charge_work(block.stored_len().min(file.sections().source().len()))?;
         let read_here = found.is_none();
         let report = check_block(file, block, deep, found);
+        // What was too much work is no fault of the block.
+        file.limits().check_work(0)?;
         if read_here {
             progress(block.stored_len());
         }
@@ -220,6 +230,7 @@ fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8;
     let stored = || block.stored(file.sections().source());
     let decode = |stored: SourceRef, what: &mut dyn FnMut(&[u8])| -> Result<()> {
         let data = file.decoding(block, stored, None)?;
+        file.limits().check_work(data.len())?;
         codec::stream_source(&*data, &mut |bytes| {
             what(bytes);
             Ok(())

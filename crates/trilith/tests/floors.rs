@@ -38,12 +38,15 @@ const FLOORS: &[(&str, u8)] = &[
     ("change", 7),
     ("diff", 6),
     ("search", 6),
-    ("repair", 6),
+    ("repair", 7),
     ("verify", 6),
 ];
 
 /// The files of floor 0 may see each other: an error of `limits` is an `error`, and a `span` may be both.
 const GROUND: u8 = 0;
+
+/// Asks the system how much memory there is, which no file of a user tells.
+const MACHINE: &str = "limits/machine.rs";
 
 /// The modules that may name `std::fs`.
 const OPENERS: &[&str] = &["bytes", "file"];
@@ -84,7 +87,7 @@ fn only_bytes_and_file_reach_the_file_system() {
     let mut faults = String::new();
     for file in files(&root) {
         let (module, ..) = home(&file);
-        if OPENERS.contains(&module.as_str()) {
+        if OPENERS.contains(&module.as_str()) || file == Path::new(MACHINE) {
             continue;
         }
         let text = std::fs::read_to_string(root.join(&file)).unwrap();

@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use trilith::bytes::Slice;
+use trilith::bytes::{Nowhere, Slice};
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
 use trilith::{Array, ArrayOptions, AsdfFile, Builder, Limits, Target, Value, digest, open_asdf_bytes, verify};
 
@@ -24,9 +24,11 @@ fn whole(codec: Option<&str>, target: &'static Target) -> Vec<u8> {
 
 /// What is left, and the file that is written, which must open and verify.
 fn repaired(bytes: &[u8]) -> (Report, AsdfFile) {
-    let left = salvage(Arc::new(Slice::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
+    let mut left = salvage(Arc::new(Slice::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
     let mut out = Cursor::new(Vec::new());
     left.write(&mut out).unwrap();
+    left.verified(Arc::new(Nowhere)).unwrap();
+    assert_eq!(left.report().wrong, Some(vec![]));
     let file = open_asdf_bytes(out.into_inner()).unwrap();
     let report = verify::verify(&file, true, &|_| ()).unwrap();
     assert!(report.is_right(), "{report:?}");
@@ -200,5 +202,76 @@ fn whatever_byte_is_wrong_the_index_that_is_written_is_right() {
                 assert!(report.problem.is_none(), "{codec}, {at}, {value}: {report:?} {:?}", left.report());
             }
         }
+    }
+}
+
+/// A tree with one block of 40 bytes.
+fn with_tree(tree: &str) -> Vec<u8> {
+    let mut builder = Builder::new(Target::newest());
+    let node = builder.array(&Array::from_slice(&[7u8; 40], &[40]).unwrap(), &ArrayOptions::default()).unwrap();
+    let mut out = Cursor::new(Vec::new());
+    builder.write_to(&mut out, Value::map([("data", node)])).unwrap();
+    let bytes = out.into_inner();
+    let text = open_asdf_bytes(bytes.clone()).unwrap().tree().text().to_owned();
+    let block = offsets(&bytes)[0] as usize;
+    let head = text.replace("...", &format!("{tree}\n..."));
+    let mut all = format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{head}").into_bytes();
+    all.extend_from_slice(&bytes[block..block + 54 + 40]);
+    all
+}
+
+/// A file whose block is encoded by a chain, with the words of the chain or the bytes of its data changed.
+fn with_chain(damage: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+    let file = open_asdf_bytes(whole(None, Target::newest())).unwrap();
+    let mut how = trilith::convert::ConvertOptions::default();
+    how.encode = Some(trilith::asdf::chain::parse("[[tile, {shape: [50, 5]}], zlib]", &Limits::default()).unwrap());
+    let mut out = Cursor::new(Vec::new());
+    trilith::convert::convert_to(&file, Target::named("asdf-0.1").unwrap(), &mut out, &how, &mut |_| ()).unwrap();
+    let mut bytes = out.into_inner();
+    damage(&mut bytes);
+    bytes
+}
+
+#[test]
+fn nothing_is_claimed_that_verifying_does_not_confirm() {
+    let nd = "!core/ndarray-1.1.0";
+    let find = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).position(|window| window == word).unwrap();
+    let cases = [
+        (
+            "encoding chain",
+            with_chain(|bytes| {
+                let at = find(bytes, b"tile");
+                bytes[at + 1] = b'y'
+            }),
+        ),
+        (
+            "deflate data",
+            with_chain(|bytes| {
+                let at = find(bytes, &[0x78, 0x9c]);
+                bytes[at + 2..at + 20].fill(0xff)
+            }),
+        ),
+        ("fits source", with_tree(&format!("a: {nd} {{source: 'fits:1', datatype: uint8, shape: [4]}}"))),
+        ("external source", with_tree(&format!("a: {nd} {{source: other.asdf, datatype: uint8, shape: [4], byteorder: big}}"))),
+        ("junk source", with_tree(&format!("a: {nd} {{source: ']junk[', datatype: uint8, shape: [4], byteorder: big}}"))),
+        (
+            "mask shape",
+            with_tree(&format!(
+                "a: {nd} {{source: 0, datatype: uint8, byteorder: big, shape: [40], \
+                 mask: {nd} {{source: 0, datatype: bool8, byteorder: big, shape: [7]}}}}"
+            )),
+        ),
+        ("ragged inline", with_tree(&format!("a: {nd} {{data: [[1, 2], [3]], datatype: int8, shape: [2, 2]}}"))),
+    ];
+    for (name, bytes) in cases {
+        let mut left = salvage(Arc::new(Slice::new(bytes, "test")), &Limits::default()).unwrap();
+        assert!(!left.report().is_whole(), "{name}: nobody has verified it yet");
+        let written = left.verified(Arc::new(Nowhere)).unwrap();
+        let file = trilith::file::open_asdf_source(written, Arc::new(Nowhere), &Limits::default()).unwrap();
+        let found = verify::verify(&file, true, &|_| ()).unwrap();
+        let report = left.report();
+        assert_eq!(report.wrong, Some(found.problems()), "{name}");
+        let lost = !report.arrays.is_empty() || report.blocks.iter().any(|block| block.fate != Fate::Whole);
+        assert!(!report.is_whole() && (lost || !found.is_right()), "{name}: {report:?}");
     }
 }

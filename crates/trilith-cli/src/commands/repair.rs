@@ -2,9 +2,10 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::Result;
 use trilith::bytes::{Base, Basis};
+use trilith::codec::stream_source;
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
+use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -15,8 +16,9 @@ use crate::target::Target;
 /// Save what is left of a damaged or truncated file, with a report of what was lost
 ///
 /// Nothing is made up: an array whose end is missing keeps its whole rows, one of which nothing is left
-/// becomes null, lines of the tree that are no YAML are left out. What is written opens and verifies.
-/// Exit status 1 where something was lost. `verify --deep` says beforehand whether a file needs it.
+/// becomes null, lines of the tree that are no YAML are left out. The new file is verified, as by
+/// `verify --deep`, before it is put into place, and what is still wrong with it is reported.
+/// Exit status 1 where something was lost or is wrong. `verify --deep` says beforehand whether a file needs it.
 #[derive(Debug, Args)]
 pub struct Repair {
     /// The damaged file, or - for standard input; it stays as it is
@@ -32,12 +34,16 @@ impl Repair {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
         let (source, resolve) = options.open_with(&self.file, &limits)?;
-        let left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
+        let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
         let form = if left.is_in_fits() { Form::Fits } else { Form::Asdf };
         check_name(&self.output, form, "name it otherwise")?;
         options.check_inputs(&self.output, &[&self.file])?;
+        // References are looked for where the file will be.
+        let resolve = if self.output == "-" { resolve } else { options.resolver(&self.output, &limits)? };
+        let written = left.verified(resolve)?;
         let mut target = Target::create(&self.output, Basis::Read(&*source))?;
-        left.write(target.writer())?;
+        let out = target.writer();
+        stream_source(&*written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
         target.commit(options)?;
         let report = left.report();
         // What was written may be standard output itself.
@@ -77,6 +83,9 @@ impl Repair {
                 _ => {}
             }
         }
+        for wrong in report.wrong.iter().flatten() {
+            out.line(&format!("still wrong: {wrong}"))?;
+        }
         let whole = report.blocks.iter().filter(|block| block.fate == Fate::Whole).count();
         let all = if report.is_whole() { "nothing was lost: " } else { "" };
         out.line(&format!("{}: {all}{whole} of {} blocks are whole", self.output, report.blocks.len()))
@@ -111,9 +120,10 @@ impl Repair {
             })
             .collect();
         let notes: Vec<_> = report.notes.iter().map(|note| clean(note)).collect();
+        let wrong: Vec<_> = report.wrong.iter().flatten().map(|wrong| clean(wrong)).collect();
         json!({
             "file": self.file, "output": self.output, "generation": report.generation, "whole": report.is_whole(),
-            "tree": tree, "blocks": blocks, "arrays": arrays, "notes": notes,
+            "tree": tree, "blocks": blocks, "arrays": arrays, "wrong": wrong, "notes": notes,
         })
     }
 }

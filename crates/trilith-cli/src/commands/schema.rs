@@ -44,7 +44,7 @@ pub struct Sources {
     /// Also use the schemas and manifests in this folder (also TRILITH_SCHEMA_PATH, several joined by `:`)
     #[arg(long = "schema-path", value_name = "DIR")]
     paths: Vec<PathBuf>,
-    /// Also use those of the Python packages that are installed (runs python3, or what TRILITH_PYTHON names)
+    /// Also use those of the Python packages that are installed (runs python3 -I, or what TRILITH_PYTHON names)
     #[arg(long)]
     schemas_from_python: bool,
 }
@@ -116,8 +116,17 @@ for point in importlib.metadata.entry_points(group='asdf.resource_mappings'):
 
 fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
     let python = std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let output = std::process::Command::new(&python)
-        .args(["-c", LIST_RESOURCES])
+    // A name with a folder in it is meant from here; the interpreter itself runs where nobody lays files for it.
+    let program = match Path::new(&python) {
+        path if path.components().count() > 1 => std::path::absolute(path),
+        path => Ok(path.to_owned()),
+    };
+    let program = program.map_err(|e| Error::io(format!("looking for {python}"), e))?;
+    // Isolated (-I): no module of the current folder, nor of one that the environment names, is imported.
+    let output = std::process::Command::new(program)
+        .args(["-I", "-c", LIST_RESOURCES])
+        .current_dir("/")
+        .stdin(std::process::Stdio::null())
         .output()
         .map_err(|e| Error::io(format!("running {python}"), e))?;
     if !output.status.success() {

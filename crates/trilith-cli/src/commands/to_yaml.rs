@@ -65,7 +65,7 @@ impl ToYaml {
     /// A new text: aliases and references expanded.
     fn resolved(&self, file: &AsdfFile) -> Result<String> {
         let mut how = ExpandOptions::default();
-        (how.inline, how.resolve, how.inline_others) = (self.inline, true, true);
+        (how.inline, how.resolve, how.inline_others, how.tags) = (self.inline, true, true, true);
         // core/integer stays a node of its own, only its words are written out.
         let mut open: Vec<(Value, Option<Value>)> = Vec::new();
         let mut root = None;
@@ -153,6 +153,8 @@ impl Elements {
     }
 
     fn add(&mut self, array: &Array) -> Result<()> {
+        // What an element takes while it is a node of the new text.
+        array.limits().charge_work(array.len().saturating_mul(128))?;
         let left = self.left.checked_sub(array.len());
         self.left = left.ok_or_else(|| Limits::exceeded("nodes", self.most, "the arrays together have elements to write"))?;
         Ok(())

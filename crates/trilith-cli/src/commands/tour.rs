@@ -71,7 +71,8 @@ impl Guide {
     fn step(&mut self, title: &str) -> Result<()> {
         self.steps.push((title.to_owned(), Vec::new()));
         if !self.json {
-            self.out.line(&format!("\n{}. {title}", self.steps.len()))?;
+            self.out.line("")?;
+            self.out.line(&format!("{}. {title}", self.steps.len()))?;
         }
         self.started = Instant::now();
         Ok(())

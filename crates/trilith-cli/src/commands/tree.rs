@@ -14,7 +14,7 @@ use crate::Outcome;
 use crate::item::Item;
 use crate::json::datatype_text;
 use crate::options::Options;
-use crate::output::{Out, clean, json_text, size};
+use crate::output::{Escaped, Out, clean, json_text, size};
 use crate::stream::TreeOptions;
 
 /// Show the tree of a file, or the part of it at a path
@@ -66,6 +66,7 @@ impl Tree {
         if options.json {
             let mut how = ExpandOptions::default();
             (how.inline, how.resolve, how.inline_others) = (self.inline, self.resolve, self.resolve);
+            how.tags = self.tags;
             write_json(&mut out, &file, &found, how, self.tags)?;
         } else {
             Text { file: &file, options, depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
@@ -110,7 +111,7 @@ pub fn write_json(out: &mut dyn Write, file: &AsdfFile, found: &walk::Found, mut
             Part::Integer(_, digits) => put(&(digits + close), out),
             Part::Cycle(path) => put(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}"))), out),
             Part::Array(_, array) => {
-                array.write_json(out, FloatText::AsDouble)?;
+                array.write_json(&mut Escaped::new(&mut *out), FloatText::AsDouble)?;
                 put(close, out)
             }
             Part::Sequence(_) => {

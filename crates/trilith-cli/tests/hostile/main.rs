@@ -12,6 +12,7 @@ mod common;
 mod make;
 mod other;
 mod trees;
+mod work;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,6 +39,7 @@ fn cases() -> Vec<Case> {
     blocks::all(&mut cases);
     trees::all(&mut cases);
     other::all(&mut cases);
+    work::all(&mut cases);
     cases.0
 }
 
@@ -63,12 +65,15 @@ fn lay_out(case: &Case, above: &Path) -> std::path::PathBuf {
 }
 
 /// `program` with these limits, set by the shell.
-fn limited(program: &Path) -> Command {
+fn limited(program: &Path, limits: Option<&str>) -> Command {
     let mut command = Command::new("sh");
     let script = format!("ulimit -v {MEMORY_KIB}; ulimit -t {SECONDS}; exec \"$0\" \"$@\"");
     command.args(["-c", &script]).arg(program).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Two threads, whatever the machine has: each needs address space of its own.
     command.env("TRILITH_THREADS", "2").env("RAYON_NUM_THREADS", "2").env_remove("TRILITH_LIMITS").env("NO_COLOR", "1");
+    if let Some(limits) = limits {
+        command.env("TRILITH_LIMITS", limits);
+    }
     command
 }
 
@@ -107,7 +112,7 @@ fn every_hostile_file_ends_with_its_kind_of_error_in_bounded_time_and_memory() {
 
 /// Reads a case in a child; its time (1/100 s) and peak memory (KiB), or what is wrong.
 fn judge(case: &Case, path: &Path) -> Result<(u64, u64), String> {
-    let mut child = limited(&std::env::current_exe().unwrap());
+    let mut child = limited(&std::env::current_exe().unwrap(), case.limits);
     child.args(["--exact", "child", "--ignored", "--nocapture"]).env("HOSTILE", path);
     let output = child.output().map_err(|e| e.to_string())?;
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -159,7 +164,7 @@ fn child() {
 
 /// Every error of a file.
 fn examine(path: &Path) -> Vec<Error> {
-    let limits = Limits::default();
+    let limits = Limits::from_env().unwrap().for_command(std::fs::metadata(path).map_or(0, |file| file.len()));
     let mut errors = Vec::new();
     let done = match path.extension().and_then(|e| e.to_str()) {
         Some("yaml") => schema(path, &limits, &mut errors),
@@ -235,7 +240,7 @@ fn every_command_reads_every_hostile_file_and_lets_no_control_character_through(
         let above = tempfile::tempdir().unwrap();
         let path = lay_out(case, above.path());
         let file = path.file_name().unwrap().to_str().unwrap();
-        commands(case.role).iter().filter_map(|words| command(program, &path, words, file, &case.name)).collect::<Vec<_>>()
+        commands(case.role).iter().filter_map(|words| command(program, &path, words, file, case)).collect::<Vec<_>>()
     });
     let faults: Vec<String> = faults.into_iter().flatten().collect();
     assert!(faults.is_empty(), "{}:\n{}", faults.len(), faults.join("\n"));
@@ -258,6 +263,11 @@ fn commands(role: Role) -> &'static [&'static [&'static str]] {
             &["get", "FILE#/a"],
             &["to-yaml", "FILE"],
             &["repair", "FILE", "-o", "repaired.asdf"],
+            &["digest", "FILE"],
+            &["to-yaml", "--inline", "FILE"],
+            &["to-yaml", "--resolve", "FILE"],
+            &["resolve", "FILE", "resolved.asdf"],
+            &["convert", "--to", "dudley-2026", "--allow-loss", "FILE", "converted.bd"],
         ],
         Role::Schema => &[&["validate", "--schema", "FILE", "tree.asdf"], &["schema", "check", "FILE"]],
         Role::Layout => &[&["layout", "check", "FILE"], &["info", "--layout", "FILE", "data.bin"], &["layout", "print", "FILE"]],
@@ -265,10 +275,10 @@ fn commands(role: Role) -> &'static [&'static [&'static str]] {
 }
 
 /// Runs a command; what is wrong with how it ends or with what it prints.
-fn command(program: &Path, path: &Path, words: &[&str], file: &str, name: &str) -> Option<String> {
+fn command(program: &Path, path: &Path, words: &[&str], file: &str, case: &Case) -> Option<String> {
     let words: Vec<String> = words.iter().map(|word| word.replace("FILE", file)).collect();
-    let output = limited(program).current_dir(path.parent().unwrap()).args(&words).output().unwrap();
-    let shown = format!("{name}: trilith {}", words.join(" "));
+    let output = limited(program, case.limits).current_dir(path.parent().unwrap()).args(&words).output().unwrap();
+    let shown = format!("{}: trilith {}", case.name, words.join(" "));
     match output.status.code() {
         Some(0..=2) => {}
         _ => {

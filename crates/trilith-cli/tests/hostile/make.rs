@@ -35,6 +35,8 @@ pub struct Case {
     pub role: Role,
     pub beside: Vec<(String, Vec<u8>)>,
     pub links: Vec<(String, String)>,
+    /// Limits that are lower than the defaults, where a debug build would take too long to reach those.
+    pub limits: Option<&'static str>,
 }
 
 /// Collects the cases of a group.
@@ -42,8 +44,15 @@ pub struct Cases(pub Vec<Case>);
 
 impl Cases {
     pub fn add(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>, expect: Expect) -> &mut Case {
-        let case =
-            Case { name: name.into(), bytes: bytes.into(), expect, role: Role::File, beside: Vec::new(), links: Vec::new() };
+        let case = Case {
+            name: name.into(),
+            bytes: bytes.into(),
+            expect,
+            role: Role::File,
+            beside: Vec::new(),
+            links: Vec::new(),
+            limits: None,
+        };
         self.0.push(case);
         self.0.last_mut().expect("it was just added")
     }

@@ -22,7 +22,7 @@ fn yaml(cases: &mut Cases) {
         }
         tree
     };
-    cases.limit("yaml: a billion laughs of lists", asdf(&laughs("[", "]"), &[]));
+    cases.limit("yaml: a billion laughs of lists", asdf(&laughs("[", "]"), &[])).limits = Some("expansion=100000");
     let mut maps = "m0: &m0 {k0: x}\n".to_owned();
     for n in 1..40 {
         maps.push_str(&format!("m{n}: &m{n} {{a: *m{}, b: *m{}}}\n", n - 1, n - 1));
@@ -115,7 +115,7 @@ fn references(cases: &mut Cases) {
     for n in 1..100 {
         tree.push_str(&format!("r{n}: [{{$ref: '#/r{0}'}}, {{$ref: '#/r{0}'}}]\n", n - 1));
     }
-    cases.limit("ref: a billion laughs of references", asdf(&tree, &[]));
+    cases.limit("ref: a billion laughs of references", asdf(&tree, &[])).limits = Some("nodes=1000000,expansion=50000");
 }
 
 fn sandbox(cases: &mut Cases) {

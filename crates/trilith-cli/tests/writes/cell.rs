@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::common::{run, trilith};
-use super::content::{Content, Digest, Family, difference};
+use super::content::{Content, Digest, difference};
 use super::kinds::{Kind, Kindred, rows};
 use super::operations::{Operation, Output, Result as Judged, normalised};
 use trilith::bytes::OpenOptions;
@@ -280,7 +280,11 @@ fn content_is_right(operation: &Operation, kind: &Kind, plan: &Plan, place: &Pat
     let layout = layout.filter(|_| is_stream && operation.output == Output::InPlace);
     let path = place.join(result);
     // What came through a pipe has no folder, and its references are left as they are.
-    let folder = if plan.input == "-" && kind.family == Kindred::Exploded { place.join("in") } else { path.parent().unwrap_or(place).to_path_buf() };
+    let folder = if plan.input == "-" && kind.family == Kindred::Exploded {
+        place.join("in")
+    } else {
+        path.parent().unwrap_or(place).to_path_buf()
+    };
     let found =
         Content::read_from(&path, layout.as_deref(), &folder).map_err(|error| format!("done, but it cannot be read: {error}"))?;
     let found = normalised(&found, &expected);

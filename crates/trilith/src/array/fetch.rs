@@ -48,6 +48,7 @@ impl Array {
         if into.len() as u64 != self.nbytes() {
             return Err(Error::usage(format!("{} bytes of memory for an array of {} bytes", into.len(), self.nbytes())));
         }
+        self.limits.charge_work(self.nbytes())?;
         self.fill(&Program::new(&self.datatype, self.byteorder, order)?, into)
     }
 
@@ -77,6 +78,7 @@ impl Array {
             return Ok(());
         }
         self.charge_overlap()?;
+        self.limits.charge_work(self.nbytes())?;
         let program = Program::new(&self.datatype, self.byteorder, order)?;
         let plain = program.whole() == Some(How::Copy) && self.is_c_contiguous();
         let mut buffer = Vec::new();

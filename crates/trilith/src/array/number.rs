@@ -91,6 +91,7 @@ impl Array {
         if self.nbytes() < FRESH
             && let Some(elements) = self.stored_as::<T>().and_then(T::copied)
         {
+            self.limits.charge_work(self.nbytes())?;
             return Ok(elements);
         }
         let mut elements = T::zeroed(to_usize(self.len())?)?;

@@ -242,6 +242,9 @@ fn json_string(text: &str) -> String {
     out
 }
 
+/// Bytes of work that an element is worth which is taken by itself: it costs many times more than its bytes do.
+const SCALAR: u64 = 16;
+
 impl Array {
     /// The only element of an array without axes (or of one with a single element).
     ///
@@ -269,6 +272,7 @@ impl Array {
     /// As [`Array::load`] and [`Array::mask_bytes`], and what `take` returns.
     pub fn for_each_scalar(&self, mut take: impl FnMut(Scalar, bool) -> Result<()>) -> Result<()> {
         self.charge_visits()?;
+        self.limits.charge_work(self.len().saturating_mul(SCALAR))?;
         for block in self.row_blocks(1 << 18) {
             let mask = block.mask_bytes()?;
             let bytes = block.read_bytes(Byteorder::NATIVE)?;

@@ -12,7 +12,7 @@ use super::walk::{self, Found};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, TreePath};
+use crate::tree::{Expanded, Node, TreePath};
 
 /// What is written out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,6 +22,8 @@ pub struct ExpandOptions {
     pub inline: bool,
     /// The targets of `$ref`s in their place.
     pub resolve: bool,
+    /// The tags are written too: where many nodes share a long prefix, that is much text.
+    pub tags: bool,
     /// Arrays of other files, behind a `$ref`, as their elements: their blocks are not those of this file.
     pub inline_others: bool,
     /// Two keys of a mapping with the same text are an error, as where JSON is written. Otherwise the last counts.
@@ -67,20 +69,60 @@ pub fn expand(
     options: ExpandOptions,
     take: &mut dyn FnMut(Part<'_>) -> Result<()>,
 ) -> Result<()> {
+    expand_within(file, start, options, &mut Expansion::of(file), take)
+}
+
+/// How much may be written out of a file: an honest tree grows little by its aliases and references; a small file
+/// could claim to grow beyond all measure.
+pub(crate) struct Expansion {
+    nodes: u64,
+    tags: u64,
+}
+
+impl Expansion {
+    /// All that the limits of a file allow.
+    pub(crate) fn of(file: &AsdfFile) -> Self {
+        let limits = file.limits();
+        Self { nodes: (file.tree().node_count() as u64).saturating_add(limits.expansion), tags: limits.text }
+    }
+
+    fn charge(&mut self, nodes: u64, limits: &Limits) -> Result<()> {
+        let left = self.nodes.checked_sub(nodes);
+        let too_many = || Limits::exceeded("expansion", limits.expansion, "aliases and references add nodes to the tree");
+        self.nodes = left.ok_or_else(too_many)?;
+        Ok(())
+    }
+
+    fn charge_tag(&mut self, tag: &str, limits: &Limits) -> Result<()> {
+        let left = self.tags.checked_sub(tag.len() as u64);
+        let too_long = || Limits::exceeded("text", limits.text, "the tags of the tree, written out, have more bytes");
+        self.tags = left.ok_or_else(too_long)?;
+        Ok(())
+    }
+}
+
+/// As [`expand`], where `budget` says how much may be written still.
+pub(crate) fn expand_within(
+    file: &AsdfFile,
+    start: &Found,
+    options: ExpandOptions,
+    budget: &mut Expansion,
+    take: &mut dyn FnMut(Part<'_>) -> Result<()>,
+) -> Result<()> {
     let limits = file.limits();
-    // An honest tree grows little by its aliases; a small file could claim to grow beyond all measure.
-    let mut budget = (file.tree().node_count() as u64).saturating_add(limits.expansion);
+    let keys = Expanded::new(|_| false);
     let mut levels: Vec<Level> = Vec::new();
     let mut next = Some((start.clone(), TreePath::root()));
     loop {
         if let Some((mut found, path)) = next.take() {
-            budget = budget
-                .checked_sub(1)
-                .ok_or_else(|| Limits::exceeded("expansion", limits.expansion, "aliases and references add nodes to the tree"))?;
+            budget.charge(1, limits)?;
             if options.resolve {
                 found = walk::follow(file, &found).map_err(|e| e.at_path(path.to_string()))?;
             }
             let node = found.node(file);
+            if let Some(tag) = node.tag().filter(|_| options.tags) {
+                budget.charge_tag(tag, limits)?;
+            }
             let inline = options.inline || (options.inline_others && !std::ptr::eq(found.file(file), file));
             if node.is_scalar() && !ndarray::is_ndarray(node) {
                 take(Part::Scalar(node))?;
@@ -108,6 +150,7 @@ pub fn expand(
                 };
                 let path = level.path.join(name);
                 if let Some(key) = key {
+                    budget.charge(keys.of(key.node(file))?.nodes - 1, limits)?;
                     take(Part::Key(key.node(file)))?;
                 }
                 next = Some((child, path));
@@ -142,7 +185,8 @@ fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Op
     Ok(list)
 }
 
-/// A key as text: that of a scalar, or the flow form of what is none.
+/// A key as text: that of a scalar, or the flow form of what is none; as it is written where its aliases would add
+/// more than a thousand nodes.
 pub fn key_text(key: Node<'_>) -> Cow<'_, str> {
     key.key_text()
 }

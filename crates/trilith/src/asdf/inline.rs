@@ -103,9 +103,7 @@ fn dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<V
         shape.push(length as u64);
         limits.charge_depth(shape.len(), "inline data")?;
         level = level.iter().flat_map(|n| n.items()).collect();
-        if level.len() as u64 > limits.nodes {
-            return Err(Limits::exceeded("nodes", limits.nodes, "inline data has more elements"));
-        }
+        charge(data, level.len() as u64, limits)?;
     }
     if depth.is_none()
         && let Some(odd) = level.iter().find(|n| n.is_sequence() || n.is_mapping())
@@ -113,6 +111,17 @@ fn dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<V
         return Err(odd.error("the lists of inline data differ in depth: expected a number or text here"));
     }
     Ok(shape)
+}
+
+/// Bytes that an element takes while it is read.
+const ELEMENT: u64 = 128;
+
+/// Refuses elements that only aliases make, and counts what each array costs: many nodes may be the same small text.
+fn charge(data: Node<'_>, elements: u64, limits: &Limits) -> Result<()> {
+    if elements > (data.tree().node_count() as u64).saturating_add(limits.expansion) {
+        return Err(Limits::exceeded("expansion", limits.expansion, "aliases add elements to inline data"));
+    }
+    limits.charge_work(elements.saturating_mul(ELEMENT))
 }
 
 /// The nodes `depth` lists below `data`, in order.

@@ -30,6 +30,7 @@ pub use append::append_rows;
 pub use block::Block;
 pub use builder::{ArrayOptions, Builder};
 pub use expand::{ExpandOptions, Part, expand, key_name, key_text};
+pub(crate) use expand::{Expansion, expand_within};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::Header;
 pub use index::BlockIndex;

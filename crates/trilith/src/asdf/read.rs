@@ -38,7 +38,7 @@ pub struct AsdfFile {
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
     container: Option<Container>,
-    /// Decoded blocks by number, and external files by URI: both are looked up once.
+    /// The data of blocks by number, and external files by URI: both are looked up once.
     decoded: Mutex<HashMap<usize, SourceRef>>,
     external: Mutex<HashMap<String, Arc<AsdfFile>>>,
     /// What was noticed while references were followed.
@@ -183,17 +183,15 @@ impl AsdfFile {
 
     fn block_for(&self, number: i64, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {
         let block = self.sections.block(number)?;
-        if block.is_plain() {
-            return block.stored(self.sections.source());
-        }
-        let stored = block.stored(self.sections.source())?;
         if let Some(array) = array.filter(|_| block.is_encoded()) {
+            let stored = block.stored(self.sections.source())?;
             chain::agrees(block, &*stored, array, &self.limits).doing(|| format!("block {}", block.index))?;
         }
         let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = decoded.get(&block.index) {
             return Ok(source.clone());
         }
+        let stored = block.stored(self.sections.source())?;
         let source = self.decoding(block, stored, array)?;
         decoded.insert(block.index, source.clone());
         Ok(source)
@@ -314,6 +312,7 @@ impl AsdfFile {
         }
         let meant = uris::meant(&*self.resolve, self.is_early(), uri);
         let (source, resolve) = self.resolve.resolve(meant)?;
+        self.limits.add_input(source.len());
         self.notes.add(self.sections.source().name(), uri, meant, source.name());
         let mut file = AsdfFile::open(source, &self.limits)?.with_resolver(resolve);
         file.notes = self.notes.clone();

@@ -40,13 +40,13 @@ pub fn is_packed(source: &dyn Source) -> Result<bool> {
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) where it does not decode,
 /// [`Kind::Limit`](crate::Kind::Limit) where it becomes more than [`Limits::zlib_ratio`] times as long
-/// or longer than [`Limits::memory`].
+/// or longer than [`Limits::spool`].
 pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let name = source.name().to_owned();
     let honest = source.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16);
-    let (limit, value) = if honest < limits.memory { ("zlib_ratio", limits.zlib_ratio) } else { ("memory", limits.memory) };
+    let (limit, value) = if honest < limits.spool { ("zlib_ratio", limits.zlib_ratio) } else { ("spool", limits.spool) };
     let inner = MultiGzDecoder::new(Stored { source: source.clone(), at: 0, failed: None });
-    let mut unpacked = Unpacked { inner, left: honest.min(limits.memory), limit, value, failed: None };
+    let mut unpacked = Unpacked { inner, left: honest.min(limits.spool), limit, value, limits, failed: None };
     let spooled = spool(&mut unpacked, &name, u64::MAX);
     match (unpacked.failed, unpacked.inner.into_inner().failed) {
         (_, Some(error)) | (Some(error), None) => Err(error),
@@ -86,16 +86,17 @@ impl Read for Stored {
 }
 
 /// The unpacked bytes, as long as there are not too many; keeps the error that the spool would blur.
-struct Unpacked {
+struct Unpacked<'a> {
     inner: MultiGzDecoder<Stored>,
     left: u64,
     /// The limit that says how many, and its value.
     limit: &'static str,
     value: u64,
+    limits: &'a Limits,
     failed: Option<Error>,
 }
 
-impl Read for Unpacked {
+impl Read for Unpacked<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         match self.inner.read(into) {
             Ok(n) if n as u64 > self.left => {
@@ -104,6 +105,10 @@ impl Read for Unpacked {
             }
             Ok(n) => {
                 self.left -= n as u64;
+                if let Err(error) = self.limits.charge_work(n as u64) {
+                    self.failed = Some(error);
+                    return Err(std::io::ErrorKind::Other.into());
+                }
                 Ok(n)
             }
             Err(error) => {

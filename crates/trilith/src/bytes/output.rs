@@ -5,9 +5,11 @@ use std::path::Path;
 
 use super::gzip::{gzip, is_packed};
 use super::lock::Basis;
+use super::metered::Metered;
 use super::replace::Replace;
 use super::spool::unnamed_file;
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 
 /// A file that is being written.
 ///
@@ -17,12 +19,12 @@ use crate::error::{Error, Result};
 pub struct NewFile {
     kind: Kind,
     /// What is packed when it is complete.
-    unpacked: Option<BufWriter<std::fs::File>>,
+    unpacked: Option<BufWriter<Metered<std::fs::File>>>,
 }
 
 enum Kind {
-    Path(Box<BufWriter<Replace>>),
-    Stream(BufWriter<std::fs::File>, Box<dyn Write>, String),
+    Path(Box<BufWriter<Metered<Replace>>>),
+    Stream(BufWriter<Metered<std::fs::File>>, Box<dyn Write>, String),
 }
 
 /// What a file is written through.
@@ -48,7 +50,7 @@ impl NewFile {
         let path = path.as_ref();
         if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             let unpacked = if is_to_be_packed(path, basis)? { Some(aside()?) } else { None };
-            let out = BufWriter::with_capacity(1 << 20, Replace::create(path, basis)?);
+            let out = BufWriter::with_capacity(1 << 20, uncounted(Replace::create(path, basis)?));
             return Ok(Self { kind: Kind::Path(Box::new(out)), unpacked });
         }
         let name = path.display().to_string();
@@ -65,6 +67,19 @@ impl NewFile {
     /// [`Kind::Io`](crate::Kind::Io) where there is no place for a temporary file.
     pub fn stream(out: Box<dyn Write>, name: impl Into<String>) -> Result<Self> {
         Ok(Self { kind: Kind::Stream(aside()?, out, name.into()), unpacked: None })
+    }
+
+    /// Counts what is written towards [`Limits::output`].
+    #[must_use]
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        if let Some(unpacked) = &mut self.unpacked {
+            unpacked.get_mut().count_for(limits);
+        }
+        match &mut self.kind {
+            Kind::Path(out) => out.get_mut().count_for(limits),
+            Kind::Stream(out, ..) => out.get_mut().count_for(limits),
+        }
+        self
     }
 
     /// What to write into.
@@ -85,27 +100,32 @@ impl NewFile {
     pub fn commit(mut self) -> Result<Written> {
         let fail = |e| Error::io("writing", e);
         if let Some(unpacked) = self.unpacked.take() {
-            let mut unpacked = unpacked.into_inner().map_err(|e| fail(e.into_error()))?;
+            let mut unpacked = unpacked.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
             unpacked.rewind().map_err(fail)?;
             gzip(&mut unpacked, &mut self.writer())?;
         }
         match self.kind {
             Kind::Path(out) => {
-                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
                 let size = file.seek(io::SeekFrom::End(0)).map_err(fail)?;
                 Ok(Written { size, warnings: file.commit()? })
             }
             Kind::Stream(out, to, name) => {
-                let file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+                let file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
                 Ok(Written { size: copy_out(file, to, &name)?, warnings: Vec::new() })
             }
         }
     }
 }
 
-fn aside() -> Result<BufWriter<std::fs::File>> {
+/// Until somebody says for which limits.
+fn uncounted<W>(out: W) -> Metered<W> {
+    Metered::new(out, Limits::default())
+}
+
+fn aside() -> Result<BufWriter<Metered<std::fs::File>>> {
     let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
-    Ok(BufWriter::with_capacity(1 << 20, file))
+    Ok(BufWriter::with_capacity(1 << 20, uncounted(file)))
 }
 
 /// Whether the name says that a file is a gzip file, or it is one that is written anew.

@@ -83,6 +83,20 @@ impl Write for Spooled {
     }
 }
 
+/// What `write` writes, in an unnamed temporary file, to be read before it goes anywhere else.
+///
+/// # Errors
+/// What `write` returns, and [`Kind::Io`](crate::Kind::Io).
+pub fn set_aside(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs::File>) -> Result<()>) -> Result<SourceRef> {
+    let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+    let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
+    write(&mut out)?;
+    let fail = |e| Error::io("writing a temporary file", e);
+    let file = out.into_inner().map_err(|e| fail(e.into_error()))?;
+    let metadata = file.metadata().map_err(fail)?;
+    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), OpenOptions { map: false, ..OpenOptions::default() })))
+}
+
 /// A temporary file that has no name any more, so that nothing is left behind.
 ///
 /// # Errors

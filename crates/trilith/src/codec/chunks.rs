@@ -211,6 +211,7 @@ impl Chunks {
     }
 
     fn decode(&self, chunk: &Chunk, into: &mut [u8]) -> Result<()> {
+        self.limits.charge_work(chunk.decoded.1)?;
         let bytes = self.bytes(chunk)?;
         self.codec.decode(chunk, &bytes, into).map_err(|error| self.place(chunk, error))
     }

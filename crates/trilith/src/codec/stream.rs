@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use super::input::{Input, file_byte};
 use crate::bytes::{Source, SourceRef, to_usize};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 use crate::threads::lock;
 
@@ -121,6 +121,7 @@ impl Streamed {
 
     /// Decodes everything into `into`, which is as long as the block.
     fn whole(&self, into: &mut [u8]) -> Result<()> {
+        self.limits.charge_work(self.len)?;
         match self.opens.whole(&self.stored, into) {
             Some(done) => done,
             None => self.fill(&mut self.start()?, into),
@@ -154,6 +155,7 @@ impl Streamed {
 
     /// Goes forward to `offset` and reads there.
     fn forward(&self, running: &mut Running, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.limits.charge_work((offset - running.at).saturating_add(into.len() as u64))?;
         let mut scratch = Vec::new();
         while running.at < offset {
             let step = (offset - running.at).min(256 << 10);
@@ -192,12 +194,14 @@ impl Source for Streamed {
         let mut running = match slot.take() {
             Some(running) if running.at <= offset => running,
             None => self.start()?,
-            Some(_) => match self.keep()? {
-                Some(bytes) => {
+            Some(_) => match self.keep() {
+                Ok(Some(bytes)) => {
                     drop(slot);
                     return copy_out(bytes, offset, into);
                 }
-                None => self.start()?,
+                // Of a block that is cut short, what comes before the cut can be read as often as one likes.
+                Err(error) if error.kind() != Kind::Malformed => return Err(error),
+                Ok(None) | Err(_) => self.start()?,
             },
         };
         // After an error the decoder is dropped: the next read meets the same error from the start.

@@ -8,6 +8,7 @@
 use std::io::{Seek, Write};
 
 use super::Loss;
+use super::expansion::Budget;
 use crate::array::{Array, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Target, ndarray};
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
@@ -237,7 +238,7 @@ fn is_one_value(text: &str) -> bool {
 /// [`Kind::Limit`](crate::Kind::Limit) for a tree that nests too deeply or has too many nodes, and what
 /// resolving the arrays says.
 pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Loss>)> {
-    let mut walk = ToDraft { file, losses: Vec::new(), nodes: file.limits().nodes };
+    let mut walk = ToDraft::new(file);
     let root = file.tree().root();
     let mut draft = if root.is_mapping() { walk.draft(root, "", 0)? } else { Draft::dict([("", walk.draft(root, "", 0)?)]) };
     // The tag of the root says no more than that it is one.
@@ -257,21 +258,23 @@ pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Loss>)> {
 struct ToDraft<'a> {
     file: &'a AsdfFile,
     losses: Vec<Loss>,
-    nodes: u64,
+    budget: Budget<'a>,
 }
 
-impl ToDraft<'_> {
+impl<'a> ToDraft<'a> {
+    fn new(file: &'a AsdfFile) -> Self {
+        Self { file, losses: Vec::new(), budget: Budget::new(file.tree(), file.limits()) }
+    }
+
     /// A node that is no scalar of a mapping; recursion is limited by [`DEPTH`].
     fn draft(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Draft> {
         if depth > DEPTH {
             return Err(Error::limit(format!("the tree nests more than {DEPTH} deep")).at_path(path));
         }
-        self.nodes = self
-            .nodes
-            .checked_sub(1)
-            .ok_or_else(|| Limits::exceeded("nodes", self.file.limits().nodes, "the tree has more nodes, aliases expanded"))?;
+        self.budget.charge(if ndarray::is_ndarray(node) { self.budget.known(node)?.nodes } else { 1 })?;
         let mut draft = if ndarray::is_ndarray(node) {
             let array = self.file.array(node)?;
+            self.budget.charge_array(&array)?;
             if array.mask().is_some() {
                 self.losses.push(Loss::at(path, "its mask"));
             }
@@ -281,13 +284,13 @@ impl ToDraft<'_> {
         } else if node.is_sequence() {
             let mut items = Vec::new();
             for (n, item) in node.items().enumerate() {
-                let holds = if item.is_scalar() { false } else { self.holds_items(item)? };
+                let holds = !item.is_scalar() && self.budget.known(item)?.holds;
                 items.push(if holds {
                     self.draft(item, &format!("{path}/{n}"), depth + 1)?
                 } else {
                     let empty = Array::from_slice::<u8>(&[], &[0])?;
                     let mut kept = Draft::dict([(VALUE, Draft::data(empty))]);
-                    let text = flow_text(item, self.file.limits())?;
+                    let text = self.text(item)?;
                     kept.attributes.push((VALUE.to_owned(), Attribute::Value(Word::Text(text))));
                     kept
                 });
@@ -298,6 +301,7 @@ impl ToDraft<'_> {
         };
         let is_plain = ndarray::is_ndarray(node) || (depth == 0 && path.is_empty());
         if let Some(tag) = node.tag().filter(|_| !is_plain) {
+            self.budget.charge_text(tag)?;
             draft.attributes.push((TAG.to_owned(), Attribute::Value(Word::Text(tag.to_owned()))));
         }
         Ok(draft)
@@ -316,12 +320,17 @@ impl ToDraft<'_> {
             if !matches!(key.scalar(), Scalar::Str(_)) || !key.is_scalar() {
                 self.losses.push(Loss::at(&inner, "its key becomes text"));
             }
-            let holds = if value.is_scalar() { false } else { value.is_mapping() || self.holds_items(value)? };
+            self.budget.charge_text(&name)?;
+            let holds = !value.is_scalar() && (value.is_mapping() || self.budget.known(value)?.holds);
             if holds || (path.is_empty() && name == "dudley") {
                 items.push((name, self.draft(value, &inner, depth + 1)?));
                 continue;
             }
+            self.budget.charge(self.budget.known(value)?.nodes)?;
             let (said, is_yaml) = attribute(value, self.file.limits())?;
+            if let Attribute::Value(Word::Text(text)) = &said {
+                self.budget.charge_text(text)?;
+            }
             attributes.push((name.clone(), said));
             if is_yaml {
                 attributes.push((format!("{TYPE}{name}"), Attribute::Value(Word::Text("yaml".into()))));
@@ -332,21 +341,12 @@ impl ToDraft<'_> {
         Ok(draft)
     }
 
-    /// Whether there are arrays in a sequence.
-    fn holds_items(&mut self, node: Node<'_>) -> Result<bool> {
-        if ndarray::is_ndarray(node) {
-            return Ok(true);
-        }
-        let mut walk = node.walk(self.file.limits());
-        while let Some(visit) = walk.step()? {
-            self.nodes = self.nodes.checked_sub(1).ok_or_else(|| {
-                Limits::exceeded("nodes", self.file.limits().nodes, "the tree has more nodes, aliases expanded")
-            })?;
-            if ndarray::is_ndarray(visit.node) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// A value as YAML on one line.
+    fn text(&mut self, node: Node<'_>) -> Result<String> {
+        self.budget.charge(self.budget.known(node)?.nodes)?;
+        let text = flow_text(node, self.file.limits())?;
+        self.budget.charge_text(&text)?;
+        Ok(text)
     }
 
     /// Puts documentation, attributes and parameters back where [`stream_to_asdf`] found them.

@@ -10,6 +10,7 @@ mod choose;
 mod describe;
 mod elements;
 mod encode;
+mod expansion;
 mod families;
 #[cfg(test)]
 mod families_tests;

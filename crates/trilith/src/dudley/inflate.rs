@@ -102,6 +102,7 @@ fn gunzipped(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> 
         return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, format_args!("{} bytes decode to {len}", stored.len())));
     }
     limits.charge_memory(len, "a compressed array")?;
+    limits.charge_work(len)?;
     let bytes = read_vec(&*stored, 0, stored.len(), limits)?;
     let mut out = Vec::new();
     let read = flate2::read::MultiGzDecoder::new(&bytes[..]).take(len.saturating_add(1)).read_to_end(&mut out);

@@ -24,6 +24,7 @@ pub(super) fn decode(bytes: &[u8], form: &Form, limits: &Limits) -> Result<Vec<u
     };
     // The decoder keeps coefficients of two bytes beside the image.
     limits.charge_memory(form.len.saturating_mul(4), "an image")?;
+    limits.charge_work(form.len)?;
     let options = DecoderOptions::default()
         .set_max_width(to_usize(columns)?)
         .set_max_height(to_usize(rows)?)

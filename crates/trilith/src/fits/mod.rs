@@ -17,7 +17,9 @@
 
 mod card;
 mod checksum;
+mod dither;
 mod edit;
+mod gzip;
 mod hcompress;
 mod hdu;
 mod header;

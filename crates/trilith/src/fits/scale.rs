@@ -311,6 +311,7 @@ impl Source for Converted {
         }
         let (row_in, row_out) = (self.rows.from as u64, self.rows.to as u64);
         self.limits.charge_memory(row_in.max(row_out), "a row of a table")?;
+        self.limits.charge_work(into.len() as u64)?;
         let at_once = (PIECE as u64 / row_in.max(row_out).max(1)).max(1);
         let (mut row, mut skip) = (offset / row_out, to_usize(offset % row_out)?);
         let (mut before, mut after) = (Vec::new(), Vec::new());

@@ -1,11 +1,14 @@
 //! Images in compressed tiles: a table whose rows are the tiles (ZIMAGE).
 //!
 //! FITS Standard 4.0, section 10: RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 and NOCOMPRESS, whole numbers
-//! and quantised floats with and without dithering. The image is decoded as a whole when its first byte is read.
+//! and quantised floats with and without dithering. An image of up to 64 MiB is decoded as a whole when its first byte is
+//! read, a larger one by bands of tiles.
 
-use std::io::Read as _;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::dither::Random;
+use super::gzip::gunzipped;
 use super::hdu::{Hdu, bitpix, required};
 use super::header::Header;
 use super::scale::{Linear, Number, array_of};
@@ -45,15 +48,25 @@ enum Dither {
 /// The number that stands for zero in SUBTRACTIVE_DITHER_2.
 const ZERO: i32 = i32::MIN + 2;
 
+/// Bytes of an image that is decoded as a whole and kept; of a larger one only a band of tiles is.
+const KEPT: u64 = 64 << 20;
+/// Tiles of no more values cost little, whatever ratio they have: empty ones are a few bytes.
+const FREE: usize = 1 << 20;
+/// Bytes of a value while it is decoded.
+const WIDTH: u64 = 4;
+
 /// A compressed image, decoded when it is read first.
 struct Tiles {
     source: SourceRef,
     plan: Plan,
     size: u64,
     limits: Arc<Limits>,
+    /// All of it, where it is small.
     decoded: OnceLock<Vec<u8>>,
     /// Only one thread decodes.
     turn: Mutex<()>,
+    /// The band that was read last, where it is large.
+    last: Mutex<Option<(u64, Arc<Vec<u8>>)>>,
 }
 
 /// Everything that the header says.
@@ -70,7 +83,6 @@ struct Plan {
     zero: Value,
     blank: Value,
     columns: Vec<Column>,
-    rows: u64,
     row_size: u64,
     table: u64,
     heap: u64,
@@ -105,7 +117,8 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Resu
     // Quantised floats have been scaled already.
     let linear = if number.is_integer() { linear } else { Linear::PLAIN };
     let source = source.clone();
-    let tiles = Tiles { source, plan, size, limits: Arc::clone(limits), decoded: OnceLock::new(), turn: Mutex::new(()) };
+    let (limits_of, decoded, turn, last) = (Arc::clone(limits), OnceLock::new(), Mutex::default(), Mutex::default());
+    let tiles = Tiles { source, plan, size, limits: limits_of, decoded, turn, last };
     array_of(Arc::new(tiles), 0, shape, number, image::meant(number, linear), limits)
 }
 
@@ -140,7 +153,6 @@ impl Plan {
             scale: value("ZSCALE")?,
             zero: value("ZZERO")?,
             blank: value("ZBLANK")?,
-            rows,
             row_size,
             table: start,
             heap: heap::start(hdu, table)?,
@@ -227,35 +239,95 @@ fn dither(header: &Header) -> Result<Dither> {
 }
 
 impl Tiles {
-    fn bytes(&self) -> Result<&[u8]> {
+    /// All of the image, where it is small enough to be kept.
+    fn kept(&self) -> Result<Option<&[u8]>> {
+        if self.size > KEPT {
+            return Ok(None);
+        }
         if let Some(bytes) = self.decoded.get() {
-            return Ok(bytes);
+            return Ok(Some(bytes));
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if self.decoded.get().is_none() {
-            let bytes = self.decode()?;
-            let _ = self.decoded.set(bytes);
+            let _ = self.decoded.set(self.decode(0..self.bands())?);
         }
-        Ok(self.decoded.get().map_or(&[], Vec::as_slice))
+        Ok(self.decoded.get().map(Vec::as_slice))
     }
 
-    fn decode(&self) -> Result<Vec<u8>> {
-        self.limits.charge_memory(self.size, "a compressed image")?;
-        let size = to_usize(self.size)?;
+    /// How many bands there are: a band is all tiles beside each other, whose bytes lie in a row.
+    fn bands(&self) -> u64 {
+        self.plan.counts().last().unwrap_or(1)
+    }
+
+    /// Bytes of a full band.
+    fn band_size(&self) -> u64 {
+        match (self.plan.axes.last(), self.plan.tile.last()) {
+            (Some(len), Some(tile)) => self.size / (*len).max(1) * tile,
+            _ => self.size,
+        }
+    }
+
+    /// A band, decoded when another was read last.
+    fn band(&self, band: u64) -> Result<Arc<Vec<u8>>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, bytes)) = last.as_ref().filter(|(known, _)| *known == band) {
+            return Ok(Arc::clone(bytes));
+        }
+        // The one before is let go first.
+        *last = None;
+        let bytes = Arc::new(self.decode(band..band + 1)?);
+        *last = Some((band, Arc::clone(&bytes)));
+        Ok(bytes)
+    }
+
+    /// Decodes the tiles of some bands.
+    fn decode(&self, bands: Range<u64>) -> Result<Vec<u8>> {
+        let first = bands.start * self.band_size();
+        let size = bands.end.saturating_mul(self.band_size()).min(self.size).saturating_sub(first);
+        self.limits.charge_memory(size, "a compressed image")?;
+        self.limits.charge_work(size)?;
+        let size = to_usize(size)?;
         let mut image = Vec::new();
         image.try_reserve_exact(size).map_err(|_| Error::limit(format!("no memory for an image of {size} bytes")))?;
         image.resize(size, 0);
+        if size == 0 {
+            return Ok(image);
+        }
         let counts: Vec<u64> = self.plan.counts().collect();
-        let tiles = if self.size == 0 { 0 } else { counts.iter().product() };
-        let table = read_vec(&*self.source, self.plan.table, self.plan.rows * self.plan.row_size, &self.limits)?;
-        for number in 0..tiles {
-            let at = to_usize(number * self.plan.row_size)?;
+        let beside: u64 = counts.split_last().map_or(1, |(_, beside)| beside.iter().product());
+        let rows = bands.start * beside..bands.end * beside;
+        let at = self.plan.table + rows.start * self.plan.row_size;
+        let table = read_vec(&*self.source, at, (rows.end - rows.start) * self.plan.row_size, &self.limits)?;
+        for number in rows.clone() {
+            let at = to_usize((number - rows.start) * self.plan.row_size)?;
             let row = table.get(at..at + to_usize(self.plan.row_size)?).unwrap_or_default();
-            let (start, lens) = self.place(number, &counts);
+            let (mut start, lens) = self.place(number, &counts);
             let tile = self.tile(number, row, to_usize(lens.iter().product())?).doing(|| format!("tile {number}"))?;
+            if let (Some(start), Some(tile)) = (start.last_mut(), self.plan.tile.last()) {
+                *start -= bands.start * tile;
+            }
             self.put(&mut image, &start, &lens, &tile)?;
         }
         Ok(image)
+    }
+
+    /// Refuses a tile that makes far more of its bytes than its codec does of an honest image.
+    fn charge_tile(&self, stored: usize, count: usize) -> Result<()> {
+        let (name, ratio) = match self.plan.method {
+            Method::Rice { .. } => ("rice_ratio", self.limits.rice_ratio),
+            Method::Plio => ("plio_ratio", self.limits.plio_ratio),
+            Method::Transformed => ("hcompress_ratio", self.limits.hcompress_ratio),
+            Method::Gzip | Method::Shuffled => ("zlib_ratio", self.limits.zlib_ratio),
+            Method::Plain => return Ok(()),
+        };
+        let bytes = (count as u64).saturating_mul(WIDTH);
+        if count > FREE && bytes > (stored as u64).saturating_mul(ratio) {
+            let what = format_args!("a tile of {count} values, {bytes} bytes, comes out of {stored}");
+            return Err(Limits::exceeded(name, ratio, what));
+        }
+        // What the transform needs beside its result.
+        let needed = if self.plan.method == Method::Transformed { bytes.saturating_mul(3) } else { bytes.saturating_mul(2) };
+        self.limits.charge_memory(needed, "a tile")
     }
 
     /// First index and lengths of a tile, the fastest axis first.
@@ -302,6 +374,7 @@ impl Tiles {
         let heap = |name| plan.heap_bytes(&*self.source, row, name, &self.limits);
         let cut = || Error::malformed("its bytes are cut short or do not decode");
         if let Some(bytes) = heap("COMPRESSED_DATA")? {
+            self.charge_tile(bytes.len(), count)?;
             let whole: Vec<i32> = match plan.method {
                 Method::Rice { width, block } => rice::decode(&bytes, count, width, block).ok_or_else(cut)?,
                 Method::Plio => plio::decode(&bytes, count).ok_or_else(cut)?,
@@ -378,23 +451,6 @@ impl Tiles {
     }
 }
 
-/// Unpacks a gzip tile of `count` values; gives back how many bytes each has.
-fn gunzipped(bytes: &[u8], count: usize, shuffled: bool) -> Result<(Vec<u8>, usize)> {
-    let most = count as u64 * 8;
-    let mut out = Vec::new();
-    let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut out);
-    read.map_err(|e| Error::malformed(format!("no valid gzip data: {e}")))?;
-    if out.len() as u64 > most || count == 0 || !out.len().is_multiple_of(count) {
-        return Err(Error::malformed(format!("{} bytes for {count} values", out.len())));
-    }
-    let width = out.len() / count;
-    if shuffled {
-        let planes: Vec<&[u8]> = out.chunks_exact(count).collect();
-        out = (0..count).flat_map(|i| planes.iter().filter_map(move |plane| plane.get(i).copied())).collect();
-    }
-    Ok((out, width))
-}
-
 /// Big-endian whole numbers of so many bytes.
 fn wholes(bytes: &[u8], width: usize) -> Option<Vec<i32>> {
     Some(match width {
@@ -405,68 +461,38 @@ fn wholes(bytes: &[u8], width: usize) -> Option<Vec<i32>> {
     })
 }
 
-/// The random numbers of the standard (appendix I): 10,000 of them, from a place that the tile says.
-struct Random {
-    tile: usize,
-    at: usize,
-}
-
-static RANDOM: OnceLock<Vec<f32>> = OnceLock::new();
-
-impl Random {
-    const COUNT: usize = 10_000;
-
-    fn sequence() -> &'static [f32] {
-        RANDOM.get_or_init(|| {
-            let mut seed = 1u64;
-            let next = |_| {
-                seed = seed * 16807 % 2_147_483_647;
-                (seed as f64 / 2_147_483_647.0) as f32
-            };
-            (0..Self::COUNT).map(next).collect()
-        })
-    }
-
-    fn new(tile: u64) -> Self {
-        let tile = (tile % Self::COUNT as u64) as usize;
-        Self { tile, at: Self::start(tile) }
-    }
-
-    fn start(tile: usize) -> usize {
-        Self::sequence().get(tile).map_or(0, |x| (x * 500.0) as usize)
-    }
-
-    fn next(&mut self) -> f32 {
-        let value = Self::sequence().get(self.at).copied().unwrap_or(0.0);
-        self.at += 1;
-        if self.at == Self::COUNT {
-            self.tile = (self.tile + 1) % Self::COUNT;
-            self.at = Self::start(self.tile);
-        }
-        value
-    }
-}
-
 impl Source for Tiles {
     fn len(&self) -> u64 {
         self.size
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let from = self.bytes()?.get(to_usize(offset)?..).and_then(|rest| rest.get(..into.len()));
-        let from = from.ok_or_else(|| {
+        let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.size).ok_or_else(|| {
             Error::malformed(format!("the image ends at byte {}, but {} are expected from {offset} on", self.size, into.len()))
         })?;
-        into.copy_from_slice(from);
+        if let Some(bytes) = self.kept()? {
+            into.copy_from_slice(bytes.get(to_usize(offset)?..to_usize(end)?).unwrap_or_default());
+            return Ok(());
+        }
+        let size = self.band_size().max(1);
+        let (mut at, mut rest) = (offset, into);
+        while at < end {
+            let band = self.band(at / size)?;
+            let part = band.get(to_usize(at % size)?..).unwrap_or_default();
+            let (now, later) = rest.split_at_mut(part.len().min(rest.len()).max(1));
+            now.copy_from_slice(part.get(..now.len()).ok_or_else(|| Error::malformed("a band of tiles is too short"))?);
+            at += now.len() as u64;
+            rest = later;
+        }
         Ok(())
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         let start = usize::try_from(offset).ok()?;
-        self.bytes().ok()?.get(start..start.checked_add(usize::try_from(len).ok()?)?)
+        self.kept().ok()??.get(start..start.checked_add(usize::try_from(len).ok()?)?)
     }
 
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         if range.is_empty() { Ok(Vec::new()) } else { self.source.stored(self.plan.table..self.plan.end) }
     }
 
@@ -476,18 +502,5 @@ impl Source for Tiles {
 
     fn name(&self) -> &str {
         self.source.name()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_random_numbers_are_those_of_the_standard() {
-        // Appendix I: after 10,000 steps from 1 the seed is 1043618065.
-        let last = Random::sequence()[9999];
-        assert_eq!(last, (1_043_618_065.0f64 / 2_147_483_647.0) as f32);
-        assert_eq!(Random::sequence().len(), Random::COUNT);
     }
 }

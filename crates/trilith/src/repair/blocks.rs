@@ -100,7 +100,7 @@ pub(super) fn find(
             // The sizes are wrong, or the file is cut: what is here goes on to the next block.
             _ => next_sound(source, &rows, mark + 4, end, limits)?.unwrap_or(end),
         };
-        found.push(look(source, block, right, behind, limits));
+        found.push(look(source, block, right, behind, limits)?);
         at = next_block(source, &rows, behind.max(mark + 4), limits)?;
         let gap = at.unwrap_or(end).min(end);
         if right && index.is_none() && !is_blank(source, behind, gap, limits)? {
@@ -179,12 +179,17 @@ fn is_blank(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<b
 }
 
 /// How much of a block is there, which is followed by other things from byte `behind` on.
-fn look(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Piece {
-    let (fate, data) = match left(source, &block, right, behind, limits) {
+///
+/// # Errors
+/// [`Kind::Limit`](crate::Kind::Limit) where finding out is more work than the command may do: that is no damage.
+fn look(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Result<Piece> {
+    let found = left(source, &block, right, behind, limits);
+    limits.check_work(0)?;
+    let (fate, data) = match found {
         Ok((fate, data)) => (fate, data),
         Err(error) => (Fate::Lost(error.to_string()), None),
     };
-    Piece { fate: BlockFate { number: 0, offset: Some(block.offset), fate }, block: Some(block), data }
+    Ok(Piece { fate: BlockFate { number: 0, offset: Some(block.offset), fate }, block: Some(block), data })
 }
 
 fn left(source: &SourceRef, block: &Block, right: bool, behind: u64, limits: &Limits) -> Result<(Fate, Option<SourceRef>)> {
@@ -198,7 +203,7 @@ fn left(source: &SourceRef, block: &Block, right: bool, behind: u64, limits: &Li
             return Ok((if same { Fate::Whole } else { Fate::Damaged }, None));
         }
         let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits)?;
-        let have = readable(&*decoded);
+        let have = readable(&*decoded, limits);
         if have == of {
             // Until 5.2 Python asdf hashed the decoded bytes.
             let same = same || stated.is_some_and(|stated| checksum::md5_of(&*decoded).is_ok_and(|found| found == stated));
@@ -216,7 +221,7 @@ fn left(source: &SourceRef, block: &Block, right: bool, behind: u64, limits: &Li
         return part(stored, have, of);
     }
     let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits)?;
-    let have = readable(&*decoded);
+    let have = readable(&*decoded, limits);
     part(decoded, have, of)
 }
 
@@ -228,7 +233,12 @@ fn part(data: SourceRef, have: u64, of: u64) -> Result<(Fate, Option<SourceRef>)
 }
 
 /// How many bytes can be read from the start on.
-fn readable(source: &dyn Source) -> u64 {
+///
+/// What would be more work than is allowed is not begun; the budget is spent then, which [`look`] sees.
+fn readable(source: &dyn Source, limits: &Limits) -> u64 {
+    if limits.check_work(source.len()).is_err() {
+        return 0;
+    }
     let (mut at, mut piece) = (0, 1u64 << 20);
     let mut buffer = vec![0; 1 << 20];
     while at < source.len() {

@@ -2,7 +2,8 @@
 //!
 //! What cannot be read is left out and reported, and nothing is made up: lines of the tree that are no
 //! YAML go, an array whose end is missing keeps its whole rows, one of which nothing is left becomes
-//! null. Every block keeps its number. What is written opens and verifies.
+//! null. Every block keeps its number. What is written is verified before anything is said of it: whatever is
+//! wrong with it still stands in the report.
 
 mod blocks;
 mod text;
@@ -14,12 +15,13 @@ use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
 use crate::asdf::uris::moved_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
-use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, Window, gunzip, is_gzip, read_vec};
-use crate::error::{Error, Result};
-use crate::file::FileKind;
+use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, Window, gunzip, is_gzip, read_vec, set_aside};
+use crate::error::{Error, Kind, Result};
+use crate::file::{self, FileKind};
 use crate::fits::{FitsFile, Hdu, asdf_hdu, write_changed};
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, Value};
+use crate::verify;
 
 pub use blocks::{BlockFate, Fate};
 
@@ -50,14 +52,17 @@ pub struct Report {
     pub blocks: Vec<BlockFate>,
     /// Arrays that are not whole, by tree path.
     pub arrays: Vec<(String, ArrayFate)>,
+    /// What is wrong with the file that is written, as far as `verify --deep` can tell; None where it was not asked.
+    pub wrong: Option<Vec<String>>,
     /// What else is to be said.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// Whether everything is there.
+    /// Whether everything is there, and what was written verifies ([`Salvage::verified`]).
     pub fn is_whole(&self) -> bool {
-        self.arrays.is_empty()
+        self.wrong.as_ref().is_some_and(Vec::is_empty)
+            && self.arrays.is_empty()
             && self.tree.as_ref().is_some_and(Vec::is_empty)
             && self.blocks.iter().all(|block| block.fate == Fate::Whole)
     }
@@ -71,6 +76,7 @@ pub struct Salvage {
     tree: Option<String>,
     pieces: Vec<blocks::Piece>,
     report: Report,
+    limits: Limits,
     /// The FITS file that it lies in, and the HDU there.
     around: Option<(FitsFile, Hdu)>,
 }
@@ -86,10 +92,10 @@ pub struct Salvage {
 /// use trilith::{Limits, bytes::Slice, file, repair};
 /// let cut = "#ASDF 1.0.0\n%YAML 1.1\n---\na: 1\nb: [2, 3";
 /// assert!(file::open_asdf_bytes(cut.into()).is_err());
-/// let left = repair::salvage(Arc::new(Slice::new(cut.into(), "memory")), &Limits::default())?;
-/// let mut out = std::io::Cursor::new(Vec::new());
-/// left.write(&mut out)?;
-/// let file = file::open_asdf_bytes(out.into_inner())?;
+/// let mut left = repair::salvage(Arc::new(Slice::new(cut.into(), "memory")), &Limits::default())?;
+/// let written = left.verified(Arc::new(trilith::bytes::Nowhere))?;
+/// assert_eq!(left.report().wrong, Some(vec![]));
+/// let file = file::open_asdf_source(written, Arc::new(trilith::bytes::Nowhere), &Limits::default())?;
 /// assert_eq!(file.tree().at("/a").and_then(|a| a.as_i64()), Some(1));
 /// assert!(!left.report().is_whole());
 /// # Ok::<(), trilith::Error>(())
@@ -125,7 +131,7 @@ fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
     let (header, from) = read_header(&source, limits, &mut notes)?;
     let extent = match header::find_tree(&*source, &header, limits) {
         Ok(found) => found.map(|tree| (tree.start, tree.end)),
-        Err(error) if error.kind() == crate::Kind::Malformed => {
+        Err(error) if error.kind() == Kind::Malformed => {
             let end = crate::asdf::next_block(&source, &header.rows, from, limits)?.unwrap_or(source.len());
             Some((from, end.min(from.saturating_add(limits.text))))
         }
@@ -136,7 +142,8 @@ fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
     let generation = pieces.iter().find_map(|piece| piece.block.as_ref().map(|block| block.generation));
     let generation = generation.or_else(|| header.rows.last().copied());
     let generation = generation.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let mut report = Report { generation: generation.name, tree: None, blocks: Vec::new(), arrays: Vec::new(), notes };
+    let mut report =
+        Report { generation: generation.name, tree: None, blocks: Vec::new(), arrays: Vec::new(), wrong: None, notes };
     let mut tree = None;
     if let Some((start, end)) = extent {
         let bytes = read_vec(&*source, start, end - start, limits)?;
@@ -148,7 +155,7 @@ fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
         tree = Some(mend(&parsed, &pieces, limits, &mut report)?);
     }
     report.blocks = pieces.iter().map(|piece| piece.fate.clone()).collect();
-    Ok(Salvage { source, header, generation, tree, pieces, report, around: None })
+    Ok(Salvage { source, header, generation, tree, pieces, report, limits: limits.clone(), around: None })
 }
 
 /// The header, or that of ASDF 1.0 where it is damaged; and where to look for the tree.
@@ -279,6 +286,23 @@ impl Salvage {
     /// Whether it lies in a FITS file, which is written around it.
     pub fn is_in_fits(&self) -> bool {
         self.around.is_some()
+    }
+
+    /// Writes what is left into a temporary file and verifies that, decoding every block; `resolve` opens what the
+    /// tree refers to. What is wrong goes into the report, which claims nothing else from then on. The bytes that were
+    /// written are given back.
+    ///
+    /// # Errors
+    /// As [`Salvage::write`], and [`Kind::Limit`] where verifying would be too much.
+    pub fn verified(&mut self, resolve: Arc<dyn Resolve>) -> Result<SourceRef> {
+        let written = set_aside("what is left", |out| self.write(out))?;
+        let found = file::open_asdf_source(written.clone(), resolve, &self.limits);
+        self.report.wrong = Some(match found.and_then(|file| verify::verify(&file, true, &|_| ())) {
+            Ok(report) => report.problems(),
+            Err(error) if error.kind() == Kind::Limit => return Err(error.context("verifying what is left")),
+            Err(error) => vec![error.to_string()],
+        });
+        Ok(written)
     }
 
     /// Writes what is left, with a new index and new checksums; the other HDUs of a FITS file around it are copied.

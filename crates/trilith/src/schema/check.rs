@@ -8,6 +8,7 @@ use super::compile::{DatatypeRule, Dependency, ObjectRule, PartId, Place, Progra
 use super::instance::{Json, Number, Pairs, compared_tag, is_surely_text, json, key_text, own_tag, same};
 use super::pattern::Regex;
 use super::survey::Survey;
+use super::unique;
 use super::uri::matches;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -309,24 +310,7 @@ impl<'a, 't> Check<'a, 't> {
     /// Two items of a sequence that are the same.
     pub(super) fn duplicate(&mut self, node: Node<'t>) -> Option<(usize, usize)> {
         let mut budget = self.most_steps.saturating_sub(self.steps);
-        let mut texts: HashMap<(u8, String), usize> = HashMap::new();
-        let mut others: Vec<(usize, Node<'t>)> = Vec::new();
-        let mut found = None;
-        for (at, item) in node.items().enumerate() {
-            // Equal texts are told apart by hashing, everything else by comparing with all before.
-            if item.is_scalar() && own_tag(item).is_none() && json(item) == Json::String {
-                if let Some(before) = texts.insert((0, item.text().into_owned()), at) {
-                    found = Some((before, at));
-                    break;
-                }
-                continue;
-            }
-            if let Some((before, _)) = others.iter().find(|(_, other)| same(*other, item, true, &mut budget)) {
-                found = Some((*before, at));
-                break;
-            }
-            others.push((at, item));
-        }
+        let found = unique::duplicate(node, &mut budget);
         if budget == 0 {
             self.steps = self.most_steps;
             self.stop();

@@ -295,7 +295,7 @@ pub(super) fn same(a: Node<'_>, b: Node<'_>, strict: bool, budget: &mut u64) -> 
 }
 
 /// How deep equality looks; deeper values count as different.
-const DEPTH: usize = 128;
+pub(super) const DEPTH: usize = 128;
 
 fn same_at(a: Node<'_>, b: Node<'_>, strict: bool, top: bool, depth: usize, budget: &mut u64) -> bool {
     if depth > DEPTH || *budget == 0 {

@@ -26,6 +26,7 @@ mod store;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod unique;
 mod uri;
 mod validate;
 mod words;

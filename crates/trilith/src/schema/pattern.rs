@@ -92,11 +92,33 @@ fn translate(source: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
+            // What a group found is never asked for, and remembering it takes memory for each group.
+            '(' if !class => {
+                out.push('(');
+                if chars.peek() == Some(&'?') {
+                    named_group(&mut chars, &mut out);
+                } else {
+                    out.push_str("?:");
+                }
+            }
             '$' if !class => out.push_str(r"(?:\n?\z)"),
             c => out.push(c),
         }
     }
     out
+}
+
+/// Behind `(`: the name of a group (`?P<name>`) becomes `?:`, whatever else stands there is kept.
+fn named_group(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
+    let rest: String = chars.clone().take(100).collect();
+    let name = rest.strip_prefix("?P<").and_then(|rest| rest.split_once('>')).map(|(name, _)| name);
+    match name.filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty()) {
+        Some(name) => {
+            out.push_str("?:");
+            chars.by_ref().take(name.chars().count() + 4).for_each(drop);
+        }
+        None => out.extend(chars.next()),
+    }
 }
 
 #[cfg(test)]
@@ -111,6 +133,7 @@ mod tests {
         assert!(found(r"[$]", "$") && found(r"\$", "$") && found(r"a\/b", "a/b"));
         assert!(found(r"^[[]x\]$", "[x]") && found("^[]a]+$", "]a") && found("^[a&&b]+$", "a&b"));
         assert!(found(r"^\d+\Z", "12"));
+        assert!(found("^(?P<year>[0-9]{4})-(0|1)(?:x|y)(?i)Z$", "2026-1xz") && found(r"^\([(]$", "(("));
     }
 
     #[test]
@@ -119,6 +142,8 @@ mod tests {
         assert!(Regex::new(r"(a)\1").is_err());
         // Nor is what takes long to be read; found by the fuzz target `schema`.
         assert!(Regex::new("((a{0,50}){0,50}){0,50}").is_err());
+        // Groups take no memory for what they found.
+        assert!(Regex::new(&"(a*)*".repeat(2000)).unwrap().found_in("aaaa"));
         let text = "a".repeat(50_000);
         assert!(!Regex::new("^(a+)+$").unwrap().found_in(&format!("{text}b")));
     }

@@ -19,6 +19,7 @@ mod children;
 mod convert;
 mod de;
 mod edit;
+mod expanded;
 mod index;
 #[cfg(test)]
 mod law_tests;
@@ -34,6 +35,7 @@ pub use crate::yaml::{Data, Layout, PrintOptions, Scalar, Style, Value, print_do
 pub use children::{Entries, Items};
 pub use de::from_node;
 pub use edit::Edit;
+pub(crate) use expanded::{Expanded, Known};
 pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
 pub use reference::{OpenTree, Reference, Target};

@@ -51,8 +51,8 @@ pub struct Node<'t> {
     written: u32,
 }
 
-/// Keys with more nodes than these, aliases expanded, have their text as written for a name.
-const NAMED: u64 = 10_000;
+/// Keys to which aliases add more nodes than these have their text as written for a name.
+const NAMED: u64 = 1000;
 
 /// What stands where there is no record; no node leads there.
 static NOTHING: Record = Record { start: 0, end: 0, next: 0, count: 0, meta: SCALAR | VERBATIM };
@@ -461,13 +461,13 @@ impl<'t> Node<'t> {
 
     /// The text that names this key in a path: that of a scalar, or a collection on one line, as `[1, 2]`.
     ///
-    /// A collection of very many nodes goes by its text as written.
+    /// A collection to which aliases add very many nodes goes by its text as written.
     pub fn key_text(self) -> Cow<'t, str> {
         if self.is_scalar() {
             return self.text();
         }
         let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
-        match self.to_value(&Limits { nodes: NAMED, ..Limits::default() }) {
+        match self.to_value(&Limits { nodes: NAMED + self.raw().len() as u64, ..Limits::default() }) {
             Ok(value) => Cow::Owned(print_value(&value.flow(), 0, &options)),
             Err(_) => Cow::Borrowed(self.raw()),
         }

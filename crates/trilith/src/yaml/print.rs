@@ -285,11 +285,11 @@ impl Printer<'_> {
         let mut separate = |printer: &mut Self| {
             if !std::mem::take(&mut first) {
                 printer.out.push(',');
-                let line = printer.out.rfind('\n').map_or(0, |at| at + 1);
-                if printer.out.len() - line >= printer.options.width {
-                    printer.line(column);
-                } else {
-                    printer.out.push(' ');
+                // Not looked for further back than a line is long: there may be no end of line in all of the text.
+                let tail = printer.out.len().checked_sub(printer.options.width).and_then(|at| printer.out.as_bytes().get(at..));
+                match tail {
+                    Some(tail) if !tail.contains(&b'\n') => printer.line(column),
+                    _ => printer.out.push(' '),
                 }
             }
         };

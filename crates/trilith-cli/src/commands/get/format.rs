@@ -10,6 +10,7 @@ use trilith::tree::{Node, PrintOptions, Scalar, Value, print_document};
 use trilith::{Error, Kind, Result};
 
 use crate::commands::tree::write_json;
+use crate::output::{Escaped, clean_text};
 use crate::outputs::Form;
 
 /// What an array is written as.
@@ -69,7 +70,7 @@ fn failed(error: std::io::Error) -> Error {
 pub fn array(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Json => {
-            array.write_json(out, FloatText::Shortest)?;
+            array.write_json(&mut Escaped::new(&mut *out), FloatText::Shortest)?;
             out.write_all(b"\n").map_err(failed)
         }
         Format::Yaml => {
@@ -108,7 +109,7 @@ pub fn value(file: &AsdfFile, found: &walk::Found, format: Format, out: &mut dyn
     match format {
         Format::Text if node.is_scalar() => {
             let text = node.text();
-            out.write_all(crate::output::clean(&text).as_bytes()).and_then(|()| out.write_all(b"\n")).map_err(failed)
+            out.write_all(clean_text(&text).as_bytes()).and_then(|()| out.write_all(b"\n")).map_err(failed)
         }
         Format::Text | Format::Json => write_json(out, file, found, ExpandOptions::default(), false),
         Format::Yaml => {

@@ -94,7 +94,7 @@ impl New {
                 .collect();
             out.json(&json!({"file": self.output, "data": self.data, "dialect": dialect.name(), "items": paths, "layout": text}))?;
         } else if self.output.as_deref().is_none_or(|path| path == "-") && self.data.as_deref() != Some("-") {
-            out.raw(&text)?;
+            out.lines(text.trim_end_matches('\n'))?;
         }
         out.finish()?;
         Ok(Outcome::Yes)

@@ -152,6 +152,22 @@ impl Client {
     }
 }
 
+/// How to let a refused address be followed. One that is not public is not offered ready to paste: a server chose it.
+fn allow_hint(to: &Url) -> String {
+    let is_private = match to.host() {
+        Some(url::Host::Ipv4(ip)) => !is_public(ip.into()),
+        Some(url::Host::Ipv6(ip)) => !is_public(ip.into()),
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => true,
+    };
+    match is_private {
+        true => {
+            "it is an address of this machine or of a private network, which only --allow with its host lets be asked".to_owned()
+        }
+        false => format!("if you trust it, add --allow {}", shown_url(to)),
+    }
+}
+
 /// The value of `Authorization` for the name and password in a URL.
 fn basic(url: &Url) -> Option<String> {
     if url.username().is_empty() && url.password().is_none() {
@@ -278,8 +294,7 @@ impl Target {
     /// Who may follow a redirect, if anybody may.
     fn redirected<'a>(&'a self, agent: &'a Agent, from: &Url, to: &Url) -> Result<&'a Agent> {
         let refused = |why: &str| {
-            Error::limit(format!("{} redirects to {}, which {why}", self.address.shown(), shown_url(to)))
-                .hint(format!("if you trust it, add --allow {}", shown_url(to)))
+            Error::limit(format!("{} redirects to {}, which {why}", self.address.shown(), shown_url(to))).hint(allow_hint(to))
         };
         if !matches!(to.scheme(), "http" | "https") {
             return Err(refused("is no web address"));

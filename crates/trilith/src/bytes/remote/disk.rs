@@ -101,10 +101,15 @@ impl Disk {
     }
 
     fn write(&self, start: u64, bytes: &[u8]) -> std::io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
+        private_folder(&self.folder)?;
         let path = self.path(start, bytes.len() as u64);
         let beside = self.folder.join(format!(".{start}-{}", std::process::id()));
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        // The server may have asked for a password: what it gave is for this user alone.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&beside)?;
         let sum = Sha256::digest(bytes);
         let written = file.write_all(bytes).and_then(|()| file.write_all(sum.get(..SUM).unwrap_or_default()));
         drop(file);
@@ -144,6 +149,15 @@ impl Disk {
             }
         }
     }
+}
+
+/// Makes a folder, and those above it, that nobody else may look into.
+fn private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 fn parse_name(name: &str) -> Option<(u64, u64)> {

@@ -16,8 +16,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// An answer that brought so many bytes before it broke off does not count as a failure.
 const PROGRESS: usize = 64 << 10;
-/// Fewer bytes than this in so many times the time in which something must come are a stall.
-const TRICKLE: usize = 4096;
+/// Fewer bytes than this in a second, over so many times the time in which something must come, are a stall.
+const SLOWEST: u64 = 1024;
 const WINDOW: u32 = 4;
 
 /// A file as it was when it was opened.
@@ -309,25 +309,29 @@ impl Fetcher {
 pub(super) struct Paced {
     reply: Reply,
     timeout: Duration,
-    since: Instant,
-    got: usize,
+    /// How long was waited for so many bytes: what the reader does meanwhile does not count.
+    waited: Duration,
+    got: u64,
 }
 
 impl Paced {
     pub(super) fn new(reply: Reply, timeout: Duration) -> Self {
-        Self { reply, timeout, since: Instant::now(), got: 0 }
+        Self { reply, timeout, waited: Duration::ZERO, got: 0 }
     }
 }
 
 impl Read for Paced {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let since = Instant::now();
         let n = self.reply.body.read(into)?;
-        self.got += n;
-        if self.since.elapsed() > self.timeout * WINDOW {
-            if self.got < TRICKLE && n > 0 {
+        self.waited += since.elapsed();
+        self.got += n as u64;
+        let window = self.timeout * WINDOW;
+        if self.waited > window {
+            if self.got < window.as_secs().max(1) * SLOWEST && n > 0 {
                 return Err(std::io::ErrorKind::TimedOut.into());
             }
-            (self.since, self.got) = (Instant::now(), 0);
+            (self.waited, self.got) = (Duration::ZERO, 0);
         }
         Ok(n)
     }

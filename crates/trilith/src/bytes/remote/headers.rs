@@ -42,13 +42,21 @@ impl Version {
         Self { etag: headers.etag.clone(), modified: headers.modified.clone() }
     }
 
-    /// Whether another answer is of the same version, as far as both say.
+    /// Whether nothing tells this version from another.
+    pub(super) fn is_nameless(&self) -> bool {
+        self.etag.is_none() && self.modified.is_none()
+    }
+
+    /// Whether another answer says that it is of the same version. One that says nothing may be of any.
     pub(super) fn agrees(&self, other: &Self) -> bool {
-        let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
+        let both = |a: &Option<String>, b: &Option<String>| Some(a.as_ref()? == b.as_ref()?);
         match (&self.etag, &other.etag) {
             // The time is of one server, the tag of the file.
             (Some(own), Some(theirs)) if is_strong(own) || is_strong(theirs) => own == theirs,
-            _ => same(&self.etag, &other.etag) && same(&self.modified, &other.modified),
+            _ => match (both(&self.etag, &other.etag), both(&self.modified, &other.modified)) {
+                (None, None) => false,
+                (etag, modified) => etag.unwrap_or(true) && modified.unwrap_or(true),
+            },
         }
     }
 
@@ -89,7 +97,10 @@ mod tests {
         assert!(version("\"a\"", "1").agrees(&version("\"a\"", "2")));
         assert!(!version("\"a\"", "1").agrees(&version("\"b\"", "1")));
         assert!(!version("W/\"a\"", "1").agrees(&version("W/\"a\"", "2")));
-        assert!(version("\"a\"", "1").agrees(&Version::default()));
+        let timed = Version { etag: None, modified: Some("1".into()) };
+        assert!(version("\"a\"", "1").agrees(&timed) && timed.agrees(&version("W/\"a\"", "1")));
+        assert!(!version("\"a\"", "1").agrees(&Version::default()), "an answer without a name may be of any version");
+        assert!(!Version::default().agrees(&Version::default()) && Version::default().is_nameless());
         assert_eq!(version("\"a\"", "1").condition(), Some(("if-match", "\"a\"")));
         assert_eq!(version("W/\"a\"", "1").condition(), Some(("if-unmodified-since", "1")));
     }

@@ -148,12 +148,21 @@ pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
     let name = target.address.shown();
     if wanted.len() > 1
         && let Some((size, version, parts)) = first_parts(&target, &wanted)?
+        && !version.is_nameless()
     {
         return Ok(shared(RangedFile::open(name, Fetcher::new(target, size, version), &parts, YES)));
     }
     match first_answer(target, wanted.last().unwrap_or(&(0..HEAD)))? {
         First::Whole(opened) => WholeFile::open(opened.0, opened.1),
         First::Empty => Ok(shared(Slice::new(Vec::new(), name))),
+        First::Part(fetcher, start, bytes) if fetcher.version.is_nameless() => {
+            if start == 0 && bytes.len() as u64 == fetcher.size {
+                return Ok(shared(Slice::new(bytes, name)));
+            }
+            // Two answers could be parts of two versions, and nothing would tell: all comes by one.
+            let reply = whole_answer(&fetcher.target)?;
+            WholeFile::open(fetcher.target, reply)
+        }
         First::Part(fetcher, start, bytes) => {
             // S3 answers to a list of ranges with the whole object.
             let together = if matches!(fetcher.target.address, Address::S3 { .. }) { NO } else { UNTRIED };
@@ -194,6 +203,20 @@ fn first_parts(target: &Target, ranges: &[Range<u64>]) -> Result<Option<FirstPar
         Ok(())
     })?;
     Ok(found)
+}
+
+/// Asks for all of a file.
+fn whole_answer(target: &Target) -> Result<Reply> {
+    let mut answer = None;
+    persist(target, |_| {
+        let reply = target.get(&[])?;
+        if reply.status != 200 {
+            return Err(target.refused(reply));
+        }
+        answer = Some(reply);
+        Ok(())
+    })?;
+    answer.ok_or_else(|| no_size(target))
 }
 
 fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
@@ -253,6 +276,10 @@ fn first_answer(target: Target, asked: &Range<u64>) -> Result<First> {
     }
     drop(body);
     fetcher.received.fetch_add(done as u64, Ordering::Relaxed);
+    if fetcher.version.is_nameless() {
+        // What is missing could come from another version.
+        bytes.truncate(done);
+    }
     let rest = bytes.get_mut(done..).unwrap_or_default();
     if !rest.is_empty() {
         fetcher.fetch(range.start + done as u64, rest)?;

@@ -90,26 +90,37 @@ impl WholeFile {
         })
     }
 
-    /// Asks once more and skips what is there already.
+    /// Asks once more and goes past what is there already, which must be the same.
     fn again(&self, at: u64) -> Result<Paced, Failure> {
         let target = &self.fetcher.target;
         let headers: Vec<(&str, &str)> = self.fetcher.version.condition().into_iter().collect();
         let reply = target.get(&headers)?;
-        if reply.status == 412
-            || reply.status == 200
-                && (reply.headers.length != Some(self.fetcher.size) || !self.fetcher.version.agrees(&Version::of(&reply.headers)))
-        {
+        let (version, found) = (&self.fetcher.version, Version::of(&reply.headers));
+        // Where versions have no names, the bytes tell.
+        let is_other = reply.headers.length != Some(self.fetcher.size) || !(version.is_nameless() || version.agrees(&found));
+        if reply.status == 412 || reply.status == 200 && is_other {
             return Err(self.fetcher.changed());
         }
         if reply.status != 200 {
             return Err(target.refused(reply));
         }
         let mut reader = Paced::new(reply, target.client.options.timeout);
-        match std::io::copy(&mut reader.by_ref().take(at), &mut std::io::sink()) {
-            Ok(n) if n == at => Ok(reader),
-            Ok(_) => Err(self.broken("the answer ended too early")),
-            Err(error) => Err(self.broken(&error.to_string())),
+        let (mut past, mut theirs, mut ours) = (0, vec![0; STEP], vec![0; STEP]);
+        while past < at {
+            let n = (at - past).min(STEP as u64) as usize;
+            let n = match reader.read(theirs.get_mut(..n).unwrap_or_default()) {
+                Ok(n) if n > 0 => n,
+                Ok(_) => return Err(self.broken("the answer ended too early")),
+                Err(error) => return Err(self.broken(&error.to_string())),
+            };
+            let kept = ours.get_mut(..n).unwrap_or_default();
+            read_exact_at(&self.file, past, kept).map_err(|e| Failure::Final(Error::io("reading a temporary file", e)))?;
+            if theirs.get(..n) != Some(&*kept) {
+                return Err(self.fetcher.changed());
+            }
+            past += n as u64;
         }
+        Ok(reader)
     }
 
     fn broken(&self, why: &str) -> Failure {

@@ -349,6 +349,7 @@ fn inflate_all(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
         }
         let len = out.len() as u64 + n as u64;
         limits.charge_memory(len, "inflating a block of unknown length")?;
+        limits.charge_work(n as u64)?;
         if len > most {
             let what = format!("{} stored bytes decode to more than {most} bytes with zlib", stored.len());
             return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what).at_byte(input::file_byte(stored, 0)));

@@ -255,6 +255,7 @@ impl Source for Quantized {
         if into.is_empty() {
             return Ok(());
         }
+        self.limits.charge_work(into.len() as u64)?;
         let width = self.float.width as u64;
         let values = offset / width..(offset + into.len() as u64).div_ceil(width);
         if offset.is_multiple_of(width) && (into.len() as u64).is_multiple_of(width) {

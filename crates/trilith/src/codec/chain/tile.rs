@@ -269,6 +269,7 @@ impl Source for Tiled {
         if into.is_empty() {
             return Ok(());
         }
+        self.limits.charge_work(into.len() as u64)?;
         let items = self.covering(offset, into.len() as u64);
         let (start, bytes) = (items.start * self.grid.item, (items.end - items.start) * self.grid.item);
         if start == offset && bytes == into.len() as u64 {

@@ -1,0 +1,77 @@
+//! How much memory this process may have: that of the machine, or what its control group allows.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// Where the system does not say: what a large machine has.
+const UNKNOWN: u64 = 64 << 30;
+
+/// Bytes of memory, asked for once.
+pub(super) fn memory() -> u64 {
+    static MEMORY: LazyLock<u64> = LazyLock::new(|| least(Path::new("/")).unwrap_or(UNKNOWN));
+    *MEMORY
+}
+
+/// The least that any file below `root` states: `proc/meminfo` and the control groups, of both versions.
+fn least(root: &Path) -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
+    let installed = read("proc/meminfo").and_then(|text| total(&text));
+    let groups = read("proc/self/cgroup").unwrap_or_default();
+    let allowed = group_files(&groups).filter_map(|path| read(&path)?.trim().parse::<u64>().ok());
+    allowed.chain(installed).filter(|bytes| *bytes > 0).min()
+}
+
+/// The line `MemTotal:   24617988 kB`.
+fn total(meminfo: &str) -> Option<u64> {
+    let words = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    words.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The files that state the limit of each control group, and of those above it: `0::/user.slice/x` is one of version 2,
+/// `4:memory:/x` one of version 1. In a container the group seems to be the root, or has a path that is not there.
+fn group_files(groups: &str) -> impl Iterator<Item = String> + '_ {
+    groups.lines().flat_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (names, path) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let (folder, file) = match names {
+            "" => ("sys/fs/cgroup", "memory.max"),
+            names if names.split(',').any(|name| name == "memory") => ("sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            _ => return Vec::new(),
+        };
+        let above = Path::new(path).ancestors().filter_map(Path::to_str);
+        above.map(|path| format!("{folder}/{}/{file}", path.trim_matches('/'))).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> Option<u64> {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            #[expect(clippy::disallowed_methods, reason = "a test lays out files of its own")]
+            std::fs::write(path, text).unwrap();
+        }
+        least(folder.path())
+    }
+
+    #[test]
+    fn memory_is_that_of_the_machine_or_what_a_control_group_allows() {
+        let installed = ("proc/meminfo", "MemTotal:        8000 kB\nMemFree:   10 kB\n");
+        assert_eq!(machine(&[]), None);
+        assert_eq!(machine(&[installed]), Some(8_192_000));
+        let second = ("proc/self/cgroup", "0::/a.slice/b.scope\n");
+        assert_eq!(machine(&[installed, second, ("sys/fs/cgroup/a.slice/b.scope/memory.max", "max\n")]), Some(8_192_000));
+        assert_eq!(machine(&[installed, second, ("sys/fs/cgroup/a.slice/b.scope/memory.max", "1000000\n")]), Some(1_000_000));
+        assert_eq!(machine(&[installed, second, ("sys/fs/cgroup/a.slice/memory.max", "3000\n")]), Some(3000), "a group above");
+        assert_eq!(machine(&[installed, second, ("sys/fs/cgroup/memory.max", "4000\n")]), Some(4000), "in a container");
+        let first = ("proc/self/cgroup", "5:cpu:/x\n4:hugetlb,memory:/docker/y\n");
+        let limit = |path, text| machine(&[installed, first, (path, text)]);
+        assert_eq!(limit("sys/fs/cgroup/memory/docker/y/memory.limit_in_bytes", "2000\n"), Some(2000));
+        assert_eq!(limit("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"), Some(8_192_000));
+        assert!(memory() > 64 << 20);
+    }
+}

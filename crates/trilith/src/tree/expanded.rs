@@ -1,0 +1,101 @@
+//! What a node becomes when its aliases are written out: counted before it is done.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::node::Node;
+use super::{NodeId, Tree};
+use crate::error::{Error, Result};
+
+/// How deep a value may nest, aliases expanded.
+const DEPTH: usize = 1000;
+
+/// What is known of a node and all below it, aliases expanded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// How many nodes these are, keys included.
+    pub(crate) nodes: u64,
+    /// Whether a node that was looked for is among them, but for keys.
+    pub(crate) holds: bool,
+}
+
+/// Counts nodes through aliases. Each is looked at once, however many aliases lead to it.
+pub(crate) struct Expanded {
+    looked_for: fn(Node<'_>) -> bool,
+    known: RefCell<HashMap<(*const Tree, NodeId), Known>>,
+}
+
+impl Expanded {
+    /// Knows nothing yet; `looked_for` says which nodes are.
+    pub(crate) fn new(looked_for: fn(Node<'_>) -> bool) -> Self {
+        Self { looked_for, known: RefCell::default() }
+    }
+
+    /// What is known of a node.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) for nodes that nest too deep.
+    pub(crate) fn of(&self, node: Node<'_>) -> Result<Known> {
+        self.look(node, 0)
+    }
+
+    fn look(&self, node: Node<'_>, depth: usize) -> Result<Known> {
+        let found = Known { nodes: 1, holds: (self.looked_for)(node) };
+        if node.is_scalar() {
+            return Ok(found);
+        }
+        let place = (std::ptr::from_ref(node.tree()), node.id());
+        if let Some(known) = self.known.borrow().get(&place) {
+            return Ok(*known);
+        }
+        if depth > DEPTH {
+            return Err(Error::limit(format!("the tree, aliases expanded, nests more than {DEPTH} deep")));
+        }
+        // A node that is part of itself counts once; who writes it out finds the circle.
+        self.known.borrow_mut().insert(place, found);
+        let mut sum = found;
+        let mut add = |child: Node<'_>, is_key: bool| -> Result<()> {
+            let below = self.look(child, depth + 1)?;
+            sum.nodes = sum.nodes.saturating_add(below.nodes);
+            sum.holds |= below.holds && !is_key;
+            Ok(())
+        };
+        if node.is_sequence() {
+            node.items().try_for_each(|item| add(item, false))?;
+        } else {
+            node.entries().try_for_each(|(key, value)| add(key, true).and_then(|()| add(value, false)))?;
+        }
+        self.known.borrow_mut().insert(place, sum);
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    fn known(text: &str, key: &str) -> Known {
+        let tree = Tree::parse(text, &Limits::default()).unwrap();
+        Expanded::new(|node| node.tag() == Some("!n")).of(tree.root().get(key).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn nodes_are_counted_through_aliases_in_values_and_keys() {
+        assert_eq!(known("a: [1, 2]\n", "a"), Known { nodes: 3, holds: false });
+        assert_eq!(known("a: &a [1, 2]\nb: [*a, *a]\n", "b").nodes, 7);
+        assert_eq!(known("a: &a [1, 2]\nb: {? *a : *a}\n", "b").nodes, 7);
+        let mut bomb = "a0: &a0 [1]\n".to_owned();
+        for n in 1..100 {
+            bomb.push_str(&format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1));
+        }
+        assert_eq!(known(&bomb, "a99").nodes, u64::MAX);
+        assert_eq!(known("a: &a [*a, 1]\n", "a").nodes, 3, "a circle ends");
+    }
+
+    #[test]
+    fn what_is_looked_for_is_found_behind_aliases_but_not_in_keys() {
+        let tree = "a: &a [!n [1]]\nb: [*a]\nc: {? *a : [1]}\n";
+        assert!(known(tree, "b").holds && !known(tree, "c").holds);
+    }
+}
