@@ -241,14 +241,14 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
             "encoding chain",
             with_chain(|bytes| {
                 let at = find(bytes, b"tile");
-                bytes[at + 1] = b'y'
+                bytes[at + 1] = b'y';
             }),
         ),
         (
             "deflate data",
             with_chain(|bytes| {
                 let at = find(bytes, &[0x78, 0x9c]);
-                bytes[at + 2..at + 20].fill(0xff)
+                bytes[at + 2..at + 20].fill(0xff);
             }),
         ),
         ("fits source", with_tree(&format!("a: {nd} {{source: 'fits:1', datatype: uint8, shape: [4]}}"))),

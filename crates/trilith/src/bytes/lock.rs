@@ -40,6 +40,8 @@ pub(super) const TEMPORARY: &str = ".trilith-tmp";
 pub enum Basis<'s> {
     /// Nothing that was read from the target: whatever it holds is replaced.
     Nothing,
+    /// The target is a new file: nothing may be there.
+    Absent,
     /// These bytes. Where they are those of the target, by whatever name, they must not have changed.
     Read(&'s dyn Source),
     /// The file at the target itself: the path must still lead to the bytes that were read.
@@ -96,6 +98,10 @@ impl Lock {
     fn compare(&self, basis: Basis<'_>) -> Result<()> {
         let (read, must_be) = match basis {
             Basis::Nothing => return Ok(()),
+            Basis::Absent if self.there.is_none() => return Ok(()),
+            Basis::Absent => {
+                return Err(Error::usage(format!("{} is there already", self.given.display())).hint("remove or rename it first"));
+            }
             Basis::Read(read) => (read, false),
             Basis::Own(read) => (read, true),
         };

@@ -134,7 +134,7 @@ fn is_to_be_packed(path: &Path, basis: Basis<'_>) -> Result<bool> {
         return Ok(true);
     }
     match basis {
-        Basis::Nothing => Ok(false),
+        Basis::Nothing | Basis::Absent => Ok(false),
         Basis::Read(read) | Basis::Own(read) => {
             let same = read.local().and_then(|local| Some(local.path()? == std::fs::canonicalize(path).ok()?));
             Ok(same == Some(true) && is_packed(read)?)

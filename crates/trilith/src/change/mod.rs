@@ -336,24 +336,26 @@ impl<'f> Change<'f> {
         assemble::write(self.file, self.file.sections().tree().map(|_| text.as_str()), &blocks, out, options, None)
     }
 
-    /// Writes the new files of the exploded form, before a tree names them.
-    fn write_beside(&self) -> Result<()> {
-        for (name, content) in &self.beside {
-            let mut out = Replace::create(self.folder().join(name), Basis::Nothing)?;
-            let source = content.sections().source();
-            let whole = bytes::read_vec(&**source, 0, source.len(), self.file.limits())?;
-            out.write_all(&whole).map_err(|e| Error::io(format!("writing {name}"), e))?;
-            out.commit()?;
-        }
-        Ok(())
+    /// Writes a new file of the exploded form, which must not be there yet.
+    fn write_part(&self, path: &Path, content: &AsdfFile) -> Result<()> {
+        let mut out = Replace::create(path, Basis::Absent)?;
+        let source = content.sections().source();
+        let whole = bytes::read_vec(&**source, 0, source.len(), self.file.limits())?;
+        out.write_all(&whole).map_err(|e| Error::io(format!("writing {}", path.display()), e))?;
+        out.commit().map(drop)
     }
 
     /// Writes the new files of the exploded form, and then what names them. Where that fails and the file is as
-    /// it was, they are removed again.
+    /// it was, those that were written are removed again.
     fn beside_first<T>(&self, then: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.write_beside().and_then(|()| then()).inspect_err(|_| {
+        let (folder, mut written) = (self.folder(), Vec::new());
+        let parts = self.beside.iter().try_for_each(|(name, content)| {
+            let path = folder.join(name);
+            self.write_part(&path, content).inspect(|()| written.push(path.clone()))
+        });
+        parts.and_then(|()| then()).inspect_err(|_| {
             if !self.file.sections().source().is_changed() {
-                self.beside.iter().for_each(|(name, _)| drop(bytes::remove(&self.folder().join(name))));
+                written.iter().for_each(|path| drop(bytes::remove(path)));
             }
         })
     }
