@@ -229,7 +229,7 @@ fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> std::io::Result<()
 }
 
 fn tree(out: &mut dyn Write, items: u64) -> std::io::Result<()> {
-    write!(out, "{HEAD}maps:\n")?;
+    writeln!(out, "{HEAD}maps:")?;
     for n in 0..items {
         write!(out, "- id: {n}\n  x: {}.5\n  ok: true\n  name: n{n}\n  pos: {{a: 1, b: 2}}\n", n % 97)?;
     }
