@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::common::{run, trilith};
 use super::content::{Content, Digest, difference};
-use super::kinds::{Kind, Kindred, rows};
+use super::kinds::{Kind, Kindred, filling, rows};
 use super::operations::{Operation, Output, Result as Judged, normalised};
 use trilith::bytes::OpenOptions;
 
@@ -147,9 +147,11 @@ fn lay_out(place: &Path, kind: &Kind, way: Way) {
             std::fs::hard_link(place.join("in").join(name), place.join("hard").join(name)).expect("links can be made");
         }
     }
-    let mut npy = Vec::new();
-    rows().write_npy(&mut npy).expect("memory");
-    std::fs::write(place.join("aid/rows.npy"), npy).expect("it can be written");
+    for (name, array) in [("rows", rows())].into_iter().chain(filling()) {
+        let mut npy = Vec::new();
+        array.write_npy(&mut npy).expect("memory");
+        std::fs::write(place.join(format!("aid/{name}.npy")), npy).expect("it can be written");
+    }
     if let Ok(file) = trilith::open_asdf(&own) {
         std::fs::write(place.join("aid/new.yaml"), file.tree().text().replace("old", "new")).expect("it can be written");
     }
@@ -179,8 +181,11 @@ fn words(operation: &Operation, kind: &Kind, plan: &Plan) -> Vec<String> {
         (Some(output), _) => words.extend(["-o".to_owned(), output.clone()]),
         (None, _) => {}
     }
-    if let Some(layout) = kind.layout {
-        words.extend(["--layout".to_owned(), format!("aid/{layout}")]);
+    match kind.layout.map(|layout| format!("aid/{layout}")) {
+        // The layout is the first of its arguments.
+        Some(layout) if operation.command == "layout catalog" => words.insert(2, layout),
+        Some(layout) => words.extend(["--layout".to_owned(), layout]),
+        None => {}
     }
     words
 }
@@ -253,14 +258,17 @@ fn done(operation: &Operation, kind: &Kind, plan: &Plan, place: &Path, before: &
     match operation.result {
         Judged::Content => content_is_right(operation, kind, plan, place, &result),
         Judged::Elements => elements_are_right(operation, kind, place, content),
-        Judged::Text
-            if content.is_empty()
-                || plan.result.as_deref() == Some(Path::new(&plan.input)) && operation.command == "layout describe" =>
-        {
-            Err("the file that was described is gone".to_owned())
+        Judged::Text if content.is_empty() => Err("done, but the file is empty".to_owned()),
+        // A layout may be written over itself; anything else is not what is said of it.
+        Judged::Text if plan.result.as_deref() == Some(Path::new(&plan.input)) && !is_layout_again(operation) => {
+            Err("the file that was read is gone".to_owned())
         }
         Judged::Text => Ok(()),
     }
+}
+
+fn is_layout_again(operation: &Operation) -> bool {
+    matches!(operation.command, "layout print" | "layout translate")
 }
 
 /// Files that belong to an exploded one: made, or no longer named.

@@ -142,6 +142,12 @@ pub fn rows() -> Array {
     Array::from_slice(&row_values(), &[4, 2]).expect("eight elements")
 }
 
+/// Data for the items of [`LAYOUT`], by name.
+pub fn filling() -> [(&'static str, Array); 2] {
+    let numbers = |count: u16, shape: &[u64]| Array::from_slice(&numbers(count), shape).expect("as many elements");
+    [("a", numbers(40, &[40])), ("time", numbers(4, &[2, 2]))]
+}
+
 fn row_values() -> Vec<f64> {
     numbers(8).iter().map(|n| n + 100.0).collect()
 }

@@ -1,7 +1,7 @@
 //! The writing commands, each with what it asks for, and what the file must hold afterwards.
 
 use super::content::{Card, Content, Digest, Family};
-use super::kinds::{Kind, Kindred, rows, table};
+use super::kinds::{Kind, Kindred, filling, rows, table};
 
 /// The subcommands that only read: they leave every file as it is.
 pub const READING: &[&str] = &[
@@ -191,6 +191,12 @@ fn add_rows(content: &mut Content, kindred: Kindred) {
 
 fn history(content: &mut Content, _: Kindred) {
     content.values.push(("/history".to_owned(), "seen".to_owned()));
+}
+
+/// What `layout write` makes of the layout of the tests.
+fn fill(content: &mut Content, _: Kindred) {
+    content.form.family = Family::Dudley;
+    content.arrays = filling().into_iter().map(|(name, array)| (format!("/{name}"), Digest::of(&array))).collect();
 }
 
 /// Every use of every writing command.
@@ -442,6 +448,25 @@ pub const ALL: &[Operation] = &[
         result: Result::Text,
         ending: Some("dud"),
         of: |kind| kind.name == "C source",
+        ..BASE
+    },
+    Operation {
+        name: "layout write",
+        command: "layout write",
+        words: &["--param", "N=2", "--from", "a=aid/a.npy", "time=aid/time.npy"],
+        output: Output::Second,
+        ending: Some("bd"),
+        of: layouts,
+        expect: fill,
+        ..BASE
+    },
+    Operation {
+        name: "layout catalog -o",
+        command: "layout catalog",
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("bd"),
+        of: |kind| kind.layout.is_some(),
         ..BASE
     },
 ];
