@@ -36,7 +36,7 @@ fn hash(node: Node<'_>, state: &RandomState, depth: usize, budget: &mut u64) -> 
     }
     match json(node) {
         Json::Array => {
-            node.len().hash(&mut hasher);
+            ('[', node.len()).hash(&mut hasher);
             for item in node.items() {
                 hash(item, state, depth + 1, budget).hash(&mut hasher);
             }
@@ -49,7 +49,7 @@ fn hash(node: Node<'_>, state: &RandomState, depth: usize, budget: &mut u64) -> 
                 let pair = (hash(key, state, depth + 1, budget), hash(value, state, depth + 1, budget));
                 sum = sum.wrapping_add(state.hash_one(pair));
             }
-            sum.hash(&mut hasher);
+            ('{', sum).hash(&mut hasher);
         }
         _ => hash_scalar(&node.scalar(), &mut hasher),
     }
