@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
-use trilith::bytes::{Base, Basis, percent_encode};
+use trilith::bytes::{self, Base, Basis, percent_encode};
 use trilith::convert::standing_alone;
 use trilith::{Error, Kind, Result, assemble};
 
@@ -66,17 +66,14 @@ impl Explode {
         for path in &planned {
             options.check_inputs(&path.to_string_lossy(), &[])?;
         }
-        let mut written = Vec::new();
-        // The blocks come first: the tree never names a file that is not there yet.
-        let all = file.sections().all_blocks()?;
-        for (position, (index, _)) in plan.leaving.iter().enumerate() {
-            let path = folder.join(name(position));
-            write(&path, &file, None, all.get(*index).copied(), options)?;
-            written.push(path);
-        }
-        write(&main, &file, Some(&plan.tree), &plan.staying, options)?;
-        written.insert(0, main);
-        let names: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
+        let new: Vec<&PathBuf> = planned.iter().filter(|path| !path.exists()).collect();
+        write_all(&planned, &file, &plan, options).inspect_err(|_| {
+            // Parts that no tree names yet would be in the way of the next attempt.
+            if !main.exists() {
+                new.iter().for_each(|path| drop(bytes::remove(path)));
+            }
+        })?;
+        let names: Vec<_> = planned.iter().map(|path| path.display().to_string()).collect();
         if options.json {
             let mut out = Out::new();
             out.json(&json!({"files": names}))?;
@@ -91,6 +88,17 @@ impl Explode {
         }
         Ok(Outcome::Yes)
     }
+}
+
+/// Writes the file with the tree, which comes first in `paths`, and the parts behind it.
+fn write_all(paths: &[PathBuf], file: &AsdfFile, plan: &assemble::Exploded, options: &Options) -> Result<()> {
+    let Some((main, parts)) = paths.split_first() else { return Ok(()) };
+    // The blocks come first: the tree never names a file that is not there yet.
+    let all = file.sections().all_blocks()?;
+    for (path, (index, _)) in parts.iter().zip(&plan.leaving) {
+        write(path, file, None, all.get(*index).copied(), options)?;
+    }
+    write(main, file, Some(&plan.tree), &plan.staying, options)
 }
 
 fn write<'b>(

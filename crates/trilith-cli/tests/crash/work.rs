@@ -133,7 +133,13 @@ pub const ALL: &[Work] = &[
         of: newest,
     },
     Work { name: "explode", prepare: plain, words: &["explode", "x.asdf"], main: "x_exploded.asdf", of: any },
-    Work { name: "explode again", prepare: exploded, words: &["explode", "x.asdf"], main: "x_exploded.asdf", of: newest },
+    Work {
+        name: "explode again",
+        prepare: exploded,
+        words: &["explode", "--overwrite", "x.asdf"],
+        main: "x_exploded.asdf",
+        of: newest,
+    },
     Work { name: "implode", prepare: exploded, words: &["implode", "x_exploded.asdf"], main: "x_exploded_all.asdf", of: any },
     Work {
         name: "implode to itself",

@@ -204,8 +204,10 @@ pub fn judge(operation: &Operation, kind: &Kind, way: Way) -> Option<Outcome> {
     let ended = run(command, input);
     let after = listing(&place);
     let failed = |why: String| Some(Outcome::Failed(format!("`trilith {}`: {why}", words.join(" "))));
+    // A repair that could not save everything says so with 1, and has written what there is.
+    let is_done = ended.status == Ok(0) || operation.command == "repair" && ended.status == Ok(1) && before != after;
     match ended.status {
-        Ok(0) => match done(operation, kind, &plan, &place, &before, &after) {
+        _ if is_done => match done(operation, kind, &plan, &place, &before, &after) {
             Ok(()) => Some(Outcome::Done),
             Err(why) => failed(why),
         },
