@@ -297,7 +297,7 @@ impl<'f> Change<'f> {
         let known = self.file.sections().blocks()?.len();
         let places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
         let text = self.text(self.tree(), &places)?;
-        self.beside_first(|| placement.apply(self.file, &text))
+        self.beside_first(|| placement.apply(self.file, &text), |is_done| *is_done)
     }
 
     /// Writes the changed file into `out`, which is at its start. Blocks that are given up are left out, and
@@ -347,17 +347,17 @@ impl<'f> Change<'f> {
 
     /// Writes the new files of the exploded form, and then what names them. Where that fails and the file is as
     /// it was, those that were written are removed again.
-    fn beside_first<T>(&self, then: impl FnOnce() -> Result<T>) -> Result<T> {
+    fn beside_first<T>(&self, then: impl FnOnce() -> Result<T>, is_done: fn(&T) -> bool) -> Result<T> {
         let (folder, mut written) = (self.folder(), Vec::new());
         let parts = self.beside.iter().try_for_each(|(name, content)| {
             let path = folder.join(name);
             self.write_part(&path, content).inspect(|()| written.push(path.clone()))
         });
-        parts.and_then(|()| then()).inspect_err(|_| {
-            if !self.file.sections().source().is_changed() {
-                written.iter().for_each(|path| drop(bytes::remove(path)));
-            }
-        })
+        let done = parts.and_then(|()| then());
+        if !done.as_ref().is_ok_and(is_done) && !self.file.sections().source().is_changed() {
+            written.iter().for_each(|path| drop(bytes::remove(path)));
+        }
+        done
     }
 
     /// Removes the files of the exploded form that the new tree no longer names: those of the file's own

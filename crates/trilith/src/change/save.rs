@@ -106,7 +106,7 @@ impl Change<'_> {
         if !is_own {
             return Ok(Saved { warnings: out.commit()?.warnings, ..Saved::default() });
         }
-        let written = self.beside_first(|| out.commit())?;
+        let written = self.beside_first(|| out.commit(), |_| true)?;
         self.saved(false, written.warnings)
     }
 
