@@ -69,7 +69,7 @@ fn gzip_files_are_unpacked() {
     let file = open_asdf_bytes(packed.clone()).unwrap();
     assert_eq!(file.array_at("/fits/1/data").unwrap().load::<u16>().unwrap(), [60_000, 1]);
     let mut limits = Limits::default();
-    limits.memory = 1000;
+    limits.spool = 1000;
     let refused = open_asdf_source(slice(packed), Arc::new(Nowhere), &limits).unwrap_err();
     assert_eq!(refused.kind(), Kind::Limit);
 }

@@ -119,7 +119,7 @@ impl Input {
             return out.finish();
         }
         for error in errors {
-            crate::output::note(error.render(text, &self.file).trim_end());
+            error.render(text, &self.file).trim_end().lines().for_each(crate::output::note);
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Input {
     pub fn warn(&self, options: &Options, text: &str, warnings: &[Diagnostic]) {
         if !options.quiet {
             for warning in warnings {
-                crate::output::note(warning.render(text, &self.file).trim_end());
+                warning.render(text, &self.file).trim_end().lines().for_each(crate::output::note);
             }
         }
     }
