@@ -24,7 +24,7 @@ use super::update::Update;
 use crate::error::{Error, Kind, Result};
 
 /// A file that is being changed in place by an [`Update`], locked against other writers; its journal is
-/// written. Dropped before [`Journal::commit`], it leaves the update unfinished, as a crash does.
+/// written. Dropped before it is committed, it leaves the update unfinished, as a crash does.
 #[derive(Debug)]
 pub struct Journal {
     file: Output,
@@ -183,7 +183,7 @@ impl Journal {
         self.write_at_most(usize::MAX).map(drop)
     }
 
-    /// As [`Journal::write`], but stops after so many pieces, as a killed process does; whether that was all.
+    /// Makes the changes in the file, but stops after so many pieces, as a killed process does; whether that was all.
     ///
     /// # Errors
     /// [`Kind::Io`], and what reading the new content says.

@@ -84,8 +84,8 @@ pub struct Salvage {
 /// Looks what is left of a file, whatever state it is in.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for what is or was no file of the family,
-/// [`Kind::Io`](crate::Kind::Io), [`Kind::Limit`](crate::Kind::Limit) where the text is too long.
+/// [`Kind::Unsupported`] for what is or was no file of the family,
+/// [`Kind::Io`], [`Kind::Limit`] where the text is too long.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -308,7 +308,7 @@ impl Salvage {
     /// Writes what is left, with a new index and new checksums; the other HDUs of a FITS file around it are copied.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
+    /// [`Kind::Io`], and what reading the blocks says.
     pub fn write<W: Write + Seek>(&self, mut out: W) -> Result<()> {
         let Some((fits, hdu)) = &self.around else { return self.write_alone(out) };
         let mut asdf = std::io::Cursor::new(Vec::new());
