@@ -39,10 +39,12 @@ class Generations(peer.CaseWithoutAstropy):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         for other in path.parent.iterdir():
-            if other.is_file() and other != path and other.stem.startswith(path.stem) and other.suffix == path.suffix:
-                peer.trilith("convert", other, folder / other.name, "--to", f"asdf-{standard}")
+            if other.is_file() and other.stem.startswith(path.stem) and other.suffix == path.suffix:
+                shutil.copyfile(other, folder / other.name)
+        # Where they lie, so that the names of the parts stay as they are.
         made = folder / path.name
-        peer.trilith("convert", path, made, "--to", f"asdf-{standard}")
+        for name in [made, *sorted(set(folder.iterdir()) - {made})]:
+            peer.trilith("convert", name, name, "--to", f"asdf-{standard}")
         return made
 
     def holds(self, path, expected):
