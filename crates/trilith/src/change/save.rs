@@ -67,7 +67,7 @@ impl Change<'_> {
     ///
     /// ```
     /// use trilith::change::{Change, SaveOptions};
-    /// # use trilith::{Array, ArrayOptions, Builder, Target, TreePath, Value};
+    /// # use trilith::{Builder, Target, TreePath, Value};
     /// # let folder = std::env::temp_dir().join(format!("trilith-save-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
     /// # let path = folder.join("x.asdf");
