@@ -71,7 +71,7 @@ impl Change<'_> {
     /// # let folder = std::env::temp_dir().join(format!("trilith-save-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
     /// # let path = folder.join("x.asdf");
-    /// # Builder::new(Target::newest()).write(&path, Value::map([("exposure", 10.into())]))?;
+    /// # Builder::new(Target::newest()).write(&path, Value::map([("exposure", Value::from(10))]))?;
     /// let file = trilith::open_asdf(&path)?;
     /// let mut change = Change::new(&file);
     /// change.edit(|edit, _| edit.set(&TreePath::parse("/exposure")?, &30.into()))?;
