@@ -10,7 +10,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use trilith::bytes::{Slice, SourceRef, Window};
 use trilith::dudley::{DudleyFile, NewStream, Signature};
-use trilith::layout::{ByteOrder, ResolvedType};
+use trilith::layout::{Byteorder, ResolvedType};
 use trilith::{Limits, Result, digest};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -49,7 +49,7 @@ fn made(input: &[u8]) -> Vec<u8> {
     let (Some(kind @ (b'1' | b'2')), Some(rest)) = (input.first(), input.get(1..)) else { return input.to_vec() };
     let at = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
     let (text, data) = rest.split_at(at);
-    let order = if *kind == b'1' { ByteOrder::Little } else { ByteOrder::Big };
+    let order = if *kind == b'1' { Byteorder::Little } else { Byteorder::Big };
     let mut out = Signature { order, layout_at: Some(16 + data.len() as u64) }.bytes().to_vec();
     out.extend_from_slice(data);
     out.extend_from_slice(text);

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use trilith::layout::{self, ByteOrder, Entry, Evaluation, Layout, Options, ParamRequest, ParseOptions, Supply};
+use trilith::layout::{self, Byteorder, Entry, Evaluation, Layout, Options, ParamRequest, ParseOptions, Supply};
 use trilith::{Limits, Result};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let stream = stream.get(1..).unwrap_or(&[]);
     let Ok(parsed) = layout::parse(text, &ParseOptions { dialect: None, limits: limits() }) else { return };
     let Some(layout) = parsed.layout else { return };
-    for order in [ByteOrder::Little, ByteOrder::Big] {
+    for order in [Byteorder::Little, Byteorder::Big] {
         let options = Options { native: bytes.len() % 2 == 0, order: Some(order), limits: limits() };
         if let Ok(mut found) = layout.evaluate(&options, |request| supply(stream, request)) {
             check(&layout, &options, &found);

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::{Notes, uris};
-use trilith::bytes::{self, Base, Folder, OpenOptions, RemoteOptions, Resolve, SourceRef};
+use trilith::bytes::{self, Base, Folder, LocalOptions, RemoteOptions, Resolve, SourceRef};
 use trilith::dudley::StreamOptions;
 use trilith::file::{AnyFile, Permissions};
-use trilith::layout::{ByteOrder, Layout};
+use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
 use trilith::{Error, Limits, Result, file};
 
@@ -169,10 +169,10 @@ impl Options {
     }
 
     /// The byte order that `--byteorder` gives.
-    pub fn order(&self) -> Option<ByteOrder> {
+    pub fn order(&self) -> Option<Byteorder> {
         self.stream_order.map(|order| match order {
-            Order::Little => ByteOrder::Little,
-            Order::Big => ByteOrder::Big,
+            Order::Little => Byteorder::Little,
+            Order::Big => Byteorder::Big,
         })
     }
 
@@ -206,7 +206,7 @@ impl Options {
         let file = file.moved_to(base)?;
         let uris = self.add_references(&file, file.tree())?;
         if let (true, Base::Folder(folder)) = (is_moved, base) {
-            let there = Folder::new(folder, OpenOptions::default(), 1);
+            let there = Folder::new(folder, LocalOptions::default(), 1);
             if let Some(first) = uris.iter().find(|uri| !uri.is_empty() && !there.permits(uri)) {
                 self.warn(&format!("the new file refers to files outside of its folder ({first}): read it with --allow"));
             }
@@ -296,8 +296,8 @@ impl Options {
 }
 
 /// How local files are opened.
-fn local(limits: &Limits) -> OpenOptions {
-    let mut options = OpenOptions::within(limits);
+fn local(limits: &Limits) -> LocalOptions {
+    let mut options = LocalOptions::within(limits);
     // A file that another process truncates under a map would kill the command, and the commands
     // go through their files from front to back, where a map gains nothing.
     options.map = false;

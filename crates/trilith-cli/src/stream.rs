@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trilith::array::{Byteorder, FloatText};
 use trilith::dudley::{self, DudleyFile, Items, LayoutOrigin, OutlineId, Thing};
-use trilith::layout::{ByteOrder, Entry, EntryKind, ParseOptions, quoted_name};
+use trilith::layout::{Entry, EntryKind, ParseOptions, quoted_name};
 use trilith::{Kind, Result};
 
 use crate::Outcome;
@@ -68,10 +68,10 @@ fn count(file: &DudleyFile) -> Result<u64> {
     Ok(count)
 }
 
-fn order_name(order: ByteOrder) -> &'static str {
+fn order_name(order: Byteorder) -> &'static str {
     match order {
-        ByteOrder::Little => "little",
-        ByteOrder::Big => "big",
+        Byteorder::Little => "little",
+        Byteorder::Big => "big",
     }
 }
 

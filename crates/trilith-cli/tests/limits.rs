@@ -10,7 +10,7 @@ use std::path::Path;
 
 use trilith::asdf::WriteOptions;
 use trilith::dudley::Draft;
-use trilith::layout::ByteOrder;
+use trilith::layout::Byteorder;
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Kind, Limits, Target};
 
@@ -147,7 +147,7 @@ fn files(folder: &Path) {
     }
     let one = || Draft::data(Array::from_slice(&[1.0f64], &[1]).unwrap());
     let mut bytes = std::io::Cursor::new(Vec::new());
-    Draft::dict([("a", one()), ("b", one()), ("c", one())]).write(ByteOrder::Little, &Limits::default(), &mut bytes).unwrap();
+    Draft::dict([("a", one()), ("b", one()), ("c", one())]).write(Byteorder::Little, &Limits::default(), &mut bytes).unwrap();
     std::fs::write(folder.join("x.bd"), bytes.into_inner()).unwrap();
 }
 

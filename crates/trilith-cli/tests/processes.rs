@@ -10,7 +10,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use trilith::bytes::{self, Basis, Folder, Journal, OpenOptions, Replace, Resolve, Update};
+use trilith::bytes::{self, Basis, Folder, Journal, LocalOptions, Replace, Resolve, Update};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Kind, Target};
 
@@ -42,7 +42,7 @@ fn a_second_writer_is_refused_with_a_clear_error() {
         common::run(command, None)
     };
     for words in [&["--in-place"][..], &[]] {
-        let read = bytes::open(&path, OpenOptions::default()).unwrap();
+        let read = bytes::open(&path, LocalOptions::default()).unwrap();
         let update = Update::new().begin(&*read).unwrap();
         let refused = set(words);
         assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
@@ -74,7 +74,7 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     let reader = trilith::open_asdf(&path).unwrap();
     assert!(!reader.sections().source().is_changed());
     later();
-    let other = bytes::open(&path, OpenOptions::default()).unwrap();
+    let other = bytes::open(&path, LocalOptions::default()).unwrap();
     let mut update = Update::new();
     update.write(other.len(), b"more".to_vec());
     update.commit(&*other).unwrap();
@@ -93,7 +93,7 @@ fn an_update_that_did_not_end_is_told_and_the_old_content_shown() {
     let mut update = Update::new();
     update.write(place, b"new".to_vec());
     update.write(std::fs::metadata(&path).unwrap().len(), b"more".to_vec());
-    let mut journal = update.begin(&*bytes::open(&path, OpenOptions::default()).unwrap()).unwrap();
+    let mut journal = update.begin(&*bytes::open(&path, LocalOptions::default()).unwrap()).unwrap();
     assert!(!journal.write_at_most(1).unwrap());
     drop(journal);
     let reader = trilith::open_asdf(&path).unwrap();
@@ -131,7 +131,7 @@ fn a_file_that_is_cut_while_it_is_mapped_is_an_error_and_no_crash() {
 fn the_child() {
     let (Ok(what), Some(path)) = (std::env::var("WHAT"), std::env::var_os("FILE")) else { return };
     let path = PathBuf::from(path);
-    let mut options = OpenOptions::default();
+    let mut options = LocalOptions::default();
     options.map = what != "without maps";
     let source = bytes::open(&path, options).unwrap();
     let limits = trilith::Limits::default();
@@ -176,18 +176,18 @@ fn what_is_no_regular_file_is_never_mapped() {
         let pipe = pipe.clone();
         move || std::fs::write(pipe, content)
     });
-    let source = bytes::open(&pipe, OpenOptions::default()).unwrap();
+    let source = bytes::open(&pipe, LocalOptions::default()).unwrap();
     writer.join().unwrap().unwrap();
     assert!(source.len() > 100_000);
     // Short pipes are kept in memory; there is no file to be mapped or cut.
     let reader = trilith::file::open_asdf_source(source, std::sync::Arc::new(bytes::Nowhere), &Default::default()).unwrap();
     assert_eq!(reader.array_at("/a").unwrap().load::<f64>().unwrap().len(), 100_000);
-    assert_eq!(bytes::open(folder.path(), OpenOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(bytes::open(folder.path(), LocalOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
     // A device has no end.
-    assert_eq!(bytes::open("/dev/zero", OpenOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(bytes::open("/dev/zero", LocalOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
     assert_eq!(bytes::read_text("/dev/urandom", 10).err().map(|e| e.kind()), Some(Kind::Usage));
     // Behind a reference not even that: a pipe would wait for its writer.
-    let sandbox = Folder::new(folder.path(), OpenOptions::default(), 8);
+    let sandbox = Folder::new(folder.path(), LocalOptions::default(), 8);
     assert_eq!(sandbox.resolve("pipe").err().map(|e| e.kind()), Some(Kind::Limit));
 }
 
@@ -249,7 +249,7 @@ fn a_link_swapped_between_check_and_use_never_leads_out() {
                 std::fs::rename(&swap, folder.join("link")).unwrap();
             }
         });
-        let sandbox = Folder::new(&folder, OpenOptions::default(), 8);
+        let sandbox = Folder::new(&folder, LocalOptions::default(), 8);
         for _ in 0..20_000 {
             match sandbox.resolve("link/x") {
                 Ok((source, _)) => {

@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
-use trilith::bytes::{self, Nowhere, OpenOptions, Resolve};
+use trilith::bytes::{self, LocalOptions, Nowhere, Resolve};
 use trilith::dudley::{Catalog, StreamOptions};
 use trilith::file::AnyFile;
-use trilith::layout::{ByteOrder, Layout as Parsed, Options as Evaluate};
+use trilith::layout::{Layout as Parsed, Options as Evaluate};
 use trilith::tree::Tree;
 use trilith::{Limits, digest, file, verify};
 
@@ -61,8 +61,8 @@ pub fn open<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let byteorder = match byteorder {
         None => None,
-        Some("little") => Some(ByteOrder::Little),
-        Some("big") => Some(ByteOrder::Big),
+        Some("little") => Some(Byteorder::Little),
+        Some("big") => Some(Byteorder::Big),
         Some(other) => return Err(PyValueError::new_err(format!("unknown byteorder {other:?}; known: little, big"))),
     };
     let (layout, template) = (layout::given(layout)?, layout::given(family)?);
@@ -115,8 +115,8 @@ pub fn open<'py>(
     }
 }
 
-fn options(memmap: bool) -> OpenOptions {
-    let mut options = OpenOptions::default();
+fn options(memmap: bool) -> LocalOptions {
+    let mut options = LocalOptions::default();
     options.map = memmap;
     options
 }
@@ -130,7 +130,7 @@ fn how(home: &Home, layout: Option<Parsed>) -> StreamOptions {
 
 fn open_with(path: &Path, home: &Home, layout: Option<Parsed>) -> trilith::Result<AnyFile> {
     let limits = Limits::from_env()?;
-    let mut options = OpenOptions::within(&limits);
+    let mut options = LocalOptions::within(&limits);
     options.map = home.memmap;
     let source = bytes::open(path, options)?;
     let resolve = crate::remote::resolver(path, &home.allow, options, &limits)?;
@@ -157,7 +157,7 @@ pub fn open_path(path: &Path, home: &Home) -> trilith::Result<AnyFile> {
 pub struct File {
     pub path: Option<PathBuf>,
     home: Option<Arc<Home>>,
-    options: OpenOptions,
+    options: LocalOptions,
     state: Mutex<State>,
     /// Changes wait for each other, without the interpreter.
     turn: Mutex<()>,

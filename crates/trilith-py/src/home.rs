@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use trilith::layout::ByteOrder;
+use trilith::layout::Byteorder;
 
 use crate::nodes::Place;
 use crate::scalar::helper;
@@ -22,7 +22,7 @@ pub struct Home {
     /// The text of the layout of the files, for the catalog of a family.
     pub family: Option<String>,
     /// The byte order that was handed in.
-    pub byteorder: Option<ByteOrder>,
+    pub byteorder: Option<Byteorder>,
     /// Where references may lead besides the folder of the file: absolute folders, and beginnings of addresses.
     pub allow: Vec<String>,
 }
@@ -43,8 +43,8 @@ impl Home {
             dict.set_item("allow", &self.allow)?;
         }
         match self.byteorder {
-            Some(ByteOrder::Little) => dict.set_item("byteorder", "little")?,
-            Some(ByteOrder::Big) => dict.set_item("byteorder", "big")?,
+            Some(Byteorder::Little) => dict.set_item("byteorder", "little")?,
+            Some(Byteorder::Big) => dict.set_item("byteorder", "big")?,
             None => {}
         }
         Ok(dict)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trilith::bytes::{self, OpenOptions, Parts, RemoteOptions, Resolve, SourceRef};
+use trilith::bytes::{self, LocalOptions, Parts, RemoteOptions, Resolve, SourceRef};
 use trilith::dudley::StreamOptions;
 use trilith::file::{self, AnyFile, Permissions};
 use trilith::{Error, Kind, Limits, Result};
@@ -37,7 +37,7 @@ pub fn allowed(allow: &[String]) -> PyResult<Vec<String>> {
 }
 
 /// What resolves the references of a file of this machine.
-pub fn resolver(path: &Path, allow: &[String], options: OpenOptions, limits: &Limits) -> Result<Arc<dyn Resolve>> {
+pub fn resolver(path: &Path, allow: &[String], options: LocalOptions, limits: &Limits) -> Result<Arc<dyn Resolve>> {
     let allowed = Permissions::read(allow)?;
     let mut remote = RemoteOptions::from_env()?;
     for prefix in allowed.addresses() {

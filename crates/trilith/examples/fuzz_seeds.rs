@@ -11,7 +11,7 @@ use trilith::codec::chain::{Described, encoder};
 use trilith::convert::{ConvertOptions, convert, to_fits};
 use trilith::dudley::Draft;
 use trilith::fits::{self, Part};
-use trilith::layout::ByteOrder;
+use trilith::layout::Byteorder;
 use trilith::tree::{PrintOptions, Value, print_document};
 use trilith::{Array, ArrayOptions, Builder, Limits, Result, Target, file};
 
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
         save(folder, "fits", name, &bytes)?;
         save(folder, "open", name, &bytes)?;
     }
-    for order in [ByteOrder::Little, ByteOrder::Big] {
+    for order in [Byteorder::Little, Byteorder::Big] {
         let mut out = Cursor::new(Vec::new());
         draft()?.write(order, &Limits::default(), &mut out)?;
         save(folder, "bd", &format!("{order:?}"), &out.into_inner())?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::array::Array;
 use crate::asdf::{self, AsdfFile};
-use crate::bytes::{self, Folder, OpenOptions, Resolve, Slice, SourceRef};
+use crate::bytes::{self, Folder, LocalOptions, Resolve, Slice, SourceRef};
 use crate::dudley::{DudleyFile, Signature, StreamOptions};
 use crate::error::{Error, Result};
 use crate::fits::FitsFile;
@@ -124,7 +124,7 @@ pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
         let (source, resolve) = open_url(url, &limits)?;
         return open_asdf_source(source, resolve, &limits);
     }
-    let options = OpenOptions::default();
+    let options = LocalOptions::default();
     let source = bytes::open(path.as_ref(), options)?;
     open_asdf_source(source, resolver_for(path.as_ref(), options, &limits), &limits)
 }
@@ -140,7 +140,7 @@ fn open_url(_: &str, _: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
 }
 
 /// The sandbox of a file: its folder and those below.
-pub fn resolver_for(path: &Path, options: OpenOptions, limits: &Limits) -> Arc<dyn Resolve> {
+pub fn resolver_for(path: &Path, options: LocalOptions, limits: &Limits) -> Arc<dyn Resolve> {
     Permissions::default().resolver(path, options, limits)
 }
 
@@ -188,7 +188,7 @@ impl Permissions {
 
     /// What resolves the references of a file of this machine; not those to addresses. `-` is standard input, which
     /// has no folder.
-    pub fn resolver(&self, path: &Path, options: OpenOptions, limits: &Limits) -> Arc<dyn Resolve> {
+    pub fn resolver(&self, path: &Path, options: LocalOptions, limits: &Limits) -> Arc<dyn Resolve> {
         let own = match path.parent() {
             _ if path == Path::new("-") => Folder::nowhere(options, limits.external_depth),
             folder => Folder::new(folder.unwrap_or(Path::new(".")), options, limits.external_depth),
@@ -201,7 +201,7 @@ impl Permissions {
     pub fn resolver_with(
         &self,
         path: &Path,
-        options: OpenOptions,
+        options: LocalOptions,
         remote: bytes::RemoteOptions,
         limits: &Limits,
     ) -> Arc<dyn Resolve> {

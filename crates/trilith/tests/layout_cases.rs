@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use trilith::layout::{self, ByteOrder, Dialect, Fault, Options, ParseOptions, Supply};
+use trilith::layout::{self, Byteorder, Dialect, Fault, Options, ParseOptions, Supply};
 
 #[derive(Default)]
 struct Run {
@@ -34,8 +34,8 @@ fn run_line(text: &str) -> Run {
             "--total" => run.total = true,
             "--params" => run.params = Some(words.next().unwrap().split(',').map(|n| n.parse().unwrap()).collect()),
             "--dialect" => run.parse.dialect = Dialect::named(words.next().unwrap()),
-            "--order" if words.next() == Some("little") => run.options.order = Some(ByteOrder::Little),
-            "--order" => run.options.order = Some(ByteOrder::Big),
+            "--order" if words.next() == Some("little") => run.options.order = Some(Byteorder::Little),
+            "--order" => run.options.order = Some(Byteorder::Big),
             other => panic!("unknown option {other} in {line}"),
         }
     }

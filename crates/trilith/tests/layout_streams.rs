@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 
-use trilith::layout::{self, ByteOrder, Code, Dialect, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply};
+use trilith::layout::{self, Byteorder, Code, Dialect, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply};
 use trilith::{Kind, Limits};
 
 fn code(fault: Fault) -> (Code, u32, u32) {
@@ -13,7 +13,7 @@ fn code(fault: Fault) -> (Code, u32, u32) {
     }
 }
 
-fn with(order: Option<ByteOrder>) -> Options {
+fn with(order: Option<Byteorder>) -> Options {
     Options { order, ..Options::default() }
 }
 
@@ -27,8 +27,8 @@ fn bytes_of_parameters_are_read_in_their_order() {
     let bytes = [1, 2, 0, 0, 0, 0, 0, 0];
     assert_eq!(read("N : <i4 x = |u1[N]", None, bytes), Ok(vec![Some(0x0201)]));
     assert_eq!(read("N : >i4 x = |u1[N]", None, bytes), Ok(vec![Some(0x0102_0000)]));
-    assert_eq!(read("N : i4 x = |u1[N]", Some(ByteOrder::Big), bytes), Ok(vec![Some(0x0102_0000)]));
-    assert_eq!(read("> N : |i2 x = |u1[N]", Some(ByteOrder::Little), bytes), Ok(vec![Some(0x0102)]));
+    assert_eq!(read("N : i4 x = |u1[N]", Some(Byteorder::Big), bytes), Ok(vec![Some(0x0102_0000)]));
+    assert_eq!(read("> N : |i2 x = |u1[N]", Some(Byteorder::Little), bytes), Ok(vec![Some(0x0102)]));
     assert_eq!(read("N : i1 x = |u1[N]", None, [0xff; 8]), Ok(vec![Some(-1)]));
     // Section 12: byte order unknown; out of range.
     assert_eq!(read("\n N : i4 x = |u1[N]", None, bytes), Err((Code::E403, 2, 2)));

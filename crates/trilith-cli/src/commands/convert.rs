@@ -10,7 +10,7 @@ use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::{DudleyFile, Rewrite};
 use trilith::file::{AnyFile, fits_around, open_fits_file};
-use trilith::layout::{ByteOrder, Dialect, Packing, StoredAs};
+use trilith::layout::{Byteorder, Dialect, Packing, StoredAs};
 use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
@@ -255,7 +255,7 @@ impl Convert {
     fn to_stream(&self, file: &AsdfFile, options: &Options) -> Result<Outcome> {
         let (draft, losses) = asdf_to_draft(file)?;
         let mut out = self.create(Form::Dudley, Basis::Read(&**file.sections().source()), options)?;
-        let order = options.order().unwrap_or(ByteOrder::Little);
+        let order = options.order().unwrap_or(Byteorder::Little);
         let dialect = self.dialect()?.unwrap_or(Dialect::D2025);
         draft.write_stored(dialect, &self.stored_as(dialect)?, order, &options.limits()?, &mut out.writer())?;
         self.finish(out, &losses, options)

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use disk::{Event, Fault, Recorder, State, read_folder};
 use readers::Readers;
-use trilith::bytes::{Basis, Journal, OpenOptions, Replace, disk::watch};
+use trilith::bytes::{Basis, Journal, LocalOptions, Replace, disk::watch};
 use trilith::{Target, asdf::TARGETS};
 use work::Work;
 
@@ -72,7 +72,7 @@ fn seen(folder: &Path, name: &str) -> Option<Vec<u8>> {
     if !path.exists() {
         return None;
     }
-    let source = trilith::bytes::open(&path, OpenOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let source = trilith::bytes::open(&path, LocalOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut bytes = vec![0; source.len() as usize];
     source.read_at(0, &mut bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
     Some(bytes)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use trilith::dudley::{Draft, NewStream};
-use trilith::layout::{ByteOrder, Entry, Layout};
+use trilith::layout::{Byteorder, Entry, Layout};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Target};
 
@@ -272,7 +272,7 @@ fn stream(folder: &Path, _: &'static Target) {
     let time = |x: f64| Draft::data(Array::from_slice(&[x, x], &[2]).expect("two elements"));
     let draft = Draft::dict([("other", time(9.0)), ("time", Draft::list([time(0.5), time(1.5)]))]);
     let mut bytes = std::io::Cursor::new(Vec::new());
-    draft.write(ByteOrder::Little, &trilith::Limits::default(), &mut bytes).expect("it is written");
+    draft.write(Byteorder::Little, &trilith::Limits::default(), &mut bytes).expect("it is written");
     std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
     rows(folder, &[3, 2]);
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use make::{Case, Cases, Expect, Role};
-use trilith::bytes::{self, OpenOptions};
+use trilith::bytes::{self, LocalOptions};
 use trilith::dudley::{DudleyFile, StreamOptions};
 use trilith::file::{self, AnyFile};
 use trilith::fits::FitsFile;
@@ -176,7 +176,7 @@ fn examine(path: &Path) -> Vec<Error> {
 }
 
 fn any(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result<()> {
-    let options = OpenOptions::default();
+    let options = LocalOptions::default();
     let source = bytes::open(path, options)?;
     let resolve = file::resolver_for(path, options, limits);
     let mut start = [0; 9];
@@ -227,7 +227,7 @@ fn schema(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Res
 
 fn layout(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result<()> {
     let layout = Layout::read(&bytes::read_text(path, limits.text)?)?;
-    let source = bytes::open(path.with_file_name("data.bin"), OpenOptions::default())?;
+    let source = bytes::open(path.with_file_name("data.bin"), LocalOptions::default())?;
     stream(&DudleyFile::open(source, Some(layout), limits)?, errors)
 }
 

@@ -8,7 +8,7 @@ use super::common::{run, trilith};
 use super::content::{Content, Digest, difference};
 use super::kinds::{Kind, Kindred, filling, rows};
 use super::operations::{Operation, Output, Result as Judged, normalised};
-use trilith::bytes::OpenOptions;
+use trilith::bytes::LocalOptions;
 
 /// By which names a command meets its file, and where it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -316,7 +316,7 @@ fn content_is_right(operation: &Operation, kind: &Kind, plan: &Plan, place: &Pat
 fn elements_are_right(operation: &Operation, kind: &Kind, place: &Path, npy: &[u8]) -> Result<(), String> {
     let path = place.join("elements.npy");
     std::fs::write(&path, npy).expect("it can be written");
-    let source = trilith::bytes::open(&path, OpenOptions::default()).map_err(|error| error.to_string())?;
+    let source = trilith::bytes::open(&path, LocalOptions::default()).map_err(|error| error.to_string())?;
     let limits = trilith::Limits::default();
     let found =
         trilith::Array::from_npy(source, &limits).map_err(|error| format!("done, but not the elements alone: {error}"))?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trilith::bytes::{self, OpenOptions, Resolve, Slice, SourceRef, gunzip, percent_decode};
+use trilith::bytes::{self, LocalOptions, Resolve, Slice, SourceRef, gunzip, percent_decode};
 use trilith::digest::{self, Entry};
 use trilith::dudley::StreamOptions;
 use trilith::file::AnyFile;
@@ -113,7 +113,7 @@ impl Content {
 
 fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Content> {
     let limits = Limits::default();
-    let source = bytes::open(path, OpenOptions::default())?;
+    let source = bytes::open(path, LocalOptions::default())?;
     let beside = Arc::new(Beside(folder.to_path_buf()));
     let mut options = StreamOptions::default();
     if let Some(layout) = layout {
@@ -208,7 +208,7 @@ impl Resolve for Beside {
         let decoded = percent_decode(uri.strip_prefix("file://").unwrap_or(uri)).unwrap_or_default();
         let path = self.0.join(decoded).canonicalize().map_err(|e| Error::io(format!("opening {uri}"), e))?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Ok((bytes::open(&path, OpenOptions::default())?, Arc::new(Self(folder))))
+        Ok((bytes::open(&path, LocalOptions::default())?, Arc::new(Self(folder))))
     }
 }
 

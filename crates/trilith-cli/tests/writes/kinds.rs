@@ -6,7 +6,7 @@ use std::path::Path;
 
 use trilith::asdf::{TARGETS, WriteOptions};
 use trilith::dudley::Draft;
-use trilith::layout::ByteOrder;
+use trilith::layout::Byteorder;
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Target};
 
@@ -192,7 +192,7 @@ fn stream(folder: &Path) {
     let a = Draft::data(Array::from_slice(&numbers(40), &[40]).expect("40 elements"));
     let draft = Draft::dict([("a", a), ("time", Draft::list([time(0.5), time(1.5)]))]);
     let mut bytes = std::io::Cursor::new(Vec::new());
-    draft.write(ByteOrder::Little, &trilith::Limits::default(), &mut bytes).expect("it is written");
+    draft.write(Byteorder::Little, &trilith::Limits::default(), &mut bytes).expect("it is written");
     write(&folder.join("x.bd"), &bytes.into_inner());
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::structure::StructType;
 use crate::error::{Error, Result};
 
-/// In which order the bytes of a number stand.
+/// The order of the bytes of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Byteorder {
     /// Least significant byte first.
@@ -33,6 +33,14 @@ impl Byteorder {
             "little" => Some(Self::Little),
             "big" => Some(Self::Big),
             _ => None,
+        }
+    }
+
+    /// The character that means it in a Dudley layout, `<` or `>`.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Little => '<',
+            Self::Big => '>',
         }
     }
 }

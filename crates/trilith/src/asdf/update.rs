@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use crate::array::Array;
     use crate::asdf::{ArrayOptions, Builder, Target, WriteOptions};
-    use crate::bytes::{Journal, OpenOptions, open, spool};
+    use crate::bytes::{Journal, LocalOptions, open, spool};
     use crate::limits::Limits;
     use crate::tree::Value;
 
@@ -334,7 +334,7 @@ mod tests {
     }
 
     fn opened(path: &Path) -> AsdfFile {
-        AsdfFile::open(open(path, OpenOptions::default()).unwrap(), &Limits::default()).unwrap()
+        AsdfFile::open(open(path, LocalOptions::default()).unwrap(), &Limits::default()).unwrap()
     }
 
     /// `a`, `b`, `c` with an empty block between, and room behind the tree.

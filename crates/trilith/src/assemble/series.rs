@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::asdf::uris::uris;
 use crate::asdf::{AsdfFile, header};
-use crate::bytes::{self, OpenOptions, percent_decode};
+use crate::bytes::{self, LocalOptions, percent_decode};
 use crate::error::{Kind, Result};
 use crate::limits::Limits;
 use crate::tree::Tree;
@@ -47,7 +47,7 @@ pub fn is_own_part(folder: &Path, name: &str, tree: &Tree, in_series: impl Fn(&s
 
 /// Whether a file is one block without a tree.
 fn is_block_alone(path: &Path, limits: &Limits) -> bool {
-    let Ok(file) = bytes::open(path, OpenOptions::default()).and_then(|source| AsdfFile::open(source, limits)) else {
+    let Ok(file) = bytes::open(path, LocalOptions::default()).and_then(|source| AsdfFile::open(source, limits)) else {
         return false;
     };
     file.sections().tree().is_none() && file.sections().all_blocks().is_ok_and(|blocks| blocks.len() == 1)
@@ -55,14 +55,14 @@ fn is_block_alone(path: &Path, limits: &Limits) -> bool {
 
 /// Whether a file begins as one of the family.
 fn is_family(path: &Path) -> bool {
-    let start = bytes::open(path, OpenOptions::default())
+    let start = bytes::open(path, LocalOptions::default())
         .and_then(|source| bytes::read_vec(&*source, 0, source.len().min(80), &Limits::default()));
     start.is_ok_and(|start| header::is_asdf(&start))
 }
 
 /// Whether a file refers to another of its folder; one that cannot be read may.
 fn uses(path: &Path, name: &str, limits: &Limits) -> bool {
-    match bytes::open(path, OpenOptions::default()).and_then(|source| AsdfFile::open(source, limits)) {
+    match bytes::open(path, LocalOptions::default()).and_then(|source| AsdfFile::open(source, limits)) {
         Ok(file) => names(file.tree(), name, limits).unwrap_or(true),
         Err(error) => error.kind() != Kind::Unsupported,
     }

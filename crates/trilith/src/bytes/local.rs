@@ -14,7 +14,7 @@ use crate::limits::Limits;
 /// How a local file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OpenOptions {
+pub struct LocalOptions {
     /// Whether [`Source::view`] may map the file (regular files only). A file that another process
     /// truncates *while a view of it is in use* kills the process, as with every memory map.
     pub map: bool,
@@ -24,14 +24,14 @@ pub struct OpenOptions {
     pub memory: u64,
 }
 
-impl OpenOptions {
+impl LocalOptions {
     /// What `limits` allow.
     pub fn within(limits: &Limits) -> Self {
         Self { map: true, spool: limits.spool, memory: limits.memory }
     }
 }
 
-impl Default for OpenOptions {
+impl Default for LocalOptions {
     fn default() -> Self {
         Self::within(&Limits::default())
     }
@@ -41,7 +41,7 @@ impl Default for OpenOptions {
 ///
 /// # Errors
 /// [`Kind::Io`](crate::Kind::Io), [`Kind::Usage`](crate::Kind::Usage) for a folder or a device, which has no end.
-pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<SourceRef> {
+pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> {
     let path = path.as_ref();
     let doing = || format!("opening {}", path.display());
     // Again where the file is replaced while it is being opened.
@@ -80,7 +80,7 @@ pub(super) fn open_regular(
     metadata: &Metadata,
     given: &Path,
     real: PathBuf,
-    options: OpenOptions,
+    options: LocalOptions,
 ) -> Result<SourceRef> {
     let place = Place { given: std::path::absolute(given).unwrap_or_else(|_| given.to_path_buf()), real };
     let found = super::journal::find(&place.real, &file, metadata, options.memory)?;
@@ -116,12 +116,12 @@ pub struct LocalFile {
     place: Option<Place>,
     /// What is odd about it.
     notice: Option<String>,
-    options: OpenOptions,
+    options: LocalOptions,
     map: OnceLock<Option<Map>>,
 }
 
 impl LocalFile {
-    pub(super) fn new(file: File, metadata: &Metadata, name: String, options: OpenOptions) -> Self {
+    pub(super) fn new(file: File, metadata: &Metadata, name: String, options: LocalOptions) -> Self {
         let (size, modified) = (metadata.len(), metadata.modified().ok());
         Self { file, name, size, modified, place: None, notice: None, options, map: OnceLock::new() }
     }

@@ -147,7 +147,7 @@ pub fn remove(path: impl AsRef<Path>) -> Result<()> {
 /// [`Kind::Io`](crate::Kind::Io), or [`Kind::Limit`](crate::Kind::Limit) when it is longer.
 pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     let path = path.as_ref();
-    let source = super::open(path, super::OpenOptions { map: false, ..Default::default() })?;
+    let source = super::open(path, super::LocalOptions { map: false, ..Default::default() })?;
     if source.len() > most {
         return Err(crate::Limits::exceeded("text", most, format_args!("{} has {} bytes", path.display(), source.len())));
     }

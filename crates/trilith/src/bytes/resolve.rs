@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::base::{self, Base};
-use super::local::{OpenOptions, open_regular};
+use super::local::{LocalOptions, open_regular};
 use super::source::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -78,8 +78,8 @@ impl Resolve for Nowhere {
 /// `file:` URIs included. What they name is opened where it lies in one of these folders, links followed.
 ///
 /// ```
-/// use trilith::bytes::{Folder, OpenOptions, Resolve};
-/// let folder = Folder::new(".", OpenOptions::default(), 8);
+/// use trilith::bytes::{Folder, LocalOptions, Resolve};
+/// let folder = Folder::new(".", LocalOptions::default(), 8);
 /// assert!(folder.resolve("../secret.asdf").is_err());
 /// assert!(folder.resolve("/etc/passwd").is_err());
 /// assert!(folder.resolve("http://example.org/x.asdf").is_err());
@@ -92,7 +92,7 @@ pub struct Folder {
     roots: Arc<[Root]>,
     /// That of the file in which the references stand.
     current: PathBuf,
-    options: OpenOptions,
+    options: LocalOptions,
     /// How many files may still lead on, and how many there may be in all.
     depth: u64,
     most: u64,
@@ -124,14 +124,14 @@ impl Root {
 
 impl Folder {
     /// A sandbox of `folder`; references may lead on from file to file `depth` times.
-    pub fn new(folder: impl AsRef<Path>, options: OpenOptions, depth: u64) -> Self {
+    pub fn new(folder: impl AsRef<Path>, options: LocalOptions, depth: u64) -> Self {
         let own = Root::new(folder.as_ref());
         Self { current: own.real.clone(), roots: Arc::new([own]), options, depth, most: depth }
     }
 
     /// As [`Folder::new`], for bytes without a place: only absolute references mean something, and nothing is
     /// opened that was not allowed.
-    pub fn nowhere(options: OpenOptions, depth: u64) -> Self {
+    pub fn nowhere(options: LocalOptions, depth: u64) -> Self {
         Self { current: PathBuf::new(), roots: Arc::new([]), options, depth, most: depth }
     }
 
@@ -284,7 +284,7 @@ mod tests {
         write(&outside.path().join("secret"));
         write(&folder.join("a b.asdf"));
         write(&folder.join("deep/c.asdf"));
-        let sandbox = Folder::new(&folder, OpenOptions::default(), 2);
+        let sandbox = Folder::new(&folder, LocalOptions::default(), 2);
         assert!(sandbox.resolve("a%20b.asdf").is_ok());
         let (_, inner) = sandbox.resolve("./deep/c.asdf").unwrap();
         assert!(inner.resolve("c.asdf").is_ok());
@@ -309,7 +309,7 @@ mod tests {
         write(&folder.join("real.asdf"));
         std::os::unix::fs::symlink(outside.path().join("secret"), folder.join("out.asdf")).unwrap();
         std::os::unix::fs::symlink("real.asdf", folder.join("link.asdf")).unwrap();
-        let sandbox = Folder::new(&folder, OpenOptions::default(), 8);
+        let sandbox = Folder::new(&folder, LocalOptions::default(), 8);
         assert_eq!(sandbox.resolve("out.asdf").err().map(|e| e.kind()), Some(Kind::Limit));
         assert!(sandbox.resolve("link.asdf").is_ok());
     }

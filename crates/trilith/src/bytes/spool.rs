@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use super::local::{LocalFile, OpenOptions};
+use super::local::{LocalFile, LocalOptions};
 use super::source::{Slice, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -58,7 +58,7 @@ impl Spooled {
     fn into_source(self, name: &str) -> Result<SourceRef> {
         let Some(file) = self.file else { return Ok(Arc::new(Slice::new(self.head, name))) };
         let metadata = file.metadata().map_err(|e| Error::io(format!("reading {name}"), e))?;
-        Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), OpenOptions::default())))
+        Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions::default())))
     }
 }
 
@@ -94,7 +94,7 @@ pub fn set_aside(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs:
     let fail = |e| Error::io("writing a temporary file", e);
     let file = out.into_inner().map_err(|e| fail(e.into_error()))?;
     let metadata = file.metadata().map_err(fail)?;
-    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), OpenOptions { map: false, ..OpenOptions::default() })))
+    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions { map: false, ..LocalOptions::default() })))
 }
 
 /// A temporary file that has no name any more, so that nothing is left behind.

@@ -54,7 +54,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     root.remove("asdf_library");
     let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
     if let Some(order) = file.byteorder() {
-        about.set("byteorder", crate::dudley::array_order(order).name());
+        about.set("byteorder", order.name());
     }
     if !walk.params.is_empty() {
         about.set("parameters", Value::seq(std::mem::take(&mut walk.params)));

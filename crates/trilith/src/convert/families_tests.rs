@@ -8,7 +8,7 @@ use crate::asdf::{ArrayOptions, Target};
 use crate::bytes::Slice;
 use crate::convert::{asdf_to_draft, describe_layout, stream_to_asdf};
 use crate::dudley::DudleyFile;
-use crate::layout::{ByteOrder, Layout};
+use crate::layout::{Byteorder, Layout};
 
 const TREE: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0
 name: \"two: words\"
@@ -38,7 +38,7 @@ fn a_tree_survives_the_way_through_a_stream() {
     let (draft, losses) = asdf_to_draft(&file).unwrap();
     assert_eq!(losses, []);
     let mut out = Cursor::new(Vec::new());
-    draft.write(ByteOrder::Big, &Limits::default(), &mut out).unwrap();
+    draft.write(Byteorder::Big, &Limits::default(), &mut out).unwrap();
     let stream = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "x.bd")), None, &Limits::default()).unwrap();
     assert_eq!(stream.array_at("/deep/data").unwrap().load::<i16>().unwrap(), [1, 2, 3, 4]);
     assert_eq!(stream.array_at("/list[1]/inner/x").unwrap().load::<i64>().unwrap(), [1, 2]);

@@ -11,9 +11,9 @@ use super::read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 use super::signature::Signature;
 use super::write::{Supplier, dialect_line, evaluate_more, write_items};
 use crate::array::Array;
-use crate::bytes::{self, Folder, OpenOptions, SourceRef, Update};
+use crate::bytes::{self, Folder, LocalOptions, SourceRef, Update};
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Entry, Layout, Options};
+use crate::layout::{Byteorder, Entry, Layout, Options};
 use crate::limits::Limits;
 use crate::span::Span;
 
@@ -31,7 +31,7 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
 
 /// Opens a file that is to be appended to.
 fn open(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
-    let options = OpenOptions { map: false, ..OpenOptions::default() };
+    let options = LocalOptions { map: false, ..LocalOptions::default() };
     let folder = Folder::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
     DudleyFile::open_with(bytes::open(path, options)?, &folder, how, limits)
 }
@@ -259,6 +259,6 @@ pub fn append_draft(path: &Path, items: &super::Draft, limits: &Limits) -> Resul
 }
 
 /// The byte order that this machine writes.
-pub fn native_order() -> ByteOrder {
-    if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little }
+pub fn native_order() -> Byteorder {
+    if cfg!(target_endian = "big") { Byteorder::Big } else { Byteorder::Little }
 }

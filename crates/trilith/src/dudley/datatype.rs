@@ -4,23 +4,7 @@ use std::sync::Arc;
 
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Primitive, PrimitiveKind, ResolvedType};
-
-/// The byte order of an array for one of a layout.
-pub fn array_order(order: ByteOrder) -> Byteorder {
-    match order {
-        ByteOrder::Little => Byteorder::Little,
-        ByteOrder::Big => Byteorder::Big,
-    }
-}
-
-/// The byte order of a layout for one of an array.
-pub fn layout_order(order: Byteorder) -> ByteOrder {
-    match order {
-        Byteorder::Little => ByteOrder::Little,
-        Byteorder::Big => ByteOrder::Big,
-    }
-}
+use crate::layout::{Primitive, PrimitiveKind, ResolvedType};
 
 /// The datatype of an array's elements and their byte order. Of text the fastest dimension is the
 /// length of each string: it is taken off `shape`; without dimensions a string has one unit.
@@ -33,7 +17,7 @@ pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Dataty
     match typed {
         ResolvedType::Primitive { primitive, byteorder } => {
             let order = match byteorder {
-                Some(order) => array_order(*order),
+                Some(order) => *order,
                 None if primitive.size() == 1 => Byteorder::NATIVE,
                 None => {
                     let message = "E403: byte order unknown: no < or > in the layout, and no Dudley signature";

@@ -8,7 +8,7 @@ use super::datatype::primitive_of;
 use super::write::NewStream;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ByteOrder, Dialect, Layout, ParseOptions, Primitive, StoredAs, parse, quoted_name};
+use crate::layout::{Attribute, Byteorder, Dialect, Layout, ParseOptions, Primitive, StoredAs, parse, quoted_name};
 use crate::limits::Limits;
 
 /// What an item is.
@@ -113,7 +113,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Draft::layout`], and [`Kind::Io`](crate::Kind::Io).
-    pub fn write<W: Write + Seek>(&self, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
+    pub fn write<W: Write + Seek>(&self, order: Byteorder, limits: &Limits, out: &mut W) -> Result<u64> {
         self.write_as(Dialect::D2025, order, limits, out)
     }
 
@@ -121,7 +121,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Draft::write`].
-    pub fn write_as<W: Write + Seek>(&self, dialect: Dialect, order: ByteOrder, limits: &Limits, out: &mut W) -> Result<u64> {
+    pub fn write_as<W: Write + Seek>(&self, dialect: Dialect, order: Byteorder, limits: &Limits, out: &mut W) -> Result<u64> {
         self.write_stored(dialect, &StoredAs::default(), order, limits, out)
     }
 
@@ -133,7 +133,7 @@ impl Draft {
         &self,
         dialect: Dialect,
         stored: &StoredAs,
-        order: ByteOrder,
+        order: Byteorder,
         limits: &Limits,
         out: &mut W,
     ) -> Result<u64> {

@@ -8,7 +8,7 @@ use super::records::{last_name, structs};
 use super::write::NewStream;
 use crate::array::{Array, Index};
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Entry, ItemId, Layout, Options, ParamRequest, ResolvedType, Supply, canonical_path};
+use crate::layout::{Byteorder, Entry, ItemId, Layout, Options, ParamRequest, ResolvedType, Supply, canonical_path};
 use crate::limits::Limits;
 
 /// What a file under a layout is to hold, by the paths of its items.
@@ -17,13 +17,13 @@ use crate::limits::Limits;
 /// # use std::{io::Cursor, sync::Arc};
 /// use trilith::array::Array;
 /// use trilith::dudley::{DudleyFile, Filling};
-/// use trilith::{Limits, bytes::Slice, layout::{ByteOrder, Layout}};
+/// use trilith::{Limits, bytes::Slice, layout::{Byteorder, Layout}};
 /// let layout = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
 /// let mut filling = Filling::default();
 /// filling.params.push(("N".to_owned(), 2));
 /// filling.data.push(("rho".to_owned(), Array::from_slice(&[1.5, 2.5], &[2])?));
 /// let mut out = Cursor::new(Vec::new());
-/// filling.write(&layout, ByteOrder::Little, true, &Limits::default(), &mut out)?;
+/// filling.write(&layout, Byteorder::Little, true, &Limits::default(), &mut out)?;
 /// let file = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "x.bd")), None, &Limits::default())?;
 /// assert_eq!(file.array_at("/rho")?.load::<f64>()?, [1.5, 2.5]);
 /// # Ok::<(), trilith::Error>(())
@@ -46,7 +46,7 @@ impl Filling {
     pub fn write<W: Write + Seek>(
         &self,
         layout: &Layout,
-        order: ByteOrder,
+        order: Byteorder,
         embed: bool,
         limits: &Limits,
         out: &mut W,
@@ -68,7 +68,7 @@ impl Filling {
     }
 
     /// The values of all stored parameters in the order of the text.
-    fn values(&self, layout: &Layout, order: ByteOrder, limits: &Limits) -> Result<Vec<i64>> {
+    fn values(&self, layout: &Layout, order: Byteorder, limits: &Limits) -> Result<Vec<i64>> {
         let given: Vec<(String, i64)> =
             self.params.iter().map(|(path, value)| (canonical_path(path).unwrap_or_default(), *value)).collect();
         let options = Options { native: true, order: Some(order), limits: limits.clone() };

@@ -11,7 +11,7 @@ use super::signature::Signature;
 use crate::array::{Array, Datatype};
 use crate::bytes::{Access, Resolve, Source, SourceRef, Window, side_by_side};
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Filter, Layout, Located, Options};
+use crate::layout::{Byteorder, Filter, Layout, Located, Options};
 use crate::limits::Limits;
 use crate::threads::lock;
 
@@ -24,7 +24,7 @@ impl Catalog {
     /// # use std::{io::Cursor, sync::Arc};
     /// use trilith::array::Array;
     /// use trilith::dudley::{Catalog, Draft, DudleyFile};
-    /// use trilith::layout::{ByteOrder, Layout, Options};
+    /// use trilith::layout::{Byteorder, Layout, Options};
     /// use trilith::{Limits, bytes::{Nowhere, Slice}};
     /// // A catalog of two files that have 3 and 3 cells.
     /// let catalog = Draft::dict([
@@ -32,10 +32,10 @@ impl Catalog {
     ///     ("records", Draft::data(Array::from_slice(&[3i64, 3], &[2, 1])?)),
     /// ]);
     /// let mut out = Cursor::new(Vec::new());
-    /// catalog.write(ByteOrder::Little, &Limits::default(), &mut out)?;
+    /// catalog.write(Byteorder::Little, &Limits::default(), &mut out)?;
     /// let stream = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "c.bd")), None, &Limits::default())?;
     /// let template = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
-    /// let options = Options { native: true, order: Some(ByteOrder::Little), ..Options::default() };
+    /// let options = Options { native: true, order: Some(Byteorder::Little), ..Options::default() };
     /// let rho = Catalog::read(&stream)?.array_at(&template, "/rho", 0..2, &options, Arc::new(Nowhere))?;
     /// assert_eq!(rho.shape(), [2, 3]);
     /// # Ok::<(), trilith::Error>(())
@@ -157,7 +157,7 @@ struct Joined {
     whole: Option<Form>,
     native: bool,
     /// The order that every signature must have, where the layout leaves it to them.
-    order: Option<ByteOrder>,
+    order: Option<Byteorder>,
     limits: Limits,
     resolve: Arc<dyn Resolve>,
     /// The files read last: by their numbers, and the bytes that hold the item from this offset on.

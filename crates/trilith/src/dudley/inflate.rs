@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::bytes::{Slice, SourceRef, read_vec, to_usize};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Entry, Filter, ResolvedType};
+use crate::layout::{Byteorder, Entry, Filter, ResolvedType};
 use crate::limits::Limits;
 
 /// An array before it was compressed.
@@ -20,7 +20,7 @@ pub(super) struct Form {
     /// Bytes of a number; 0 where the elements are structs.
     pub word: u64,
     /// The order of its bytes.
-    pub order: Option<ByteOrder>,
+    pub order: Option<Byteorder>,
 }
 
 impl Form {
@@ -63,7 +63,7 @@ pub(super) fn inflated(filter: &Filter, stored: SourceRef, form: &Form, limits: 
     }
     let bytes = read_vec(&*stored, 0, stored.len(), limits)?;
     let mut out = image(&filter.name, &bytes, form, limits)?;
-    if form.order == Some(ByteOrder::Little) && form.word == 2 {
+    if form.order == Some(Byteorder::Little) && form.word == 2 {
         out.chunks_exact_mut(2).for_each(<[u8]>::reverse);
     }
     Ok(Arc::new(Slice::new(out, stored.name())))

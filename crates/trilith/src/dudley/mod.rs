@@ -33,8 +33,8 @@ mod text;
 mod write;
 
 pub use append::{append, append_draft, append_records, append_variables, native_order};
+pub use datatype::datatype_of;
 pub(crate) use datatype::primitive_of;
-pub use datatype::{array_order, datatype_of, layout_order};
 pub use draft::{Draft, DraftKind};
 pub use family::{Catalog, Place};
 pub use fill::{Filling, Mismatch};

@@ -10,7 +10,7 @@ use crate::array::Array;
 use crate::bytes::{Nowhere, Resolve, Slice, SourceRef, Window, read_vec};
 use crate::error::{Context, Error, Result};
 use crate::layout::{
-    ByteOrder, Diagnostic, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
+    Byteorder, Diagnostic, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
     ResolvedType, Supply, parse,
 };
 use crate::limits::Limits;
@@ -22,7 +22,7 @@ pub struct StreamOptions {
     /// The layout; otherwise that at the end of the file, or the one beside it (`x.dud` of `x.bd`).
     pub layout: Option<Layout>,
     /// The byte order of whatever layout and signature leave open.
-    pub order: Option<ByteOrder>,
+    pub order: Option<Byteorder>,
     /// The dialect of a layout that is found; otherwise it is told from the text.
     pub dialect: Option<Dialect>,
     /// In a file without signature, the byte that is address 0.
@@ -133,7 +133,7 @@ impl DudleyFile {
     }
 
     /// The byte order of whatever the layout leaves open.
-    pub fn byteorder(&self) -> Option<ByteOrder> {
+    pub fn byteorder(&self) -> Option<Byteorder> {
         self.layout.order().or(self.options.order)
     }
 

@@ -7,7 +7,7 @@ use super::read::{DudleyFile, Items};
 use super::write::NewStream;
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::layout::{ByteOrder, Dialect, Entry, EntryKind, Layout, Loss, ParseOptions, ResolvedType, StoredAs, parse};
+use crate::layout::{Byteorder, Dialect, Entry, EntryKind, Layout, Loss, ParseOptions, ResolvedType, StoredAs, parse};
 
 /// How a stream is written anew.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,7 +16,7 @@ pub struct Rewrite {
     /// The dialect of its layout; None keeps that of the file.
     pub dialect: Option<Dialect>,
     /// The byte order of all numbers; None lets each keep its own.
-    pub order: Option<ByteOrder>,
+    pub order: Option<Byteorder>,
     /// How arrays are stored.
     pub stored: StoredAs,
 }
@@ -30,11 +30,11 @@ impl DudleyFile {
     /// # use std::{io::Cursor, sync::Arc};
     /// # use trilith::{Limits, bytes::Slice};
     /// use trilith::dudley::{DudleyFile, Rewrite};
-    /// use trilith::layout::{ByteOrder, Layout};
+    /// use trilith::layout::{Byteorder, Layout};
     /// let layout = Layout::read(b"x = >u2[2] @3")?;
     /// let file = DudleyFile::open(Arc::new(Slice::new(vec![9, 9, 9, 0, 1, 0, 2], "x")), Some(layout), &Limits::default())?;
     /// let (mut out, mut how) = (Cursor::new(Vec::new()), Rewrite::default());
-    /// how.order = Some(ByteOrder::Little);
+    /// how.order = Some(Byteorder::Little);
     /// file.rewrite(&how, &mut out)?;
     /// let bytes = out.into_inner();
     /// assert_eq!(bytes[16..], *b"\x01\0\x02\0#: dialect=2025\nx = u2[2]\n");
@@ -68,7 +68,7 @@ impl DudleyFile {
             .order
             .or_else(|| self.signature().map(|signature| signature.order))
             .or(self.byteorder())
-            .unwrap_or(ByteOrder::Little);
+            .unwrap_or(Byteorder::Little);
         let mut arrays = Arrays { items: &items, next: Box::new(items.entries()) };
         new.write(&mut |entry| arrays.of(entry), out)?;
         Ok(compact.losses.into_iter().filter(|loss| !loss.harmless).collect())

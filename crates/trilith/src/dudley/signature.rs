@@ -4,20 +4,20 @@
 
 use crate::bytes::Source;
 use crate::error::{Error, Result};
-use crate::layout::ByteOrder;
+use crate::layout::Byteorder;
 
 /// The header of a native file.
 ///
 /// ```
 /// use trilith::dudley::Signature;
-/// use trilith::layout::ByteOrder;
-/// let header = Signature { order: ByteOrder::Little, layout_at: None }.bytes();
+/// use trilith::layout::Byteorder;
+/// let header = Signature { order: Byteorder::Little, layout_at: None }.bytes();
 /// assert_eq!(header[..8], *b"\x8d<BD\r\n\x1a\n");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signature {
     /// The byte order of whatever the layout leaves open, and of the header itself.
-    pub order: ByteOrder,
+    pub order: Byteorder,
     /// Byte of the file at which the text of the layout starts, if it is in the file.
     pub layout_at: Option<u64>,
 }
@@ -51,10 +51,10 @@ impl Signature {
         if have < bytes.len() {
             return Err(Error::malformed(format!("E405: the file ends at byte {have}, inside its header of 16")).at_byte(8));
         }
-        let order = if bytes[1] == b'<' { ByteOrder::Little } else { ByteOrder::Big };
+        let order = if bytes[1] == b'<' { Byteorder::Little } else { Byteorder::Big };
         let mut word = [0; 8];
         word.copy_from_slice(&bytes[8..]);
-        let at = if order == ByteOrder::Little { i64::from_le_bytes(word) } else { i64::from_be_bytes(word) };
+        let at = if order == Byteorder::Little { i64::from_le_bytes(word) } else { i64::from_be_bytes(word) };
         let layout_at = match u64::try_from(at) {
             Ok(0) => None,
             Ok(at) if (Self::LEN..=source.len()).contains(&at) => Some(at),
@@ -80,7 +80,7 @@ impl Signature {
     /// The second half of the header.
     pub fn address_bytes(self) -> [u8; 8] {
         let at = self.layout_at.unwrap_or(0);
-        if self.order == ByteOrder::Little { at.to_le_bytes() } else { at.to_be_bytes() }
+        if self.order == Byteorder::Little { at.to_le_bytes() } else { at.to_be_bytes() }
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_header_of_both_orders_reads_as_it_is_written() {
-        for order in [ByteOrder::Little, ByteOrder::Big] {
+        for order in [Byteorder::Little, Byteorder::Big] {
             for layout_at in [None, Some(16)] {
                 let header = Signature { order, layout_at };
                 assert_eq!(read(&header.bytes()).unwrap(), Some(header));

@@ -9,9 +9,7 @@ use super::store::store;
 use crate::array::Byteorder;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{
-    ByteOrder, Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, Reached, ResolvedType, Scalar, Supply,
-};
+use crate::layout::{Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, Reached, ResolvedType, Scalar, Supply};
 use crate::limits::Limits;
 
 /// A native file to be written.
@@ -21,7 +19,7 @@ pub struct NewStream<'l> {
     /// What lies where.
     pub layout: &'l Layout,
     /// The byte order of the signature, and of whatever the layout leaves open.
-    pub order: ByteOrder,
+    pub order: Byteorder,
     /// The values of all stored parameters in the order of the text, without lengths of compressed arrays.
     pub params: Vec<i64>,
     /// Whether the layout is appended to the file; otherwise it has to stay beside it.
@@ -36,7 +34,7 @@ pub type Supplier<'d> = &'d mut dyn FnMut(&Entry) -> Result<Array>;
 impl<'l> NewStream<'l> {
     /// A file under a layout, little-endian, with the layout at its end.
     pub fn new(layout: &'l Layout, params: Vec<i64>) -> Self {
-        Self { layout, order: ByteOrder::Little, params, embed: true, limits: Limits::default() }
+        Self { layout, order: Byteorder::Little, params, embed: true, limits: Limits::default() }
     }
 
     /// Writes the file; `data` gives the array of each item, which must have its datatype and shape.
@@ -281,7 +279,7 @@ pub(super) fn param_bytes(entry: &Entry) -> Result<Vec<u8>> {
         return Err(Error::usage(format!("E402: the value {value} of {} does not fit in {primitive}", entry.path)));
     }
     let mut bytes = kept.to_vec();
-    if *byteorder == Some(ByteOrder::Big) {
+    if *byteorder == Some(Byteorder::Big) {
         bytes.reverse();
     }
     Ok(bytes)

@@ -2,7 +2,7 @@
 
 use super::lexer::push_name;
 use super::machine::{Machine, Overflow};
-use super::model::{Attribute, ByteOrder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, Use};
+use super::model::{Attribute, Byteorder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, Use};
 use super::sizes::Members;
 use super::typed::ResolvedType;
 
@@ -100,7 +100,7 @@ impl Machine<'_> {
     }
 
     /// Appends a primitive with its byte order.
-    pub fn spell_primitive(&self, primitive: Primitive, own: Option<ByteOrder>, out: &mut String) {
+    pub fn spell_primitive(&self, primitive: Primitive, own: Option<Byteorder>, out: &mut String) {
         if primitive.size() == 1 {
             out.push('|');
         } else if let Some(order) = self.order_of(primitive, own) {

@@ -4,7 +4,7 @@
 //! Comments are whitespace, except that `##` and `#:` are remembered, and each token knows how many
 //! of them stood before it.
 
-use super::model::{ByteOrder, Dialect, Primitive};
+use super::model::{Byteorder, Dialect, Primitive};
 use crate::span::Span;
 
 /// What a token is.
@@ -445,10 +445,10 @@ pub(crate) fn push_name(out: &mut String, name: &str) {
 }
 
 /// The order that an order character or a prefix means; `|` means none.
-pub(crate) fn order_of(prefix: u8) -> Option<ByteOrder> {
+pub(crate) fn order_of(prefix: u8) -> Option<Byteorder> {
     match prefix {
-        b'<' => Some(ByteOrder::Little),
-        b'>' => Some(ByteOrder::Big),
+        b'<' => Some(Byteorder::Little),
+        b'>' => Some(Byteorder::Big),
         _ => None,
     }
 }

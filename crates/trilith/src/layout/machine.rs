@@ -3,7 +3,7 @@
 use super::decision;
 use super::diagnostic::Code;
 use super::model::{
-    ByteOrder, Count, Data, Dim, Extension, ItemId, Layout, Listing, MemberKind, ParamId, Placement, Primitive, Run, Step,
+    Byteorder, Count, Data, Dim, Extension, ItemId, Layout, Listing, MemberKind, ParamId, Placement, Primitive, Run, Step,
     TypeId, TypeKind, Use,
 };
 use super::resolve::{Fault, Options, ParamRequest, Stored, Supply};
@@ -39,7 +39,7 @@ impl Spot {
 #[derive(Clone)]
 pub(crate) struct Machine<'l> {
     pub layout: &'l Layout,
-    order: Option<ByteOrder>,
+    order: Option<Byteorder>,
     pub cursor: u64,
     total: u64,
     /// Of all parameters, by number.
@@ -91,7 +91,7 @@ impl<'l> Machine<'l> {
     }
 
     /// The order of the bytes of a number of a type, where a number has one.
-    pub fn order_of(&self, primitive: Primitive, own: Option<ByteOrder>) -> Option<ByteOrder> {
+    pub fn order_of(&self, primitive: Primitive, own: Option<Byteorder>) -> Option<Byteorder> {
         if primitive.size() == 1 { None } else { own.or(self.order) }
     }
 
@@ -559,7 +559,7 @@ impl<'l> Machine<'l> {
         item: ItemId,
         address: u64,
         datatype: Primitive,
-        order: Option<ByteOrder>,
+        order: Option<Byteorder>,
         is_length: bool,
     ) -> ParamRequest {
         let byteorder = self.order_of(datatype, order);

@@ -42,6 +42,7 @@ mod translate;
 mod typed;
 mod walk;
 
+pub use crate::array::Byteorder;
 pub use detect::{ParseOptions, Parsed, parse};
 pub use diagnostic::{Code, Diagnostic};
 pub use entry::{Entry, EntryKind};
@@ -50,7 +51,7 @@ pub(crate) use find::canonical as canonical_path;
 pub use from_c::{CModel, layout_of_c};
 pub use lexer::quoted_name;
 pub use model::{Attribute, Filter, ItemId, Kind, Layout, Placement, Scalar};
-pub use primitive::{ByteOrder, Dialect, Primitive, PrimitiveKind};
+pub use primitive::{Dialect, Primitive, PrimitiveKind};
 pub use print::Loss;
 pub(crate) use resolve::Reached;
 pub use resolve::{Entries, Evaluation, Fault, Options, ParamRequest, Supply};

@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 
-pub use super::primitive::{ByteOrder, Dialect, Primitive, PrimitiveKind};
+pub use super::primitive::{Dialect, Primitive, PrimitiveKind};
+pub use crate::array::Byteorder;
 
 use super::diagnostic::{Code, Diagnostic};
 use super::names::{Mixer, Names, Scope, Symbol};
@@ -127,7 +128,7 @@ pub(crate) struct Param {
     pub ty: TypeId,
     /// What `ty` comes down to.
     pub primitive: Primitive,
-    pub order: Option<ByteOrder>,
+    pub order: Option<Byteorder>,
     pub placement: Placement,
     /// Whether it has many values in one stream: inside a struct or a repeated list.
     pub varying: bool,
@@ -153,7 +154,7 @@ pub(crate) enum MemberKind {
 /// What a datatype is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypeKind {
-    Primitive(Primitive, Option<ByteOrder>),
+    Primitive(Primitive, Option<Byteorder>),
     /// `{}`
     Null,
     /// Another type, with dimensions: a typedef without stored parameters.
@@ -387,7 +388,7 @@ pub(crate) enum Said {
 #[derive(Clone)]
 pub struct Layout {
     pub(crate) dialect: Dialect,
-    pub(crate) order: Option<ByteOrder>,
+    pub(crate) order: Option<Byteorder>,
     pub(crate) text: String,
     /// Byte of the text after which nothing was read: its end, or the end of the terminator.
     pub(crate) end: usize,
@@ -450,7 +451,7 @@ impl Layout {
             plan: super::plan::Plan::default(),
         };
         for number in 0..Primitive::COUNT {
-            for order in [None, Some(ByteOrder::Little), Some(ByteOrder::Big), None] {
+            for order in [None, Some(Byteorder::Little), Some(Byteorder::Big), None] {
                 layout.types.push(Type::primitive(Primitive::numbered(number), order, dialect));
             }
         }
@@ -522,7 +523,7 @@ impl Layout {
     }
 
     /// The byte order that its first character gives (2025).
-    pub fn order(&self) -> Option<ByteOrder> {
+    pub fn order(&self) -> Option<Byteorder> {
         self.order
     }
 
@@ -681,7 +682,7 @@ pub enum Kind {
 }
 
 impl Type {
-    fn primitive(primitive: Primitive, order: Option<ByteOrder>, dialect: Dialect) -> Self {
+    fn primitive(primitive: Primitive, order: Option<Byteorder>, dialect: Dialect) -> Self {
         Self {
             kind: TypeKind::Primitive(primitive, order),
             align: primitive.alignment(dialect),

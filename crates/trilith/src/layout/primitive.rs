@@ -38,25 +38,6 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// The order of the bytes of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ByteOrder {
-    /// Least significant byte first, `<`.
-    Little,
-    /// Most significant byte first, `>`.
-    Big,
-}
-
-impl ByteOrder {
-    /// The character that means it in a layout, `<` or `>`.
-    pub fn sign(self) -> char {
-        match self {
-            ByteOrder::Little => '<',
-            ByteOrder::Big => '>',
-        }
-    }
-}
-
 /// What the bytes of a primitive mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PrimitiveKind {

@@ -8,7 +8,7 @@
 
 use super::diagnostic::{Code, Diagnostic};
 use super::machine::Machine;
-use super::model::{ByteOrder, Dialect, ItemId, Layout, Primitive, PrimitiveKind};
+use super::model::{Byteorder, Dialect, ItemId, Layout, Primitive, PrimitiveKind};
 use super::walk::Walker;
 use super::{decision, entry::Entry};
 use crate::Limits;
@@ -21,7 +21,7 @@ pub struct Options {
     /// addresses begin at 0, which is byte 16 of the file.
     pub native: bool,
     /// The byte order of what the layout leaves open: the signature's or the caller's.
-    pub order: Option<ByteOrder>,
+    pub order: Option<Byteorder>,
     /// What the evaluation may cost.
     pub limits: Limits,
 }
@@ -35,7 +35,7 @@ pub struct ParamRequest {
     /// Its type: an integer.
     pub datatype: Primitive,
     /// Its byte order, where known.
-    pub byteorder: Option<ByteOrder>,
+    pub byteorder: Option<Byteorder>,
     /// How many stored parameters come before it, those of struct instances included.
     pub ordinal: u64,
     /// Whether it is the length of a compressed array (2026), which may stay unknown.
@@ -74,8 +74,8 @@ impl ParamRequest {
         let size = self.datatype.size() as usize;
         let mut word = [0u8; 8];
         match self.byteorder {
-            Some(ByteOrder::Big) => word[..size].iter_mut().zip(bytes[..size].iter().rev()).for_each(|(to, from)| *to = *from),
-            Some(ByteOrder::Little) => word[..size].copy_from_slice(&bytes[..size]),
+            Some(Byteorder::Big) => word[..size].iter_mut().zip(bytes[..size].iter().rev()).for_each(|(to, from)| *to = *from),
+            Some(Byteorder::Little) => word[..size].copy_from_slice(&bytes[..size]),
             None if size == 1 => word[0] = bytes[0],
             None => return Ok(None),
         }

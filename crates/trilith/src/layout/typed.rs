@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::machine::{Machine, Overflow};
-use super::model::{ByteOrder, MemberKind, Primitive, TypeId, TypeKind};
+use super::model::{Byteorder, MemberKind, Primitive, TypeId, TypeKind};
 use super::names::Mixer;
 use super::sizes::Members;
 
@@ -16,7 +16,7 @@ pub enum ResolvedType {
         /// Kind and size.
         primitive: Primitive,
         /// The order of its bytes.
-        byteorder: Option<ByteOrder>,
+        byteorder: Option<Byteorder>,
     },
     /// A struct whose members lie at known offsets.
     Struct(Arc<Structure>),

@@ -428,7 +428,7 @@ impl<'e, 'l> Walker<'e, 'l> {
     fn param_entry(
         &mut self,
         primitive: Primitive,
-        order: Option<super::model::ByteOrder>,
+        order: Option<super::model::Byteorder>,
         spot: Spot,
         value: Option<i64>,
         item: ItemId,

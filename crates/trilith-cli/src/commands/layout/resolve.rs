@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::SourceRef;
 use trilith::dudley::Signature;
-use trilith::layout::{ByteOrder, Dialect, Entry, Evaluation, Fault, Layout, Options as Evaluate, ParamRequest, Supply};
+use trilith::layout::{Byteorder, Dialect, Entry, Evaluation, Fault, Layout, Options as Evaluate, ParamRequest, Supply};
 use trilith::{Error, Limits, Result};
 
 use super::{Input, failed, list};
@@ -60,8 +60,8 @@ impl Resolve {
         };
         // The signature of a native file knows better than the caller.
         how.order = how.order.or(self.order.map(|order| match order {
-            Order::Little => ByteOrder::Little,
-            Order::Big => ByteOrder::Big,
+            Order::Little => Byteorder::Little,
+            Order::Big => Byteorder::Big,
         }))
         .or(options.order());
         let evaluated = match (&self.params, stream) {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use trilith::bytes::Basis;
 use trilith::array::Array;
-use trilith::bytes::{self, Folder, OpenOptions};
+use trilith::bytes::{self, Folder, LocalOptions};
 use trilith::dudley::{self, Catalog, Draft, DudleyFile, NewStream, append_records};
-use trilith::layout::{ByteOrder, Entry, Layout, Options as Evaluate};
+use trilith::layout::{Byteorder, Entry, Layout, Options as Evaluate};
 use trilith::{Error, Result};
 
 use super::Guide;
@@ -92,7 +92,7 @@ fn write_files(guide: &mut Guide, folder: &Path, template: &Layout, options: &Op
     replace(&folder.join("restart.dud"), options, |out| out.write_all(TEMPLATE.as_bytes()).map_err(|e| Error::io("writing", e)))?;
     let draft = Catalog::draft("restart.dud", &rows)?;
     let limits = options.limits()?;
-    replace(&folder.join("catalog.bd"), options, |mut out| draft.write(ByteOrder::Little, &limits, &mut out).map(drop))?;
+    replace(&folder.join("catalog.bd"), options, |mut out| draft.write(Byteorder::Little, &limits, &mut out).map(drop))?;
     guide.done(&format!("{}: {} in {FILES} files, no layout in any of them, 4 meshes", folder.display(), size(bytes)))?;
     Ok(bytes)
 }
@@ -105,7 +105,7 @@ fn replace(path: &Path, options: &Options, write: impl FnOnce(&mut dyn crate::ta
 }
 
 fn how(options: &Options) -> Result<Evaluate> {
-    Ok(Evaluate { native: true, order: Some(ByteOrder::Little), limits: options.limits()? })
+    Ok(Evaluate { native: true, order: Some(Byteorder::Little), limits: options.limits()? })
 }
 
 fn locate(guide: &mut Guide, folder: &Path, template: &Layout, options: &Options) -> Result<Catalog> {
@@ -115,7 +115,7 @@ fn locate(guide: &mut Guide, folder: &Path, template: &Layout, options: &Options
         folder.join("restart.dud").display(),
         folder.join("catalog.bd").display()
     ))?;
-    let map = OpenOptions::default();
+    let map = LocalOptions::default();
     let catalog = Catalog::read(&DudleyFile::open(bytes::open(folder.join("catalog.bd"), map)?, None, &options.limits()?)?)?;
     let (mut count, mut row, mut wanted) = (0, 0, None);
     catalog.locate(template, "/te", &how(options)?, &mut |place| {
@@ -147,7 +147,7 @@ fn gather(guide: &mut Guide, folder: &Path, template: &Layout, catalog: &Catalog
         folder.join("restart.dud").display(),
         folder.join("catalog.bd").display()
     ))?;
-    let resolve = Arc::new(Folder::new(folder, OpenOptions::default(), options.limits()?.external_depth));
+    let resolve = Arc::new(Folder::new(folder, LocalOptions::default(), options.limits()?.external_depth));
     let rho = catalog.array_at(template, "/rho", FILES - ALIKE..FILES, &how(options)?, resolve)?;
     let corner = rho.slice(&trilith::array::Index::parse_list(":,0,0")?)?;
     let values = corner.load::<f64>()?;
@@ -173,7 +173,7 @@ fn history(guide: &mut Guide, folder: &Path, options: &Options) -> Result<()> {
     let rows: Vec<f64> = steps.iter().flat_map(|step| row(*step)).collect();
     append_records(&path, "/time", &Array::from_slice(&times, &[99])?, &limits)?;
     let written = append_records(&path, "/probes", &Array::from_slice(&rows, &[99, 4])?, &limits)?;
-    let file = DudleyFile::open(bytes::open(&path, OpenOptions::default())?, None, &limits)?;
+    let file = DudleyFile::open(bytes::open(&path, LocalOptions::default())?, None, &limits)?;
     if file.array_at("/probes[99]")?.load::<f64>()? != row(99) || file.array_at("/time[99]")?.load::<f64>()? != [49.5] {
         return Err(Error::malformed("the history differs from what was appended"));
     }

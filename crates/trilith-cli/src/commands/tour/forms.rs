@@ -8,7 +8,7 @@ use trilith::array::Array;
 use trilith::asdf::{self, AsdfFile};
 use trilith::convert::{self, CodecChoice, ConvertOptions, Loss};
 use trilith::digest::Digest;
-use trilith::layout::ByteOrder;
+use trilith::layout::Byteorder;
 use trilith::{Error, Result, file};
 
 use super::Guide;
@@ -57,7 +57,7 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
     form(guide, &fits, "as FITS", options, |mut out| convert::to_fits(&opened, &mut out))?;
     form(guide, &folder.join("observation.bd"), "as Dudley", options, |mut out| {
         let (draft, losses) = convert::asdf_to_draft(&opened)?;
-        draft.write(ByteOrder::Little, &options.limits()?, &mut out)?;
+        draft.write(Byteorder::Little, &options.limits()?, &mut out)?;
         Ok(losses)
     })?;
     same_catalogue(guide, &opened, folder)
