@@ -63,7 +63,7 @@ fn open(source: SourceRef) -> Result<DudleyFile> {
 type Digests = Vec<(String, Option<[u8; 32]>)>;
 
 fn digests(file: &DudleyFile) -> Result<Digests> {
-    let entries = digest::of_stream(file)?;
+    let entries = digest::of(file)?;
     Ok(entries.into_iter().map(|entry| (entry.path, entry.digest.ok().map(|(_, digest)| digest.sha256))).collect())
 }
 

@@ -98,7 +98,7 @@ fuzz_target!(|input: Input| {
 type Digests = Option<Vec<(String, Option<[u8; 32]>)>>;
 
 fn digests(file: &AsdfFile) -> Digests {
-    let entries = digest::of_file(file).ok()?;
+    let entries = digest::of(file).ok()?;
     Some(entries.into_iter().map(|entry| (entry.path, entry.digest.ok().map(|(_, digest)| digest.sha256))).collect())
 }
 

@@ -30,6 +30,6 @@ fuzz_target!(|bytes: &[u8]| {
 type Digests = Vec<(String, Option<[u8; 32]>)>;
 
 fn digests(file: &AsdfFile) -> Result<Digests> {
-    let entries = digest::of_file(file)?;
+    let entries = digest::of(file)?;
     Ok(entries.into_iter().map(|entry| (entry.path, entry.digest.ok().map(|(_, digest)| digest.sha256))).collect())
 }

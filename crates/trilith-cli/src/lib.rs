@@ -5,7 +5,6 @@
 //! nothing found, refused), 2 could not tell.
 
 mod commands;
-mod family;
 mod item;
 mod json;
 mod options;
@@ -13,7 +12,6 @@ mod output;
 mod outputs;
 mod progress;
 mod rewrite;
-mod stream;
 mod target;
 
 use std::ffi::OsString;

@@ -8,11 +8,10 @@ use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::{Notes, uris};
 use trilith::bytes::{self, Base, Folder, LocalOptions, RemoteOptions, Resolve, SourceRef};
-use trilith::dudley::StreamOptions;
-use trilith::file::{AnyFile, Permissions};
+use trilith::file::Permissions;
 use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
-use trilith::{Error, Limits, Result, file};
+use trilith::{Error, File, Limits, OpenOptions, Result, file};
 
 /// Options of every command, where they mean something.
 #[derive(Debug, Args)]
@@ -140,29 +139,44 @@ impl Options {
     }
 
     fn reach(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        let opening = self.opening()?.limits(limits.clone());
         if path == "-" {
-            return Ok((bytes::spool(std::io::stdin().lock(), "-", limits.spool)?, self.resolver(path, limits)?));
+            return Ok((bytes::spool(std::io::stdin().lock(), "-", limits.spool)?, opening.resolver(path)));
         }
-        if bytes::is_url(path) {
-            return bytes::open_url(path, &self.remote()?, limits.external_depth);
-        }
-        Ok((bytes::open(Path::new(path), local(limits))?, self.resolver(path, limits)?))
+        opening.source(path)
     }
 
-    /// Opens a file of either family, under `--layout` if that is given.
-    pub fn open_any(&self, path: &str) -> Result<AnyFile> {
+    /// How files are opened: the library's options, as the command line says.
+    pub fn opening(&self) -> Result<OpenOptions> {
+        // A file that another process truncates under a map would kill the command, and the commands
+        // go through their files from front to back, where a map gains nothing.
+        let opening = OpenOptions::new().limits(self.limits()?).map(false).byteorder(self.order());
+        Ok(opening.allow(Permissions::read(&self.allow)?).remote(self.remote()?))
+    }
+
+    /// Opens a file of any family, under `--layout` if that is given; `-` is standard input.
+    pub fn open_file(&self, path: &str) -> Result<File> {
         self.open_under(path, self.under.as_deref())
     }
 
-    /// Opens a file of either family, under a layout if one is named.
-    pub fn open_under(&self, path: &str, layout: Option<&str>) -> Result<AnyFile> {
+    /// Opens a file of any family, under a layout if one is named.
+    pub fn open_under(&self, path: &str, layout: Option<&str>) -> Result<File> {
         let limits = self.limits()?;
-        let mut how = StreamOptions::default();
-        how.layout = layout.map(|path| self.read_layout(path, &limits)).transpose()?;
-        how.order = self.order();
-        let (source, resolve) = self.open_with(path, &limits)?;
-        let file = file::open_any(source, resolve, how, &limits)?;
-        if let AnyFile::Asdf(file) = &file {
+        let layout = layout.map(|path| self.read_layout(path, &limits)).transpose()?;
+        self.open_by(path, &self.opening()?.layout(layout))
+    }
+
+    /// Opens the files that a catalog lists as one file; `files` are some of them, as `0:10,20:`. `--layout` is the
+    /// layout of these files, which have no signature if they are `raw`.
+    pub fn open_family(&self, catalog: &str, layout: Layout, files: Option<&str>, raw: bool) -> Result<File> {
+        let files = files.map(ranges).transpose()?.unwrap_or_default();
+        self.open_by(catalog, &self.opening()?.family(layout).raw(raw).files(files))
+    }
+
+    fn open_by(&self, path: &str, opening: &OpenOptions) -> Result<File> {
+        let (source, resolve) = self.open_with(path, &self.limits()?)?;
+        let file = opening.open_source(source, resolve)?;
+        if let Some(file) = file.as_asdf() {
             self.watch(file);
         }
         Ok(file)
@@ -184,12 +198,6 @@ impl Options {
         }
         let text = bytes::read_vec(&*source, 0, source.len(), limits)?;
         Layout::read(&text).map_err(|error| error.context(path.to_owned()))
-    }
-
-    /// What opens the files that a local file refers to.
-    pub fn resolver(&self, path: &str, limits: &Limits) -> Result<Arc<dyn Resolve>> {
-        let allowed = Permissions::read(&self.allow)?;
-        Ok(allowed.resolver_with(Path::new(path), local(limits), self.remote()?, limits))
     }
 
     /// As [`Options::open_asdf`], for a file whose text is written to `output`: its references are those that mean
@@ -295,11 +303,14 @@ impl Options {
     }
 }
 
-/// How local files are opened.
-fn local(limits: &Limits) -> LocalOptions {
-    let mut options = LocalOptions::within(limits);
-    // A file that another process truncates under a map would kill the command, and the commands
-    // go through their files from front to back, where a map gains nothing.
-    options.map = false;
-    options
+/// Reads `0:10,20:` as ranges of files.
+fn ranges(text: &str) -> Result<Vec<std::ops::Range<Option<usize>>>> {
+    let range = |text: &str| {
+        let bad = || Error::usage(format!("{text:?} is not a range of files")).hint("write it as FIRST:END, counted from 0");
+        let number =
+            |part: &str| if part.trim().is_empty() { Ok(None) } else { part.trim().parse().map(Some).map_err(|_| bad()) };
+        let (from, to) = text.split_once(':').ok_or_else(bad)?;
+        Ok(number(from)?..number(to)?)
+    };
+    text.split(',').map(range).collect()
 }

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
-use trilith::bytes::{Basis, Metered, NewFile};
+use trilith::bytes::Metered;
 use trilith::{Error, Kind, Limits, Result};
 
 /// The limits of the command that runs: all that it writes counts towards them.
@@ -31,8 +31,6 @@ pub struct Out(io::BufWriter<Metered<Stdout>>);
 enum Stdout {
     Direct(std::fs::File),
     Lines(io::StdoutLock<'static>),
-    /// A file that is put into place at the end.
-    File(Box<NewFile>),
 }
 
 impl Stdout {
@@ -52,7 +50,6 @@ impl Write for Stdout {
         match self {
             Self::Direct(out) => out.write(bytes),
             Self::Lines(out) => out.write(bytes),
-            Self::File(out) => out.writer().write(bytes),
         }
     }
 
@@ -60,7 +57,6 @@ impl Write for Stdout {
         match self {
             Self::Direct(out) => out.flush(),
             Self::Lines(out) => out.flush(),
-            Self::File(out) => out.writer().flush(),
         }
     }
 }
@@ -72,17 +68,6 @@ impl Out {
         Self(io::BufWriter::with_capacity(64 << 10, Metered::new(out, limits())))
     }
 
-    /// Takes a file, or stdout where none or `-` is named.
-    pub fn to(path: Option<&str>) -> Result<Self> {
-        match path.filter(|path| *path != "-") {
-            Some(path) => Ok(Self(io::BufWriter::with_capacity(
-                64 << 10,
-                Metered::new(Stdout::File(Box::new(NewFile::create(path, Basis::Nothing)?)), limits()),
-            ))),
-            None => Ok(Self::new()),
-        }
-    }
-
     /// Writes a line of text, control characters made visible.
     pub fn line(&mut self, text: &str) -> Result<()> {
         writeln!(self.0, "{}", clean(text)).map_err(failed)
@@ -92,11 +77,6 @@ impl Out {
     pub fn lines(&mut self, text: &str) -> Result<()> {
         self.raw(&clean_text(text))?;
         self.raw("\n")
-    }
-
-    /// What is written through this is JSON, whose texts may hold anything.
-    pub fn escaped(&mut self) -> Escaped<&mut Self> {
-        Escaped(self)
     }
 
     /// Writes text that was made here and may hold line breaks and colours.
@@ -127,13 +107,7 @@ impl Out {
     /// Makes sure that everything is out.
     pub fn finish(mut self) -> Result<()> {
         self.0.flush().map_err(failed)?;
-        match self.0.into_inner().map_err(|e| failed(e.into_error()))?.into_inner() {
-            Stdout::File(file) => {
-                file.commit()?.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 

@@ -101,7 +101,7 @@ impl FromArray {
         let Some(from) = &self.from else { return Ok(None) };
         let item = Item::parse(from);
         let array = match &item.path {
-            Some(path) => options.open_any(&item.file)?.array_at(path)?,
+            Some(path) => options.open_file(&item.file)?.item(path)?.as_array()?,
             None => Array::from_npy(options.open(from)?, &options.limits()?)?,
         };
         let mut how = ArrayOptions::default();

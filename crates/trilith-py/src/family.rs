@@ -3,12 +3,11 @@
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use trilith::bytes::Resolve;
-use trilith::dudley::Catalog;
-use trilith::layout::Options;
+use trilith::File;
+use trilith::file::Series;
 
 use crate::array::Array;
 use crate::errors::{About, Raise};
@@ -22,16 +21,18 @@ use crate::nodes::view;
 /// catalog, so that a slice opens only the files that hold it.
 #[pyclass(frozen, mapping, module = "trilith")]
 pub struct Family {
-    pub catalog: Catalog,
+    pub file: File,
     pub template: Layout,
-    pub options: Options,
-    pub resolve: Arc<dyn Resolve>,
     pub home: Option<Arc<Home>>,
 }
 
 impl Family {
-    fn names(&self) -> Vec<String> {
-        self.template.items().into_iter().filter(|(_, kind)| *kind == "data").map(|(name, _)| name).collect()
+    fn series(&self) -> PyResult<&Series> {
+        self.file.as_family().ok_or_else(|| PyValueError::new_err("this is not the catalog of a family"))
+    }
+
+    fn names(&self) -> PyResult<Vec<String>> {
+        Ok(self.series()?.names().into_iter().map(str::to_owned).collect())
     }
 }
 
@@ -46,8 +47,8 @@ impl Family {
 
     /// The files, as the catalog names them.
     #[getter]
-    fn files(&self) -> Vec<String> {
-        self.catalog.files().to_vec()
+    fn files(&self) -> PyResult<Vec<String>> {
+        Ok(self.series()?.catalog().files().to_vec())
     }
 
     /// The layout of the files.
@@ -70,30 +71,27 @@ impl Family {
 
     fn __getitem__(&self, py: Python<'_>, key: &str) -> PyResult<Array> {
         let path = format!("/{}", key.trim_start_matches('/'));
-        let names = self.names();
+        let names = self.names()?;
         // A member of structs is named behind its item.
         let item = path.split('.').next().unwrap_or(&path).trim_start_matches('/');
         if !names.iter().any(|name| name == item) {
             return Err(PyKeyError::new_err(format!("there is no item {key:?}; there are: {}", names.join(", "))));
         }
-        let made = py.detach(|| {
-            let rows = 0..self.catalog.len();
-            self.catalog.array_at(&self.template.0, &path, rows, &self.options, self.resolve.clone())
-        });
+        let made = py.detach(|| self.file.array(&path));
         let way = self.home.as_ref().map(|home| Way::item(home, path));
         Ok(Array::new(made.or_raise(About::Key)?, None, way))
     }
 
-    fn __contains__(&self, key: &str) -> bool {
-        self.names().iter().any(|name| name == key.trim_start_matches('/'))
+    fn __contains__(&self, key: &str) -> PyResult<bool> {
+        Ok(self.names()?.iter().any(|name| name == key.trim_start_matches('/')))
     }
 
-    fn __len__(&self) -> usize {
-        self.names().len()
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.names()?.len())
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(PyList::new(py, self.names())?.try_iter()?.into_any())
+        Ok(PyList::new(py, self.names()?)?.try_iter()?.into_any())
     }
 
     /// A view of the names of the items.
@@ -111,7 +109,7 @@ impl Family {
         view(slf.py(), "ItemsView")?.call1((slf,))
     }
 
-    fn __repr__(&self) -> String {
-        format!("<trilith.Family of {} files: {}>", self.catalog.len(), self.names().join(", "))
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<trilith.Family of {} files: {}>", self.series()?.catalog().len(), self.names()?.join(", ")))
     }
 }

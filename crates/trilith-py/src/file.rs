@@ -9,12 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
-use trilith::bytes::{self, LocalOptions, Nowhere, Resolve};
-use trilith::dudley::{Catalog, StreamOptions};
-use trilith::file::AnyFile;
-use trilith::layout::{Layout as Parsed, Options as Evaluate};
+use trilith::bytes::Nowhere;
+use trilith::layout::Layout as Parsed;
 use trilith::tree::Tree;
-use trilith::{Limits, digest, file, verify};
+use trilith::{OpenOptions, digest, verify};
 
 use crate::edit::Step;
 use crate::errors::{About, Raise, raise_at};
@@ -36,7 +34,7 @@ use crate::{array, tagged};
 ///
 /// A native Dudley file (`.bd`) gives a `Stream`. With a `layout`, a `Layout` or the path of one, any file is a
 /// stream under it; `byteorder`, "little" or "big", is that of whatever layout and file leave open. With
-/// `family`, the layout of its files, a catalog gives a `Family`.
+/// `family`, the layout of its files, a catalog gives a `Family`; with `raw` these files have no signature.
 ///
 /// References out of a file may lead into its folder, and where one of `allow` says: a folder (`"../shared/"`, relative
 /// to the working directory, or `"file:///data/"`), or addresses that begin so (`"https://data.example.org/"`).
@@ -47,7 +45,7 @@ use crate::{array, tagged};
 /// ...     f["exposure"]
 /// 139.8
 #[pyfunction]
-#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None))]
+#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, raw=false))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn open<'py>(
     py: Python<'py>,
@@ -58,6 +56,7 @@ pub fn open<'py>(
     byteorder: Option<&str>,
     allow: Vec<String>,
     remote: Option<&Bound<'py, PyDict>>,
+    raw: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let byteorder = match byteorder {
         None => None,
@@ -69,77 +68,29 @@ pub fn open<'py>(
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may stand in another folder: the path is absolute.
     let allow = crate::remote::allowed(&allow)?;
-    let found = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: text(&template), byteorder, allow };
-    let mut away = None;
-    let (file, path) = match origin(source)? {
-        Origin::Url(url) => {
-            let options = crate::remote::options(&found.allow, remote)?;
-            let opened = py.detach(|| crate::remote::open(&url, &options, how(&found, layout)));
-            let (file, resolve) = opened.or_raise(About::Argument)?;
-            away = Some(resolve);
-            (Ok(file), None)
-        }
-        Origin::Path(path) => (py.detach(|| open_with(&path, &found, layout)), Some(path)),
-        Origin::Other(source) => {
-            let opened = py.detach(|| file::open_any(source, Arc::new(Nowhere), how(&found, layout), &Limits::from_env()?));
-            (opened, None)
-        }
+    let opening = crate::remote::opening(memmap, &allow, remote)?.byteorder(byteorder);
+    let home = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: text(&template), byteorder, allow, raw };
+    let opening = match &template {
+        Some(template) => opening.family(template.clone()).raw(raw),
+        None => opening.layout(layout),
     };
-    let file = file.map_err(|error| raise_at(&error, path.as_deref()));
-    let allow = found.allow.clone();
-    let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..found }));
-    match (file?, template) {
-        (AnyFile::Asdf(file), None) => {
-            let options = options(memmap);
-            let state = Mutex::new(State::new(Some(Arc::new(file))));
-            Ok(Bound::new(py, File { path, home, options, state, turn: Mutex::new(()) })?.into_any())
-        }
-        (AnyFile::Dudley(file), None) => {
-            let opened = py.detach(|| Opened::new(file)).or_raise(About::Argument)?;
-            Ok(Bound::new(py, Stream::new(opened, home))?.into_any())
-        }
-        (AnyFile::Dudley(file), Some(template)) => {
-            let catalog = py.detach(|| Catalog::read(&file)).or_raise(About::Argument)?;
-            let limits = Limits::from_env().or_raise(About::Argument)?;
-            let resolve: Arc<dyn Resolve> = match &path {
-                _ if away.is_some() => away.unwrap_or_else(|| Arc::new(Nowhere)),
-                Some(path) => crate::remote::resolver(path, &allow, options(memmap), &limits).or_raise(About::Argument)?,
-                None => Arc::new(Nowhere),
-            };
-            // Who wrote the catalog most likely wrote the files.
-            let order = byteorder.or(file.signature().map(|signature| signature.order));
-            let options = Evaluate { native: true, order, limits };
-            Ok(Bound::new(py, Family { catalog, template: Layout(template), options, resolve, home })?.into_any())
-        }
-        (AnyFile::Asdf(_), Some(_)) => Err(PyValueError::new_err("the catalog of a family is a Dudley file, this is ASDF")),
+    let (opened, path) = match origin(source)? {
+        Origin::Url(url) => (py.detach(|| opening.open(&url)), None),
+        Origin::Path(path) => (py.detach(|| opening.open(&path)), Some(path)),
+        Origin::Other(source) => (py.detach(|| opening.open_source(source, Arc::new(Nowhere))), None),
+    };
+    let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
+    let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
+    if let Some(template) = template {
+        return Ok(Bound::new(py, Family { file, template: Layout(template), home })?.into_any());
     }
-}
-
-fn options(memmap: bool) -> LocalOptions {
-    let mut options = LocalOptions::default();
-    options.map = memmap;
-    options
-}
-
-/// What is known about a stream before it is opened.
-fn how(home: &Home, layout: Option<Parsed>) -> StreamOptions {
-    let mut how = StreamOptions::default();
-    (how.layout, how.order) = (layout, home.byteorder);
-    how
-}
-
-fn open_with(path: &Path, home: &Home, layout: Option<Parsed>) -> trilith::Result<AnyFile> {
-    let limits = Limits::from_env()?;
-    let mut options = LocalOptions::within(&limits);
-    options.map = home.memmap;
-    let source = bytes::open(path, options)?;
-    let resolve = crate::remote::resolver(path, &home.allow, options, &limits)?;
-    file::open_any(source, resolve, how(home, layout), &limits)
-}
-
-/// Opens a file again, as it was opened before; not under a layout of the caller.
-pub fn open_path(path: &Path, home: &Home) -> trilith::Result<AnyFile> {
-    open_with(path, home, None)
+    if file.as_dudley().is_some() {
+        let opened = py.detach(|| file.into_dudley().and_then(Opened::new)).or_raise(About::Argument)?;
+        return Ok(Bound::new(py, Stream::new(opened, home, opening))?.into_any());
+    }
+    let file = file.into_asdf().or_raise(About::Argument)?;
+    let state = Mutex::new(State::new(Some(Arc::new(file))));
+    Ok(Bound::new(py, File { path, home, opening, state, turn: Mutex::new(()) })?.into_any())
 }
 
 /// An open file. It behaves like a dictionary of what is at the top of its tree.
@@ -157,7 +108,7 @@ pub fn open_path(path: &Path, home: &Home) -> trilith::Result<AnyFile> {
 pub struct File {
     pub path: Option<PathBuf>,
     home: Option<Arc<Home>>,
-    options: LocalOptions,
+    opening: OpenOptions,
     state: Mutex<State>,
     /// Changes wait for each other, without the interpreter.
     turn: Mutex<()>,
@@ -203,11 +154,7 @@ impl File {
 
     /// Opens the file again after it was written.
     pub fn reopen(&self, path: &Path) -> trilith::Result<()> {
-        let limits = Limits::from_env()?;
-        let source = bytes::open(path, self.options)?;
-        let allow = self.home.as_ref().map_or(&[][..], |home| &home.allow);
-        let resolve = crate::remote::resolver(path, allow, self.options, &limits)?;
-        let file = Arc::new(file::open_asdf_source(source, resolve, &limits)?);
+        let file = Arc::new(self.opening.open(path)?.into_asdf()?);
         *self.state() = State::new(Some(file));
         Ok(())
     }
@@ -405,7 +352,7 @@ impl File {
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.opened()?;
         let dict = PyDict::new(py);
-        for entry in py.detach(|| digest::of_file(&file)).or_raise(About::Argument)? {
+        for entry in py.detach(|| digest::of(&*file)).or_raise(About::Argument)? {
             let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(About::Argument)?;
             dict.set_item(&entry.path, hex(&sums.sha256))?;
             if let Some(mask) = sums.mask_sha256 {

@@ -23,6 +23,8 @@ pub struct Home {
     pub family: Option<String>,
     /// The byte order that was handed in.
     pub byteorder: Option<Byteorder>,
+    /// Whether the files of a family have no signature.
+    pub raw: bool,
     /// Where references may lead besides the folder of the file: absolute folders, and beginnings of addresses.
     pub allow: Vec<String>,
 }
@@ -38,6 +40,9 @@ impl Home {
             if let Some(text) = text {
                 dict.set_item(name, text)?;
             }
+        }
+        if self.raw {
+            dict.set_item("raw", true)?;
         }
         if !self.allow.is_empty() {
             dict.set_item("allow", &self.allow)?;

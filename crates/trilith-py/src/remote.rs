@@ -1,16 +1,14 @@
 //! Remote files: addresses, and the handles of libraries that fetch them (fsspec, obstore).
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trilith::bytes::{self, LocalOptions, Parts, RemoteOptions, Resolve, SourceRef};
-use trilith::dudley::StreamOptions;
-use trilith::file::{self, AnyFile, Permissions};
-use trilith::{Error, Kind, Limits, Result};
+use trilith::bytes::{self, Parts, RemoteOptions, SourceRef};
+use trilith::file::Permissions;
+use trilith::{Error, Kind, Limits, OpenOptions, Result};
 
 /// How remote files are read: the environment, then what the caller says.
 pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
@@ -36,21 +34,12 @@ pub fn allowed(allow: &[String]) -> PyResult<Vec<String>> {
     Ok(folders.chain(read.addresses().iter().cloned()).collect())
 }
 
-/// What resolves the references of a file of this machine.
-pub fn resolver(path: &Path, allow: &[String], options: LocalOptions, limits: &Limits) -> Result<Arc<dyn Resolve>> {
-    let allowed = Permissions::read(allow)?;
-    let mut remote = RemoteOptions::from_env()?;
-    for prefix in allowed.addresses() {
-        remote.allow(prefix)?;
-    }
-    Ok(allowed.resolver_with(path, options, remote, limits))
-}
-
-/// Opens the file at an address, and gives what opens the files that it refers to.
-pub fn open(url: &str, options: &RemoteOptions, how: StreamOptions) -> Result<(AnyFile, Arc<dyn Resolve>)> {
-    let limits = Limits::from_env()?;
-    let (source, resolve) = bytes::open_url(url, options, limits.external_depth)?;
-    Ok((file::open_any(source, resolve.clone(), how, &limits)?, resolve))
+/// How files are opened: the environment, then what the caller says.
+pub fn opening(memmap: bool, allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<OpenOptions> {
+    let wrong = |error: Error| pyo3::exceptions::PyValueError::new_err(error.to_string());
+    let limits = Limits::from_env().map_err(wrong)?;
+    let opening = OpenOptions::new().limits(limits).map(memmap).allow(Permissions::read(allow).map_err(wrong)?);
+    Ok(opening.remote(options(allow, remote)?))
 }
 
 /// What an fsspec handle stands for (an open file, or what `fsspec.open` gives), read by ranges and not

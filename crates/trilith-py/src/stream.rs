@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyString};
-use trilith::Limits;
+use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple};
 use trilith::dudley::{DudleyFile, Outline, OutlineId, Thing, append_draft, append_records, presented};
+use trilith::{Limits, OpenOptions};
 
 use crate::array::Array;
 use crate::drafts;
@@ -24,14 +24,18 @@ use crate::value::Collector;
 /// A stream and its items.
 pub struct Opened {
     pub file: DudleyFile,
-    outline: Outline,
 }
 
 impl Opened {
     /// Finds all items; none is read.
     pub fn new(file: DudleyFile) -> trilith::Result<Self> {
-        let outline = file.items()?.outline()?;
-        Ok(Self { file, outline })
+        file.outline()?;
+        Ok(Self { file })
+    }
+
+    /// The items, which are known since it was opened.
+    fn outline(&self) -> PyResult<&Outline> {
+        self.file.outline().or_raise(About::Argument)
     }
 }
 
@@ -47,7 +51,7 @@ struct Spot {
 
 impl Spot {
     fn children(&self) -> Vec<(Option<&str>, OutlineId)> {
-        let outline = &self.opened.outline;
+        let Ok(outline) = self.opened.outline() else { return Vec::new() };
         // An array that is named like the parameter beside it is what the name means.
         outline.children(self.id).into_iter().filter(|(_, id)| !outline.is_shadowed(self.id, *id)).collect()
     }
@@ -61,18 +65,18 @@ impl Spot {
             return Ok(Some(self.at(id, &format!("/{key}"))));
         }
         let path = format!("{}/{}", self.path, key.trim_start_matches('/'));
-        let found = self.opened.outline.find(&path).or_raise(About::Key)?;
+        let found = self.opened.outline()?.find(&path).or_raise(About::Key)?;
         Ok(found.map(|id| Self { id, path, opened: self.opened.clone(), home: self.home.clone() }))
     }
 
     fn into_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.opened.outline.thing(self.id) {
+        match self.opened.outline()?.thing(self.id) {
             Thing::Dict => Ok(Bound::new(py, Items(self))?.into_any()),
             Thing::List => Ok(Bound::new(py, Records(self))?.into_any()),
             Thing::Param(value, _) => Ok(value.into_pyobject(py)?.into_any()),
             Thing::Null => Ok(py.None().into_bound(py)),
             Thing::Data(entry) => {
-                let array = py.detach(|| presented(&self.opened.file.items()?.array(entry)?)).or_raise(About::Key)?;
+                let array = py.detach(|| presented(&self.opened.file.array_of(entry)?)).or_raise(About::Key)?;
                 let way = self.home.as_ref().map(|home| Way::item(home, entry.path.clone()));
                 Ok(Bound::new(py, Array::new(array, None, way))?.into_any())
             }
@@ -95,7 +99,7 @@ impl Spot {
                 return;
             }
             let name = name.map_or_else(|| number.to_string(), str::to_owned);
-            let outline = &self.opened.outline;
+            let Ok(outline) = self.opened.outline() else { return };
             let what = match outline.thing(id) {
                 Thing::Dict => String::new(),
                 Thing::List => format!(": list of {}", outline.children(id).len()),
@@ -129,11 +133,12 @@ impl Spot {
 pub struct Stream {
     state: Mutex<Option<Arc<Opened>>>,
     home: Option<Arc<Home>>,
+    opening: OpenOptions,
 }
 
 impl Stream {
-    pub fn new(opened: Opened, home: Option<Arc<Home>>) -> Self {
-        Self { state: Mutex::new(Some(Arc::new(opened))), home }
+    pub fn new(opened: Opened, home: Option<Arc<Home>>, opening: OpenOptions) -> Self {
+        Self { state: Mutex::new(Some(Arc::new(opened))), home, opening }
     }
 
     fn opened(&self) -> PyResult<Arc<Opened>> {
@@ -154,10 +159,7 @@ impl Stream {
         drop(old);
         let done = py.detach(|| {
             make(&home.path)?;
-            match crate::file::open_path(&home.path, home)? {
-                trilith::file::AnyFile::Dudley(file) => Opened::new(file),
-                trilith::file::AnyFile::Asdf(_) => Err(trilith::Error::usage("the file is no stream any more")),
-            }
+            Opened::new(self.opening.open(&home.path)?.into_dudley()?)
         });
         let opened = Arc::new(done.or_raise(About::Argument)?);
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
@@ -447,6 +449,9 @@ impl Records {
             }
             return Ok(list.into_any());
         }
+        if index.is_instance_of::<PyTuple>() {
+            return self.array(py)?.into_any().get_item(index);
+        }
         let at: i64 = index.extract()?;
         let place = if at < 0 { at.checked_add_unsigned(ids.len() as u64) } else { Some(at) };
         let found = place.and_then(|at| usize::try_from(at).ok()).and_then(|at| Some((at, ids.get(at)?.1)));
@@ -454,6 +459,31 @@ impl Records {
             Some((at, id)) => element(at, id),
             None => Err(PyIndexError::new_err(format!("index {at} is outside a list of {} items", ids.len()))),
         }
+    }
+
+    /// The list as one array with a leading axis, where its items are equal: the same datatype and shape. An index
+    /// with several axes, such as `[:, 0]`, is one into this array.
+    ///
+    /// Raises:
+    ///     ValueError: the items are not equal.
+    #[getter]
+    fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Array>> {
+        let made = py.detach(|| {
+            let array = self.0.opened.file.items()?.stacked(&self.0.path)?;
+            array.ok_or_else(|| trilith::Error::usage("an empty list has no datatype")).and_then(|array| presented(&array))
+        });
+        let way = self.0.home.as_ref().map(|home| Way::item(home, self.0.path.clone()));
+        Bound::new(py, Array::new(made.or_raise(About::Argument)?, None, way))
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.array(py)?.into_any().call_method1("__array__", (dtype, copy))
     }
 
     /// A list of the items and all below them, in which arrays are still to be read.

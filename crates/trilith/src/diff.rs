@@ -3,11 +3,14 @@
 //! How something is stored (compression, byte order, strides, block order, spelling of a number) is
 //! no difference; what it says is.
 
+mod between;
+mod items;
 mod streams;
 
 use crate::array::{Array, Datatype};
 use crate::asdf::{AsdfFile, Found, key_text, ndarray, walk};
 use crate::error::{Error, Result};
+use crate::file::File;
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, TreePath};
 
@@ -94,6 +97,26 @@ pub struct Difference {
 }
 
 pub use streams::diff_streams;
+
+impl File {
+    /// Every difference between this file and another, in the order of this one.
+    ///
+    /// How something is stored is no difference. A Dudley stream and a file of the ASDF family are compared as
+    /// conversion would write the stream, in memory.
+    ///
+    /// # Errors
+    /// What reading the arrays says, [`Kind::Limit`](crate::Kind::Limit) for too many items and for a stream that
+    /// needs too much memory.
+    pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<Difference>> {
+        match ((self.as_asdf(), self.as_dudley()), (other.as_asdf(), other.as_dudley())) {
+            ((Some(a), _), (Some(b), _)) => diff(a, b, options),
+            ((_, Some(a)), (_, Some(b))) => diff_streams(a, b, options),
+            ((Some(a), _), (_, Some(b))) => between::diff(a, &between::as_asdf(b)?, options),
+            ((_, Some(a)), (Some(b), _)) => between::diff(&between::as_asdf(a)?, b, options),
+            _ => items::diff(self, other, options),
+        }
+    }
+}
 
 /// Every difference between two files, in the order of the first.
 ///

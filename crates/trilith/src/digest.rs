@@ -9,10 +9,8 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use crate::array::{Array, Byteorder, Datatype};
-use crate::asdf::{AsdfFile, walk};
-use crate::dudley::DudleyFile;
 use crate::error::Result;
-use crate::layout::{EntryKind, ResolvedType};
+use crate::file::{Backend, File, ListedArray, Place};
 
 /// Bytes hashed at a time; large, so that a compressed block is decoded in few calls.
 const PIECE: usize = 8 << 20;
@@ -66,11 +64,22 @@ pub struct Entry {
     pub digest: Result<(Array, Digest)>,
 }
 
-/// The digests of every array of a file, in the order of the tree; one bad array does not hide the others.
+impl File {
+    /// The digests of every array, as [`of`].
+    ///
+    /// # Errors
+    /// As [`of`].
+    pub fn digest(&self) -> Result<Vec<Entry>> {
+        of(self.backend())
+    }
+}
+
+/// The digests of every array of a file, in the order of its tree or layout; one bad array does not hide the others.
+/// Parameters of a Dudley stream are no arrays; a struct with stored parameters is listed by its members.
 ///
 /// ```
 /// let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1, 2]}\n...\n";
-/// let entries = trilith::digest::of_file(&trilith::open_asdf_bytes(text.to_vec())?)?;
+/// let entries = trilith::OpenOptions::new().open_bytes(text.to_vec())?.digest()?;
 /// let (array, digest) = entries[0].digest.as_ref().unwrap();
 /// assert_eq!((entries[0].path.as_str(), array.shape()), ("/a", &[2][..]));
 /// assert_eq!(digest.sha256, trilith::digest::Digest::of(array)?.sha256);
@@ -78,19 +87,23 @@ pub struct Entry {
 /// ```
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) where the tree has too many nodes.
-pub fn of_file(file: &AsdfFile) -> Result<Vec<Entry>> {
+/// [`Kind::Limit`](crate::Kind::Limit) where the file has too many items, and what finding them says.
+pub fn of(file: &dyn Backend) -> Result<Vec<Entry>> {
     // An array that many places refer to is read once, and so are equal views of one block.
-    let mut known: HashMap<_, (Array, Digest)> = HashMap::new();
+    let mut known: HashMap<(*const (), usize), (Array, Digest)> = HashMap::new();
     let mut views: HashMap<View, (Array, Digest)> = HashMap::new();
-    let digest = |listed: walk::Listed| {
-        let digest = listed.found.and_then(|found| {
-            let place = (std::ptr::from_ref(found.file(file)), found.node(file).id());
-            if let Some((array, digest)) = known.get(&place) {
+    let digest = |listed: ListedArray| {
+        let digest = listed.target.and_then(|found| {
+            let file = found.other.as_deref().unwrap_or(file);
+            let place = match found.place {
+                Place::Node(number) => Some((std::ptr::from_ref(file).cast::<()>(), number)),
+                Place::Located { .. } => None,
+            };
+            if let Some((array, digest)) = place.and_then(|place| known.get(&place)) {
                 return Ok((array.clone(), *digest));
             }
-            let array = found.file(file).array(found.node(file))?;
-            let view = View::of(&array);
+            let array = file.array(&found.place)?;
+            let view = View::of(&array).filter(|_| views.len() < KNOWN);
             let digest = match view.as_ref().and_then(|view| views.get(view)) {
                 Some((_, digest)) => *digest,
                 None => Digest::of(&array)?,
@@ -99,13 +112,18 @@ pub fn of_file(file: &AsdfFile) -> Result<Vec<Entry>> {
                 // The array is kept with it, so that no other source comes to lie where its source lies.
                 views.entry(view).or_insert_with(|| (array.clone(), digest));
             }
-            known.insert(place, (array.clone(), digest));
+            if let Some(place) = place.filter(|_| known.len() < KNOWN) {
+                known.insert(place, (array.clone(), digest));
+            }
             Ok((array, digest))
         });
         Entry { path: listed.path, digest }
     };
-    Ok(walk::arrays(file)?.into_iter().map(digest).collect())
+    Ok(file.arrays()?.into_iter().map(digest).collect())
 }
+
+/// So many arrays are kept in mind.
+const KNOWN: usize = 1 << 16;
 
 /// What the elements of an array without a mask are: equal ones hold the same.
 #[derive(PartialEq, Eq, Hash)]
@@ -125,26 +143,4 @@ impl View {
         let source = std::sync::Arc::as_ptr(array.source()).cast();
         array.mask().is_none().then_some(Self { source, offset: array.offset(), datatype, byteorder, shape, strides })
     }
-}
-
-/// The digests of every array of a Dudley stream by item path, in the order of the layout. Parameters are
-/// no arrays; a struct with stored parameters is listed by its members.
-///
-/// # Errors
-/// As [`DudleyFile::items`], and [`Kind::Limit`](crate::Kind::Limit) for too many items.
-pub fn of_stream(file: &DudleyFile) -> Result<Vec<Entry>> {
-    let items = file.items()?;
-    let mut digests = Vec::new();
-    for entry in items.entries() {
-        let entry = entry?;
-        if entry.kind != EntryKind::Data || entry.typed == ResolvedType::Dynamic {
-            continue;
-        }
-        let digest = items.array(&entry).and_then(|array| {
-            let digest = Digest::of(&array)?;
-            Ok((array, digest))
-        });
-        digests.push(Entry { path: entry.path, digest });
-    }
-    Ok(digests)
 }

@@ -88,12 +88,14 @@ pub mod convert;
 pub mod diff;
 pub mod digest;
 pub mod repair;
+#[cfg(feature = "schema")]
+pub mod validate;
 pub mod verify;
 
 pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
 pub use error::{Error, Kind, Location, Result};
-pub use file::{open_asdf, open_asdf_bytes};
+pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};
 pub use limits::Limits;
 pub use span::{Span, line_column};
 pub use tree::{Node, Tree, TreePath, Value};

@@ -12,6 +12,7 @@ use crate::bytes::SourceRef;
 use crate::codec;
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
 use crate::error::{Error, Location, Result};
+use crate::file::{ArrayEntry, File};
 use crate::layout::{Entry, EntryKind, ResolvedType};
 use crate::threads;
 
@@ -51,6 +52,48 @@ impl Report {
     pub fn is_right(&self) -> bool {
         self.arrays.is_empty() && self.structure.is_empty() && self.blocks.iter().all(|block| block.problem.is_none())
     }
+}
+
+impl File {
+    /// Checks structure and checksums of the bytes; with `deep` every block or array is decoded as well. `progress`
+    /// hears of the bytes that were read, [`File::verified_size`] in all.
+    ///
+    /// # Errors
+    /// Where not even the blocks or items can be found.
+    pub fn verify(&self, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Report> {
+        match (self.as_asdf(), self.as_dudley()) {
+            (Some(file), _) => verify(file, deep, progress),
+            (_, Some(file)) => verify_stream(file, deep, progress),
+            _ => verify_items(self, deep, progress),
+        }
+    }
+
+    /// How many bytes [`File::verify`] will tell of.
+    ///
+    /// # Errors
+    /// Where not even the blocks can be found.
+    pub fn verified_size(&self) -> Result<u64> {
+        let Some(file) = self.as_asdf() else { return Ok(self.source().len()) };
+        Ok(file.sections().blocks()?.iter().fold(0, |sum, block| sum.saturating_add(block.stored_len())))
+    }
+}
+
+/// Checks that every array can be reached and, with `deep`, decoded.
+fn verify_items(file: &File, deep: bool, progress: &dyn Fn(u64)) -> Result<Report> {
+    let mut report = Report { warnings: file.warnings(), ..Report::default() };
+    for ArrayEntry { path, item } in file.arrays()? {
+        let checked = item.and_then(|item| item.array()).and_then(|array| match deep {
+            false => Ok(()),
+            true => array.for_each_piece(1 << 20, |piece| {
+                progress(piece.len() as u64);
+                Ok(())
+            }),
+        });
+        if let Err(error) = checked {
+            report.arrays.push((path, error));
+        }
+    }
+    Ok(report)
 }
 
 /// Checks a file; `deep` decodes every block as well, whatever its checksum says.

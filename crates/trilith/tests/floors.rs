@@ -36,10 +36,9 @@ const FLOORS: &[(&str, u8)] = &[
     ("verify", 6),
     ("assemble", 6),
     ("change", 7),
-    ("diff", 6),
-    ("search", 6),
+    ("diff", 7),
     ("repair", 7),
-    ("verify", 6),
+    ("validate", 6),
 ];
 
 /// The files of floor 0 may see each other: an error of `limits` is an `error`, and a `span` may be both.

@@ -36,7 +36,7 @@ fn digests(file: &AsdfFile) -> Digests {
         let plain = array.datatype().packed(Byteorder::Little);
         (entry.path, (plain.to_string(), array.shape().to_vec(), digest))
     };
-    digest::of_file(file).unwrap().into_iter().map(entry).collect()
+    digest::of(file).unwrap().into_iter().map(entry).collect()
 }
 
 fn converted(file: &AsdfFile, target: &str, options: &ConvertOptions) -> Result<(Vec<u8>, Vec<String>)> {

@@ -7,7 +7,6 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::asdf::append_rows;
 use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
-use trilith::file::AnyFile;
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -38,10 +37,11 @@ impl Append {
     /// Adds the rows.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
-        let file = match options.open_any(&item.file)? {
-            AnyFile::Asdf(file) => file,
-            AnyFile::Dudley(file) => return self.to_stream(file, &item, options),
-        };
+        let file = options.open_file(&item.file)?;
+        if file.as_dudley().is_some() {
+            return self.to_stream(file.into_dudley()?, &item, options);
+        }
+        let file = file.into_asdf()?;
         let [rows] = self.rows.as_slice() else {
             return Err(Error::usage("an ASDF file takes the rows of one array at a time"));
         };

@@ -9,7 +9,7 @@ use trilith::bytes::{self, Base, Basis};
 use trilith::codec::Blosc;
 use trilith::convert::{self, CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, stream_to_asdf};
 use trilith::dudley::{DudleyFile, Rewrite};
-use trilith::file::{AnyFile, fits_around, open_fits_file};
+use trilith::file::{fits_around, open_fits_file};
 use trilith::layout::{Byteorder, Dialect, Packing, StoredAs};
 use trilith::{Error, Kind, Result};
 
@@ -82,21 +82,22 @@ impl Convert {
         }
         let named = self.to.as_deref().is_some_and(|to| to.starts_with("dudley"));
         let to_stream = named || (self.to.is_none() && extension(&self.output).as_deref() == Some("bd"));
-        let mut file = match options.open_any(&self.input)? {
-            AnyFile::Dudley(_) if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) => {
+        let opened = options.open_file(&self.input)?;
+        let mut file = match opened.as_dudley() {
+            Some(_) if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) => {
                 return Err(Error::unsupported("a Dudley stream is not converted to FITS")
                     .hint("convert it to ASDF, and that to FITS"));
             }
-            AnyFile::Dudley(file) if to_stream => return self.rewrite_stream(&file, options),
-            AnyFile::Dudley(file) if !self.is_stored_otherwise() => return self.read_stream(&file, options),
-            AnyFile::Dudley(file) => match self.as_asdf(&file, options)? {
+            Some(stream) if to_stream => return self.rewrite_stream(stream, options),
+            Some(stream) if !self.is_stored_otherwise() => return self.read_stream(stream, options),
+            Some(stream) => match self.as_asdf(stream, options)? {
                 Ok(file) => file,
                 Err(losses) => {
                     self.refuse(&losses, options)?;
                     return Ok(Outcome::No);
                 }
             },
-            AnyFile::Asdf(file) => options.for_output(file, &Base::of(&self.output))?,
+            None => options.for_output(opened.into_asdf()?, &Base::of(&self.output))?,
         };
         if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) {
             return self.to_fits(&file, options);

@@ -7,7 +7,6 @@ use trilith::schema::{Validator, kind_of};
 use trilith::tree::TreePath;
 
 use super::schema::Sources;
-use super::validate::standard_of;
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
@@ -35,7 +34,7 @@ impl Describe {
             return Ok(Outcome::No);
         };
         let mut validator = Validator::new(self.sources.load(&limits)?).with_limits(limits);
-        let found = validator.describe(file.tree(), &path, standard_of(&file).as_deref())?;
+        let found = validator.describe(file.tree(), &path, file.standard().as_deref())?;
         let mut out = Out::new();
         if options.json {
             let list: Vec<_> = found

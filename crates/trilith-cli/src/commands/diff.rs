@@ -1,16 +1,11 @@
 //! `trilith diff A B`: what differs, in tree and arrays.
 
-use std::io::{Cursor, Seek, SeekFrom, Write};
-use std::sync::Arc;
-
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::{Slice, read_vec};
-use trilith::convert::stream_to_asdf;
-use trilith::diff::{self, DiffOptions, Difference, DifferenceKind};
-use trilith::dudley::DudleyFile;
-use trilith::file::{AnyFile, FileKind};
-use trilith::{ArrayOptions, AsdfFile, Error, Result, Target};
+use trilith::Result;
+use trilith::bytes::read_vec;
+use trilith::diff::{self, DiffOptions, Difference};
+use trilith::file::FileKind;
 
 use crate::Outcome;
 use crate::options::Options;
@@ -54,12 +49,8 @@ impl Diff {
         (how.rtol, how.atol) = (self.rtol, self.atol);
         how.ignore = self.ignore.iter().map(|path| diff::ignored(path)).collect::<Result<_>>()?;
         let (under_a, under_b) = self.layouts(options)?;
-        let found = match (options.open_under(&self.a, under_a)?, options.open_under(&self.b, under_b)?) {
-            (AnyFile::Asdf(a), AnyFile::Asdf(b)) => diff::diff(&a, &b, &how)?,
-            (AnyFile::Dudley(a), AnyFile::Dudley(b)) => diff::diff_streams(&a, &b, &how)?,
-            (AnyFile::Asdf(a), AnyFile::Dudley(b)) => between(&a, &as_asdf(&b, options)?, how)?,
-            (AnyFile::Dudley(a), AnyFile::Asdf(b)) => between(&as_asdf(&a, options)?, &b, how)?,
-        };
+        let (a, b) = (options.open_under(&self.a, under_a)?, options.open_under(&self.b, under_b)?);
+        let found = a.diff(&b, &how)?;
         let mut out = Out::new();
         if options.json {
             let list: Vec<_> = found.iter().map(difference_json).collect();
@@ -96,63 +87,6 @@ impl Diff {
             }
         }
         Ok((a, b))
-    }
-}
-
-/// A stream as a file of the ASDF family, in memory.
-fn as_asdf(file: &DudleyFile, options: &Options) -> Result<AsdfFile> {
-    let limits = options.limits()?;
-    let mut out = Bounded { inner: Cursor::new(Vec::new()), most: limits.memory };
-    stream_to_asdf(file, Target::newest(), &ArrayOptions::default(), &mut out)
-        .map_err(|error| if out.is_full() { too_large(limits.memory) } else { error })?;
-    AsdfFile::open(Arc::new(Slice::new(out.inner.into_inner(), file.source().name())), &limits)
-}
-
-fn too_large(limit: u64) -> Error {
-    Error::limit(format!("the stream as a file of the ASDF family takes over {limit} bytes of memory"))
-        .hint("raise it with --limit memory=N, or convert the stream and compare the files")
-}
-
-/// What differs but for what the form alone brings along: who wrote it, and how a layout said it.
-fn between(a: &AsdfFile, b: &AsdfFile, mut how: DiffOptions) -> Result<Vec<Difference>> {
-    for path in ["asdf_library", "history/extensions", "dudley/dialect", "dudley/byteorder", "dudley/stored", "dudley/docs"] {
-        how.ignore.push(diff::ignored(&format!("/{path}"))?);
-    }
-    let mut found = diff::diff(a, b, &how)?;
-    let on_one_side = |kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Removed);
-    found.retain(|difference| !(on_one_side(difference.kind) && matches!(difference.path.as_str(), "/dudley" | "/history")));
-    Ok(found)
-}
-
-/// Memory that is written to, as far as it may be.
-struct Bounded {
-    inner: Cursor<Vec<u8>>,
-    most: u64,
-}
-
-impl Bounded {
-    fn is_full(&self) -> bool {
-        self.inner.position() > self.most
-    }
-}
-
-impl Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.inner.position().saturating_add(bytes.len() as u64) > self.most {
-            self.inner.set_position(self.most.saturating_add(1));
-            return Err(std::io::Error::from(std::io::ErrorKind::OutOfMemory));
-        }
-        self.inner.write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Bounded {
-    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.inner.seek(to)
     }
 }
 

@@ -4,8 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use trilith::Result;
 use trilith::array::Array;
-use trilith::digest::{self, Digest as Sums};
-use trilith::file::AnyFile;
+use trilith::digest::Digest as Sums;
 
 use crate::Outcome;
 use crate::json::{datatype, hex};
@@ -27,13 +26,7 @@ impl Digest {
     /// Prints the digests.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let mut out = Out::new();
-        let opened = options.open_any(&self.file).and_then(|file| {
-            let entries = match &file {
-                AnyFile::Asdf(file) => digest::of_file(file)?,
-                AnyFile::Dudley(file) => digest::of_stream(file)?,
-            };
-            Ok((entries, file))
-        });
+        let opened = options.open_file(&self.file).and_then(|file| Ok((file.digest()?, file)));
         let (entries, file) = match opened {
             Ok(found) => found,
             Err(error) => {

@@ -16,7 +16,6 @@ use trilith::{Error, Result};
 
 use super::schema::Sources;
 use super::update::without_header;
-use super::validate::standard_of;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{clean, note};
@@ -119,7 +118,7 @@ impl Edit {
     fn new_problems(&self, file: &AsdfFile, tree: &Tree) -> Result<Vec<Problem>> {
         let schemas = self.sources.load(file.limits())?;
         let mut validator = Validator::new(schemas).with_limits(file.limits().clone()).at_most(MOST);
-        let standard = standard_of(file);
+        let standard = file.standard();
         let old = validator.validate(file.tree(), standard.as_deref())?;
         let known: HashSet<_> = old.problems.iter().map(|p| (p.path.as_str(), p.message.as_str())).collect();
         let mut new = validator.validate(tree, standard.as_deref())?;

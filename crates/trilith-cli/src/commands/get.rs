@@ -9,20 +9,17 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::{Array, Index};
-use trilith::asdf::{AsdfFile, ndarray, walk};
 use trilith::bytes::{self, Access, Base, Basis};
-use trilith::dudley::{self, DudleyFile};
-use trilith::file::{AnyFile, toward};
-use trilith::layout::ResolvedType;
-use trilith::{Error, Kind, Location, Result};
+use trilith::file::{Item, ItemKind};
+use trilith::{Error, File, Kind, Result};
 
 use self::format::Format;
+use super::tree::found;
 use crate::Outcome;
-use crate::family::{self, Family};
-use crate::item::Item;
+use crate::item::Item as Argument;
 use crate::options::Options;
-use crate::output::{Out, note, size};
-use crate::outputs::{Form, check_name, told};
+use crate::output::{Out, size};
+use crate::outputs::{check_name, told};
 use crate::target::Target;
 
 /// Print or save an array, a slice of it, or a value of the tree
@@ -38,7 +35,7 @@ pub struct Get {
     /// is the layout of these files)
     #[arg(long, value_name = "C.bd", requires = "under")]
     catalog: Option<String>,
-    /// With --catalog: only these of its files, counted from 0
+    /// With --catalog: only these of its files, counted from 0; several ranges with commas: 0:10,20:
     #[arg(long, value_name = "FIRST:END", requires = "catalog")]
     files: Option<String>,
     /// With --catalog: its files have no signature
@@ -64,99 +61,54 @@ pub struct Get {
 impl Get {
     /// Prints or saves the item.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        if let Some(catalog) = &self.catalog {
-            return self.read_family(catalog, options);
-        }
-        let item = Item::parse(&self.item);
-        let opened = options.open_any(&item.file)?;
+        let (mut file, path) = match &self.catalog {
+            Some(catalog) => (self.family(catalog, options)?, self.item.trim_start_matches('#').to_owned()),
+            None => {
+                let item = Argument::parse(&self.item);
+                (options.open_file(&item.file)?, item.path().to_owned())
+            }
+        };
         // An update that did not finish, or a journal of something else.
-        options.warn_all(opened.source().notice().into_iter().collect());
-        let file = match opened {
-            // Text that goes into another folder must mean there what it means here.
-            AnyFile::Asdf(file) => match self.file() {
-                Some(output) => toward(file.moved_to(&Base::of(output))?, item.path())?,
-                None => toward(file, item.path())?,
-            },
-            AnyFile::Dudley(file) => return self.read_stream(&file, item.path(), options),
-        };
-        let found = match walk::find(&file, item.path()) {
-            Ok(found) => found,
-            Err(error) if error.kind() == Kind::Usage => {
-                note(&format!("trilith: {error}"));
-                return Ok(Outcome::No);
-            }
-            Err(error) => return Err(error),
-        };
-        let node = found.node(&file);
-        if !ndarray::is_ndarray(node) {
-            return self.value(&file, &found, options);
-        }
-        self.array(found.file(&file).array(node)?, options)
-    }
-
-    /// An item of a Dudley stream.
-    fn read_stream(&self, file: &DudleyFile, path: &str, options: &Options) -> Result<Outcome> {
-        let items = file.items()?;
-        let is_item = items.located(path)?.map(|found| found.typed != ResolvedType::Dynamic);
-        let array = match is_item {
-            Some(true) => Some(items.array_at(path)?),
-            Some(false) => None,
-            // Elements that are not alike are shown one by one.
-            None => match items.stacked(path) {
-                Err(error) if error.kind() == Kind::Usage && self.slice.is_none() && self.field.is_none() => None,
-                stacked => stacked?,
-            },
-        };
-        if let Some(array) = array {
-            let as_text = matches!(self.format(options), Format::Text | Format::Json | Format::Csv);
-            return self.array(if as_text && !self.explain { dudley::presented(&array)? } else { array }, options);
-        }
-        self.must_be_json(options)?;
+        options.warn_all(file.source().notice().into_iter().collect());
         if let Some(output) = self.file() {
-            options.check_inputs(output, &[])?;
+            // Text that goes into another folder must mean there what it means here.
+            file = file.moved_to(&Base::of(output))?;
         }
-        let how = crate::stream::TreeOptions { json: true, values: true, output: self.output.clone(), ..Default::default() };
-        let outcome = crate::stream::tree(&items, path, options, &how)?;
-        if let (Outcome::Yes, Some(output)) = (&outcome, self.file()) {
-            told(output, &json!({"file": output, "written": true, "format": "json"}), &format!("{output}: JSON"), options)?;
+        let Some(item) = found(file.item(&path))? else { return Ok(Outcome::No) };
+        match self.as_array(&item, options)? {
+            Some(array) => self.array(array, options),
+            None => self.value(&item, options),
         }
-        Ok(outcome)
     }
 
-    /// What is no array can be written as JSON only.
-    fn must_be_json(&self, options: &Options) -> Result<()> {
-        if self.slice.is_some() || self.field.is_some() || self.explain {
-            return Err(Error::usage("this is no array, so that there is nothing to slice"));
-        }
-        let ending = self.file().and_then(Format::of_ending);
-        if self.format.or(ending).is_some_and(|format| format != Format::Json) {
-            return Err(Error::unsupported("this item is not one array and can only be written as JSON")
-                .hint("write it with --format json, or name an array in it"));
-        }
-        let Some(path) = self.file() else { return Ok(()) };
-        if self.format.is_none() {
-            check_name(path, Form::Json, "say --format json, or name it otherwise")?;
-        }
-        options.check_inputs(path, &[])
-    }
-
-    /// An item of all files of a family.
-    fn read_family(&self, path: &str, options: &Options) -> Result<Outcome> {
+    /// The files that a catalog lists.
+    fn family(&self, catalog: &str, options: &Options) -> Result<File> {
         let layout = options.read_layout(options.under.as_deref().unwrap_or(""), &options.limits()?)?;
-        let Family { catalog, how, resolve } = Family::open(path, self.raw, options)?;
-        let rows = family::rows(self.files.as_deref(), catalog.len())?;
-        if self.file().is_some_and(|output| Path::new(output).exists()) {
-            options.add_inputs_beside(path, catalog.files());
+        let file = options.open_family(catalog, layout, self.files.as_deref(), self.raw)?;
+        if let (Some(family), Some(output)) = (file.as_family(), self.file())
+            && Path::new(output).exists()
+        {
+            options.add_inputs_beside(catalog, family.catalog().files());
         }
-        let item = self.item.trim_start_matches('#');
-        match catalog.array_at(&layout, item, rows, &how, resolve) {
-            Ok(array) => self.array(array, options),
-            Err(error) if error.kind() == Kind::Usage && matches!(error.location(), Location::Path(_)) => {
-                note(&format!("trilith: {error}"));
-                Ok(Outcome::No)
-            }
-            Err(error) => Err(error),
+        Ok(file)
+    }
+
+    /// The item as an array, if it is one or is asked for as one.
+    fn as_array(&self, item: &Item<'_>, options: &Options) -> Result<Option<Array>> {
+        let format = self.format(options);
+        let is_text = matches!(format, Format::Text | Format::Json | Format::Csv);
+        match item.array() {
+            Ok(array) if is_text && !self.explain => return item.presented(array).map(Some),
+            Ok(array) => return Ok(Some(array)),
+            Err(error) if error.kind() != Kind::Usage || item.kind() == ItemKind::Array => return Err(error),
+            Err(_) => {}
         }
+        if self.slice.is_some() || self.field.is_some() || self.explain {
+            return item.as_array().map(Some).map_err(|error| {
+                Error::usage(format!("{}, so --slice, --field and --explain do not apply", error.message()))
+            });
+        }
+        Ok(None)
     }
 
     fn array(&self, mut array: Array, options: &Options) -> Result<Outcome> {
@@ -173,18 +125,15 @@ impl Get {
         Ok(Outcome::Yes)
     }
 
-    /// A part of the tree that is no array: scalars as text, the rest as JSON.
-    fn value(&self, file: &AsdfFile, found: &walk::Found, options: &Options) -> Result<Outcome> {
-        if self.slice.is_some() || self.field.is_some() || self.explain {
-            return Err(Error::usage("this is no array, so that there is nothing to slice"));
-        }
-        // What has no elements has no raw bytes either.
+    /// An item that is not an array: scalars as text, the rest as JSON.
+    fn value(&self, item: &Item<'_>, options: &Options) -> Result<Outcome> {
+        // What has no elements has no raw bytes either, unless they are asked for by name.
         let is_named = self.format.is_some() || self.file().and_then(Format::of_ending).is_some();
         let format = match self.format(options) {
             Format::Raw if !is_named => Format::Text,
             format => format,
         };
-        self.save(format, None, options, |out| format::value(file, found, format, out))?;
+        self.save(format, None, options, |out| format::value(item, format, out))?;
         Ok(Outcome::Yes)
     }
 

@@ -34,8 +34,6 @@ macro_rules! commands {
 
 mod manual;
 
-pub use validate::error_json;
-
 commands![
     info::Info,
     tree::Tree,

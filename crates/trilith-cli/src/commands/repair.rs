@@ -39,7 +39,7 @@ impl Repair {
         check_name(&self.output, form, "name it otherwise")?;
         options.check_inputs(&self.output, &[&self.file])?;
         // References are looked for where the file will be.
-        let resolve = if self.output == "-" { resolve } else { options.resolver(&self.output, &limits)? };
+        let resolve = if self.output == "-" { resolve } else { options.opening()?.limits(limits.clone()).resolver(&self.output) };
         let written = left.verified(resolve)?;
         let mut target = Target::create(&self.output, Basis::Read(&*source))?;
         let out = target.writer();

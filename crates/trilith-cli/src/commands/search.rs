@@ -3,16 +3,14 @@
 use clap::Args;
 use regex::Regex;
 use serde_json::json;
-use trilith::asdf::{AsdfFile, ndarray};
-use trilith::file::AnyFile;
-use trilith::tree::Node;
+use trilith::file::{Item, ItemKind};
+use trilith::yaml::Scalar;
 use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::json::datatype_text;
 use crate::options::Options;
 use crate::output::{Out, clean, note};
-use crate::stream::{self, Seen};
 
 /// Find nodes in many files; exit status 1 where there is none
 ///
@@ -62,23 +60,8 @@ impl Search {
         let mut matches = Vec::new();
         let (mut any, mut failed) = (false, false);
         for name in &self.files {
-            let file = match options.open_any(name) {
-                Ok(AnyFile::Asdf(file)) => file,
-                Ok(AnyFile::Dudley(file)) => {
-                    let items = file.items()?;
-                    stream::visit(&items, &mut |seen| {
-                        if !conditions.hold_item(&seen) {
-                            return Ok(());
-                        }
-                        any = true;
-                        if options.json {
-                            matches.push(json!({"file": name, "path": seen.path, "value": seen.said}));
-                            return Ok(());
-                        }
-                        out.line(&format!("{name}#{}: {}", clean(&seen.path), clean(&seen.said)))
-                    })?;
-                    continue;
-                }
+            let file = match options.open_file(name) {
+                Ok(file) => file,
                 // One unreadable file of many does not hide what the others hold.
                 Err(error) if self.files.len() > 1 => {
                     note(&format!("trilith: {name}: {error}"));
@@ -87,21 +70,18 @@ impl Search {
                 }
                 Err(error) => return Err(error),
             };
-            let mut walk = file.tree().root().walk(file.limits());
+            let root = file.root();
+            let mut walk = root.walk();
             while let Some(visit) = walk.step()? {
-                let node = visit.node;
-                if conditions.hold(&file, visit.key, node) {
-                    any = true;
-                    let path = walk.path().to_string();
-                    let said = describe(&file, node);
-                    if options.json {
-                        matches.push(json!({"file": name, "path": path, "value": said}));
-                    } else {
-                        out.line(&format!("{name}#{path}: {}", clean(&said)))?;
-                    }
+                if !conditions.hold(visit.name.as_deref(), &visit.item) {
+                    continue;
                 }
-                if ndarray::is_ndarray(node) {
-                    walk.skip_children();
+                any = true;
+                let (path, said) = (walk.path(), describe(&visit.item));
+                if options.json {
+                    matches.push(json!({"file": name, "path": path, "value": said}));
+                } else {
+                    out.line(&format!("{name}#{}: {}", clean(&path), clean(&said)))?;
                 }
             }
         }
@@ -138,23 +118,11 @@ impl Search {
 }
 
 impl Conditions {
-    fn hold(&self, file: &AsdfFile, key: Option<Node<'_>>, node: Node<'_>) -> bool {
-        let key_fits = self.key.as_ref().is_none_or(|re| key.is_some_and(|key| re.is_match(&key.text())));
-        let tag_fits = || self.tag.as_ref().is_none_or(|re| node.tag().is_some_and(|tag| re.is_match(tag)));
-        let value_fits = || self.value.as_ref().is_none_or(|test| node.is_scalar() && test.holds(&node.text(), node.as_f64()));
-        key_fits && tag_fits() && value_fits() && self.array_fits(file, node)
-    }
-
-    /// An item of a Dudley stream; it has no tag, and the value of a parameter only.
-    fn hold_item(&self, item: &Seen) -> bool {
-        let key_fits = self.key.as_ref().is_none_or(|re| item.name.as_ref().is_some_and(|name| re.is_match(name)));
-        let value_fits = self
-            .value
-            .as_ref()
-            .is_none_or(|test| item.value.is_some_and(|value| test.holds(&value.to_string(), Some(value as f64))));
-        let array_fits = (self.datatype.is_none() && self.shape.is_none())
-            || item.array.as_ref().is_some_and(|(datatype, shape)| self.form_fits(datatype, shape));
-        key_fits && value_fits && array_fits && self.tag.is_none()
+    fn hold(&self, name: Option<&str>, item: &Item<'_>) -> bool {
+        let key_fits = self.key.as_ref().is_none_or(|re| name.is_some_and(|name| re.is_match(name)));
+        let tag_fits = || self.tag.as_ref().is_none_or(|re| item.notes().tag.is_some_and(|tag| re.is_match(tag)));
+        let value_fits = || self.value.as_ref().is_none_or(|test| test.holds(item));
+        key_fits && tag_fits() && value_fits() && self.array_fits(item)
     }
 
     fn form_fits(&self, datatype: &str, shape: &[u64]) -> bool {
@@ -164,20 +132,25 @@ impl Conditions {
             })
     }
 
-    fn array_fits(&self, file: &AsdfFile, node: Node<'_>) -> bool {
+    fn array_fits(&self, item: &Item<'_>) -> bool {
         if self.datatype.is_none() && self.shape.is_none() {
             return true;
         }
-        if !ndarray::is_ndarray(node) {
-            return false;
-        }
-        let Ok(array) = file.array(node) else { return false };
-        self.form_fits(&datatype_text(array.datatype()), array.shape())
+        let is_array = item.kind() == ItemKind::Array;
+        is_array && item.describe().is_ok_and(|found| self.form_fits(&datatype_text(&found.datatype), &found.shape))
     }
 }
 
 impl ValueTest {
-    fn holds(&self, said: &str, number: Option<f64>) -> bool {
+    fn holds(&self, item: &Item<'_>) -> bool {
+        let (Ok(value), Ok(said)) = (item.value(), item.text()) else { return false };
+        let number = match value {
+            Scalar::Int(number) => Some(number as f64),
+            Scalar::Float(number) => Some(number),
+            Scalar::BigInt(digits) => digits.parse().ok(),
+            _ => None,
+        };
+        let said = &*said;
         match self {
             ValueTest::Matches(re) => re.is_match(said),
             ValueTest::Compares(op, text) => {
@@ -201,17 +174,16 @@ impl ValueTest {
     }
 }
 
-fn describe(file: &AsdfFile, node: Node<'_>) -> String {
-    if ndarray::is_ndarray(node) {
-        return match file.array(node) {
-            Ok(array) => format!("{} {:?}", datatype_text(array.datatype()), array.shape()),
+/// What an item is, in a few words.
+fn describe(item: &Item<'_>) -> String {
+    match item.kind() {
+        ItemKind::Array => match item.describe() {
+            Ok(found) => format!("{} {:?}", datatype_text(&found.datatype), found.shape),
             Err(error) => format!("(unreadable: {error})"),
-        };
+        },
+        ItemKind::Scalar | ItemKind::Text | ItemKind::Null => item.text().map_or_else(|_| String::new(), |text| text.into_owned()),
+        _ => item.summary(),
     }
-    if node.is_scalar() {
-        return node.text().into_owned();
-    }
-    format!("({} {})", node.len(), if node.is_sequence() { "items" } else { "keys" })
 }
 
 /// `*` is anything but `/`, `**` is anything.

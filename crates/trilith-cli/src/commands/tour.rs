@@ -156,7 +156,7 @@ fn look(guide: &mut Guide, path: &Path, options: &Options) -> Result<()> {
     guide.command(&format!("info {}", path.display()))?;
     let opened = options.open_asdf(&path.to_string_lossy())?;
     if !guide.json {
-        super::info::print_text(&mut guide.out, &path.to_string_lossy(), &opened, options)?;
+        super::info::asdf::print(&mut guide.out, &path.to_string_lossy(), &opened, options)?;
     }
     guide.done("opened and listed")
 }
@@ -204,7 +204,7 @@ fn check(guide: &mut Guide, path: &Path) -> Result<()> {
 fn edit(guide: &mut Guide, path: &Path) -> Result<()> {
     guide.step("One value of the metadata changed; every other byte of the tree stays, and so do the blocks")?;
     let opened = file::open_asdf(path)?;
-    let before = digest::of_file(&opened)?;
+    let before = digest::of(&opened)?;
     let mut edit = opened.tree().edit();
     edit.set(&TreePath::parse("/observation/meta/filter")?, &Value::from("F184"))?;
     let text = edit.finish(opened.limits())?.into_text();
@@ -214,7 +214,7 @@ fn edit(guide: &mut Guide, path: &Path) -> Result<()> {
     replace.commit()?;
     let after = file::open_asdf(path)?;
     let filter = after.tree().at("/observation/meta/filter").map(|node| node.text().into_owned()).unwrap_or_default();
-    let same = digest::of_file(&after)?.iter().zip(&before).all(|(a, b)| match (&a.digest, &b.digest) {
+    let same = digest::of(&after)?.iter().zip(&before).all(|(a, b)| match (&a.digest, &b.digest) {
         (Ok((_, a)), Ok((_, b))) => a == b,
         _ => false,
     });

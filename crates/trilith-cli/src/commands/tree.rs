@@ -1,21 +1,20 @@
-//! `trilith tree FILE[#/p]`: what the tree says.
+//! `trilith tree FILE[#/p]`: the items of a file.
 
 use std::io::Write;
 
 use clap::Args;
+use serde_json::json;
 use trilith::array::FloatText;
 use trilith::bytes::Base;
-use trilith::asdf::{AsdfFile, ExpandOptions, Part, expand, key_name, key_text, ndarray, walk};
-use trilith::file::{AnyFile, toward};
-use trilith::tree::{Node, NodeKind, Scalar};
-use trilith::{Error, Result};
+use trilith::file::{Description, ExpandOptions, Item as Node, ItemKind, Notes, Part};
+use trilith::yaml::Scalar;
+use trilith::{Error, Kind, Result};
 
 use crate::Outcome;
 use crate::item::Item;
-use crate::json::datatype_text;
+use crate::json::{datatype, datatype_text};
 use crate::options::Options;
-use crate::output::{Escaped, Out, clean, json_text, size};
-use crate::stream::TreeOptions;
+use crate::output::{Escaped, Out, clean, json_text, json_value, note, size};
 
 /// Show the tree of a file, or the part of it at a path
 ///
@@ -43,48 +42,47 @@ impl Tree {
     /// Prints the tree.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let item = Item::parse(&self.item);
-        let file = match options.open_any(&item.file)? {
+        let mut file = options.open_file(&item.file)?;
+        if self.resolve && options.json {
             // What is written out belongs to no folder.
-            AnyFile::Asdf(file) if self.resolve && options.json => toward(file.moved_to(&Base::Nowhere)?, item.path())?,
-            AnyFile::Asdf(file) => toward(file, item.path())?,
-            AnyFile::Dudley(file) => {
-                let how = TreeOptions { json: options.json, inline: self.inline, depth: self.depth, ..TreeOptions::default() };
-                let outcome = crate::stream::tree(&file.items()?, item.path(), options, &how);
-                options.warn_all(file.warnings());
-                return outcome;
-            }
-        };
-        let found = match walk::find(&file, item.path()) {
-            Ok(found) => found,
-            Err(error) if error.kind() == trilith::Kind::Usage => {
-                crate::output::note(&format!("trilith: {error}"));
-                return Ok(Outcome::No);
-            }
-            Err(error) => return Err(error),
-        };
+            file = file.moved_to(&Base::Nowhere)?;
+        }
+        let Some(found) = found(file.item(item.path()))? else { return Ok(Outcome::No) };
         let mut out = Out::new();
         if options.json {
             let mut how = ExpandOptions::default();
             (how.inline, how.resolve, how.inline_others) = (self.inline, self.resolve, self.resolve);
             how.tags = self.tags;
-            write_json(&mut out, &file, &found, how, self.tags)?;
+            write_json(&mut out, &found, how)?;
         } else {
-            Text { file: &file, options, depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
+            Text { options, depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
         }
-        options.warn_about(&file);
+        options.warn_all(file.warnings());
         out.finish()?;
         Ok(Outcome::Yes)
     }
 }
 
-/// Writes a node and all below it as JSON.
-pub fn write_json(out: &mut dyn Write, file: &AsdfFile, found: &walk::Found, mut how: ExpandOptions, tags: bool) -> Result<()> {
+/// What a path led to; None, and said so, where there is no such item.
+pub fn found<T>(item: Result<T>) -> Result<Option<T>> {
+    match item {
+        Ok(item) => Ok(Some(item)),
+        Err(error) if error.kind() == Kind::Usage => {
+            note(&format!("trilith: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes an item and all below it as JSON.
+pub fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) -> Result<()> {
     how.unique_keys = true;
     let put = |text: &str, out: &mut dyn Write| out.write_all(text.as_bytes()).map_err(|e| Error::io("writing", e));
     // For each open collection: its closing bracket, and whether it has a member already.
     let mut open: Vec<(&str, bool)> = Vec::new();
     let mut after_key = false;
-    expand(file, found, how, &mut |part| {
+    item.expand(how, |tag, part| {
         if let Part::End = part {
             let (close, _) = open.pop().unwrap_or(("", false));
             return put(close, out);
@@ -95,106 +93,99 @@ pub fn write_json(out: &mut dyn Write, file: &AsdfFile, found: &walk::Found, mut
             }
             *has_member = true;
         }
-        after_key = false;
-        let tag = match &part {
-            Part::Scalar(node) | Part::Array(node, _) | Part::Integer(node, _) | Part::Sequence(node) | Part::Mapping(node) => {
-                node.tag().filter(|_| tags)
-            }
-            _ => None,
-        };
+        after_key = matches!(part, Part::Key(_));
         if let Some(tag) = tag {
             put(&format!("{{\"tag\":{},\"value\":", json_text(tag)), out)?;
         }
         let close = if tag.is_some() { "}" } else { "" };
         match part {
-            Part::Scalar(node) => put(&(scalar_json(node) + close), out),
-            Part::Integer(_, digits) => put(&(digits + close), out),
+            Part::Scalar(scalar) => put(&(scalar_json(&scalar) + close), out),
             Part::Cycle(path) => put(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}"))), out),
-            Part::Array(_, array) => {
+            Part::Array(array) => {
                 array.write_json(&mut Escaped::new(&mut *out), FloatText::AsDouble)?;
                 put(close, out)
             }
-            Part::Sequence(_) => {
+            Part::Description(described) => put(&(json_value(&described_json(described)) + close), out),
+            Part::List => {
                 open.push((if tag.is_some() { "]}" } else { "]" }, false));
                 put("[", out)
             }
-            Part::Mapping(_) => {
+            Part::Mapping => {
                 open.push((if tag.is_some() { "}}" } else { "}" }, false));
                 put("{", out)
             }
-            Part::Key(node) => {
-                after_key = true;
-                put(&format!("{}:", json_text(&key_name(node))), out)
-            }
-            Part::End => Ok(()),
+            Part::Key(name) => put(&format!("{}:", json_text(&name)), out),
+            _ => Ok(()),
         }
     })?;
     put("\n", out)
 }
 
 /// A scalar as JSON: numbers in full, what JSON has no number for as text.
-fn scalar_json(node: Node<'_>) -> String {
-    match node.scalar() {
+fn scalar_json(scalar: &Scalar<'_>) -> String {
+    match scalar {
         Scalar::Null => "null".to_owned(),
         Scalar::Bool(value) => value.to_string(),
         Scalar::Int(value) => value.to_string(),
-        Scalar::BigInt(digits) => digits,
+        Scalar::BigInt(digits) => digits.clone(),
         Scalar::Float(value) if value.is_nan() => "\"NaN\"".to_owned(),
-        Scalar::Float(value) if value.is_infinite() => if value > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned(),
+        Scalar::Float(value) if value.is_infinite() => if *value > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned(),
         Scalar::Float(value) => format!("{value:?}"),
-        Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => json_text(&text),
+        Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => json_text(text),
     }
+}
+
+/// An array as JSON: what it is and at which byte of the file it is.
+fn described_json(found: &Description) -> serde_json::Value {
+    let mut value = json!({"offset": found.offset, "datatype": datatype(&found.datatype), "shape": found.shape});
+    let Some(object) = value.as_object_mut() else { return value };
+    if found.datatype.as_struct().is_none() {
+        object.insert("byteorder".to_owned(), json!(found.byteorder.name()));
+    }
+    if let Some(filter) = &found.filter {
+        object.insert("filter".to_owned(), json!(filter));
+    }
+    value
 }
 
 /// The tree as indented text with arrays described.
 struct Text<'a> {
-    file: &'a AsdfFile,
     options: &'a Options,
     depth: usize,
     tags: bool,
 }
 
 impl Text<'_> {
-    fn print(&self, out: &mut Out, found: &walk::Found) -> Result<()> {
-        let root = found.node(self.file);
-        let limits = found.file(self.file).limits();
-        let mut walk = root.walk(limits);
+    fn print(&self, out: &mut Out, root: &Node<'_>) -> Result<()> {
+        let mut walk = root.walk();
         while let Some(visit) = walk.step()? {
-            let depth = visit.depth;
+            let (depth, item) = (visit.depth, &visit.item);
             if depth > self.depth {
                 walk.skip_children();
                 continue;
             }
-            let name = match visit.key {
-                Some(key) => key_text(key).into_owned(),
-                None if depth == 0 => String::new(),
-                None => format!("- {}", walk.path().keys().last().cloned().unwrap_or_default()),
-            };
-            let node = visit.node;
             let mut line = "  ".repeat(depth.saturating_sub(1));
-            if !name.is_empty() {
+            if depth > 0 {
+                let name = visit.name.map_or_else(|| format!("- {}", visit.index).into(), |name| name);
                 line.push_str(&self.paint("36", &clean(&name)));
                 line.push_str(": ");
             }
-            if let Some(tag) = node.tag().filter(|_| self.tags) {
+            let notes = item.notes();
+            if let Some(tag) = notes.tag.filter(|_| self.tags) {
                 line.push_str(&self.paint("35", &format!("<{}> ", clean(tag))));
             }
-            if node.is_alias() && !node.is_scalar() {
-                line.push_str("(alias, see above)");
-                walk.skip_children();
-            } else if ndarray::is_ndarray(node) {
-                line.push_str(&self.paint("32", &clean(&self.array(found, node))));
-                walk.skip_children();
-            } else if let Some(target) = node.get("$ref").filter(|_| node.is_mapping()) {
-                line.push_str(&format!("-> {}", clean(&target.text())));
-                walk.skip_children();
-            } else {
-                line.push_str(&clean(&self.summary(node, depth)));
-                if is_short(node) {
-                    walk.skip_children();
-                }
+            let (what, is_whole) = self.what(item, &notes, depth)?;
+            line.push_str(&what);
+            if let Some(role) = notes.role {
+                line.push_str(&format!("  ({role})"));
             }
-            if depth > 0 || node.is_scalar() || ndarray::is_ndarray(node) || is_short(node) {
+            if let Some(comment) = &notes.comment {
+                line.push_str(&format!("  ## {}", clean(comment)));
+            }
+            if is_whole {
+                walk.skip_children();
+            }
+            if depth > 0 || is_whole {
                 out.raw(line.trim_end())?;
                 out.raw("\n")?;
             }
@@ -202,47 +193,30 @@ impl Text<'_> {
         Ok(())
     }
 
-    fn summary(&self, node: Node<'_>, depth: usize) -> String {
-        match node.kind() {
-            NodeKind::Scalar => {
-                let text = node.text();
+    /// What an item is, and whether that says it all.
+    fn what(&self, item: &Node<'_>, notes: &Notes<'_>, depth: usize) -> Result<(String, bool)> {
+        Ok(match item.kind() {
+            ItemKind::Array => (self.paint("32", &clean(&array_text(item))), true),
+            ItemKind::Reference => match &notes.reference {
+                Some(target) => (format!("-> {}", clean(target)), true),
+                None => ("(alias, see above)".to_owned(), true),
+            },
+            ItemKind::Mapping | ItemKind::List => {
+                let children = item.children()?;
+                match (item.kind(), short(&children)?) {
+                    (ItemKind::List, _) if children.is_empty() => ("[]".to_owned(), true),
+                    (_, _) if children.is_empty() => ("{}".to_owned(), true),
+                    (ItemKind::List, Some(list)) => (clean(&list).into_owned(), true),
+                    _ if depth == self.depth => (item.summary(), depth > 0),
+                    _ => (String::new(), false),
+                }
+            }
+            _ => {
+                let text = item.text()?;
                 let short: String = text.chars().take(120).collect::<String>().replace('\n', "\\n");
-                if short.len() < text.len() { format!("{short}…") } else { short }
+                (clean(&if short.len() < text.len() { format!("{short}…") } else { short }).into_owned(), true)
             }
-            NodeKind::Sequence if node.is_empty() => "[]".to_owned(),
-            NodeKind::Mapping if node.is_empty() => "{}".to_owned(),
-            NodeKind::Sequence if is_short(node) => {
-                let items: Vec<_> = node.items().map(|item| item.text().into_owned()).collect();
-                format!("[{}]", items.join(", "))
-            }
-            NodeKind::Sequence if depth == self.depth => format!("({} items)", node.len()),
-            NodeKind::Mapping if depth == self.depth => format!("({} keys)", node.len()),
-            _ => String::new(),
-        }
-    }
-
-    /// `float32 [2048, 2048]  lz4, 16.8 MB` or what is wrong with it.
-    fn array(&self, found: &walk::Found, node: Node<'_>) -> String {
-        let file = found.file(self.file);
-        match file.array(node) {
-            Err(error) => format!("(unreadable: {error})"),
-            Ok(array) => {
-                let storage = match node.get("source") {
-                    None => "inline".to_owned(),
-                    Some(source) => match source.as_i64().map(|n| file.sections().block(n)) {
-                        Some(Ok(block)) if block.is_streamed() => "streamed".to_owned(),
-                        Some(Ok(block)) => match file.encoding_names(block) {
-                            Some(chain) => chain.join("+"),
-                            None => crate::json::codec(block.compression).as_str().unwrap_or("plain").to_owned(),
-                        },
-                        _ => format!("in {}", source.text()),
-                    },
-                };
-                let masked = if array.mask().is_some() { ", masked" } else { "" };
-                let kind = datatype_text(array.datatype());
-                format!("{kind} {:?}  {storage}, {}{masked}", array.shape(), size(array.nbytes()))
-            }
-        }
+        })
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
@@ -250,7 +224,33 @@ impl Text<'_> {
     }
 }
 
-/// A list of a few scalars, shown on one line.
-fn is_short(node: Node<'_>) -> bool {
-    node.is_sequence() && node.len() <= 16 && node.items().all(|item| item.is_scalar() && item.raw().len() < 40)
+/// `float32 [2048, 2048]  lz4, 16.8 MB` or what is wrong with it.
+fn array_text(item: &Node<'_>) -> String {
+    match item.describe() {
+        Err(error) => format!("(unreadable: {error})"),
+        Ok(found) => {
+            let bytes = found.nbytes.map_or(String::new(), |n| format!(", {}", size(n)));
+            let remarks: String = found.remarks.iter().map(|remark| format!(", {remark}")).collect();
+            format!("{} {:?}  {}{bytes}{remarks}", datatype_text(&found.datatype), found.shape, found.storage)
+        }
+    }
+}
+
+/// A few short scalars on one line; None for anything else.
+fn short(children: &trilith::file::Children<'_>) -> Result<Option<String>> {
+    if children.len() > 16 {
+        return Ok(None);
+    }
+    let mut texts = Vec::new();
+    for (_, child) in children {
+        if !matches!(child.kind(), ItemKind::Scalar | ItemKind::Text | ItemKind::Null) {
+            return Ok(None);
+        }
+        let text = child.text()?;
+        if text.len() >= 40 {
+            return Ok(None);
+        }
+        texts.push(text.into_owned());
+    }
+    Ok(Some(format!("[{}]", texts.join(", "))))
 }

@@ -4,17 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::asdf::{AsdfFile, deviation};
-use trilith::core::unit;
-use trilith::file::AnyFile;
 use trilith::schema::{Problem, Report, Severity, Validator};
-use trilith::{Error, Kind, Location, Result};
+use trilith::{Error, File, Kind, Location, Result};
 
 use super::schema::{Sources, text_of};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
-use crate::stream;
 
 /// Check the trees of files against the schemas of their tags
 ///
@@ -58,22 +54,7 @@ impl Validate {
         let mut undecided = 0;
         let mut list = Vec::new();
         for name in &self.files {
-            let checked = match options.open_any(name) {
-                Ok(AnyFile::Dudley(file)) => {
-                    let found = stream::validate(name, &file, self.strict)?;
-                    if !found.valid {
-                        outcome = Outcome::No;
-                    }
-                    if options.json {
-                        list.push(found.json);
-                    } else {
-                        out.line(found.text.trim_end())?;
-                    }
-                    continue;
-                }
-                Ok(AnyFile::Asdf(file)) => self.check(file, &mut validator),
-                Err(error) => Err(error),
-            };
+            let checked = options.open_file(name).and_then(|file| Ok((file.validate(&mut validator, self.strict)?, file)));
             let (report, file) = match checked {
                 Ok(found) => found,
                 // One malformed file of several does not hide the others.
@@ -93,7 +74,7 @@ impl Validate {
             }
             undecided += report.unchecked.min(usize::from(!report.is_decided()));
             if options.json {
-                let problems: Vec<_> = report.problems.iter().map(problem_json).collect();
+                let problems: Vec<_> = report.problems.iter().map(|problem| problem_of(&file, problem)).collect();
                 list.push(json!({
                     "file": name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
                     "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
@@ -114,31 +95,17 @@ impl Validate {
         }
         Ok(outcome)
     }
-
-    fn check(&self, file: AsdfFile, validator: &mut Validator) -> Result<(Report, AsdfFile)> {
-        let mut report = validator.validate(file.tree(), standard_of(&file).as_deref())?;
-        report.add_warnings(file.tree().warnings());
-        if let Some(message) = deviation::of_root(&file) {
-            let root = file.tree().root();
-            report.add(file.tree(), "", root.tag_span().unwrap_or_else(|| root.span()), message, None);
-        }
-        for finding in unit::check(file.tree(), file.limits())? {
-            report.add(file.tree(), &finding.path, finding.span, finding.message, finding.hint);
-        }
-        if self.strict {
-            report.make_strict();
-        }
-        Ok((report, file))
-    }
 }
 
-/// The version of the standard that a file follows: a file of 1.x that states none follows 1.0.
-pub fn standard_of(file: &AsdfFile) -> Option<String> {
-    let header = file.sections().header();
-    match header.standard() {
-        Some(version) => Some(version.to_owned()),
-        None => header.line.starts_with("#ASDF 1.").then(|| "1.0.0".to_owned()),
+/// A problem as JSON; what is wrong with a layout as a whole is about no item.
+fn problem_of(file: &File, problem: &Problem) -> Value {
+    let mut value = problem_json(problem);
+    if file.as_dudley().is_some()
+        && let Some(place) = value.get_mut("where").and_then(Value::as_object_mut)
+    {
+        place.insert("path".to_owned(), json!(Some(&problem.path).filter(|path| !path.is_empty())));
     }
+    value
 }
 
 /// A problem as JSON.
@@ -151,7 +118,7 @@ pub fn problem_json(problem: &Problem) -> Value {
     };
     json!({
         "severity": problem.severity.to_string(),
-        "where": {"path": path, "line": place.0, "column": place.1, "byte": null, "block": null},
+        "where": {"path": path, "line": place.0, "column": place.1, "byte": problem.byte, "block": null},
         "message": clean(&message),
         "schema": (!problem.schema.is_empty()).then_some(&problem.schema),
         "hint": problem.hint.as_deref().map(clean),
@@ -174,7 +141,7 @@ pub fn error_json(error: &Error) -> Value {
     })
 }
 
-fn print(out: &mut Out, name: &str, report: &Report, file: &AsdfFile, options: &Options) -> Result<()> {
+fn print(out: &mut Out, name: &str, report: &Report, file: &File, options: &Options) -> Result<()> {
     for problem in &report.problems {
         if problem.severity != Severity::Error && options.quiet {
             continue;
@@ -204,7 +171,7 @@ fn print(out: &mut Out, name: &str, report: &Report, file: &AsdfFile, options: &
 const WIDTH: usize = 100;
 
 /// A problem in a few lines: what, where, the text with carets, and what to do.
-fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &AsdfFile) -> Result<()> {
+fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &File) -> Result<()> {
     if problem.severity == Severity::Note {
         let place = if problem.line > 0 { format!("{name}:{}:{}: ", problem.line, problem.column) } else { String::new() };
         let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
@@ -216,7 +183,7 @@ fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &AsdfFile) 
         let number = problem.line.to_string();
         let margin = " ".repeat(number.len());
         out.line(&format!("{margin}--> {name}:{}:{} at {path}", problem.line, problem.column))?;
-        let (text, from, to) = excerpt(file.tree().text(), problem.span.range());
+        let (text, from, to) = excerpt(file.validated_text(), problem.span.range());
         let hint = problem.hint.as_deref().unwrap_or("");
         out.line(&format!("{number} | {text}"))?;
         out.line(format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end())?;

@@ -3,8 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::checksum::ChecksumOf;
-use trilith::file::AnyFile;
-use trilith::verify::{self, Report};
+use trilith::verify::Report;
 use trilith::{Error, Kind, Location, Result};
 
 use crate::Outcome;
@@ -65,16 +64,9 @@ impl Verify {
     }
 
     fn check(&self, name: &str, options: &Options) -> Result<Report> {
-        let file = match options.open_any(name)? {
-            AnyFile::Asdf(file) => file,
-            AnyFile::Dudley(file) => {
-                let progress = Progress::bytes("verifying", file.source().len(), options);
-                return verify::verify_stream(&file, self.deep, &|bytes| progress.add(bytes));
-            }
-        };
-        let total = file.sections().blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.stored_len()));
-        let progress = Progress::bytes("verifying", total, options);
-        verify::verify(&file, self.deep, &|bytes| progress.add(bytes))
+        let file = options.open_file(name)?;
+        let progress = Progress::bytes("verifying", file.verified_size()?, options);
+        file.verify(self.deep, &|bytes| progress.add(bytes))
     }
 }
 

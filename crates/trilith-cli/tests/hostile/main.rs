@@ -20,12 +20,12 @@ use std::process::{Command, Stdio};
 
 use make::{Case, Cases, Expect, Role};
 use trilith::bytes::{self, LocalOptions};
-use trilith::dudley::{DudleyFile, StreamOptions};
-use trilith::file::{self, AnyFile};
+use trilith::dudley::DudleyFile;
+use trilith::file;
 use trilith::fits::FitsFile;
 use trilith::layout::Layout;
 use trilith::schema::{Schemas, Validator};
-use trilith::{Error, Kind, Limits, digest, verify};
+use trilith::{Error, Kind, Limits, digest};
 
 /// Address space of a child, in KiB. What is asked of it is far less; this stops what is not.
 const MEMORY_KIB: u64 = 2 << 20;
@@ -178,7 +178,6 @@ fn examine(path: &Path) -> Vec<Error> {
 fn any(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result<()> {
     let options = LocalOptions::default();
     let source = bytes::open(path, options)?;
-    let resolve = file::resolver_for(path, options, limits);
     let mut start = [0; 9];
     if source.len() > 9 && source.read_at(0, &mut start).is_ok() && &start == b"SIMPLE  =" {
         // A table that is not understood is kept as bytes: what is wrong with it is told on asking.
@@ -187,28 +186,25 @@ fn any(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result
             fits.hdus().iter().filter_map(|hdu| fits.array(hdu).and_then(|array| array.read_bytes(array.byteorder())).err()),
         );
     }
-    match file::open_any(source, resolve, StreamOptions::default(), limits)? {
-        AnyFile::Dudley(file) => stream(&file, errors),
-        AnyFile::Asdf(file) => {
-            let _ = (file.warnings(), file.tree().warnings().len());
-            for entry in digest::of_file(&file)? {
-                errors.extend(entry.digest.err());
-            }
-            let report = verify::verify(&file, true, &|_| ())?;
-            errors.extend(report.structure);
-            errors.extend(report.blocks.into_iter().filter_map(|block| block.problem));
-            let references = file.tree().references(limits)?;
-            for (path, _) in &references {
-                errors.extend(trilith::asdf::walk::find(&file, &path.to_string()).err());
-            }
-            let mut validator = Validator::new(Schemas::bundled());
-            validator.validate(file.tree(), None).map(drop)
-        }
+    let opened = trilith::OpenOptions::new().limits(limits.clone()).open(path)?;
+    for entry in opened.digest()? {
+        errors.extend(entry.digest.err());
     }
+    let Some(file) = opened.as_asdf() else { return Ok(()) };
+    let _ = (file.warnings(), file.tree().warnings().len());
+    let report = opened.verify(true, &|_| ())?;
+    errors.extend(report.structure);
+    errors.extend(report.blocks.into_iter().filter_map(|block| block.problem));
+    let references = file.tree().references(limits)?;
+    for (path, _) in &references {
+        errors.extend(opened.item(&path.to_string()).err());
+    }
+    let mut validator = Validator::new(Schemas::bundled());
+    validator.validate(file.tree(), None).map(drop)
 }
 
 fn stream(file: &DudleyFile, errors: &mut Vec<Error>) -> trilith::Result<()> {
-    for entry in digest::of_stream(file)? {
+    for entry in digest::of(file)? {
         errors.extend(entry.digest.err());
     }
     Ok(())

@@ -9,11 +9,9 @@ use std::sync::Arc;
 
 use trilith::bytes::{self, LocalOptions, Resolve, Slice, SourceRef, gunzip, percent_decode};
 use trilith::digest::{self, Entry};
-use trilith::dudley::StreamOptions;
-use trilith::file::AnyFile;
 use trilith::layout::Layout;
 use trilith::tree::NodeKind;
-use trilith::{Array, AsdfFile, Error, Limits, Node};
+use trilith::{Array, AsdfFile, Error, Limits, Node, OpenOptions};
 
 /// Everything that must not be lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -115,25 +113,20 @@ fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Co
     let limits = Limits::default();
     let source = bytes::open(path, LocalOptions::default())?;
     let beside = Arc::new(Beside(folder.to_path_buf()));
-    let mut options = StreamOptions::default();
+    let mut options = OpenOptions::new();
     if let Some(layout) = layout {
-        options.layout = Some(Layout::read(&std::fs::read(layout).map_err(|e| Error::io("reading a layout", e))?)?);
+        options = options.layout(Layout::read(&std::fs::read(layout).map_err(|e| Error::io("reading a layout", e))?)?);
     }
     let raw = std::fs::read(path).map_err(|e| Error::io("reading", e))?;
     let mut content = Content::default();
     content.form.is_gzip = raw.starts_with(b"\x1f\x8b");
-    match trilith::file::open_any(source, beside, options, &limits)? {
-        AnyFile::Asdf(file) => {
-            of_tree(&file, &mut content)?;
-            let report = trilith::verify::verify(&file, false, &|_| ())?;
-            content.faults = (!report.is_right()).then(|| format!("{report:?}"));
-        }
-        AnyFile::Dudley(file) => {
-            content.form = Form { family: Family::Dudley, is_gzip: false, generation: file.generation_name().to_owned() };
-            content.arrays = arrays(digest::of_stream(&file)?)?;
-            return Ok(content);
-        }
+    let opened = options.open_source(source, beside)?;
+    if let Some(file) = opened.as_dudley() {
+        content.form = Form { family: Family::Dudley, is_gzip: false, generation: file.generation_name().to_owned() };
+        content.arrays = arrays(opened.digest()?)?;
+        return Ok(content);
     }
+    of_tree(&opened.into_asdf()?, &mut content)?;
     let plain = if content.form.is_gzip {
         let unpacked = gunzip(Arc::new(Slice::new(raw, "gzip")) as SourceRef, &limits)?;
         bytes::read_vec(&*unpacked, 0, unpacked.len(), &limits)?
@@ -151,10 +144,12 @@ fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Co
 
 fn of_tree(file: &AsdfFile, content: &mut Content) -> trilith::Result<()> {
     content.form.generation = file.sections().generation_name().to_owned();
+    let report = trilith::verify::verify(file, false, &|_| ())?;
+    content.faults = (!report.is_right()).then(|| format!("{report:?}"));
     if file.sections().tree().is_some() {
         values(file.tree().root(), String::new(), &mut content.values);
     }
-    content.arrays = arrays(digest::of_file(file)?)?;
+    content.arrays = arrays(digest::of(file)?)?;
     let named: Vec<i64> = sources(file.tree().root());
     for (number, block) in file.sections().all_blocks()?.iter().enumerate() {
         let source = file.block_data(number as i64)?;

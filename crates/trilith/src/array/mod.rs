@@ -24,6 +24,7 @@ mod pages;
 mod program;
 mod scalar;
 mod shape;
+mod stack;
 mod structure;
 #[cfg(test)]
 mod tests;

@@ -42,6 +42,14 @@ pub struct Block {
     pub stored_size: Option<u64>,
 }
 
+/// The codec of a block as text: `lz4`, or `plain`.
+pub fn codec_name(block: &Block) -> String {
+    match block.compression {
+        [0, 0, 0, 0] => "plain".to_owned(),
+        id => String::from_utf8_lossy(&id).trim_end_matches('\0').to_owned(),
+    }
+}
+
 impl Block {
     /// Whether the block extends to the end of the file.
     pub fn is_streamed(&self) -> bool {

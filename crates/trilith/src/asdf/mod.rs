@@ -27,7 +27,7 @@ pub mod walk;
 mod write;
 
 pub use append::append_rows;
-pub use block::Block;
+pub use block::{Block, codec_name};
 pub use builder::{ArrayOptions, Builder};
 pub use expand::{ExpandOptions, Part, expand, key_name, key_text};
 pub(crate) use expand::{Expansion, expand_within};

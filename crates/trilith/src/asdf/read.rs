@@ -133,6 +133,15 @@ impl AsdfFile {
         &self.tree
     }
 
+    /// The version of the standard that the file follows: one of 1.x that states none follows 1.0.
+    pub fn standard(&self) -> Option<String> {
+        let header = self.sections().header();
+        match header.standard() {
+            Some(version) => Some(version.to_owned()),
+            None => header.line.starts_with("#ASDF 1.").then(|| "1.0.0".to_owned()),
+        }
+    }
+
     /// The limits that it was opened with.
     pub fn limits(&self) -> &Limits {
         &self.limits

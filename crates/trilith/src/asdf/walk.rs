@@ -31,6 +31,11 @@ impl Found {
         tree.node(self.node).unwrap_or_else(|| tree.root())
     }
 
+    /// The other file, where the node is in one.
+    pub fn other(&self) -> Option<&Arc<AsdfFile>> {
+        self.other.as_ref()
+    }
+
     /// Another node of the same file.
     #[must_use]
     pub fn with(&self, node: Node<'_>) -> Self {

@@ -14,6 +14,16 @@ pub struct OutlineId(usize);
 impl OutlineId {
     /// The root dict.
     pub const ROOT: OutlineId = OutlineId(0);
+
+    /// The node with a number.
+    pub fn of(index: usize) -> Self {
+        Self(index)
+    }
+
+    /// The number of the node.
+    pub fn index(self) -> usize {
+        self.0
+    }
 }
 
 /// What a node is.
@@ -50,6 +60,8 @@ struct Node {
 pub struct Outline {
     nodes: Vec<Node>,
     found: HashMap<(usize, Step, bool), usize>,
+    /// The nodes with entries, in the order of the text.
+    order: Vec<usize>,
 }
 
 /// The children of a node: name or None, and node.
@@ -57,7 +69,7 @@ pub type Children<'o> = Vec<(Option<&'o str>, OutlineId)>;
 
 impl Outline {
     pub(super) fn of(items: &Items<'_>) -> Result<Self> {
-        let mut outline = Self { nodes: Vec::new(), found: HashMap::new() };
+        let mut outline = Self { nodes: Vec::new(), found: HashMap::new(), order: Vec::new() };
         outline.nodes.push(Node::new(Step::Name(String::new()), false));
         if let Some(root) = outline.nodes.first_mut() {
             root.item = Some(ItemId::ROOT);
@@ -141,6 +153,7 @@ impl Outline {
             node.item = Some(entry.item);
             node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
             node.entry = Some(entry);
+            self.order.push(at);
         }
         Ok(())
     }
@@ -188,6 +201,11 @@ impl Outline {
             (None, None) if node.is_list => Thing::List,
             (None, None) => Thing::Dict,
         }
+    }
+
+    /// The items that have a place in the file, in the order of the text.
+    pub fn entries(&self) -> impl Iterator<Item = (OutlineId, &Entry)> {
+        self.order.iter().filter_map(|&id| Some((OutlineId(id), self.nodes.get(id)?.entry.as_ref()?)))
     }
 
     /// The children of a dict, with their names, or of a list, in order.

@@ -1,6 +1,6 @@
 //! An open stream: its layout, and its arrays on asking.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::datatype::datatype_of;
 use super::inflate::{Form, inflated};
@@ -63,6 +63,8 @@ pub struct DudleyFile {
     signature: Option<Signature>,
     base: u64,
     options: Options,
+    /// The items as a tree, once somebody asked for it.
+    outline: OnceLock<Outline>,
 }
 
 impl DudleyFile {
@@ -92,7 +94,7 @@ impl DudleyFile {
         };
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
-        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options })
+        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline: OnceLock::new() })
     }
 
     /// Whether a layout of the name of a file lies beside it.
@@ -192,6 +194,53 @@ impl DudleyFile {
             }
             _ => Ok(Supply::Short(self.source.len().saturating_sub(self.base))),
         }
+    }
+
+    /// The items as a tree; it is made once.
+    ///
+    /// # Errors
+    /// As [`Items::outline`].
+    pub fn outline(&self) -> Result<&Outline> {
+        if let Some(known) = self.outline.get() {
+            return Ok(known);
+        }
+        let made = self.items()?.outline()?;
+        Ok(self.outline.get_or_init(|| made))
+    }
+
+    /// The array that an entry of this stream is.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::array_at`].
+    pub fn array_of(&self, entry: &Entry) -> Result<Array> {
+        let whole = || {
+            let mut shape = entry.shape.clone();
+            let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+            let (source, offset) = self.bytes_of(entry)?;
+            Ok(Array::new(source, offset, datatype, order, shape)?.with_limits(Arc::new(self.limits().clone())))
+        };
+        whole().map_err(|e: Error| e.context(entry.path.clone()))
+    }
+
+    /// The bytes in which an item lies, and where it starts in them.
+    fn bytes_of(&self, entry: &Entry) -> Result<(SourceRef, u64)> {
+        let file = self;
+        let filter = file.layout.opt_filter(entry.item).filter(|filter| filter.compresses && entry.kind == EntryKind::Data);
+        let Some(address) = entry.address else {
+            let has_elements = !entry.shape.contains(&0) && entry.typed.size() != Some(0);
+            if has_elements && entry.nbytes != Some(0) {
+                return Err(Error::malformed("its address is not known, since a length before it is not"));
+            }
+            if has_elements && filter.is_some() {
+                return Err(Error::malformed("no bytes are stored for a compressed array"));
+            }
+            return Ok((Arc::new(Slice::new(Vec::new(), file.source.name())), 0));
+        };
+        let start = file.base.checked_add(address).ok_or_else(|| Error::malformed(format!("address {address} is too large")))?;
+        let Some(filter) = filter else { return Ok((file.source.clone(), start)) };
+        let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
+        let window = Window::new(file.source.clone(), start, stored)?;
+        Ok((inflated(filter, Arc::new(window), &Form::of(entry)?, file.limits())?, 0))
     }
 }
 
@@ -352,20 +401,12 @@ impl<'f> Items<'f> {
     /// # Errors
     /// As [`Items::array_at`].
     pub fn array(&self, entry: &Entry) -> Result<Array> {
-        self.whole(entry).map_err(|e| e.context(entry.path.clone()))
-    }
-
-    fn whole(&self, entry: &Entry) -> Result<Array> {
-        let mut shape = entry.shape.clone();
-        let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
-        let (source, offset) = self.bytes(entry)?;
-        let array = Array::new(source, offset, datatype, order, shape)?;
-        Ok(array.with_limits(Arc::new(self.file.limits().clone())))
+        self.file.array_of(entry)
     }
 
     /// An item, or a member of all its structs.
     fn over(&self, entry: &Entry, found: Located) -> Result<Array> {
-        let (source, offset) = self.bytes(entry)?;
+        let (source, offset) = self.file.bytes_of(entry)?;
         let inside = match (found.address, entry.address) {
             (Some(member), Some(item)) => member.saturating_sub(item),
             _ => 0,
@@ -381,27 +422,6 @@ impl<'f> Items<'f> {
             .collect();
         let array = Array::strided(source, offset.saturating_add(inside), datatype, order, shape, strides?)?;
         Ok(array.with_limits(Arc::new(self.file.limits().clone())))
-    }
-
-    /// The bytes in which an item lies, and where it starts in them.
-    fn bytes(&self, entry: &Entry) -> Result<(SourceRef, u64)> {
-        let file = self.file;
-        let filter = file.layout.opt_filter(entry.item).filter(|filter| filter.compresses && entry.kind == EntryKind::Data);
-        let Some(address) = entry.address else {
-            let has_elements = !entry.shape.contains(&0) && entry.typed.size() != Some(0);
-            if has_elements && entry.nbytes != Some(0) {
-                return Err(Error::malformed("its address is not known, since a length before it is not"));
-            }
-            if has_elements && filter.is_some() {
-                return Err(Error::malformed("no bytes are stored for a compressed array"));
-            }
-            return Ok((Arc::new(Slice::new(Vec::new(), file.source.name())), 0));
-        };
-        let start = file.base.checked_add(address).ok_or_else(|| Error::malformed(format!("address {address} is too large")))?;
-        let Some(filter) = filter else { return Ok((file.source.clone(), start)) };
-        let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
-        let window = Window::new(file.source.clone(), start, stored)?;
-        Ok((inflated(filter, Arc::new(window), &Form::of(entry)?, file.limits())?, 0))
     }
 
     /// The error for a path that leads nowhere, with what may have been meant.

@@ -46,7 +46,7 @@ impl FitsArrays for Hdus {
 /// # Errors
 /// As [`FitsFile::open`] and [`bytes::gunzip`].
 pub fn open_fits_file(source: SourceRef, limits: &Limits) -> Result<FitsFile> {
-    let start = super::first_bytes(&source)?;
+    let start = super::open::first_bytes(&source)?;
     FitsFile::open(if bytes::is_gzip(&start) { bytes::gunzip(source, limits)? } else { source }, limits)
 }
 
@@ -102,14 +102,19 @@ fn hdus(file: &AsdfFile) -> Option<&Hdus> {
 /// # Errors
 /// As [`open_fits`].
 pub fn toward(file: AsdfFile, path: &str) -> Result<AsdfFile> {
+    Ok(listing_at(&file, path)?.unwrap_or(file))
+}
+
+/// The list of the HDUs around `file`, where `path` leads into it.
+pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>> {
     let is_listing = TreePath::parse(path).is_ok_and(|path| path.keys().first().is_some_and(|key| key == "fits"));
     let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
-    let Some(hdus) = hdus(&file).filter(|_| is_listing && is_embedded) else { return Ok(file) };
+    let Some(hdus) = hdus(file).filter(|_| is_listing && is_embedded) else { return Ok(None) };
     let root = file.tree().root();
     if root.is_mapping() && root.get("fits").is_some() {
-        return Ok(file);
+        return Ok(None);
     }
-    open_listing(Arc::clone(&hdus.fits), file.resolver().clone())
+    open_listing(Arc::clone(&hdus.fits), file.resolver().clone()).map(Some)
 }
 
 /// Where the bytes of an embedded ASDF file are written before they get their HDU.

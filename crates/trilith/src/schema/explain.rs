@@ -48,6 +48,7 @@ impl<'t> Reason<'t> {
         Problem {
             severity: Severity::Error,
             path: self.path.to_string(),
+            byte: None,
             line,
             column,
             span,

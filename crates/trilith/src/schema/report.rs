@@ -32,12 +32,14 @@ impl fmt::Display for Severity {
 pub struct Problem {
     /// How much it matters.
     pub severity: Severity,
-    /// JSON Pointer of the node.
+    /// JSON Pointer of the node; the path of the item in a Dudley stream, "" where it is about none.
     pub path: String,
-    /// Line within the file, from 1.
+    /// Line within the file, from 1; 0 where it is not known.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
+    /// The byte of the file, where that is all that is known.
+    pub byte: Option<u64>,
     /// The offending text, within the tree's text.
     pub span: Span,
     /// What is wrong, in words.
@@ -99,12 +101,13 @@ impl Report {
                 continue;
             }
             self.warnings += 1;
-            let (path, rule, schema) = Default::default();
+            let (rule, schema) = Default::default();
             self.problems.push(Problem {
                 severity: Severity::Warning,
-                path,
+                path: String::new(),
                 line,
                 column,
+                byte: None,
                 span,
                 message,
                 rule,
@@ -118,8 +121,18 @@ impl Report {
     pub fn add(&mut self, tree: &Tree, path: &str, span: Span, message: String, hint: Option<String>) {
         let (line, column) = tree.line_column(span.start as usize);
         let (path, rule, schema) = (path.to_owned(), String::new(), String::new());
-        self.warnings += 1;
-        self.problems.push(Problem { severity: Severity::Warning, path, line, column, span, message, rule, schema, hint });
+        let severity = Severity::Warning;
+        self.push(Problem { severity, path, line, column, byte: None, span, message, rule, schema, hint });
+    }
+
+    /// Adds a problem, found by somebody else.
+    pub fn push(&mut self, problem: Problem) {
+        *match problem.severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+            Severity::Note => &mut self.notes,
+        } += 1;
+        self.problems.push(problem);
     }
 
     /// Takes the warnings that are told for errors.

@@ -338,6 +338,7 @@ impl Findings {
         self.note(|| Problem {
             severity: Severity::Note,
             path: String::new(),
+            byte: None,
             line: 0,
             column: 0,
             span: crate::span::Span::default(),
@@ -365,6 +366,7 @@ fn warning(tree: &Tree, node: Node<'_>, message: String, hint: Option<String>) -
     Problem {
         severity: Severity::Warning,
         path: tree.path_of(node.id()).map_or(String::new(), |path| path.to_string()),
+        byte: None,
         line,
         column,
         span: node.span(),

@@ -173,6 +173,12 @@ impl Tree {
         self.records.get(id.0 as usize).map(|_| Node::new(self, id.0))
     }
 
+    /// The node with a number, see [`NodeId::index`].
+    pub fn node_at(&self, index: usize) -> Option<Node<'_>> {
+        let number = u32::try_from(index).ok()?;
+        self.records.get(index).map(|_| Node::new(self, number))
+    }
+
     /// The text this tree was parsed from, byte for byte.
     pub fn text(&self) -> &str {
         &self.text

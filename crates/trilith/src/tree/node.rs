@@ -439,6 +439,11 @@ impl<'t> Node<'t> {
         super::children::merged(self, &mut (2 * self.tree.records.len() as u64))
     }
 
+    /// As [`Node::merged_entries`], without the cost of merging where nothing is to be merged.
+    pub fn pairs(self) -> Vec<(Node<'t>, Node<'t>)> {
+        if super::walk::needs_merge(self) { self.merged_entries() } else { self.entries().collect() }
+    }
+
     /// An error about this node: of the file, with its line and column.
     #[cold]
     pub fn error(self, message: impl Into<String>) -> Error {

@@ -191,7 +191,7 @@ impl<'t> Walk<'t> {
 }
 
 /// Whether the pairs of a mapping differ from those as written.
-fn needs_merge(node: Node<'_>) -> bool {
+pub(super) fn needs_merge(node: Node<'_>) -> bool {
     if node.len() < 8 {
         let keys: Vec<_> = node.entries().map(|(key, _)| key).collect();
         return keys

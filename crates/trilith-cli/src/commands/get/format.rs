@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::ValueEnum;
-use trilith::array::{Array, Byteorder, Datatype, FloatText};
-use trilith::asdf::{AsdfFile, ExpandOptions, outline, walk};
-use trilith::tree::{Node, PrintOptions, Scalar, Value, print_document};
-use trilith::{Error, Kind, Result};
+use trilith::array::{Array, FloatText};
+use trilith::asdf::outline;
+use trilith::file::{ExpandOptions, Item, ItemKind};
+use trilith::tree::{PrintOptions, print_document};
+use trilith::{Error, Result};
 
 use crate::commands::tree::write_json;
 use crate::output::{Escaped, clean_text};
@@ -103,45 +104,23 @@ fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
     })
 }
 
-/// Writes a part of the tree that is no array: a scalar as a line of text, the rest as JSON, or as what is asked for.
-pub fn value(file: &AsdfFile, found: &walk::Found, format: Format, out: &mut dyn Write) -> Result<()> {
-    let node = found.node(file);
+/// Writes an item that is not an array: a scalar as a line of text, the rest as JSON, or as what is asked for.
+pub fn value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Text if node.is_scalar() => {
-            let text = node.text();
+        Format::Text if matches!(item.kind(), ItemKind::Scalar | ItemKind::Text | ItemKind::Null) => {
+            let text = item.text()?;
             out.write_all(clean_text(&text).as_bytes()).and_then(|()| out.write_all(b"\n")).map_err(failed)
         }
-        Format::Text | Format::Json => write_json(out, file, found, ExpandOptions::default(), false),
         Format::Yaml => {
-            let handles = node.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
+            let (value, handles) = item.to_value()?;
             let options = PrintOptions { handles, ..PrintOptions::default() };
-            let value: Value = node.to_value(file.limits())?;
             out.write_all(print_document(&value, &options).as_bytes()).map_err(failed)
         }
-        Format::Npy | Format::Csv | Format::Raw => array(&as_array(found.file(file), node)?, format, out),
-    }
-}
-
-/// A number, or a list of lists of numbers or texts, as an array.
-fn as_array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
-    let no_array = |why: &str| {
-        Error::usage(format!("this is no array of one datatype{why}")).hint("write it as .json, .yaml or .txt")
-    };
-    if node.is_sequence() {
-        return file.array(node).map_err(|error| match error.kind() {
-            Kind::Malformed | Kind::Unsupported => no_array(&format!(": {}", error.message())),
-            _ => error,
-        });
-    }
-    match node.scalar() {
-        Scalar::Int(number) if node.is_scalar() => Array::from_slice(&[number], &[]),
-        Scalar::Float(number) if node.is_scalar() => Array::from_slice(&[number], &[]),
-        Scalar::Bool(truth) if node.is_scalar() => Array::from_slice(&[truth], &[]),
-        Scalar::Str(text) if node.is_scalar() => {
-            let letters = u32::try_from(text.chars().count()).map_err(|_| no_array(": the text is too long"))?;
-            let bytes = text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
-            Array::from_bytes(bytes, Datatype::Ucs4(letters), Byteorder::Little, Vec::new())
+        Format::Npy | Format::Csv | Format::Raw => array(&item.as_array()?, format, out),
+        Format::Text | Format::Json => {
+            let mut how = ExpandOptions::default();
+            how.inline = item.is_history();
+            write_json(out, item, how)
         }
-        _ => Err(no_array(if node.is_mapping() { ": it is a mapping" } else { "" })),
     }
 }

@@ -6,7 +6,6 @@ use clap::Args;
 use serde_json::json;
 use trilith::bytes::Basis;
 use trilith::dudley::{Catalog as Parameters, DudleyFile, Mismatch, StreamOptions, native_order};
-use trilith::file::AnyFile;
 use trilith::layout::Layout;
 use trilith::{Error, Limits, Result, bytes};
 
@@ -59,10 +58,7 @@ impl Catalog {
             let name = below(&folder, path)?;
             let file = under(path, layout, options)?;
             let own = match file.signature().and_then(|signature| signature.layout_at) {
-                Some(_) => match options.open_under(path, None)? {
-                    AnyFile::Dudley(own) => Some(own),
-                    AnyFile::Asdf(_) => None,
-                },
+                Some(_) => options.open_under(path, None)?.into_dudley().ok(),
                 None => None,
             };
             let (values, against) = Parameters::params_of(&name, &file, own.as_ref()).map_err(|e| e.context(path.clone()))?;
@@ -85,9 +81,7 @@ impl Catalog {
 
     fn compare(&self, path: &str, layout: &Layout, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
-        let AnyFile::Dudley(stream) = options.open_under(path, None)? else {
-            return Err(Error::usage(format!("{path} is not a Dudley file")));
-        };
+        let stream = options.open_under(path, None)?.into_dudley()?;
         let catalog = Parameters::read(&stream)?;
         let folder = folder_of(path)?;
         let mut open = |name: &str| under(&folder.join(name).to_string_lossy(), layout, options);

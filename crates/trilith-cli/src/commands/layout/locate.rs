@@ -2,11 +2,10 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::Result;
+use trilith::{Error, Result};
 
 use super::Input;
 use crate::Outcome;
-use crate::family::Family;
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::{Out, Table};
@@ -34,11 +33,12 @@ impl Locate {
     /// Prints a line for each file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        let Family { catalog, how, .. } = Family::open(&self.catalog, self.raw, options)?;
+        let file = options.open_family(&self.catalog, layout, None, self.raw)?;
+        let Some(family) = file.as_family() else { return Err(Error::usage(format!("{} is not a catalog", self.catalog))) };
         let mut list = Vec::new();
         let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
         let mut missing = 0;
-        let located = catalog.locate(&layout, &self.item, &how, &mut |place| {
+        let located = family.locate(&self.item, &mut |place| {
             let Some((kind, order, shape)) = place.described()? else {
                 missing += 1;
                 if options.json {
@@ -71,6 +71,6 @@ impl Locate {
             table.print(&mut out)?;
         }
         out.finish()?;
-        Ok(if missing > 0 && missing == catalog.len() { Outcome::No } else { Outcome::Yes })
+        Ok(if missing > 0 && missing == family.catalog().len() { Outcome::No } else { Outcome::Yes })
     }
 }

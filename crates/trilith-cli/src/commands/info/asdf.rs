@@ -1,44 +1,12 @@
-//! `trilith info FILE`: what the file is.
+//! What `info` and `blocks` show of a file of the ASDF family.
 
-use clap::Args;
 use serde_json::{Value, json};
 use trilith::Result;
 use trilith::asdf::{AsdfFile, Block, Container};
-use trilith::file::AnyFile;
 
-use crate::Outcome;
 use crate::json::{codec, hex};
 use crate::options::Options;
 use crate::output::{Out, Table, size};
-
-/// Show what a file is: generation, sizes, tree, blocks, index
-///
-/// Nothing is decoded; the time it takes does not depend on the size of the file.
-#[derive(Debug, Args)]
-pub struct Info {
-    /// The file, or - for standard input
-    #[arg(value_name = "FILE")]
-    file: String,
-}
-
-impl Info {
-    /// Prints what the file is.
-    pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = match options.open_any(&self.file)? {
-            AnyFile::Asdf(file) => file,
-            AnyFile::Dudley(file) => return crate::stream::info(&self.file, &file, options),
-        };
-        let mut out = Out::new();
-        if options.json {
-            out.json(&asdf_json(&self.file, &file)?)?;
-        } else {
-            print_text(&mut out, &self.file, &file, options)?;
-        }
-        options.warn_about(&file);
-        out.finish()?;
-        Ok(Outcome::Yes)
-    }
-}
 
 /// Whether this is a FITS file without an ASDF file in it, shown as a list of its HDUs.
 fn is_plain_fits(file: &AsdfFile) -> bool {
@@ -46,7 +14,8 @@ fn is_plain_fits(file: &AsdfFile) -> bool {
     file.container().is_some_and(|container| container.hdu == 0)
 }
 
-fn asdf_json(name: &str, file: &AsdfFile) -> Result<Value> {
+/// The facts as JSON.
+pub fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
     let sections = file.sections();
     if is_plain_fits(file) {
         let count = file.tree().at("/fits").map_or(0, |list| list.len());
@@ -103,7 +72,7 @@ pub fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
 }
 
 /// Prints the facts and the first blocks as text.
-pub fn print_text(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
+pub fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
     let sections = file.sections();
     if is_plain_fits(file) {
         let list = file.tree().at("/fits");
@@ -151,8 +120,8 @@ pub fn print_text(out: &mut Out, name: &str, file: &AsdfFile, options: &Options)
         "block index",
         match (index.present, index.problem) {
             (false, _) => "none".to_owned(),
-            (true, None) => "right".to_owned(),
-            (true, Some(problem)) => format!("wrong: {problem}"),
+            (true, None) => "valid".to_owned(),
+            (true, Some(problem)) => format!("invalid: {problem}"),
         },
     ));
     for (fact, value) in facts {

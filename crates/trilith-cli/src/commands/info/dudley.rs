@@ -1,0 +1,62 @@
+//! What `info` shows of a Dudley stream.
+
+use serde_json::json;
+use trilith::dudley::{DudleyFile, LayoutOrigin};
+use trilith::{Kind, Result};
+
+use crate::json::hex;
+use crate::options::Options;
+use crate::output::{Out, size};
+
+/// Prints the facts.
+pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> Result<()> {
+    let count = match count(file) {
+        Ok(count) => Some(count),
+        Err(error) if error.kind() == Kind::Limit => None,
+        Err(error) => return Err(error),
+    };
+    let signature = file.signature().map(|signature| hex(&signature.bytes()[..8]));
+    let order = file.byteorder().map(|order| order.name());
+    let (at, beside) = match file.origin() {
+        LayoutOrigin::Embedded(at) => (Some(*at), None),
+        LayoutOrigin::Beside(name) => (None, Some(name.clone())),
+        LayoutOrigin::Given => (None, options.under.clone()),
+    };
+    let length = file.layout().text_end();
+    if options.json {
+        return out.json(&json!({
+            "file": name, "family": "dudley", "generation": file.generation_name(), "header": null, "standard": null,
+            "comments": [], "container": null, "signature": signature, "byteorder": order,
+            "dialect": file.layout().dialect().name(), "layout": {"offset": at, "length": length, "file": beside},
+            "template": file.layout().is_template(), "items": count, "blocks": [], "size": file.source().len(),
+        }));
+    }
+    let layout = match (at, beside) {
+        (Some(at), _) => format!("{} at byte {at}", size(length as u64)),
+        (None, Some(beside)) => format!("{} in {beside}", size(length as u64)),
+        (None, None) => size(length as u64),
+    };
+    let facts = [
+        ("file", name.to_owned()),
+        ("generation", file.generation_name().to_owned()),
+        ("signature", signature.unwrap_or_else(|| "none".to_owned())),
+        ("byteorder", order.unwrap_or("as the layout says of each item").to_owned()),
+        ("size", size(file.source().len())),
+        ("layout", layout),
+        ("items", count.map_or("too many to count".to_owned(), |count| count.to_string())),
+    ];
+    for (fact, value) in facts {
+        out.line(&format!("{fact:<12} {value}"))?;
+    }
+    Ok(())
+}
+
+fn count(file: &DudleyFile) -> Result<u64> {
+    let items = file.items()?;
+    let mut count = 0;
+    for entry in items.entries() {
+        entry?;
+        count += 1;
+    }
+    Ok(count)
+}

@@ -1,0 +1,236 @@
+//! Several arrays of one form as one array with a leading axis.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use super::{Array, Byteorder};
+use crate::bytes::{Access, Source, to_usize};
+use crate::error::{Error, Result};
+use crate::threads::lock;
+
+impl Array {
+    /// Joins arrays of one datatype and shape into one array, whose first axis counts them. No element is read.
+    ///
+    /// ```
+    /// use trilith::Array;
+    /// let rows = [[1i16, 2], [3, 4]].map(|row| Array::from_slice(&row, &[2]).unwrap());
+    /// let stacked = Array::stack(rows.to_vec())?;
+    /// assert_eq!((stacked.shape(), stacked.load::<i16>()?), (&[2, 2][..], vec![1, 2, 3, 4]));
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for no arrays, and for arrays that differ in datatype or shape;
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for masked arrays, and for padded structures that are not stored
+    /// in C order.
+    pub fn stack(arrays: Vec<Array>) -> Result<Array> {
+        let mut shape = vec![arrays.len() as u64];
+        shape.extend_from_slice(arrays.first().map_or(&[], |first| first.shape()));
+        join(arrays, shape, 0)
+    }
+
+    /// Joins arrays along their first axis; datatype and all other axes are the same. No element is read.
+    ///
+    /// ```
+    /// use trilith::Array;
+    /// let parts = vec![Array::from_slice(&[1u8, 2], &[2])?, Array::from_slice(&[3u8], &[1])?];
+    /// assert_eq!(Array::concatenate(parts)?.load::<u8>()?, [1, 2, 3]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::stack`].
+    pub fn concatenate(arrays: Vec<Array>) -> Result<Array> {
+        let mut rows = arrays.iter().map(|array| array.shape().first().copied());
+        let rows = rows.try_fold(0u64, |sum, rows| sum.checked_add(rows?));
+        let rows = rows.ok_or_else(|| Error::usage("a number has no axis along which it could be joined"))?;
+        let mut shape = vec![rows];
+        shape.extend(arrays.first().into_iter().flat_map(|first| first.shape().iter().skip(1)));
+        join(arrays, shape, 1)
+    }
+}
+
+/// The arrays one behind the other, which agree in datatype and in the axes from `from` on.
+fn join(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
+    let Some(first) = arrays.first() else { return Err(Error::usage("an empty list has no datatype")) };
+    let axes = |array: &Array| array.shape().iter().skip(from).copied().collect::<Vec<_>>();
+    let mut starts = Vec::with_capacity(arrays.len());
+    let mut len = 0u64;
+    for (n, array) in arrays.iter().enumerate() {
+        if array.datatype() != first.datatype() || array.shape().len() != first.shape().len() || axes(array) != axes(first) {
+            let (a, b) = (first.datatype(), array.datatype());
+            let message = format!("item 0 is {a} {:?}, item {n} is {b} {:?}", first.shape(), array.shape());
+            return Err(Error::usage(message).hint("only equal items can be taken as one array"));
+        }
+        if array.mask().is_some() {
+            return Err(Error::unsupported(format!("item {n} is a masked array")).hint("read the items one by one"));
+        }
+        starts.push(len);
+        len = len.checked_add(array.nbytes()).ok_or_else(|| Error::usage("the items have over 2^64 bytes"))?;
+    }
+    let (datatype, byteorder) = (first.datatype().clone(), first.byteorder());
+    if let Some(n) = arrays.iter().position(|array| !is_direct(array, byteorder))
+        && datatype.packed_size() != datatype.item_size()
+    {
+        let message = format!("item {n} is an array of padded structures that is not stored in C order");
+        return Err(Error::unsupported(message).hint("read the items one by one"));
+    }
+    let limits = Arc::clone(first.limits());
+    limits.charge_memory((arrays.len() as u64).saturating_mul(size_of::<Array>() as u64), "the items of a list")?;
+    let name = first.source().name().to_owned();
+    let source = Joined { arrays, byteorder, starts, len, name, decoded: Mutex::new(None) };
+    Ok(Array::new(Arc::new(source), 0, datatype, byteorder, shape)?.with_limits(limits))
+}
+
+/// Whether the elements are the bytes of the source, one behind the other.
+fn is_direct(array: &Array, byteorder: Byteorder) -> bool {
+    array.is_c_contiguous() && array.byteorder() == byteorder
+}
+
+/// The number of an item and its bytes.
+type Decoded = Option<(usize, Arc<Vec<u8>>)>;
+
+/// The bytes of the items, one behind the other.
+struct Joined {
+    arrays: Vec<Array>,
+    byteorder: Byteorder,
+    /// Where each item begins.
+    starts: Vec<u64>,
+    len: u64,
+    name: String,
+    /// The last item that had to be put into order as a whole.
+    decoded: Mutex<Decoded>,
+}
+
+impl Joined {
+    /// The item that holds a byte: its number, its array, the byte within it, and how many bytes it has from there.
+    fn at(&self, offset: u64) -> Option<(usize, &Array, u64, u64)> {
+        let number = self.starts.partition_point(|start| *start <= offset).checked_sub(1)?;
+        let (array, start) = (self.arrays.get(number)?, self.starts.get(number)?);
+        let inside = offset.checked_sub(*start)?;
+        let left = array.nbytes().checked_sub(inside).filter(|left| *left > 0)?;
+        Some((number, array, inside, left))
+    }
+
+    fn in_order(&self, number: usize, array: &Array) -> Result<Arc<Vec<u8>>> {
+        let mut decoded = lock(&self.decoded);
+        if let Some((known, bytes)) = &*decoded
+            && *known == number
+        {
+            return Ok(Arc::clone(bytes));
+        }
+        array.limits().charge_memory(array.nbytes(), "an item of a list")?;
+        let mut bytes = Vec::with_capacity(to_usize(array.nbytes())?);
+        array.pieces(self.byteorder, 1 << 20, &mut |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        let bytes = Arc::new(bytes);
+        *decoded = Some((number, Arc::clone(&bytes)));
+        Ok(bytes)
+    }
+
+    /// The ranges of the items' own sources that hold a range of these bytes, for each item that is stored in order;
+    /// all of an item that is not.
+    fn ranges(&self, range: &Range<u64>) -> Vec<(&Array, Range<u64>)> {
+        let (mut found, mut from) = (Vec::new(), range.start);
+        while from < range.end {
+            let Some((_, array, inside, left)) = self.at(from) else { break };
+            let count = left.min(range.end - from);
+            let start = array.offset().saturating_add(inside);
+            let direct = is_direct(array, self.byteorder);
+            found.push((array, if direct { start..start.saturating_add(count) } else { array.extent() }));
+            from = from.saturating_add(count.max(1));
+        }
+        found
+    }
+}
+
+impl Source for Joined {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let (mut offset, mut rest) = (offset, into);
+        while !rest.is_empty() {
+            let behind = || Error::malformed("the items of a list end before the bytes that are asked for");
+            let (number, array, inside, left) = self.at(offset).ok_or_else(behind)?;
+            let count = left.min(rest.len() as u64);
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(to_usize(count)?);
+            if is_direct(array, self.byteorder) {
+                array.source().read_at(array.offset().saturating_add(inside), now)?;
+            } else {
+                let bytes = self.in_order(number, array)?;
+                let from = to_usize(inside)?;
+                now.copy_from_slice(bytes.get(from..from.saturating_add(now.len())).ok_or_else(behind)?);
+            }
+            offset = offset.saturating_add(count);
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        // Neighbours of one source are asked for at once.
+        let mut wanted: Vec<(&Array, Vec<Range<u64>>)> = Vec::new();
+        for (array, range) in ranges.iter().flat_map(|range| self.ranges(range)) {
+            match wanted.last_mut() {
+                Some((last, list)) if Arc::ptr_eq(last.source(), array.source()) => list.push(range),
+                _ => wanted.push((array, vec![range])),
+            }
+        }
+        wanted.into_iter().try_for_each(|(array, list)| array.source().prefetch(&list))
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for (array, range) in self.ranges(&range) {
+            stored.extend(array.source().stored(range)?);
+        }
+        Ok(stored)
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        self.arrays.first().map(|array| &**array.source())
+    }
+
+    fn access(&self) -> Access {
+        self.origin().map_or(Access::Random, Source::access)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Index;
+
+    #[test]
+    fn joined_arrays_hold_what_their_parts_hold_however_those_are_stored() {
+        let part = |from: i32| Array::from_slice(&(from..from + 6).collect::<Vec<_>>(), &[2, 3]).unwrap();
+        let turned = part(10).transpose(None).unwrap();
+        let big: Vec<u8> = (20..26i32).flat_map(i32::to_be_bytes).collect();
+        let big = Array::from_bytes(big, crate::Datatype::Int32, Byteorder::Big, vec![2, 3]).unwrap();
+        let stacked = Array::stack(vec![part(0), big, part(30)]).unwrap();
+        assert_eq!(stacked.shape(), [3, 2, 3]);
+        let all: Vec<i32> = [0, 20, 30].iter().flat_map(|from| *from..from + 6).collect();
+        assert_eq!(stacked.load::<i32>().unwrap(), all);
+        let cut = stacked.slice(&Index::parse_list("1:,1,::2").unwrap()).unwrap();
+        assert_eq!(cut.load::<i32>().unwrap(), [23, 25, 33, 35]);
+        let joined = Array::concatenate(vec![turned.clone(), turned]).unwrap();
+        assert_eq!((joined.shape(), joined.load::<i32>().unwrap()), (&[6, 2][..], [10, 13, 11, 14, 12, 15].repeat(2)));
+    }
+
+    #[test]
+    fn what_is_not_equal_is_refused() {
+        let (a, b) = (Array::from_slice(&[1u8], &[1]).unwrap(), Array::from_slice(&[1i8], &[1]).unwrap());
+        assert!(Array::stack(vec![a.clone(), b]).is_err());
+        assert!(Array::stack(vec![a.clone(), Array::from_slice(&[1u8, 2], &[2]).unwrap()]).is_err());
+        assert!(Array::stack(Vec::new()).is_err());
+        assert!(Array::concatenate(vec![a, Array::from_slice(&[1u8], &[]).unwrap()]).is_err());
+    }
+}

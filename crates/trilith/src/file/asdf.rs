@@ -1,0 +1,221 @@
+//! The ASDF family, FITS included, as a tree of items.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::backend::{Backend, Child, Description, Destination, ListedArray, Place, Take};
+use super::expand::{ExpandOptions, Part};
+use super::item::{ItemKind, Notes};
+use super::stack::not_an_array;
+use crate::array::Array;
+use crate::asdf::{self, AsdfFile, Found, key_name, key_text, ndarray, walk};
+use crate::bytes::{Base, SourceRef};
+use crate::error::{Error, Kind, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, NodeKind, Value};
+use crate::yaml::Scalar;
+
+impl AsdfFile {
+    /// The node at a place.
+    fn node_at(&self, at: &Place) -> Node<'_> {
+        let root = self.tree().root();
+        match at {
+            Place::Node(number) => self.tree().node_at(*number).unwrap_or(root),
+            Place::Located { .. } => root,
+        }
+    }
+}
+
+fn place(node: Node<'_>) -> Place {
+    Place::Node(node.id().index())
+}
+
+fn destination(found: &Found, this: &AsdfFile) -> Destination {
+    let other = found.other().map(|file| Arc::clone(file) as Arc<dyn Backend>);
+    Destination { other, place: place(found.node(this)) }
+}
+
+/// What a small mapping with the key `$ref` says.
+fn reference(node: Node<'_>) -> Option<Cow<'_, str>> {
+    if node.len() > 8 || !node.is_mapping() {
+        return None;
+    }
+    node.reference_text()
+}
+
+impl Backend for AsdfFile {
+    fn family(&self) -> &str {
+        // HDU 0 never holds an ASDF file: the tree is made of the headers.
+        if self.container().is_some_and(|container| container.hdu == 0) {
+            return "fits";
+        }
+        self.sections().generation().map_or("asdf", |generation| generation.family)
+    }
+
+    fn source(&self) -> &SourceRef {
+        self.sections().source()
+    }
+
+    fn limits(&self) -> &Limits {
+        self.limits()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings()
+    }
+
+    fn root(&self) -> Place {
+        place(self.tree().root())
+    }
+
+    fn find(&self, path: &str) -> Result<Destination> {
+        if let Some(listing) = super::fits::listing_at(self, path)? {
+            let found = walk::find(&listing, path)?;
+            let place = place(found.node(&listing));
+            let other = found.other().map_or_else(|| Arc::new(listing), Arc::clone);
+            return Ok(Destination { other: Some(other), place });
+        }
+        Ok(destination(&walk::find(self, path)?, self))
+    }
+
+    fn kind(&self, at: &Place) -> ItemKind {
+        let node = self.node_at(at);
+        if ndarray::is_ndarray(node) {
+            return ItemKind::Array;
+        }
+        match node.kind() {
+            NodeKind::Scalar => match node.scalar() {
+                Scalar::Null => ItemKind::Null,
+                Scalar::Str(_) => ItemKind::Text,
+                _ => ItemKind::Scalar,
+            },
+            _ if node.is_alias() => ItemKind::Reference,
+            NodeKind::Sequence => ItemKind::List,
+            NodeKind::Mapping if reference(node).is_some() => ItemKind::Reference,
+            NodeKind::Mapping => ItemKind::Mapping,
+        }
+    }
+
+    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
+        let node = self.node_at(at);
+        // An alias is not entered: what it stands for is at its anchor.
+        if node.is_scalar() || node.is_alias() || ndarray::is_ndarray(node) {
+            return Ok(Vec::new());
+        }
+        if node.is_sequence() {
+            return Ok(node.items().map(|item| Child { name: None, place: place(item) }).collect());
+        }
+        let pairs = node.pairs();
+        Ok(pairs.into_iter().map(|(key, value)| Child { name: Some(key_text(key)), place: place(value) }).collect())
+    }
+
+    fn value(&self, at: &Place) -> Result<Scalar<'_>> {
+        let node = self.node_at(at);
+        if node.is_scalar() { Ok(node.scalar()) } else { Err(node.error("a mapping or a list, expected a single value")) }
+    }
+
+    fn text(&self, at: &Place) -> Result<Cow<'_, str>> {
+        let node = self.node_at(at);
+        if node.is_scalar() { Ok(node.text()) } else { Err(node.error("a mapping or a list, expected a single value")) }
+    }
+
+    fn array(&self, at: &Place) -> Result<Array> {
+        let node = self.node_at(at);
+        if !ndarray::is_ndarray(node) {
+            return Err(not_an_array(self.kind(at).name()));
+        }
+        AsdfFile::array(self, node)
+    }
+
+    fn as_array(&self, at: &Place) -> Result<Array> {
+        let node = self.node_at(at);
+        if ndarray::is_ndarray(node) {
+            return AsdfFile::array(self, node);
+        }
+        if !node.is_sequence() {
+            return match self.kind(at) {
+                ItemKind::Scalar | ItemKind::Text if node.is_scalar() => super::stack::single(&node.scalar()),
+                kind => Err(not_an_array(kind.name())),
+            };
+        }
+        if !node.is_empty() && node.items().all(ndarray::is_ndarray) {
+            return super::stack::stack(node.items().map(|item| AsdfFile::array(self, item)), self.limits());
+        }
+        AsdfFile::array(self, node).map_err(|error| match error.kind() {
+            Kind::Malformed | Kind::Unsupported => Error::usage(format!("not an array of one datatype: {}", error.message()))
+                .hint("write it as .json, .yaml or .txt"),
+            _ => error,
+        })
+    }
+
+    fn target(&self, at: &Place) -> Result<Destination> {
+        let node = self.node_at(at);
+        if node.is_alias() {
+            return Ok(Destination::here(node.alias_target().map_or_else(|| at.clone(), place)));
+        }
+        let found = walk::follow(self, &Found::root(self).with(node))?;
+        Ok(destination(&found, self))
+    }
+
+    fn notes(&self, at: &Place) -> Notes<'_> {
+        let node = self.node_at(at);
+        let mut notes = Notes { tag: node.tag(), line_column: Some(node.line_column()), ..Notes::default() };
+        notes.reference = reference(node).filter(|_| !node.is_alias());
+        notes
+    }
+
+    fn describe(&self, at: &Place) -> Result<Description> {
+        let node = self.node_at(at);
+        let array = Backend::array(self, at)?;
+        let mut described = Description::of(&array);
+        described.storage = match node.get("source") {
+            None => "inline".to_owned(),
+            Some(source) => match source.as_i64().map(|n| self.sections().block(n)) {
+                Some(Ok(block)) if block.is_streamed() => "streamed".to_owned(),
+                Some(Ok(block)) => match self.encoding_names(block) {
+                    Some(chain) => chain.join("+"),
+                    None => asdf::codec_name(block),
+                },
+                _ => format!("in {}", source.text()),
+            },
+        };
+        Ok(described)
+    }
+
+    fn summary(&self, at: &Place) -> String {
+        let node = self.node_at(at);
+        format!("({} {})", node.len(), if node.is_sequence() { "items" } else { "keys" })
+    }
+
+    fn expand(&self, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
+        let start = Found::root(self).with(self.node_at(at));
+        asdf::expand(self, &start, options, &mut |part| {
+            let tag = |node: Node<'_>| if options.tags { node.tag().map(str::to_owned) } else { None };
+            match part {
+                asdf::Part::Scalar(node) => take(tag(node).as_deref(), Part::Scalar(node.scalar())),
+                asdf::Part::Integer(node, digits) => take(tag(node).as_deref(), Part::Scalar(Scalar::BigInt(digits))),
+                asdf::Part::Array(node, array) => take(tag(node).as_deref(), Part::Array(&array)),
+                asdf::Part::Sequence(node) => take(tag(node).as_deref(), Part::List),
+                asdf::Part::Mapping(node) => take(tag(node).as_deref(), Part::Mapping),
+                asdf::Part::Key(node) => take(None, Part::Key(key_name(node))),
+                asdf::Part::Cycle(path) => take(None, Part::Cycle(path.to_string())),
+                asdf::Part::End => take(None, Part::End),
+            }
+        })
+    }
+
+    fn arrays(&self) -> Result<Vec<ListedArray>> {
+        let listed = |walk::Listed { path, found }| ListedArray { path, target: found.map(|found| destination(&found, self)) };
+        Ok(walk::arrays(self)?.into_iter().map(listed).collect())
+    }
+
+    fn to_value(&self, at: &Place) -> Result<(Value, Vec<(String, String)>)> {
+        let node = self.node_at(at);
+        let handles = node.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
+        Ok((node.to_value(self.limits())?, handles))
+    }
+
+    fn moved_to(self: Box<Self>, base: &Base) -> Result<Box<dyn Backend>> {
+        Ok(Box::new(AsdfFile::moved_to(*self, base)?))
+    }
+}

@@ -1,0 +1,283 @@
+//! What a family of formats says about a file of its own, so that everything else can be written once.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::expand::{ExpandOptions, Part};
+use super::item::{ItemKind, Notes};
+use crate::array::{Array, Byteorder, Datatype};
+use crate::bytes::{Base, SourceRef};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tree::{TreePath, Value};
+use crate::yaml::Scalar;
+
+/// Where an item is in its file. What a number means is up to the backend.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Place {
+    /// A node, by its number.
+    Node(usize),
+    /// What a path led to directly: an array, or a list whose elements are one.
+    Located {
+        /// The path.
+        path: Box<str>,
+        /// The array.
+        array: Box<Array>,
+        /// Whether the path leads to a list.
+        is_list: bool,
+    },
+}
+
+/// Where a path or a reference leads.
+#[derive(Debug, Clone)]
+pub struct Destination {
+    /// The other file that it leads into; None for the file itself.
+    pub other: Option<Arc<dyn Backend>>,
+    /// The item there.
+    pub place: Place,
+}
+
+impl Destination {
+    /// A place in the same file.
+    pub fn here(place: Place) -> Self {
+        Self { other: None, place }
+    }
+}
+
+/// One child of a mapping or a list.
+#[derive(Debug, Clone)]
+pub struct Child<'f> {
+    /// Its name; None in a list.
+    pub name: Option<Cow<'f, str>>,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// What takes the parts of an item, each with its tag.
+pub type Take<'t> = &'t mut dyn FnMut(Option<&str>, Part<'_>) -> Result<()>;
+
+/// What an array is and how it is stored, without its elements.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// The datatype of its elements.
+    pub datatype: Datatype,
+    /// The length of each axis.
+    pub shape: Vec<u64>,
+    /// The byte order of its elements.
+    pub byteorder: Byteorder,
+    /// How it is stored, in a word or two: `lz4`, `inline`, `at byte 24`.
+    pub storage: String,
+    /// The byte of the file at which it begins, where its bytes are there as they are.
+    pub offset: Option<u64>,
+    /// How many bytes it has; None where that is not known.
+    pub nbytes: Option<u64>,
+    /// The filter that its item has.
+    pub filter: Option<String>,
+    /// What else there is to say: `masked`.
+    pub remarks: Vec<String>,
+}
+
+impl Description {
+    /// What an array says of itself.
+    pub fn of(array: &Array) -> Self {
+        Self {
+            datatype: array.datatype().clone(),
+            shape: array.shape().to_vec(),
+            byteorder: array.byteorder(),
+            storage: "stored".to_owned(),
+            offset: None,
+            nbytes: Some(array.nbytes()),
+            filter: None,
+            remarks: array.mask().map(|_| "masked".to_owned()).into_iter().collect(),
+        }
+    }
+}
+
+/// An array in a listing: its path, and where it is or why it cannot be reached.
+#[derive(Debug)]
+pub struct ListedArray {
+    /// The path from the root of the file.
+    pub path: String,
+    /// The item.
+    pub target: Result<Destination>,
+}
+
+/// An open file of one family of formats: a tree of named items whose leaves are arrays.
+///
+/// [`File`](super::File) and [`Item`](super::Item) are what users see; a backend is what they stand on. It holds what
+/// was parsed and answers questions about it: there is no second tree. Whoever adds a family implements the methods
+/// that have no default; every command and method that works on any file then works on it.
+pub trait Backend: Any + Debug + Send + Sync {
+    /// The name of the family: `asdf`, `finf`, `fits`, `dudley`.
+    fn family(&self) -> &str;
+
+    /// The bytes that the file is read from.
+    fn source(&self) -> &SourceRef;
+
+    /// What reading it may cost.
+    fn limits(&self) -> &Limits;
+
+    /// What kind of item is at a place.
+    fn kind(&self, at: &Place) -> ItemKind;
+
+    /// The children of a mapping or a list in the order of the file; nothing for everything else.
+    ///
+    /// # Errors
+    /// What finding them says.
+    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>>;
+
+    /// The value of a scalar, a text or a null.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for anything else.
+    fn value(&self, at: &Place) -> Result<Scalar<'_>>;
+
+    /// The array at a place.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is none.
+    fn array(&self, at: &Place) -> Result<Array>;
+
+    /// Problems that do not keep the file from being read.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The root.
+    fn root(&self) -> Place {
+        Place::Node(0)
+    }
+
+    /// The item at a path; references on the way are followed. Unless a family says otherwise a path is a JSON
+    /// Pointer.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is none, with what there is instead.
+    fn find(&self, path: &str) -> Result<Destination> {
+        let mut at = self.root();
+        for (depth, key) in TreePath::parse(path)?.keys().iter().enumerate() {
+            let children = self.children(&at)?;
+            let is_it = |(n, child): &(usize, &Child<'_>)| match &child.name {
+                Some(name) => *name == key.as_str(),
+                None => n.to_string() == *key,
+            };
+            let Some((_, child)) = children.iter().enumerate().find(is_it) else {
+                if key.is_empty() && depth == 0 {
+                    break;
+                }
+                let names: Vec<_> = children.iter().filter_map(|child| child.name.as_deref()).take(12).collect();
+                let hint =
+                    if names.is_empty() { "it has no items".to_owned() } else { format!("there are: {}", names.join(", ")) };
+                return Err(Error::usage(format!("there is no {key:?} here")).at_path(path).hint(hint));
+            };
+            at = child.place.clone();
+        }
+        Ok(Destination::here(at))
+    }
+
+    /// The path of a child, by that of its parent.
+    fn child_path(&self, parent: &str, child: &Child<'_>, index: usize) -> String {
+        let key = child.name.as_deref().map_or_else(|| index.to_string(), |name| name.replace('~', "~0").replace('/', "~1"));
+        format!("{parent}/{key}")
+    }
+
+    /// A scalar or a text as the file spells it.
+    ///
+    /// # Errors
+    /// As [`Backend::value`].
+    fn text(&self, at: &Place) -> Result<Cow<'_, str>> {
+        Ok(super::item::text_of(self.value(at)?))
+    }
+
+    /// An item as one array, if it can be one: a list of equal arrays gets a leading axis, a number has no axes.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where it cannot, with the reason.
+    fn as_array(&self, at: &Place) -> Result<Array> {
+        match self.kind(at) {
+            ItemKind::Array => self.array(at),
+            ItemKind::List => {
+                let children = self.children(at)?;
+                super::stack::stack(children.iter().map(|child| self.as_array(&child.place)), self.limits())
+            }
+            ItemKind::Scalar | ItemKind::Text => super::stack::single(&self.value(at)?),
+            kind => Err(super::stack::not_an_array(kind.name())),
+        }
+    }
+
+    /// Whether a list records one quantity again and again (Dudley), rather than collecting what belongs together.
+    fn lists_are_histories(&self) -> bool {
+        false
+    }
+
+    /// Where a reference leads.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for what is no reference, and what opening the other file says.
+    fn target(&self, at: &Place) -> Result<Destination> {
+        Ok(Destination::here(at.clone()))
+    }
+
+    /// What is said about an item: tag, documentation, attributes.
+    fn notes(&self, at: &Place) -> Notes<'_> {
+        let _ = at;
+        Notes::default()
+    }
+
+    /// What an array is and how it is stored; no element is read.
+    ///
+    /// # Errors
+    /// As [`Backend::array`].
+    fn describe(&self, at: &Place) -> Result<Description> {
+        Ok(Description::of(&self.array(at)?))
+    }
+
+    /// An array as people read it: with its text decoded.
+    ///
+    /// # Errors
+    /// What reading it says.
+    fn presented(&self, array: Array) -> Result<Array> {
+        Ok(array)
+    }
+
+    /// How many children an item has, in words: `(3 items)`.
+    fn summary(&self, at: &Place) -> String {
+        match self.children(at).map_or(0, |children| children.len()) {
+            1 => "(1 item)".to_owned(),
+            count => format!("({count} items)"),
+        }
+    }
+
+    /// Hands over an item and all below it, part by part.
+    ///
+    /// # Errors
+    /// What reading it says, what `take` returns, and [`Kind::Limit`](crate::Kind::Limit) for too much of it.
+    fn expand(&self, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
+        super::expand::expand(self, at, options, take)
+    }
+
+    /// Every array with its path, in the order of the file.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where there are too many.
+    fn arrays(&self) -> Result<Vec<ListedArray>> {
+        super::expand::arrays(self)
+    }
+
+    /// An item as a value that can be printed as YAML, and the handles of its tags.
+    ///
+    /// # Errors
+    /// As [`Backend::expand`].
+    fn to_value(&self, at: &Place) -> Result<(Value, Vec<(String, String)>)> {
+        Ok((super::expand::to_value(self, at)?, Vec::new()))
+    }
+
+    /// The same file, with references in its text as they must read where they begin at `base`.
+    ///
+    /// # Errors
+    /// Where one of them cannot be written there.
+    fn moved_to(self: Box<Self>, base: &Base) -> Result<Box<dyn Backend>>;
+}

@@ -1,0 +1,218 @@
+//! Dudley streams as a tree of items.
+
+use std::borrow::Cow;
+
+use super::backend::{Backend, Child, Description, Destination, ListedArray, Place};
+use super::item::{ItemKind, Notes};
+use super::stack::not_an_array;
+use crate::array::{Array, Byteorder};
+use crate::bytes::{Base, SourceRef};
+use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
+use crate::error::{Error, Kind, Result};
+use crate::layout::{Attribute, Entry, EntryKind, ResolvedType, Scalar as Said, quoted_name};
+use crate::limits::Limits;
+use crate::yaml::Scalar;
+
+/// What is added to the name of a parameter that something else in the same dict has, too.
+const SHADOWED: &str = " (parameter)";
+
+impl DudleyFile {
+    /// The number of an item in the outline.
+    fn number(&self, at: &Place) -> Result<OutlineId> {
+        match at {
+            Place::Node(number) => Ok(OutlineId::of(*number)),
+            Place::Located { path, .. } => match self.outline()?.find(path)? {
+                Some(id) => Ok(id),
+                None => Err(self.items()?.no_item(path)),
+            },
+        }
+    }
+
+    fn thing<'o>(&self, outline: &'o Outline, at: &Place) -> Result<Thing<'o>> {
+        Ok(outline.thing(self.number(at)?))
+    }
+
+    /// The place of an entry in the file.
+    fn offset(&self, entry: &Entry) -> Option<u64> {
+        entry.address.and_then(|address| address.checked_add(self.base()))
+    }
+
+    fn described(&self, entry: &Entry) -> Result<Description> {
+        let mut shape = entry.shape.clone();
+        let (datatype, byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
+        let filter = self.layout().opt_filter(entry.item).map(|filter| filter.name.clone());
+        let mut remarks = Vec::new();
+        if byteorder == Byteorder::Big && datatype.as_struct().is_none() {
+            remarks.push("big-endian".to_owned());
+        }
+        remarks.extend(filter.clone());
+        let offset = self.offset(entry);
+        let storage = offset.map_or_else(|| "no data".to_owned(), |at| format!("at byte {at}"));
+        Ok(Description { datatype, shape, byteorder, storage, offset, nbytes: entry.nbytes, filter, remarks })
+    }
+}
+
+impl Backend for DudleyFile {
+    fn family(&self) -> &str {
+        "dudley"
+    }
+
+    fn source(&self) -> &SourceRef {
+        self.source()
+    }
+
+    fn limits(&self) -> &Limits {
+        self.limits()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings()
+    }
+
+    fn find(&self, path: &str) -> Result<Destination> {
+        let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
+        if path.trim_end_matches('/').is_empty() {
+            return Ok(Destination::here(self.root()));
+        }
+        let items = self.items()?;
+        match items.located(path)?.map(|located| located.typed != ResolvedType::Dynamic) {
+            Some(true) => match items.array_at(path) {
+                Ok(array) => return Ok(found(array, false)),
+                // It is there, but cannot be read: its byte order is not known.
+                Err(error) if error.kind() == Kind::Usage => {}
+                Err(error) => return Err(error),
+            },
+            Some(false) => {}
+            // Elements that are not alike are a list, read one by one.
+            None => match items.stacked(path) {
+                Ok(Some(array)) => return Ok(found(array, true)),
+                Err(error) if error.kind() != Kind::Usage => return Err(error),
+                _ => {}
+            },
+        }
+        match self.outline()?.find(path)? {
+            Some(id) => Ok(Destination::here(Place::Node(id.index()))),
+            None => Err(items.no_item(path)),
+        }
+    }
+
+    fn kind(&self, at: &Place) -> ItemKind {
+        if let Place::Located { is_list: true, .. } = at {
+            return ItemKind::List;
+        }
+        let Ok(outline) = self.outline() else { return ItemKind::Array };
+        match self.thing(outline, at) {
+            Ok(Thing::Dict) => ItemKind::Mapping,
+            Ok(Thing::List) => ItemKind::List,
+            Ok(Thing::Param(..)) => ItemKind::Scalar,
+            Ok(Thing::Null) => ItemKind::Null,
+            // A member of structs is an array that no outline lists.
+            Ok(Thing::Data(_)) | Err(_) => ItemKind::Array,
+        }
+    }
+
+    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
+        let outline = self.outline()?;
+        let parent = self.number(at)?;
+        if !matches!(outline.thing(parent), Thing::Dict | Thing::List) {
+            return Ok(Vec::new());
+        }
+        let mut children = Vec::new();
+        for (name, id) in outline.children(parent) {
+            let name = name.map(|name| match outline.is_shadowed(parent, id) {
+                // An array, dict or list of the same name is beside it.
+                true => Cow::Owned(format!("{name}{SHADOWED}")),
+                false => Cow::Borrowed(name),
+            });
+            children.push(Child { name, place: Place::Node(id.index()) });
+        }
+        Ok(children)
+    }
+
+    fn child_path(&self, parent: &str, child: &Child<'_>, index: usize) -> String {
+        // A member of a struct of unknown length has a path of its own kind, which only its entry knows.
+        let entry = self.outline().and_then(|outline| Ok(outline.thing(self.number(&child.place)?)));
+        if let Ok(Thing::Data(entry) | Thing::Param(_, Some(entry))) = entry {
+            return entry.path.clone();
+        }
+        match &child.name {
+            Some(name) => format!("{parent}/{}", quoted_name(name.strip_suffix(SHADOWED).unwrap_or(name))),
+            None => format!("{parent}[{index}]"),
+        }
+    }
+
+    fn value(&self, at: &Place) -> Result<Scalar<'_>> {
+        match self.thing(self.outline()?, at)? {
+            Thing::Param(value, _) => Ok(Scalar::Int(value)),
+            Thing::Null => Ok(Scalar::Null),
+            _ => Err(Error::usage("an array, a dict or a list, expected a single value")),
+        }
+    }
+
+    fn array(&self, at: &Place) -> Result<Array> {
+        if let Place::Located { array, .. } = at {
+            return Ok((**array).clone());
+        }
+        let outline = self.outline()?;
+        match self.thing(outline, at)? {
+            Thing::Data(entry) => self.array_of(entry),
+            Thing::Param(value, _) => Array::from_slice(&[value], &[]),
+            thing => Err(not_an_array(match thing {
+                Thing::List => "list of items that are not alike",
+                Thing::Null => "null",
+                _ => "dict",
+            })),
+        }
+    }
+
+    fn lists_are_histories(&self) -> bool {
+        true
+    }
+
+    fn notes(&self, at: &Place) -> Notes<'_> {
+        let mut notes = Notes::default();
+        if let Ok(Thing::Param(..)) = self.outline().and_then(|outline| self.thing(outline, at)) {
+            notes.role = Some("parameter");
+        }
+        let item = self.outline().ok().and_then(|outline| outline.item(self.number(at).ok()?));
+        let Some(item) = item else { return notes };
+        let docs: Vec<&str> = self.layout().docs(item).map(str::trim).collect();
+        notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
+        for (name, said) in self.layout().attributes(item) {
+            match said {
+                Attribute::Value(Said::Text(text)) if matches!(name, "unit" | "units") => notes.unit = Some(Cow::Borrowed(text)),
+                said => notes.attributes.push((Cow::Borrowed(name), said.to_string())),
+            }
+        }
+        notes
+    }
+
+    fn describe(&self, at: &Place) -> Result<Description> {
+        match (self.outline().and_then(|outline| self.thing(outline, at)), at) {
+            (Ok(Thing::Data(entry)), _) => self.described(entry),
+            // A member of structs, or the elements of a list.
+            (_, Place::Located { array, .. }) => Ok(Description::of(array)),
+            (Err(error), _) => Err(error),
+            (Ok(_), _) => Err(not_an_array(self.kind(at).name())),
+        }
+    }
+
+    fn presented(&self, array: Array) -> Result<Array> {
+        dudley::presented(&array)
+    }
+
+    fn arrays(&self) -> Result<Vec<ListedArray>> {
+        let outline = self.outline()?;
+        let arrays = outline.entries().filter(|(_, entry)| entry.kind == EntryKind::Data && entry.typed != ResolvedType::Dynamic);
+        let listed = |(id, entry): (OutlineId, &Entry)| ListedArray {
+            path: entry.path.clone(),
+            target: Ok(Destination::here(Place::Node(id.index()))),
+        };
+        Ok(arrays.map(listed).collect())
+    }
+
+    fn moved_to(self: Box<Self>, _: &Base) -> Result<Box<dyn Backend>> {
+        // A layout holds no references to other files.
+        Ok(self)
+    }
+}

@@ -1,0 +1,164 @@
+//! An item and all below it, part by part: what JSON, YAML and tables are written from.
+
+use std::borrow::Cow;
+
+use super::backend::{Backend, Child, Description, Destination, ListedArray, Place, Take};
+use super::item::ItemKind;
+use crate::array::Array;
+use crate::asdf::outline;
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::tree::Value;
+use crate::yaml::{Data, Scalar};
+
+pub use crate::asdf::ExpandOptions;
+
+/// One part of what [`Item::expand`](super::Item::expand) hands over.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Part<'a> {
+    /// A scalar, a text or a null.
+    Scalar(Scalar<'a>),
+    /// An array, to be written out.
+    Array(&'a Array),
+    /// An array whose elements are not asked for.
+    Description(&'a Description),
+    /// A mapping begins.
+    Mapping,
+    /// A list begins.
+    List,
+    /// The name of what comes next.
+    Key(Cow<'a, str>),
+    /// The innermost mapping or list ends.
+    End,
+    /// An item that contains this place: its path.
+    Cycle(String),
+}
+
+/// Hands over an item of a family without references of its own.
+pub(super) fn expand<B: Backend + ?Sized>(backend: &B, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
+    let limits = backend.limits();
+    let mut left = limits.nodes;
+    let mut levels: Vec<std::vec::IntoIter<Child<'_>>> = Vec::new();
+    let mut next = Some(at.clone());
+    loop {
+        if let Some(place) = next.take() {
+            left = left
+                .checked_sub(1)
+                .ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the file has more items to write out"))?;
+            let tag = backend.notes(&place).tag.filter(|_| options.tags);
+            match backend.kind(&place) {
+                ItemKind::Array if options.inline => {
+                    let array = backend.presented(backend.array(&place)?)?;
+                    take(tag, Part::Array(&array))?;
+                }
+                ItemKind::Array => take(tag, Part::Description(&backend.describe(&place)?))?,
+                kind @ (ItemKind::Mapping | ItemKind::List | ItemKind::Reference) => {
+                    take(tag, if kind == ItemKind::List { Part::List } else { Part::Mapping })?;
+                    limits.charge_depth(levels.len(), "the tree, written out,")?;
+                    levels.push(backend.children(&place)?.into_iter());
+                }
+                _ => take(tag, Part::Scalar(backend.value(&place)?))?,
+            }
+        }
+        let Some(level) = levels.last_mut() else { return Ok(()) };
+        match level.next() {
+            Some(child) => {
+                if let Some(name) = child.name {
+                    take(None, Part::Key(name))?;
+                }
+                next = Some(child.place);
+            }
+            None => {
+                levels.pop();
+                take(None, Part::End)?;
+            }
+        }
+    }
+}
+
+/// An item as a value, arrays as nested lists.
+pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<Value> {
+    let options = ExpandOptions { inline: true, tags: true, ..ExpandOptions::default() };
+    // The open collections: tag, pairs or items, and the key of what comes next.
+    let mut open: Vec<(Option<String>, Data, Option<String>)> = Vec::new();
+    let mut whole = Value::null();
+    let mut put = |open: &mut Vec<(Option<String>, Data, Option<String>)>, value: Value| match open.last_mut() {
+        Some((_, Data::Map(pairs), key)) => pairs.push((key.take().unwrap_or_default().into(), value)),
+        Some((_, Data::Seq(items), _)) => items.push(value),
+        _ => whole = value,
+    };
+    backend.expand(at, options, &mut |tag, part| {
+        let tagged = |mut value: Value| {
+            value.tag = value.tag.or_else(|| tag.map(str::to_owned));
+            value
+        };
+        match part {
+            Part::Mapping => open.push((tag.map(str::to_owned), Data::Map(Vec::new()), None)),
+            Part::List => open.push((tag.map(str::to_owned), Data::Seq(Vec::new()), None)),
+            Part::Key(name) => {
+                if let Some((_, _, key)) = open.last_mut() {
+                    *key = Some(name.into_owned());
+                }
+            }
+            Part::End => {
+                if let Some((tag, data, _)) = open.pop() {
+                    let mut value = Value::from(data);
+                    value.tag = tag;
+                    put(&mut open, value);
+                }
+            }
+            Part::Scalar(scalar) => put(&mut open, tagged(scalar_value(scalar))),
+            Part::Array(array) => {
+                let nested = outline::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?.flow();
+                put(&mut open, tagged(nested));
+            }
+            Part::Description(found) => {
+                let shape = Value::seq(found.shape.iter().copied()).flow();
+                put(&mut open, Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
+            }
+            Part::Cycle(path) => put(&mut open, Value::map([("$ref", format!("#{path}"))])),
+        }
+        Ok(())
+    })?;
+    Ok(whole)
+}
+
+fn scalar_value(scalar: Scalar<'_>) -> Value {
+    Value::from(match scalar {
+        Scalar::Null => Data::Null,
+        Scalar::Bool(value) => Data::Bool(value),
+        Scalar::Int(value) => Data::Int(value),
+        Scalar::BigInt(digits) => Data::BigInt(digits),
+        Scalar::Float(value) => Data::Float(value),
+        Scalar::Str(text) => Data::Str(text.into_owned()),
+        Scalar::Timestamp(text) | Scalar::Binary(text) => Data::Plain(text.into_owned()),
+    })
+}
+
+/// Every array of a family without references of its own.
+pub(super) fn arrays<B: Backend + ?Sized>(backend: &B) -> Result<Vec<ListedArray>> {
+    let limits = backend.limits();
+    let mut left = limits.nodes;
+    let mut list: Vec<ListedArray> = Vec::new();
+    let mut todo = vec![(String::new(), backend.root())];
+    while let Some((path, place)) = todo.pop() {
+        left = left.checked_sub(1).ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the file has more items to visit"))?;
+        match backend.kind(&place) {
+            ItemKind::Array => {
+                if list.len() as u64 >= limits.items {
+                    return Err(Limits::exceeded("items", limits.items, "the file has more arrays"));
+                }
+                list.push(ListedArray { path, target: Ok(Destination::here(place)) });
+            }
+            kind if kind.is_collection() => {
+                let children = backend.children(&place)?.into_iter().enumerate();
+                let mut below: Vec<_> = children.map(|(n, child)| (backend.child_path(&path, &child, n), child.place)).collect();
+                below.reverse();
+                todo.extend(below);
+            }
+            _ => {}
+        }
+    }
+    Ok(list)
+}

@@ -1,0 +1,472 @@
+//! An open file of any family, and its items.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::backend::{Backend, Child, Description, Destination, ListedArray, Place};
+use super::expand::{ExpandOptions, Part};
+use super::series::Series;
+use crate::array::Array;
+use crate::asdf::AsdfFile;
+use crate::bytes::{Base, SourceRef};
+use crate::dudley::DudleyFile;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tree::Value;
+use crate::yaml::Scalar;
+
+/// An open file: a tree of named items whose leaves are arrays, whatever its format.
+///
+/// ```
+/// let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1, 2], b: {c: x}}\n...\n";
+/// let file = trilith::OpenOptions::new().open_bytes(text.to_vec())?;
+/// assert_eq!(file.array("/a")?.load::<i64>()?, [1, 2]);
+/// assert_eq!(file.item("/b/c")?.text()?, "x");
+/// let names: Vec<_> = file.root().children()?.into_iter().map(|(name, item)| (name, item.kind().name())).collect();
+/// assert_eq!(names, [(Some("a".into()), "array"), (Some("b".into()), "mapping")]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct File {
+    backend: Box<dyn Backend>,
+}
+
+impl File {
+    /// A file of a family of one's own.
+    pub fn new(backend: impl Backend) -> Self {
+        Self { backend: Box::new(backend) }
+    }
+
+    pub(super) fn boxed(backend: Box<dyn Backend>) -> Self {
+        Self { backend }
+    }
+
+    /// The name of its family: `asdf`, `finf`, `fits` or `dudley`.
+    pub fn family(&self) -> &str {
+        self.backend.family()
+    }
+
+    /// The bytes that the file is read from.
+    pub fn source(&self) -> &SourceRef {
+        self.backend.source()
+    }
+
+    /// What reading it may cost.
+    pub fn limits(&self) -> &Limits {
+        self.backend.limits()
+    }
+
+    /// Problems that do not keep the file from being read.
+    pub fn warnings(&self) -> Vec<String> {
+        self.backend.warnings()
+    }
+
+    /// What the file is made on.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// The root item.
+    pub fn root(&self) -> Item<'_> {
+        Item { held: Held::Borrowed(&*self.backend), place: self.backend.root() }
+    }
+
+    /// The item at a path: `/roman/data`, `/list/3`; in a Dudley file also `/list[3]` and `/records.time`. References
+    /// on the way are followed.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where there is none, with what there is instead.
+    pub fn item(&self, path: &str) -> Result<Item<'_>> {
+        Ok(Item::reached(Held::Borrowed(&*self.backend), self.backend.find(path)?))
+    }
+
+    /// The array at a path, as [`Item::array`].
+    ///
+    /// # Errors
+    /// As [`File::item`] and [`Item::array`].
+    pub fn array(&self, path: &str) -> Result<Array> {
+        let found = self.backend.find(path)?;
+        let backend = found.other.as_deref().unwrap_or(&*self.backend);
+        backend.array(&found.place)
+    }
+
+    /// Every array with its path, in the order of the file; references are followed.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where there are too many.
+    pub fn arrays(&self) -> Result<Vec<ArrayEntry<'_>>> {
+        let item = |found| Item::reached(Held::Borrowed(&*self.backend), found);
+        let entry = |ListedArray { path, target }| ArrayEntry { path, item: target.map(item) };
+        Ok(self.backend.arrays()?.into_iter().map(entry).collect())
+    }
+
+    /// The file as one of the ASDF family, FITS included: tags, edits, blocks, generations.
+    pub fn as_asdf(&self) -> Option<&AsdfFile> {
+        (&*self.backend as &dyn Any).downcast_ref()
+    }
+
+    /// The file as a Dudley stream: layout, parameters, addresses.
+    pub fn as_dudley(&self) -> Option<&DudleyFile> {
+        (&*self.backend as &dyn Any).downcast_ref()
+    }
+
+    /// The file as a family of files under one layout, see [`OpenOptions::family`](super::OpenOptions::family).
+    pub fn as_family(&self) -> Option<&Series> {
+        (&*self.backend as &dyn Any).downcast_ref()
+    }
+
+    /// As [`File::as_asdf`], by value.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a file of another family.
+    pub fn into_asdf(self) -> Result<AsdfFile> {
+        let family = self.family().to_owned();
+        let any: Box<dyn Any> = self.backend;
+        any.downcast().map(|file| *file).map_err(|_| wrong_family(&family, "the ASDF family"))
+    }
+
+    /// As [`File::as_dudley`], by value.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a file of another family.
+    pub fn into_dudley(self) -> Result<DudleyFile> {
+        let family = self.family().to_owned();
+        let any: Box<dyn Any> = self.backend;
+        any.downcast().map(|file| *file).map_err(|_| wrong_family(&family, "the Dudley family"))
+    }
+
+    /// The same file, with references in its text as they must read where they begin at `base`.
+    ///
+    /// # Errors
+    /// As [`AsdfFile::moved_to`].
+    pub fn moved_to(self, base: &Base) -> Result<Self> {
+        self.backend.moved_to(base).map(Self::boxed)
+    }
+}
+
+fn wrong_family(family: &str, wanted: &str) -> Error {
+    Error::unsupported(format!("this needs a file of {wanted}, the file is {family}")).hint("convert it first")
+}
+
+impl From<AsdfFile> for File {
+    fn from(file: AsdfFile) -> Self {
+        Self::new(file)
+    }
+}
+
+impl From<DudleyFile> for File {
+    fn from(file: DudleyFile) -> Self {
+        Self::new(file)
+    }
+}
+
+/// An array in a listing, see [`File::arrays`].
+#[derive(Debug)]
+pub struct ArrayEntry<'f> {
+    /// The path from the root of the file.
+    pub path: String,
+    /// The item, or why it cannot be reached.
+    pub item: Result<Item<'f>>,
+}
+
+/// What kind of item something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ItemKind {
+    /// Named items.
+    Mapping,
+    /// Numbered items.
+    List,
+    /// An array.
+    Array,
+    /// A number, a truth value, a date.
+    Scalar,
+    /// Text.
+    Text,
+    /// Nothing.
+    Null,
+    /// A reference to an item of this file or another.
+    Reference,
+}
+
+impl ItemKind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mapping => "mapping",
+            Self::List => "list",
+            Self::Array => "array",
+            Self::Scalar => "scalar",
+            Self::Text => "text",
+            Self::Null => "null",
+            Self::Reference => "reference",
+        }
+    }
+
+    /// Whether it has children.
+    pub fn is_collection(self) -> bool {
+        matches!(self, Self::Mapping | Self::List)
+    }
+}
+
+/// What is said about an item besides its value.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Notes<'f> {
+    /// Its whole tag.
+    pub tag: Option<&'f str>,
+    /// Its documentation or comment, in one line.
+    pub comment: Option<Cow<'f, str>>,
+    /// Its unit.
+    pub unit: Option<Cow<'f, str>>,
+    /// Other attributes: names and values.
+    pub attributes: Vec<(Cow<'f, str>, String)>,
+    /// What it is to its file, where that is not plain: `parameter`.
+    pub role: Option<&'static str>,
+    /// Where a reference leads, as it is written; None for an alias.
+    pub reference: Option<Cow<'f, str>>,
+    /// Line and column of the text of the file, counted from 1.
+    pub line_column: Option<(u32, u32)>,
+}
+
+/// The file of an item: the one that was asked, or one that it refers to.
+#[derive(Debug, Clone)]
+enum Held<'f> {
+    Borrowed(&'f dyn Backend),
+    Shared(Arc<dyn Backend>),
+}
+
+/// One item of a [`File`]: a view of what was parsed.
+#[derive(Debug, Clone)]
+pub struct Item<'f> {
+    held: Held<'f>,
+    place: Place,
+}
+
+/// The children of an item: name (None in a list) and item.
+pub type Children<'f> = Vec<(Option<Cow<'f, str>>, Item<'f>)>;
+
+impl<'f> Item<'f> {
+    fn reached(from: Held<'f>, found: Destination) -> Self {
+        Self { held: found.other.map_or(from, Held::Shared), place: found.place }
+    }
+
+    /// The file that the item is in.
+    pub fn backend(&self) -> &dyn Backend {
+        match &self.held {
+            Held::Borrowed(backend) => *backend,
+            Held::Shared(backend) => &**backend,
+        }
+    }
+
+    /// Where it is in that file.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// What kind of item it is.
+    pub fn kind(&self) -> ItemKind {
+        self.backend().kind(&self.place)
+    }
+
+    /// The children of a mapping or a list in the order of the file; nothing for everything else.
+    ///
+    /// # Errors
+    /// What finding them says.
+    pub fn children(&self) -> Result<Children<'_>> {
+        let held = || match &self.held {
+            Held::Borrowed(backend) => Held::Borrowed(*backend),
+            Held::Shared(backend) => Held::Borrowed(&**backend),
+        };
+        let child = |Child { name, place }| (name, Item { held: held(), place });
+        Ok(self.backend().children(&self.place)?.into_iter().map(child).collect())
+    }
+
+    /// Whether it is a list that records one quantity again and again, so that it is written with the elements of its
+    /// arrays, not with what they are.
+    pub fn is_history(&self) -> bool {
+        self.kind() == ItemKind::List && self.backend().lists_are_histories()
+    }
+
+    /// The array that the item is; in a Dudley file also that of a list of equal arrays.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where it is none.
+    pub fn array(&self) -> Result<Array> {
+        self.backend().array(&self.place)
+    }
+
+    /// The item as one array, if it can be one: a list of equal arrays or numbers gets a leading axis, a number has no
+    /// axes.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where it cannot, with the reason.
+    pub fn as_array(&self) -> Result<Array> {
+        self.backend().as_array(&self.place)
+    }
+
+    /// The array as people read it: with its text decoded.
+    ///
+    /// # Errors
+    /// What reading it says.
+    pub fn presented(&self, array: Array) -> Result<Array> {
+        self.backend().presented(array)
+    }
+
+    /// The value of a scalar, a text or a null.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for anything else.
+    pub fn value(&self) -> Result<Scalar<'_>> {
+        self.backend().value(&self.place)
+    }
+
+    /// A scalar or a text as the file spells it.
+    ///
+    /// # Errors
+    /// As [`Item::value`].
+    pub fn text(&self) -> Result<Cow<'_, str>> {
+        self.backend().text(&self.place)
+    }
+
+    /// What an array is and how it is stored; no element is read.
+    ///
+    /// # Errors
+    /// As [`Item::array`].
+    pub fn describe(&self) -> Result<Description> {
+        self.backend().describe(&self.place)
+    }
+
+    /// What is said about the item: tag, comment, unit, attributes.
+    pub fn notes(&self) -> Notes<'_> {
+        self.backend().notes(&self.place)
+    }
+
+    /// How many children it has, in words: `(3 items)`.
+    pub fn summary(&self) -> String {
+        self.backend().summary(&self.place)
+    }
+
+    /// The item that a reference leads to; the item itself where it is none.
+    ///
+    /// # Errors
+    /// What opening the other file says.
+    pub fn follow(&self) -> Result<Item<'f>> {
+        if self.kind() != ItemKind::Reference {
+            return Ok(self.clone());
+        }
+        Ok(Item::reached(self.held.clone(), self.backend().target(&self.place)?))
+    }
+
+    /// Hands over the item and all below it, part by part and without recursion.
+    ///
+    /// # Errors
+    /// What reading it says, what `take` returns, and [`Kind::Limit`](crate::Kind::Limit) for too much of it.
+    pub fn expand(&self, options: ExpandOptions, mut take: impl FnMut(Option<&str>, Part<'_>) -> Result<()>) -> Result<()> {
+        self.backend().expand(&self.place, options, &mut take)
+    }
+
+    /// The item as a value that can be printed as YAML, and the handles of its tags.
+    ///
+    /// # Errors
+    /// As [`Item::expand`].
+    pub fn to_value(&self) -> Result<(Value, Vec<(String, String)>)> {
+        self.backend().to_value(&self.place)
+    }
+
+    /// Walks the item and all below it in the order of the file; references are not entered.
+    pub fn walk(&self) -> Walk<'_> {
+        let backend = self.backend();
+        Walk { backend, start: Some(self.place.clone()), entering: None, levels: Vec::new(), left: backend.limits().nodes }
+    }
+}
+
+/// One step of a [`Walk`].
+#[derive(Debug)]
+pub struct Visit<'w> {
+    /// The name in the parent; None for items of lists and for the start.
+    pub name: Option<Cow<'w, str>>,
+    /// The number among the children of the parent.
+    pub index: usize,
+    /// The item.
+    pub item: Item<'w>,
+    /// How many steps below the start.
+    pub depth: usize,
+}
+
+/// Walks an item and all below it without recursion, see [`Item::walk`].
+#[derive(Debug)]
+pub struct Walk<'w> {
+    backend: &'w dyn Backend,
+    start: Option<Place>,
+    entering: Option<Place>,
+    levels: Vec<Level<'w>>,
+    left: u64,
+}
+
+/// A collection that the walk is inside of.
+#[derive(Debug)]
+struct Level<'w> {
+    children: std::vec::IntoIter<Child<'w>>,
+    index: usize,
+    /// The child that was visited last.
+    last: Option<Child<'w>>,
+}
+
+impl<'w> Walk<'w> {
+    /// The next item, or None at the end.
+    ///
+    /// # Errors
+    /// What finding the children says, and [`Kind::Limit`](crate::Kind::Limit) after as many items as
+    /// [`Limits::nodes`](crate::Limits) says.
+    pub fn step(&mut self) -> Result<Option<Visit<'w>>> {
+        if let Some(place) = self.entering.take() {
+            let children = self.backend.children(&place)?.into_iter();
+            self.levels.push(Level { children, index: 0, last: None });
+        }
+        let (name, index, place) = match self.start.take() {
+            Some(start) => (None, 0, start),
+            None => loop {
+                let Some(level) = self.levels.last_mut() else { return Ok(None) };
+                let Some(child) = level.children.next() else {
+                    self.levels.pop();
+                    continue;
+                };
+                let found = (child.name.clone(), level.index, child.place.clone());
+                level.index += 1;
+                level.last = Some(child);
+                break found;
+            },
+        };
+        let limit = self.backend.limits().nodes;
+        self.left =
+            self.left.checked_sub(1).ok_or_else(|| Limits::exceeded("nodes", limit, "the file has more items to visit"))?;
+        let item = Item { held: Held::Borrowed(self.backend), place };
+        self.entering = Some(item.place.clone());
+        Ok(Some(Visit { name, index, depth: self.levels.len(), item }))
+    }
+
+    /// Leaves out what is below the item of the last step.
+    pub fn skip_children(&mut self) {
+        self.entering = None;
+    }
+
+    /// The path, from the start of the walk, of the item of the last step.
+    pub fn path(&self) -> String {
+        let visited = self.levels.iter().filter_map(|level| Some((level.last.as_ref()?, level.index.saturating_sub(1))));
+        visited.fold(String::new(), |parent, (child, index)| self.backend.child_path(&parent, child, index))
+    }
+}
+
+/// A scalar as text.
+pub(super) fn text_of(value: Scalar<'_>) -> Cow<'_, str> {
+    match value {
+        Scalar::Null => "null".into(),
+        Scalar::Bool(value) => value.to_string().into(),
+        Scalar::Int(value) => value.to_string().into(),
+        Scalar::BigInt(digits) => digits.into(),
+        Scalar::Float(value) => format!("{value:?}").into(),
+        Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => text,
+    }
+}

@@ -1,0 +1,297 @@
+//! The one door: whatever a file is, this opens it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::item::File;
+use super::permissions::Permissions;
+use super::series::Series;
+use super::{FileKind, open_fits};
+use crate::asdf::AsdfFile;
+use crate::bytes::{self, LocalOptions, Nowhere, Resolve, Slice, SourceRef};
+use crate::dudley::{DudleyFile, StreamOptions};
+use crate::error::{Error, Result};
+use crate::fits::FitsFile;
+use crate::layout::{Byteorder, Layout};
+use crate::limits::Limits;
+
+/// Opens any file: every generation of the ASDF family, FITS, gzip around either, a native Dudley file, or any file
+/// with a layout of its name beside it (`x.dud` of `x.dat`). With the feature `remote` also an address,
+/// `http(s)://…` or `s3://bucket/key`.
+///
+/// Only the header and the tree are read. References may lead into the folder of the file and those below; for
+/// anything else there is [`OpenOptions`].
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io) where it cannot be read, [`Kind::Unsupported`](crate::Kind::Unsupported) where it is
+/// of no known format, [`Kind::Malformed`](crate::Kind::Malformed) where it is damaged.
+///
+/// ```no_run
+/// let file = trilith::open("image.asdf")?;
+/// let image = file.array("/data")?.load::<f32>()?;
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn open(path_or_url: impl AsRef<Path>) -> Result<File> {
+    OpenOptions::new().open(path_or_url)
+}
+
+/// How files are opened.
+///
+/// ```
+/// use trilith::{OpenOptions, layout::Layout};
+/// // Any bytes under a layout.
+/// let options = OpenOptions::new().layout(Layout::read(b"n = u1[2]")?);
+/// assert_eq!(options.open_bytes(vec![5, 6])?.array("/n")?.load::<u8>()?, [5, 6]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    limits: Limits,
+    without_map: bool,
+    allow: Permissions,
+    #[cfg(feature = "remote")]
+    remote: bytes::RemoteOptions,
+    layout: Option<Layout>,
+    byteorder: Option<Byteorder>,
+    series: Option<SeriesOptions>,
+}
+
+/// How a family of files under one layout is opened.
+#[derive(Debug, Clone)]
+struct SeriesOptions {
+    template: Layout,
+    raw: bool,
+    files: Vec<std::ops::Range<Option<usize>>>,
+}
+
+impl OpenOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What reading the file may cost; with [`Limits::for_command`] all that is read counts towards one budget.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Whether a local file may be mapped into memory, so that elements can be borrowed; otherwise it is read.
+    /// A mapped file that another process truncates ends this one.
+    #[must_use]
+    pub fn map(mut self, map: bool) -> Self {
+        self.without_map = !map;
+        self
+    }
+
+    /// Where references may lead besides the folder of the file.
+    #[must_use]
+    pub fn allow(mut self, allow: Permissions) -> Self {
+        self.allow = allow;
+        self
+    }
+
+    /// How files on servers are read.
+    #[cfg(feature = "remote")]
+    #[must_use]
+    pub fn remote(mut self, remote: bytes::RemoteOptions) -> Self {
+        self.remote = remote;
+        self
+    }
+
+    /// Reads the file under this layout, whatever its first bytes are.
+    #[must_use]
+    pub fn layout(mut self, layout: impl Into<Option<Layout>>) -> Self {
+        self.layout = layout.into();
+        self
+    }
+
+    /// The byte order of what layout and file leave open.
+    #[must_use]
+    pub fn byteorder(mut self, order: impl Into<Option<Byteorder>>) -> Self {
+        self.byteorder = order.into();
+        self
+    }
+
+    /// The file is a catalog, and this the layout of the files that it lists: each item is one array, whose first axis
+    /// counts the files.
+    #[must_use]
+    pub fn family(mut self, template: Layout) -> Self {
+        self.series = Some(SeriesOptions { template, raw: false, files: Vec::new() });
+        self
+    }
+
+    /// Of a family: its files have no signature.
+    #[must_use]
+    pub fn raw(mut self, raw: bool) -> Self {
+        if let Some(series) = &mut self.series {
+            series.raw = raw;
+        }
+        self
+    }
+
+    /// Of a family: only these of its files, counted from 0, in this order; None is the first or the last.
+    #[must_use]
+    pub fn files(mut self, ranges: Vec<std::ops::Range<Option<usize>>>) -> Self {
+        if let Some(series) = &mut self.series {
+            series.files = ranges;
+        }
+        self
+    }
+
+    /// Opens a file at a path or an address, as [`open`].
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn open(&self, path_or_url: impl AsRef<Path>) -> Result<File> {
+        let (source, resolve) = self.source(path_or_url)?;
+        self.open_source(source, resolve)
+    }
+
+    /// The bytes of a file at a path or an address, and what opens the files that it refers to.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io) where it cannot be read.
+    pub fn source(&self, path_or_url: impl AsRef<Path>) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        let path = path_or_url.as_ref();
+        if let Some(url) = path.to_str().filter(|text| bytes::is_url(text)) {
+            return self.address(url);
+        }
+        Ok((bytes::open(path, self.local())?, self.resolver(path)))
+    }
+
+    #[cfg(feature = "remote")]
+    fn address(&self, url: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        bytes::open_url(url, &self.remote_allowed()?, self.limits.external_depth)
+    }
+
+    #[cfg(not(feature = "remote"))]
+    fn address(&self, _: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        Err(Error::unsupported("this build reads no remote files").hint("build it with the feature remote"))
+    }
+
+    /// How servers are asked, with the addresses that are allowed.
+    #[cfg(feature = "remote")]
+    fn remote_allowed(&self) -> Result<bytes::RemoteOptions> {
+        let mut remote = self.remote.clone();
+        for prefix in self.allow.addresses() {
+            remote.allow(prefix)?;
+        }
+        Ok(remote)
+    }
+
+    /// How local files are read.
+    pub fn local(&self) -> LocalOptions {
+        let mut options = LocalOptions::within(&self.limits);
+        options.map = !self.without_map;
+        options
+    }
+
+    /// What opens the files that a file of this machine refers to; `-` is standard input, which has no folder.
+    pub fn resolver(&self, path: impl AsRef<Path>) -> Arc<dyn Resolve> {
+        #[cfg(feature = "remote")]
+        if let Ok(remote) = self.remote_allowed() {
+            return self.allow.resolver_with(path.as_ref(), self.local(), remote, &self.limits);
+        }
+        self.allow.resolver(path.as_ref(), self.local(), &self.limits)
+    }
+
+    /// Opens a file from its bytes in memory; its references lead nowhere.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn open_bytes(&self, bytes: Vec<u8>) -> Result<File> {
+        self.open_source(Arc::new(Slice::new(bytes, "memory")), Arc::new(Nowhere))
+    }
+
+    /// Opens a file from bytes that are open already; `resolve` opens what it refers to.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn open_source(&self, mut source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
+        let mut start = first_bytes(&source)?;
+        // A layout given with a family is that of its files: the catalog has its own.
+        let layout = self.layout.as_ref().filter(|_| self.series.is_none());
+        let is_stream = match FileKind::detect(&start) {
+            _ if layout.is_some() => true,
+            Some(kind) => kind == FileKind::Dudley,
+            None => !bytes::is_gzip(&start) && DudleyFile::has_layout_beside(&source, &*resolve),
+        };
+        if is_stream {
+            let mut how = StreamOptions::default();
+            (how.layout, how.order) = (layout.cloned(), self.byteorder);
+            let stream = DudleyFile::open_with(source, &*resolve, how, &self.limits)?;
+            return match &self.series {
+                None => Ok(File::new(stream)),
+                Some(SeriesOptions { template, raw, files }) => {
+                    let template = template.clone();
+                    Series::open(&stream, template, !raw, self.byteorder, files, resolve).map(File::new)
+                }
+            };
+        }
+        if self.series.is_some() {
+            return Err(Error::usage(format!("{} is not a Dudley file, so not the catalog of a family", source.name())));
+        }
+        if bytes::is_gzip(&start) {
+            source = bytes::gunzip(source, &self.limits)?;
+            start = first_bytes(&source)?;
+        }
+        asdf_of(source, &start, resolve, &self.limits).map(File::new)
+    }
+}
+
+/// A file of the ASDF family, by its first bytes.
+fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
+    match FileKind::detect(start) {
+        Some(FileKind::Asdf) => Ok(AsdfFile::open(source, limits)?.with_resolver(resolve)),
+        Some(FileKind::Fits) => open_fits(FitsFile::open(source, limits)?, resolve),
+        Some(FileKind::Dudley) => {
+            Err(Error::unsupported("a native Dudley file, where one of the ASDF family is expected").at_byte(0))
+        }
+        None => Err(Error::unsupported(format!("{} is neither an ASDF nor a Dudley file", source.name()))
+            .at_byte(0)
+            .hint("an ASDF file begins with \"#ASDF 1.0.0\"; any other is read under a Dudley layout with --layout L.dud")),
+    }
+}
+
+/// Opens a file of the ASDF family from bytes that are open already.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
+    let mut start = first_bytes(&source)?;
+    if bytes::is_gzip(&start) {
+        source = bytes::gunzip(source, limits)?;
+        start = first_bytes(&source)?;
+    }
+    asdf_of(source, &start, resolve, limits)
+}
+
+/// Opens a file of the ASDF family at a path or an address, as [`open`].
+///
+/// # Errors
+/// As [`open`], and [`Kind::Unsupported`](crate::Kind::Unsupported) for a file of another family.
+pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
+    let (source, resolve) = OpenOptions::new().source(path)?;
+    open_asdf_source(source, resolve, &Limits::default())
+}
+
+/// Opens a file of the ASDF family in memory.
+///
+/// ```
+/// let file = trilith::open_asdf_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {exposure: 139.8}\n...\n".to_vec())?;
+/// assert_eq!(file.tree().root().get("exposure").and_then(|node| node.as_f64()), Some(139.8));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`open_asdf`].
+pub fn open_asdf_bytes(bytes: Vec<u8>) -> Result<AsdfFile> {
+    open_asdf_source(Arc::new(Slice::new(bytes, "memory")), Arc::new(Nowhere), &Limits::default())
+}
+
+/// As many bytes as it takes to tell what a file is.
+pub(super) fn first_bytes(source: &SourceRef) -> Result<Vec<u8>> {
+    bytes::read_vec(&**source, 0, source.len().min(80), &Limits::default())
+}

@@ -1,0 +1,88 @@
+//! Where the references of a file may lead.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::bytes::{self, Folder, LocalOptions, Resolve};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Where references out of a file may lead besides its own folder: folders of this machine, and addresses.
+///
+/// ```
+/// use trilith::file::Permissions;
+/// assert!(Permissions::read(["..", "https://data.example.org/shared/"]).is_ok());
+/// assert!(Permissions::read(["no-such-folder/"]).is_err());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    folders: Vec<PathBuf>,
+    addresses: Vec<String>,
+}
+
+impl Permissions {
+    /// Reads what a person allows: `DIR/` (relative to the working directory), `file:///DIR/`, or the beginning of
+    /// addresses, such as `https://host/folder/`, `s3://bucket/` or `https://`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for what is neither a folder that is there nor an address.
+    pub fn read<T: AsRef<str>>(list: impl IntoIterator<Item = T>) -> Result<Self> {
+        let mut read = Self::default();
+        for text in list {
+            let text = text.as_ref();
+            if bytes::is_url(text) {
+                read.addresses.push(text.to_owned());
+            } else {
+                read.folders.push(allowed_folder(text)?);
+            }
+        }
+        Ok(read)
+    }
+
+    /// The folders, absolute.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// The beginnings of addresses.
+    pub fn addresses(&self) -> &[String] {
+        &self.addresses
+    }
+
+    /// What resolves the references of a file of this machine; not those to addresses. `-` is standard input, which
+    /// has no folder.
+    pub fn resolver(&self, path: &Path, options: LocalOptions, limits: &Limits) -> Arc<dyn Resolve> {
+        let own = match path.parent() {
+            _ if path == Path::new("-") => Folder::nowhere(options, limits.external_depth),
+            folder => Folder::new(folder.unwrap_or(Path::new(".")), options, limits.external_depth),
+        };
+        Arc::new(self.folders.iter().fold(own, Folder::allowing))
+    }
+
+    /// What resolves the references of a file of this machine, those to the addresses allowed by `remote` included.
+    #[cfg(feature = "remote")]
+    pub fn resolver_with(
+        &self,
+        path: &Path,
+        options: LocalOptions,
+        remote: bytes::RemoteOptions,
+        limits: &Limits,
+    ) -> Arc<dyn Resolve> {
+        let folder = self.resolver(path, options, limits);
+        if self.addresses.is_empty() {
+            return folder;
+        }
+        Arc::new(bytes::Allowed::new(folder, remote, limits.external_depth))
+    }
+}
+
+/// A folder that a person allows.
+fn allowed_folder(text: &str) -> Result<PathBuf> {
+    let hint = "write --allow DIR/, file:///DIR/, https://HOST/FOLDER/ or s3://BUCKET/";
+    let folder = bytes::folder_named(text).map_err(|why| Error::usage(format!("{text:?} allows nothing: {why}")).hint(hint))?;
+    if !folder.is_dir() {
+        let message = format!("{text:?} allows nothing: there is no folder {}", folder.display());
+        return Err(Error::usage(message).hint(hint));
+    }
+    Ok(folder)
+}

@@ -1,0 +1,168 @@
+//! A family of files under one layout as one file, each of whose items is one array.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::backend::{Backend, Child, Destination, Place};
+use super::item::ItemKind;
+use super::stack::not_an_array;
+use crate::array::Array;
+use crate::bytes::{Base, Resolve, SourceRef};
+use crate::dudley::{self, Catalog, DudleyFile};
+use crate::error::{Error, Result};
+use crate::layout::{Byteorder, ItemId, Kind, Layout, Options};
+use crate::limits::Limits;
+use crate::yaml::Scalar;
+
+/// The files that a catalog lists, under the layout that they share. Each item is one array, whose first axis counts
+/// the files; a slice opens only the files that hold it.
+pub struct Series {
+    catalog: Catalog,
+    template: Layout,
+    how: Options,
+    rows: Vec<Range<usize>>,
+    resolve: Arc<dyn Resolve>,
+    source: SourceRef,
+    warnings: Vec<String>,
+}
+
+impl Series {
+    /// The family that the stream of a catalog describes; `native` files have a signature. `files` are some of them,
+    /// all where there are none.
+    ///
+    /// # Errors
+    /// As [`Catalog::read`], and [`Kind::Usage`](crate::Kind::Usage) for files that are not there.
+    pub fn open(
+        stream: &DudleyFile,
+        template: Layout,
+        native: bool,
+        order: Option<Byteorder>,
+        files: &[Range<Option<usize>>],
+        resolve: Arc<dyn Resolve>,
+    ) -> Result<Self> {
+        // Who wrote the catalog most likely wrote the files.
+        let order = order.or(stream.signature().map(|signature| signature.order));
+        let how = Options { native, order, limits: stream.limits().clone() };
+        let catalog = Catalog::read(stream)?;
+        let len = catalog.len();
+        let mut rows = Vec::new();
+        for range in files {
+            let range = range.start.unwrap_or(0)..range.end.unwrap_or(len);
+            if range.start > range.end || range.end > len {
+                return Err(Error::usage(format!("the catalog has {len} files, not {}:{}", range.start, range.end)));
+            }
+            rows.push(range);
+        }
+        if rows.is_empty() {
+            rows.push(0..len);
+        }
+        let (source, warnings) = (stream.source().clone(), stream.warnings());
+        Ok(Self { catalog, template, how, rows, resolve, source, warnings })
+    }
+
+    /// The files and their parameters.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The layout of the files.
+    pub fn template(&self) -> &Layout {
+        &self.template
+    }
+
+    /// An item of the files that were chosen.
+    ///
+    /// # Errors
+    /// As [`Catalog::array_at`].
+    pub fn array_at(&self, path: &str) -> Result<Array> {
+        let path = path.trim_start_matches('#');
+        let part =
+            |rows: &Range<usize>| self.catalog.array_at(&self.template, path, rows.clone(), &self.how, Arc::clone(&self.resolve));
+        match self.rows.as_slice() {
+            [rows] => part(rows),
+            rows => Array::concatenate(rows.iter().map(part).collect::<Result<_>>()?),
+        }
+    }
+
+    /// Tells for each file where an item is, without opening it.
+    ///
+    /// # Errors
+    /// As [`Catalog::locate`].
+    pub fn locate(&self, item: &str, take: &mut dyn FnMut(dudley::Place<'_>) -> Result<()>) -> Result<()> {
+        self.catalog.locate(&self.template, item, &self.how, take)
+    }
+
+    /// The arrays at the root of the layout, by name.
+    pub fn names(&self) -> Vec<&str> {
+        let items = (1..self.template.item_count()).filter_map(|at| self.template.item_at(at));
+        let at_root = items.filter(|id| self.template.parent(*id) == Some(ItemId::ROOT) && self.template.kind(*id) == Kind::Data);
+        at_root.filter_map(|id| self.template.name(id)).collect()
+    }
+
+    fn path_of(&self, at: &Place) -> Option<String> {
+        match at {
+            Place::Located { path, .. } => Some(path.to_string()),
+            Place::Node(0) => None,
+            Place::Node(number) => self.names().get(number - 1).map(|name| format!("/{}", crate::layout::quoted_name(name))),
+        }
+    }
+}
+
+impl std::fmt::Debug for Series {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Series").field("catalog", &self.source.name()).field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
+impl Backend for Series {
+    fn family(&self) -> &str {
+        "dudley"
+    }
+
+    fn source(&self) -> &SourceRef {
+        &self.source
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.how.limits
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    fn find(&self, path: &str) -> Result<Destination> {
+        if path.trim_end_matches('/').is_empty() {
+            return Ok(Destination::here(Place::Node(0)));
+        }
+        let array = Box::new(self.array_at(path)?);
+        Ok(Destination::here(Place::Located { path: path.into(), array, is_list: false }))
+    }
+
+    fn kind(&self, at: &Place) -> ItemKind {
+        if matches!(at, Place::Node(0)) { ItemKind::Mapping } else { ItemKind::Array }
+    }
+
+    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
+        if !matches!(at, Place::Node(0)) {
+            return Ok(Vec::new());
+        }
+        let named = self.names().into_iter().enumerate();
+        Ok(named.map(|(n, name)| Child { name: Some(name.to_owned().into()), place: Place::Node(n + 1) }).collect())
+    }
+
+    fn value(&self, _: &Place) -> Result<Scalar<'_>> {
+        Err(Error::usage("the items of a family are arrays"))
+    }
+
+    fn array(&self, at: &Place) -> Result<Array> {
+        if let Place::Located { array, .. } = at {
+            return Ok((**array).clone());
+        }
+        self.array_at(&self.path_of(at).ok_or_else(|| not_an_array("family of files"))?)
+    }
+
+    fn moved_to(self: Box<Self>, _: &Base) -> Result<Box<dyn Backend>> {
+        Ok(self)
+    }
+}
