@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::{Notes, uris};
-use trilith::bytes::{self, Base, Folder, LocalOptions, RemoteOptions, Resolve, SourceRef};
-use trilith::file::Permissions;
+use trilith::bytes::{self, Base, Folder, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
+use trilith::file::{FileKind, Permissions};
 use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
 use trilith::{Error, File, Limits, OpenOptions, Result, file};
@@ -50,6 +50,9 @@ pub struct Options {
     /// Whether the command reads all of its files: then a server that gives no parts may send them whole.
     #[arg(skip)]
     pub whole: bool,
+    /// What to do with a Dudley file, where the command is not for one.
+    #[arg(skip)]
+    pub instead: &'static str,
     /// The limits with the budget of this command, once they are known.
     #[arg(skip)]
     budget: OnceLock<Limits>,
@@ -225,14 +228,24 @@ impl Options {
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
     pub fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
         if self.under.is_some() {
-            return Err(Error::unsupported("this command does not read files under a Dudley layout")
-                .hint("info, tree, blocks, get, digest, verify, validate, search, diff and convert do"));
+            return Err(Error::unsupported("this command does not read files under a Dudley layout").hint(self.instead));
         }
         let limits = self.limits()?;
         let (source, resolve) = self.open_with(path, &limits)?;
+        self.check_not_dudley(&*source)?;
         let file = file::open_asdf_source(source, resolve, &limits)?;
         self.watch(&file);
         Ok(file)
+    }
+
+    /// Refuses a native Dudley file, and says which command is for it.
+    pub fn check_not_dudley(&self, source: &dyn Source) -> Result<()> {
+        let start = bytes::read_vec(source, 0, source.len().min(80), &self.limits()?)?;
+        if FileKind::detect(&start) != Some(FileKind::Dudley) {
+            return Ok(());
+        }
+        let message = format!("{} is a Dudley file; this command works on files of the ASDF family", source.name());
+        Err(Error::unsupported(message).hint(self.instead))
     }
 
     fn watch(&self, file: &AsdfFile) {

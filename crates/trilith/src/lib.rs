@@ -81,6 +81,7 @@ pub mod dudley;
 pub mod fits;
 
 pub mod file;
+mod writer;
 
 pub mod assemble;
 pub mod change;
@@ -99,6 +100,7 @@ pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_byt
 pub use limits::Limits;
 pub use span::{Span, line_column};
 pub use tree::{Node, Tree, TreePath, Value};
+pub use writer::Writer;
 
 #[doc(no_inline)]
 pub use half;

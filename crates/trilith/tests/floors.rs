@@ -31,6 +31,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("dudley", 4),
     ("fits", 4),
     ("file", 5),
+    ("writer", 5),
     ("convert", 6),
     ("digest", 6),
     ("verify", 6),

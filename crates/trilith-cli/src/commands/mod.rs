@@ -72,6 +72,24 @@ impl Command {
         matches!(self, Command::Digest(_) | Command::Verify(_) | Command::Validate(_))
     }
 
+    /// What to do with a Dudley file instead, where the command is only for trees of the ASDF family.
+    pub fn instead(&self) -> &'static str {
+        use Command::{
+            Delete, Describe, Edit, Explode, History, Implode, Insert, Refs, Rename, Repack, Repair, Resolve, Set, ToYaml, Update,
+        };
+        match self {
+            Set(_) | Insert(_) | Delete(_) | Rename(_) | Edit(_) | Update(_) | History(_) => {
+                "append adds records to it; for any other change convert it first: trilith convert IN.bd OUT.asdf"
+            }
+            Refs(_) | Resolve(_) | Explode(_) | Implode(_) => "it refers to no other files; convert writes it as ASDF",
+            Describe(_) => "layout print shows its documentation",
+            ToYaml(_) => "tree --json shows all of it, and get --format yaml one item",
+            Repack(_) => "trilith convert IN.bd OUT.bd writes it without gaps",
+            Repair(_) => "verify --deep says what is wrong with it",
+            _ => "convert writes it as ASDF",
+        }
+    }
+
     /// Whether it reads all that there is of its files.
     pub fn reads_all(&self) -> bool {
         use Command::{Convert, Diff, Digest, Explode, Implode, Repack, Verify};

@@ -34,6 +34,7 @@ impl Repair {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
         let (source, resolve) = options.open_with(&self.file, &limits)?;
+        options.check_not_dudley(&*source)?;
         let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
         let form = if left.is_in_fits() { Form::Fits } else { Form::Asdf };
         check_name(&self.output, form, "name it otherwise")?;

@@ -56,6 +56,76 @@ impl Index {
     }
 }
 
+macro_rules! indices {
+    ($($type:ty),+) => {
+        $(impl From<$type> for Index {
+            fn from(at: $type) -> Self {
+                Self::At(i64::from(at))
+            }
+        }
+
+        impl From<std::ops::Range<$type>> for Index {
+            fn from(range: std::ops::Range<$type>) -> Self {
+                Self::Range { start: Some(range.start.into()), stop: Some(range.end.into()), step: 1 }
+            }
+        }
+
+        impl From<std::ops::RangeFrom<$type>> for Index {
+            fn from(range: std::ops::RangeFrom<$type>) -> Self {
+                Self::Range { start: Some(range.start.into()), stop: None, step: 1 }
+            }
+        }
+
+        impl From<std::ops::RangeTo<$type>> for Index {
+            fn from(range: std::ops::RangeTo<$type>) -> Self {
+                Self::Range { start: None, stop: Some(range.end.into()), step: 1 }
+            }
+        })+
+    };
+}
+
+indices!(i32, i64, u32);
+
+impl From<std::ops::RangeFull> for Index {
+    fn from(_: std::ops::RangeFull) -> Self {
+        Self::ALL
+    }
+}
+
+impl Index {
+    /// The same range in steps; an index stays what it is.
+    #[must_use]
+    pub fn by(self, step: i64) -> Self {
+        match self {
+            Self::Range { start, stop, .. } => Self::Range { start, stop, step },
+            other => other,
+        }
+    }
+}
+
+/// Indices for [`Array::slice`](crate::Array::slice), one for each axis: `s![0..10, 5, .., ..;2, -1]`. Negative numbers
+/// count from the end, `;` gives a step.
+///
+/// ```
+/// use trilith::{Array, s};
+/// let array = Array::from_slice(&(0..12).collect::<Vec<i32>>(), &[3, 4])?;
+/// assert_eq!(array.slice(s![1.., ..;2])?.load::<i32>()?, [4, 6, 8, 10]);
+/// assert_eq!(array.slice(s![-1, 1..3])?.load::<i32>()?, [9, 10]);
+/// assert_eq!(array.slice(s![..;-2, 0])?.load::<i32>()?, [8, 0]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[macro_export]
+macro_rules! s {
+    (@list [$($done:expr,)*]) => { [$($done),*] };
+    (@list [$($done:expr,)*] $at:expr; $step:expr, $($rest:tt)*) => {
+        $crate::s![@list [$($done,)* $crate::Index::from($at).by($step),] $($rest)*]
+    };
+    (@list [$($done:expr,)*] $at:expr; $step:expr) => { $crate::s![@list [$($done,)* $crate::Index::from($at).by($step),]] };
+    (@list [$($done:expr,)*] $at:expr, $($rest:tt)*) => { $crate::s![@list [$($done,)* $crate::Index::from($at),] $($rest)*] };
+    (@list [$($done:expr,)*] $at:expr) => { $crate::s![@list [$($done,)* $crate::Index::from($at),]] };
+    ($($rest:tt)*) => { $crate::s![@list [] $($rest)*] };
+}
+
 impl FromStr for Index {
     type Err = Error;
 
@@ -121,7 +191,8 @@ impl Array {
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) for too many indices, two ellipses, or an index outside its axis.
-    pub fn slice(&self, indices: &[Index]) -> Result<Self> {
+    pub fn slice(&self, indices: impl AsRef<[Index]>) -> Result<Self> {
+        let indices = indices.as_ref();
         let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
         let axes = self.shape.len();
         if given > axes {

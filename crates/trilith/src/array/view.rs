@@ -18,10 +18,10 @@ impl Array {
     /// use trilith::array::Array;
     /// let array = Array::from_slice(&[1f64, 2.0, 3.0, 4.0], &[2, 2])?;
     /// let across = array.transpose(None)?;
-    /// assert_eq!(across.array_view::<f64>().unwrap()[[0, 1]], 3.0);
+    /// assert_eq!(across.as_ndarray::<f64>().unwrap()[[0, 1]], 3.0);
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn array_view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
+    pub fn as_ndarray<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let native = self.byteorder == Byteorder::NATIVE || size_of::<T>() == 1;
         if self.datatype != T::DATATYPE || !native {
             return None;
@@ -53,9 +53,25 @@ impl Array {
     ///
     /// # Errors
     /// As [`Array::load`].
-    pub fn load_array<T: Element>(&self) -> Result<ArrayD<T>> {
+    pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
         let shape: Vec<usize> = self.shape.iter().map(|len| to_usize(*len)).collect::<Result<_>>()?;
         ArrayD::from_shape_vec(IxDyn(&shape), self.load()?).map_err(|e| Error::unsupported(e.to_string()))
+    }
+
+    /// As [`Array::to_ndarray`], converted to `T`: an error where a number does not fit.
+    ///
+    /// ```
+    /// use trilith::Array;
+    /// let array = Array::from_slice(&[1i16, 2], &[2])?;
+    /// assert_eq!(array.to_ndarray_as::<f64>()?.sum(), 3.0);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::load_as`].
+    pub fn to_ndarray_as<T: Element>(&self) -> Result<ArrayD<T>> {
+        let shape: Vec<usize> = self.shape.iter().map(|len| to_usize(*len)).collect::<Result<_>>()?;
+        ArrayD::from_shape_vec(IxDyn(&shape), self.load_as()?).map_err(|e| Error::unsupported(e.to_string()))
     }
 }
 
@@ -71,12 +87,12 @@ mod tests {
         for list in ["...", "::-1", "1:,::-2,1", "0,0:0", "::2,:,::-1", "2:3,1:2,3:4", "-1,-1,-1"] {
             let part = cube.slice(&Index::parse_list(list).unwrap()).unwrap();
             for part in [part.transpose(None).unwrap(), part] {
-                let view = part.array_view::<i32>().unwrap_or_else(|| panic!("no view of {list}"));
-                assert_eq!(view, part.load_array::<i32>().unwrap(), "{list}");
+                let view = part.as_ndarray::<i32>().unwrap_or_else(|| panic!("no view of {list}"));
+                assert_eq!(view, part.to_ndarray::<i32>().unwrap(), "{list}");
             }
         }
-        assert!(cube.array_view::<u32>().is_none());
+        assert!(cube.as_ndarray::<u32>().is_none());
         let repeated = Array::from_slice(&[1i32], &[1]).unwrap().broadcast_to(&[3]).unwrap();
-        assert!(repeated.array_view::<i32>().is_none_or(|view| view.len() == 3));
+        assert!(repeated.as_ndarray::<i32>().is_none_or(|view| view.len() == 3));
     }
 }

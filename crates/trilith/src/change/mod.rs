@@ -16,17 +16,37 @@ use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, Target, WriteOptions, 
 use crate::assemble::{self, NewSource, Parts, is_own_part};
 use crate::bytes::{self, Basis, Replace};
 use crate::error::{Error, Result};
+use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 
 mod save;
 
 pub use save::{Output, SaveOptions, Saved};
 
+impl File {
+    /// Starts a change of the file, to be saved in place or as a new file.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for files of other families than ASDF and FITS.
+    ///
+    /// ```no_run
+    /// let file = trilith::open("image.asdf")?;
+    /// let mut change = file.edit()?;
+    /// change.set("/meta/observer", "H. Leavitt")?;
+    /// change.delete("/meta/draft")?;
+    /// change.save(Default::default())?;
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn edit(&self) -> Result<Change<'_>> {
+        let wrong = || Error::unsupported(format!("a file of the family {} is not edited as a tree", self.family()));
+        self.as_asdf().map(Change::new).ok_or_else(wrong)
+    }
+}
+
 /// Changes to an open file that were not saved yet.
 ///
 /// ```
-/// use trilith::change::Change;
-/// use trilith::{Array, ArrayOptions, Builder, Target, TreePath, Value};
+/// use trilith::{Array, ArrayOptions, Builder, Target, Value};
 /// # let folder = std::env::temp_dir().join(format!("trilith-change-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let path = folder.join("image.asdf");
@@ -34,11 +54,11 @@ pub use save::{Output, SaveOptions, Saved};
 /// let image = builder.array(&Array::from_slice(&[1i32, 2, 3], &[3])?, &ArrayOptions::default())?;
 /// builder.write(&path, Value::map([("image", image)]))?;
 ///
-/// let file = trilith::open_asdf(&path)?;
-/// let mut change = Change::new(&file);
+/// let file = trilith::open(&path)?;
+/// let mut change = file.edit()?;
 /// let other = Array::from_slice(&[0.5f64, 1.5], &[2])?;
-/// change.set_array(&TreePath::parse("/image")?, &other, &ArrayOptions::default())?;
-/// change.edit(|edit, _| edit.set(&TreePath::parse("/exposure")?, &30.into()))?;
+/// change.set_array("/image", &other, &ArrayOptions::default())?;
+/// change.set("/exposure", 30)?;
 /// let mut out = std::io::Cursor::new(Vec::new());
 /// change.write(&mut out, &Default::default())?;
 ///
@@ -111,12 +131,30 @@ impl<'f> Change<'f> {
         self.keeps_blocks = true;
     }
 
+    /// Puts a value at a path, in place of what is there; a missing key is added.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere, and as [`Edit::set`].
+    pub fn set<P>(&mut self, path: P, value: impl Into<Value>) -> Result<()>
+    where
+        P: TryInto<TreePath>,
+        Error: From<P::Error>,
+    {
+        let (path, value) = (&path.try_into()?, value.into());
+        self.edit(|edit, _| edit.set(path, &value))
+    }
+
     /// Puts an array at a path, in place of what is there; a missing key is added.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere, for datatypes and codecs that the
     /// generation lacks, and for streamed arrays; and what reading the array says.
-    pub fn set_array(&mut self, path: &TreePath, array: &Array, options: &ArrayOptions) -> Result<()> {
+    pub fn set_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
+    where
+        P: TryInto<TreePath>,
+        Error: From<P::Error>,
+    {
+        let path = &path.try_into()?;
         let node = self.store(Some(path), array, options)?;
         self.edit(|edit, _| edit.set(path, &node))
     }
@@ -125,7 +163,12 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// As [`Change::set_array`]; [`Kind::Usage`](crate::Kind::Usage) where the key is there already.
-    pub fn insert_array(&mut self, path: &TreePath, array: &Array, options: &ArrayOptions) -> Result<()> {
+    pub fn insert_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
+    where
+        P: TryInto<TreePath>,
+        Error: From<P::Error>,
+    {
+        let path = &path.try_into()?;
         let node = self.store(None, array, options)?;
         self.edit(|edit, _| edit.insert(path, &node))
     }
@@ -134,7 +177,12 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// As [`Edit::delete`].
-    pub fn delete(&mut self, path: &TreePath) -> Result<()> {
+    pub fn delete<P>(&mut self, path: P) -> Result<()>
+    where
+        P: TryInto<TreePath>,
+        Error: From<P::Error>,
+    {
+        let path = &path.try_into()?;
         self.edit(|edit, _| edit.delete(path))
     }
 

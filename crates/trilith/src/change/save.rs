@@ -32,6 +32,13 @@ pub struct SaveOptions<'o> {
     pub progress: Option<&'o mut dyn FnMut(u64)>,
 }
 
+impl SaveOptions<'_> {
+    /// In place where the change fits into the file, otherwise as a new file that takes its place.
+    pub fn in_place() -> Self {
+        Self { in_place: true, ..Self::default() }
+    }
+}
+
 /// Another place than the file that was read.
 #[non_exhaustive]
 pub enum Output<'o> {

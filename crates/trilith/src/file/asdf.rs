@@ -209,6 +209,10 @@ impl Backend for AsdfFile {
         Ok(walk::arrays(self)?.into_iter().map(listed).collect())
     }
 
+    fn node(&self, at: &Place) -> Option<Node<'_>> {
+        Some(self.node_at(at))
+    }
+
     fn to_value(&self, at: &Place) -> Result<(Value, Vec<(String, String)>)> {
         let node = self.node_at(at);
         let handles = node.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();

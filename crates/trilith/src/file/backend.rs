@@ -11,7 +11,7 @@ use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Base, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{TreePath, Value};
+use crate::tree::{Node, TreePath, Value};
 use crate::yaml::Scalar;
 
 /// Where an item is in its file. What a number means is up to the backend.
@@ -265,6 +265,12 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// [`Kind::Limit`](crate::Kind::Limit) where there are too many.
     fn arrays(&self) -> Result<Vec<ListedArray>> {
         super::expand::arrays(self)
+    }
+
+    /// The node of a tree that an item is, where the file has a tree of nodes.
+    fn node(&self, at: &Place) -> Option<Node<'_>> {
+        let _ = at;
+        None
     }
 
     /// An item as a value that can be printed as YAML, and the handles of its tags.

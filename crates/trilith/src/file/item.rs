@@ -13,7 +13,7 @@ use crate::bytes::{Base, SourceRef};
 use crate::dudley::DudleyFile;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::Value;
+use crate::tree::{PrintOptions, Tree, Value, print_document};
 use crate::yaml::Scalar;
 
 /// An open file: a tree of named items whose leaves are arrays, whatever its format.
@@ -373,6 +373,21 @@ impl<'f> Item<'f> {
     /// As [`Item::expand`].
     pub fn to_value(&self) -> Result<(Value, Vec<(String, String)>)> {
         self.backend().to_value(&self.place)
+    }
+
+    /// Reads the item, and all below it, into a type of one's own.
+    ///
+    /// # Errors
+    /// [`Kind::Malformed`](crate::Kind::Malformed) where it does not fit the type, and as
+    /// [`from_node`](crate::tree::from_node).
+    pub fn deserialize<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
+        self.backend().node(&self.place).map_or_else(|| self.by_text(), |node| node.deserialize())
+    }
+
+    /// As its value is read from YAML.
+    fn by_text<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
+        let text = print_document(&self.to_value()?.0, &PrintOptions::default());
+        Tree::parse(text, self.backend().limits())?.root().deserialize()
     }
 
     /// Walks the item and all below it in the order of the file; references are not entered.

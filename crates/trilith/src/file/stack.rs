@@ -39,6 +39,12 @@ pub(super) fn single(value: &Scalar<'_>) -> Result<Array> {
 
 /// The refusal of what cannot be taken as an array.
 pub(super) fn not_an_array(what: &str) -> Error {
-    let article = if what.starts_with("a ") || matches!(what, "null") { "" } else if what.starts_with('a') { "an " } else { "a " };
+    let article = if what.starts_with("a ") || matches!(what, "null") {
+        ""
+    } else if what.starts_with('a') {
+        "an "
+    } else {
+        "a "
+    };
     Error::usage(format!("not an array of one datatype: it is {article}{what}")).hint(HINT)
 }

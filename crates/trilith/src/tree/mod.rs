@@ -26,6 +26,7 @@ mod law_tests;
 mod node;
 mod path;
 mod reference;
+mod ser;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -40,6 +41,7 @@ pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
 pub use reference::{OpenTree, Reference, Target};
 pub(crate) use reference::{Places, follow};
+pub use ser::to_value;
 pub use walk::{Visit, Walk};
 pub use warn::{Rule, Warning};
 

@@ -439,6 +439,14 @@ impl<'t> Node<'t> {
         super::children::merged(self, &mut (2 * self.tree.records.len() as u64))
     }
 
+    /// Reads the node, and all below it, into a type of one's own, as [`from_node`](super::from_node).
+    ///
+    /// # Errors
+    /// As [`from_node`](super::from_node).
+    pub fn deserialize<T: serde::de::DeserializeOwned>(self) -> Result<T> {
+        super::from_node(self)
+    }
+
     /// As [`Node::merged_entries`], without the cost of merging where nothing is to be merged.
     pub fn pairs(self) -> Vec<(Node<'t>, Node<'t>)> {
         if super::walk::needs_merge(self) { self.merged_entries() } else { self.entries().collect() }

@@ -19,6 +19,28 @@ pub struct TreePath {
     keys: Vec<String>,
 }
 
+impl TryFrom<&str> for TreePath {
+    type Error = Error;
+
+    fn try_from(pointer: &str) -> Result<Self> {
+        Self::parse(pointer)
+    }
+}
+
+impl TryFrom<&String> for TreePath {
+    type Error = Error;
+
+    fn try_from(pointer: &String) -> Result<Self> {
+        Self::parse(pointer)
+    }
+}
+
+impl From<&TreePath> for TreePath {
+    fn from(path: &TreePath) -> Self {
+        path.clone()
+    }
+}
+
 impl TreePath {
     /// The path of the root.
     pub fn root() -> Self {

@@ -1,0 +1,172 @@
+//! Writing a new file: arrays and values by name.
+
+use std::io::{Seek, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::array::{Array, Byteorder, Element};
+use crate::asdf::{ArrayOptions, Builder, Target};
+use crate::error::{Error, Result};
+use crate::tree::{self, Data, TreePath, Value};
+
+/// Writes a file of the ASDF family: arrays and values at paths.
+///
+/// ```
+/// use trilith::Writer;
+/// let pixels: Vec<f32> = (0..12).map(|n| n as f32).collect();
+/// let mut writer = Writer::new().codec("lz4")?;
+/// writer.slice("/roman/data", &pixels, &[3, 4])?;
+/// writer.set("/roman/meta/exposure", &139.8)?;
+/// let mut bytes = std::io::Cursor::new(Vec::new());
+/// writer.write_to(&mut bytes)?;
+///
+/// let file = trilith::OpenOptions::new().open_bytes(bytes.into_inner())?;
+/// assert_eq!(file.array("/roman/data")?.shape(), [3, 4]);
+/// assert_eq!(file.item("/roman/meta/exposure")?.text()?, "139.8");
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub struct Writer<'a> {
+    builder: Builder<'a>,
+    options: ArrayOptions,
+    tree: Value,
+}
+
+impl Default for Writer<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// A file of the newest standard, without content yet.
+    pub fn new() -> Self {
+        Self::for_target(Target::newest())
+    }
+
+    /// A file of a generation, such as `asdf-1.5` or `finf-0.1`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name, with those that are known.
+    pub fn generation(name: &str) -> Result<Self> {
+        Ok(Self::for_target(Target::named(name)?))
+    }
+
+    fn for_target(target: &'static Target) -> Self {
+        Self { builder: Builder::new(target), options: ArrayOptions::default(), tree: Value::from(Vec::<(Value, Value)>::new()) }
+    }
+
+    /// Compresses the arrays that are added from now on: `lz4`, `zlib`, `bzp2`, `zstd`, `blsc`, or `none`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name.
+    pub fn codec(mut self, name: &str) -> Result<Self> {
+        self.options = if name == "none" { ArrayOptions::default() } else { ArrayOptions::codec(name)? };
+        Ok(self)
+    }
+
+    /// Adds an array at a path; mappings on the way are made.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for a datatype that the generation lacks, and where something is at the
+    /// path already.
+    pub fn array(&mut self, path: &str, array: &Array) -> Result<()> {
+        let node = self.builder.array(array, &self.options)?;
+        self.put(path, node)
+    }
+
+    /// Adds elements in memory, in C order and of this shape. They are borrowed until the file is written.
+    ///
+    /// # Errors
+    /// As [`Writer::array`]; [`Kind::Usage`](crate::Kind::Usage) where number and shape disagree.
+    pub fn slice<T: Element>(&mut self, path: &str, elements: &'a [T], shape: &[u64]) -> Result<()> {
+        if shape.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim)) != Some(elements.len() as u64) {
+            return Err(Error::usage(format!("{} elements do not fill the shape {shape:?}", elements.len())));
+        }
+        let pieces = move |take: &mut dyn FnMut(&[u8]) -> Result<()>| take(&T::bytes(elements));
+        let node = self.builder.pieces(&T::DATATYPE, Byteorder::NATIVE, shape, &self.options, pieces)?;
+        self.put(path, node)
+    }
+
+    /// Adds a view of the `ndarray` crate, of any strides. Its elements are borrowed until the file is written.
+    ///
+    /// # Errors
+    /// As [`Writer::array`].
+    #[cfg(feature = "ndarray")]
+    pub fn ndarray<T: Element, D: ndarray::Dimension + 'a>(
+        &mut self,
+        path: &str,
+        view: impl Into<ndarray::ArrayView<'a, T, D>>,
+    ) -> Result<()> {
+        /// Elements that are copied at a time, where they are not one behind the other.
+        const PIECE: usize = 1 << 16;
+        let view = view.into();
+        let shape: Vec<u64> = view.shape().iter().map(|len| *len as u64).collect();
+        let pieces = move |take: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            if let Some(elements) = view.as_slice() {
+                return take(&T::bytes(elements));
+            }
+            let mut piece = Vec::with_capacity(PIECE.min(view.len()));
+            for element in &view {
+                piece.push(*element);
+                if piece.len() == PIECE {
+                    take(&T::bytes(&piece))?;
+                    piece.clear();
+                }
+            }
+            take(&T::bytes(&piece))
+        };
+        let node = self.builder.pieces(&T::DATATYPE, Byteorder::NATIVE, &shape, &self.options, pieces)?;
+        self.put(path, node)
+    }
+
+    /// Adds a value of any type that serde can write.
+    ///
+    /// # Errors
+    /// As [`tree::to_value`]; [`Kind::Usage`](crate::Kind::Usage) where something is at the path already.
+    pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<()> {
+        let value = tree::to_value(value)?;
+        self.put(path, value)
+    }
+
+    fn put(&mut self, path: &str, value: Value) -> Result<()> {
+        let path = TreePath::parse(path)?;
+        let taken = || Error::usage("there is something here already").at_path(path.to_string());
+        let Some((last, way)) = path.keys().split_last() else { return Err(taken()) };
+        let mut at = &mut self.tree;
+        for key in way {
+            let Data::Map(pairs) = &mut at.data else { return Err(taken()) };
+            let place = match pairs.iter().position(|(known, _)| known.as_str() == Some(key)) {
+                Some(place) => place,
+                None => {
+                    pairs.push((key.as_str().into(), Value::from(Vec::<(Value, Value)>::new())));
+                    pairs.len() - 1
+                }
+            };
+            let Some((_, below)) = pairs.get_mut(place) else { return Err(taken()) };
+            at = below;
+        }
+        let Data::Map(pairs) = &mut at.data else { return Err(taken()) };
+        if pairs.iter().any(|(known, _)| known.as_str() == Some(last)) {
+            return Err(taken());
+        }
+        pairs.push((last.as_str().into(), value));
+        Ok(())
+    }
+
+    /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
+    ///
+    /// # Errors
+    /// As [`Builder::write`].
+    pub fn write(self, path: impl AsRef<Path>) -> Result<()> {
+        self.builder.write(path, self.tree)
+    }
+
+    /// Writes the file into `out`, which is at its start.
+    ///
+    /// # Errors
+    /// As [`Builder::write`].
+    pub fn write_to<W: Write + Seek>(self, out: W) -> Result<()> {
+        self.builder.write_to(out, self.tree)
+    }
+}

@@ -1,0 +1,163 @@
+//! A family that the library does not know: whatever is written against `File` and `Item` works on it, too.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where the source is not as expected")]
+
+use std::sync::Arc;
+
+use trilith::array::Byteorder;
+use trilith::bytes::{Base, Slice, SourceRef};
+use trilith::diff::{DiffOptions, DifferenceKind};
+use trilith::file::{Backend, Child, ExpandOptions, Part, Place};
+use trilith::tree::{PrintOptions, print_document};
+use trilith::yaml::Scalar;
+use trilith::{Array, Datatype, Error, File, ItemKind, Limits, Result, s};
+
+/// A file of bytes in rows of two: `/rows` is the list of them, `/title` what the file says of itself.
+#[derive(Debug)]
+struct Rows {
+    source: SourceDebug,
+    limits: Limits,
+    title: String,
+}
+
+struct SourceDebug(SourceRef);
+
+impl std::fmt::Debug for SourceDebug {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("bytes")
+    }
+}
+
+const ROWS: usize = 1;
+const TITLE: usize = 2;
+const FIRST: usize = 3;
+
+impl Backend for Rows {
+    fn family(&self) -> &str {
+        "rows"
+    }
+
+    fn source(&self) -> &SourceRef {
+        &self.source.0
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn kind(&self, at: &Place) -> ItemKind {
+        match at {
+            Place::Node(0) => ItemKind::Mapping,
+            Place::Node(ROWS) => ItemKind::List,
+            Place::Node(TITLE) => ItemKind::Text,
+            _ => ItemKind::Array,
+        }
+    }
+
+    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
+        let child = |name: Option<&'static str>, number| Child { name: name.map(Into::into), place: Place::Node(number) };
+        Ok(match at {
+            Place::Node(0) => vec![child(Some("rows"), ROWS), child(Some("title"), TITLE)],
+            Place::Node(ROWS) => (0..self.source.0.len() as usize / 2).map(|n| child(None, FIRST + n)).collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    fn value(&self, at: &Place) -> Result<Scalar<'_>> {
+        match at {
+            Place::Node(TITLE) => Ok(Scalar::Str(self.title.as_str().into())),
+            _ => Err(Error::usage("not a single value")),
+        }
+    }
+
+    fn array(&self, at: &Place) -> Result<Array> {
+        match at {
+            Place::Node(number) if *number >= FIRST => {
+                let offset = 2 * (number - FIRST) as u64;
+                Array::new(self.source.0.clone(), offset, Datatype::Uint8, Byteorder::Little, vec![2])
+            }
+            _ => Err(Error::usage("not an array")),
+        }
+    }
+
+    fn moved_to(self: Box<Self>, _: &Base) -> Result<Box<dyn Backend>> {
+        Ok(self)
+    }
+}
+
+fn rows(bytes: &[u8], title: &str) -> File {
+    let source: SourceRef = Arc::new(Slice::new(bytes.to_vec(), "rows"));
+    File::new(Rows { source: SourceDebug(source), limits: Limits::default(), title: title.to_owned() })
+}
+
+#[test]
+fn its_items_are_found_and_walked() {
+    let file = rows(&[1, 2, 3, 4], "x");
+    assert_eq!(file.array("/rows/1").unwrap().load::<u8>().unwrap(), [3, 4]);
+    assert_eq!(file.item("/title").unwrap().text().unwrap(), "x");
+    assert!(file.item("/rows/2").is_err());
+    let mut paths = Vec::new();
+    let root = file.root();
+    let mut walk = root.walk();
+    while let Some(visit) = walk.step().unwrap() {
+        paths.push((walk.path(), visit.item.kind()));
+    }
+    let expected = [
+        (String::new(), ItemKind::Mapping),
+        ("/rows".to_owned(), ItemKind::List),
+        ("/rows/0".to_owned(), ItemKind::Array),
+        ("/rows/1".to_owned(), ItemKind::Array),
+        ("/title".to_owned(), ItemKind::Text),
+    ];
+    assert_eq!(paths, expected);
+}
+
+#[test]
+fn a_list_of_its_arrays_is_one_array() {
+    let all = rows(&[1, 2, 3, 4, 5, 6], "x").item("/rows").unwrap().as_array().unwrap();
+    assert_eq!(all.shape(), [3, 2]);
+    assert_eq!(all.slice(s![1.., 0]).unwrap().load::<u8>().unwrap(), [3, 5]);
+}
+
+#[test]
+fn it_is_digested_verified_and_compared() {
+    let (a, b) = (rows(&[1, 2, 3, 4], "x"), rows(&[1, 2, 3, 5], "y"));
+    let digests = a.digest().unwrap();
+    assert_eq!(digests.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["/rows/0", "/rows/1"]);
+    assert!(a.verify(true, &|_| ()).unwrap().is_right());
+    let options = DiffOptions::default();
+    assert!(a.diff(&rows(&[1, 2, 3, 4], "x"), &options).unwrap().is_empty());
+    let found = a.diff(&b, &options).unwrap();
+    let found: Vec<_> = found.iter().map(|one| (one.path.as_str(), one.kind)).collect();
+    assert_eq!(found, [("/rows/1", DifferenceKind::Elements), ("/title", DifferenceKind::Value)]);
+}
+
+#[test]
+fn it_is_written_out_with_what_its_arrays_are_or_hold() {
+    let file = rows(&[1, 2], "x");
+    let mut said = Vec::new();
+    file.root()
+        .expand(ExpandOptions::default(), |_, part| {
+            said.push(match part {
+                Part::Mapping => "{".to_owned(),
+                Part::List => "[".to_owned(),
+                Part::End => "end".to_owned(),
+                Part::Key(name) => name.into_owned(),
+                Part::Scalar(scalar) => format!("{scalar:?}"),
+                Part::Description(found) => format!("{} {:?}", found.datatype, found.shape),
+                other => panic!("{other:?}"),
+            });
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(said, ["{", "rows", "[", "uint8 [2]", "end", "title", "Str(\"x\")", "end"]);
+    let (value, _) = file.root().to_value().unwrap();
+    assert!(print_document(&value, &PrintOptions::default()).contains("rows:\n- [1, 2]\ntitle: x\n"));
+}
+
+#[test]
+fn what_only_asdf_has_is_refused_by_name() {
+    let error = rows(&[], "x").edit().map(drop).unwrap_err();
+    assert_eq!(error.to_string(), "a file of the family rows is not edited as a tree");
+    assert!(rows(&[], "x").into_asdf().is_err());
+}
