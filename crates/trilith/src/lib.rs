@@ -1,30 +1,31 @@
 //! Self-describing scientific array files: every generation of the ASDF family, and Dudley layouts.
 //!
 //! A file of this kind is *a tree of named items whose leaves are n-dimensional arrays at known
-//! places in some bytes*. Three stones: header, tree, blocks.
+//! places in some bytes*.
 //!
 //! # Reading
 //!
-//! Opening parses the tree and decodes nothing; an array is a description until its elements are
-//! asked for, and a slice reads only the bytes (or the compressed pieces) that hold it.
+//! [`open`] opens any of them by a path or an address. It parses the tree and decodes nothing; an array is a description
+//! until its elements are asked for, and a slice reads only the bytes (or the compressed pieces) that hold it.
 //!
 //! ```
-//! # use trilith::{Array, ArrayOptions, Builder, Target, Value};
+//! # use trilith::Writer;
 //! # let folder = std::env::temp_dir().join(format!("trilith-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder).unwrap();
 //! # let path = folder.join("image.asdf");
-//! # let mut builder = Builder::new(Target::newest());
-//! # let image = Array::from_slice(&(0..64 * 64).map(|n| n as f32).collect::<Vec<_>>(), &[64, 64])?;
-//! # let image = builder.array(&image, &ArrayOptions::default())?;
-//! # builder.write(&path, Value::map([("data", image), ("exposure", 139.8.into())]))?;
-//! use trilith::{Index, open_asdf};
+//! # let pixels: Vec<f32> = (0..64 * 64).map(|n| n as f32).collect();
+//! # let mut writer = Writer::new();
+//! # writer.slice("/data", &pixels, &[64, 64])?;
+//! # writer.set("/exposure", &139.8)?;
+//! # writer.write(&path)?;
+//! use trilith::s;
 //!
-//! let file = open_asdf(&path)?;
-//! assert_eq!(file.tree().at("/exposure").and_then(|node| node.as_f64()), Some(139.8));
+//! let file = trilith::open(&path)?;
+//! assert_eq!(file.item("/exposure")?.deserialize::<f64>()?, 139.8);
 //!
-//! let image = file.array_at("/data")?;
+//! let image = file.array("/data")?;
 //! assert_eq!(image.shape(), [64, 64]);
-//! let cutout = image.slice(&Index::parse_list("10:12,::32")?)?;
+//! let cutout = image.slice(s![10..12, ..;32])?;
 //! assert_eq!(cutout.load::<f32>()?, [640.0, 672.0, 704.0, 736.0]);
 //!
 //! // Where alignment and byte order allow, elements are borrowed from the file.
@@ -33,26 +34,31 @@
 //! # Ok::<(), trilith::Error>(())
 //! ```
 //!
+//! What files may refer to, what reading them may cost, layouts, byte order, servers: [`OpenOptions`].
+//!
 //! # Writing
 //!
-//! [`Builder`] takes arrays and gives back the nodes that describe them, to be put anywhere in a tree
-//! of [`Value`]s. A file that was read is changed by edits of its tree ([`tree::Edit`]) and written
-//! anew by [`convert`], which keeps every comment, tag and key order, or changed where it stands, arrays
-//! and all, by [`change`].
+//! [`Writer`] takes arrays (slices, `ndarray` views, [`Array`]s) and any value that serde can write, each at a path.
+//! [`File::edit`] changes a file that was read, in place or as a new file, and keeps every comment, tag and key order;
+//! [`mod@convert`] writes it in another generation or with another codec.
 //!
-//! # Where things are
+//! # Which door when
 //!
-//! | module | what |
+//! | to | use |
 //! |---|---|
-//! | [`mod@file`] | opening anything; start here |
-//! | [`mod@array`] | arrays: datatypes, slices, masks, loading |
-//! | [`tree`] | the YAML tree: nodes, paths, edits, values |
-//! | [`asdf`] | headers, blocks, the table of generations, writing |
-//! | [`layout`] | the Dudley layout language |
-//! | [`codec`] | lz4, zlib, bzip2, zstd, blosc, and the encoding chains of ASDF 0.1.0 |
-//! | [`fits`] | FITS headers and data, ASDF inside FITS |
-//! | [`convert`], [`change`], [`assemble`], [`digest`], [`verify`], [`repair`], [`diff`] | work on open files |
-//! | [`bytes`], [`yaml`], [`threads`] | what the others stand on |
+//! | open anything | [`open`], [`OpenOptions`] |
+//! | find items and arrays | [`File::item`], [`File::array`], [`File::arrays`], [`Item::walk`] |
+//! | get elements | [`Array::slice`], [`Array::load`], [`Array::view`], `Array::to_ndarray` |
+//! | read metadata into a struct | [`Item::deserialize`] |
+//! | write a new file | [`Writer`] |
+//! | change a file | [`File::edit`] |
+//! | check and compare | [`File::verify`], `File::validate`, [`File::digest`], [`File::diff`] |
+//! | tags, blocks, generations of ASDF | [`File::as_asdf`], [`asdf`], [`tree`] |
+//! | layouts of Dudley | [`File::as_dudley`], [`layout`], [`dudley`] |
+//! | a format of your own | [`file::Backend`] |
+//!
+//! The modules [`asdf`], [`dudley`], [`fits`], [`layout`], [`tree`] and [`bytes`] are the second ring: public, and closer to the
+//! formats. The examples in `examples/` are short programs to copy.
 //!
 //! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
 //! policy that the caller sets: [`Limits`].

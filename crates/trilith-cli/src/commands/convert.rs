@@ -69,6 +69,9 @@ pub struct Convert {
     /// the items of a Dudley file (1, 2, 4, 8 or 16)
     #[arg(long, value_name = "BYTES")]
     align: Option<u64>,
+    /// Of a Dudley file: write a list of equal arrays as one array with a leading axis
+    #[arg(long)]
+    stack: bool,
     /// Write no checksums
     #[arg(long)]
     no_checksums: bool,
@@ -87,6 +90,12 @@ impl Convert {
             Some(_) if matches!(extension(&self.output).as_deref(), Some("fits" | "fit" | "fts")) => {
                 return Err(Error::unsupported("a Dudley stream is not converted to FITS")
                     .hint("convert it to ASDF, and that to FITS"));
+            }
+            None if self.stack => {
+                return Err(Error::usage("--stack joins the lists of a Dudley file, and this is not one").hint("leave out --stack"));
+            }
+            Some(_) if to_stream && self.stack => {
+                return Err(Error::usage("--stack joins lists on the way to ASDF").hint("give OUT a name that ends in .asdf"));
             }
             Some(stream) if to_stream => return self.rewrite_stream(stream, options),
             Some(stream) if !self.is_stored_otherwise() => return self.read_stream(stream, options),
@@ -248,7 +257,7 @@ impl Convert {
             _ => {}
         }
         let mut out = self.create(Form::Asdf, Basis::Read(&**file.source()), options)?;
-        let losses = stream_to_asdf(file, target, &how, out.writer())?;
+        let losses = stream_to_asdf(file, target, &how, self.stack, out.writer())?;
         self.finish(out, &losses, options)
     }
 
@@ -309,7 +318,7 @@ impl Convert {
     fn as_asdf(&self, file: &DudleyFile, options: &Options) -> Result<std::result::Result<AsdfFile, Vec<Loss>>> {
         let limits = options.limits()?;
         let mut made = bytes::unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
-        let losses = stream_to_asdf(file, asdf::Target::newest(), &ArrayOptions::default(), &mut made)?;
+        let losses = stream_to_asdf(file, asdf::Target::newest(), &ArrayOptions::default(), self.stack, &mut made)?;
         if !losses.is_empty() && !self.allow_loss {
             return Ok(Err(losses));
         }

@@ -26,7 +26,8 @@ const VALUE: &str = "asdf_value";
 /// How deep dicts and lists may nest.
 const DEPTH: usize = 200;
 
-/// Writes a Dudley stream as a file of the ASDF family; `how` says how arrays are stored.
+/// Writes a Dudley stream as a file of the ASDF family; `how` says how arrays are stored. With `stack` a list of equal
+/// arrays is written as one array with a leading axis.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) for datatypes that the generation lacks, what reading the arrays
@@ -35,6 +36,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     file: &DudleyFile,
     target: &'static Target,
     how: &ArrayOptions,
+    stack: bool,
     out: W,
 ) -> Result<Vec<Loss>> {
     let items = file.items()?;
@@ -44,6 +46,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
         outline: &outline,
         builder: Builder::new(target),
         how,
+        stack,
         docs: Vec::new(),
         attributes: Vec::new(),
         params: Vec::new(),
@@ -80,6 +83,7 @@ struct ToTree<'a, 'f> {
     outline: &'a Outline,
     builder: Builder<'a>,
     how: &'a ArrayOptions,
+    stack: bool,
     docs: Vec<(String, Value)>,
     attributes: Vec<(String, Value)>,
     /// Fixed parameters, and the stored ones with their types.
@@ -127,13 +131,16 @@ impl ToTree<'_, '_> {
                 }
                 map
             }
-            Thing::List => {
-                let mut items = Vec::new();
-                for (n, (_, child)) in self.outline.children(id).into_iter().enumerate() {
-                    items.push(self.value(child, &format!("{path}/{n}"), depth + 1)?);
+            Thing::List => match self.stacked(id, path)? {
+                Some(node) => node,
+                None => {
+                    let mut items = Vec::new();
+                    for (n, (_, child)) in self.outline.children(id).into_iter().enumerate() {
+                        items.push(self.value(child, &format!("{path}/{n}"), depth + 1)?);
+                    }
+                    Value::seq(items)
                 }
-                Value::seq(items)
-            }
+            },
             Thing::Param(value, entry) => {
                 match entry.and_then(|entry| entry.typed.primitive()) {
                     Some(stored) => self.stored.push((path.to_owned(), Value::from(stored.name().to_owned()))),
@@ -152,6 +159,19 @@ impl ToTree<'_, '_> {
             self.own_attributes(item, path, matches!(thing, Thing::Dict), &mut value);
         }
         Ok(value)
+    }
+
+    /// The node of the one array that the items of a list are, where that is asked for and they are equal.
+    fn stacked(&mut self, id: OutlineId, path: &str) -> Result<Option<Value>> {
+        let children = if self.stack { self.outline.children(id) } else { Vec::new() };
+        let mut arrays = Vec::with_capacity(children.len());
+        for (_, child) in children {
+            let Thing::Data(entry) = self.outline.thing(child) else { return Ok(None) };
+            arrays.push(self.items.array(entry)?);
+        }
+        let Ok(array) = Array::stack(arrays) else { return Ok(None) };
+        let array = self.held(&array, path)?;
+        self.builder.array(&array, self.how).map(Some).map_err(|e| e.context(path.to_owned()))
     }
 
     /// The array in a datatype that ASDF has.

@@ -43,7 +43,7 @@ fn a_tree_survives_the_way_through_a_stream() {
     assert_eq!(stream.array_at("/deep/data").unwrap().load::<i16>().unwrap(), [1, 2, 3, 4]);
     assert_eq!(stream.array_at("/list[1]/inner/x").unwrap().load::<i64>().unwrap(), [1, 2]);
     let mut out = Cursor::new(Vec::new());
-    let losses = stream_to_asdf(&stream, Target::newest(), &ArrayOptions::inline(), &mut out).unwrap();
+    let losses = stream_to_asdf(&stream, Target::newest(), &ArrayOptions::inline(), false, &mut out).unwrap();
     assert_eq!(losses, []);
     let back = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
     let root = back.tree().root();
@@ -72,7 +72,7 @@ fn a_stream_survives_the_way_through_a_tree() {
     let layout = Layout::read(text).unwrap();
     let stream = DudleyFile::open(Arc::new(Slice::new(bytes, "x")), Some(layout), &Limits::default()).unwrap();
     let mut out = Cursor::new(Vec::new());
-    stream_to_asdf(&stream, Target::newest(), &ArrayOptions::default(), &mut out).unwrap();
+    stream_to_asdf(&stream, Target::newest(), &ArrayOptions::default(), false, &mut out).unwrap();
     let tree = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
     assert_eq!(tree.tree().root().get("N").unwrap().as_i64(), Some(3));
     assert_eq!(tree.tree().root().get("title").unwrap().text(), "run");

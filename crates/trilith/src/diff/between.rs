@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub(super) fn as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
     let limits = file.limits();
     let mut out = Bounded { inner: Cursor::new(Vec::new()), most: limits.memory };
-    stream_to_asdf(file, Target::newest(), &ArrayOptions::default(), &mut out)
+    stream_to_asdf(file, Target::newest(), &ArrayOptions::default(), false, &mut out)
         .map_err(|error| if out.is_full() { too_large(limits.memory) } else { error })?;
     AsdfFile::open(Arc::new(Slice::new(out.inner.into_inner(), file.source().name())), limits)
 }

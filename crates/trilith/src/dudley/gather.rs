@@ -56,10 +56,15 @@ impl Catalog {
         let mut first: Option<(String, Located)> = None;
         let mut pieces = Vec::new();
         let mut whole = None;
+        let (mut row, mut missing) = (rows.start, Vec::new());
         options.limits.charge_memory((rows.len() as u64).saturating_mul(48), "the places of an item in a family")?;
         self.locate_rows(template, item, rows.clone(), options, &mut |place| {
             let Place { file, offset, found, compressed } = place;
-            let Some(found) = found else { return Err(Error::usage(format!("{file} has no item {item}")).at_path(item)) };
+            row += 1;
+            let Some(found) = found else {
+                missing.push((row - 1, file.to_owned()));
+                return Ok(());
+            };
             let inside = match (&compressed, found.address) {
                 (Some(entry), Some(address)) => address.saturating_sub(entry.address.unwrap_or(address)),
                 _ => 0,
@@ -80,6 +85,9 @@ impl Catalog {
                 }
             }
         })?;
+        if !missing.is_empty() {
+            return Err(omitted(item, &rows, &missing));
+        }
         let Some((_, found)) = first else { return Err(Error::usage("no files are chosen")) };
         let mut shape = found.shape.clone();
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
@@ -108,6 +116,28 @@ impl Catalog {
         shape.insert(0, rows.len() as u64);
         let array = Array::strided(Arc::new(joined), 0, datatype, order, shape, all_strides)?;
         Ok(array.with_limits(Arc::new(options.limits.clone())))
+    }
+}
+
+/// Says which of the files `rows` have no such item, and how to choose the others.
+fn omitted(item: &str, rows: &Range<usize>, missing: &[(usize, String)]) -> Error {
+    const SHOWN: usize = 5;
+    let names: Vec<_> = missing.iter().take(SHOWN).map(|(_, file)| file.as_str()).collect();
+    let more = if missing.len() > SHOWN { ", …" } else { "" };
+    let message = format!("{} of {} files have no item {item}: {}{more}", missing.len(), rows.len(), names.join(", "));
+    let mut others = Vec::new();
+    let mut from = rows.start;
+    for row in missing.iter().map(|(row, _)| *row).chain([rows.end]) {
+        if from < row {
+            others.push(format!("{from}:{row}"));
+        }
+        from = row + 1;
+    }
+    let error = Error::usage(message).at_path(item);
+    match others.len() {
+        0 => error,
+        1..=20 => error.hint(format!("choose the other files: {}", others.join(","))),
+        _ => error.hint("choose files that have it"),
     }
 }
 

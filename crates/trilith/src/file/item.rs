@@ -23,7 +23,8 @@ use crate::yaml::Scalar;
 /// let file = trilith::OpenOptions::new().open_bytes(text.to_vec())?;
 /// assert_eq!(file.array("/a")?.load::<i64>()?, [1, 2]);
 /// assert_eq!(file.item("/b/c")?.text()?, "x");
-/// let names: Vec<_> = file.root().children()?.into_iter().map(|(name, item)| (name, item.kind().name())).collect();
+/// let root = file.root();
+/// let names: Vec<_> = root.children()?.into_iter().map(|(name, item)| (name, item.kind().name())).collect();
 /// assert_eq!(names, [(Some("a".into()), "array"), (Some("b".into()), "mapping")]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
