@@ -13,6 +13,7 @@ mod outputs;
 mod progress;
 mod rewrite;
 mod target;
+mod words;
 
 use std::ffi::OsString;
 
@@ -75,5 +76,5 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Prints an error for a person, on stderr.
 fn report(error: &Error) {
-    output::note(&format!("trilith: {error}"));
+    output::note(&format!("trilith: {}", words::said(error)));
 }

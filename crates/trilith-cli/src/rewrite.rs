@@ -19,6 +19,7 @@ use crate::output::{Out, note};
 use crate::outputs::{Form, check_name};
 use crate::progress::Progress;
 use crate::target::Target;
+use crate::words::said;
 
 /// How a changed file is saved.
 #[derive(Debug, Args)]
@@ -164,7 +165,7 @@ pub fn change(
         if error.kind() != trilith::Kind::Usage {
             return Err(error);
         }
-        note(&format!("trilith: {error}"));
+        note(&format!("trilith: {}", said(&error)));
         return Ok(Outcome::No);
     }
     save.save(&change, &item.file, false, options)?;

@@ -82,7 +82,7 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     let error = reader.array_at("/z").and_then(|array| array.load::<f64>()).unwrap_err();
     assert_eq!(error.kind(), Kind::Io);
     assert!(error.to_string().contains("changed by another process while it was open"), "{error}");
-    assert!(error.opt_hint().is_some_and(|hint| hint.contains("open it again")));
+    assert!(error.advice().is_some_and(|hint| hint.contains("open it again")));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyIndexError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError};
 use pyo3::prelude::*;
+use trilith::error::Setting;
 use trilith::{Error, Kind};
 
 create_exception!(trilith, FormatError, PyValueError, "The file breaks the rules of its format.");
@@ -23,7 +24,7 @@ pub enum About {
 
 /// An error of the library as the exception that Python expects.
 pub fn raise(error: &Error, about: About) -> PyErr {
-    let message = error.to_string();
+    let message = error.text_in(&keyword);
     match error.kind() {
         Kind::Io => os_error(error, message),
         Kind::Malformed => FormatError::new_err(message),
@@ -34,6 +35,20 @@ pub fn raise(error: &Error, about: About) -> PyErr {
             About::Index => PyIndexError::new_err(message),
             About::Argument => PyValueError::new_err(message),
         },
+    }
+}
+
+/// How a setting is made in Python.
+fn keyword(setting: &Setting) -> String {
+    match setting {
+        Setting::Limit(name) => format!("raise it with the environment variable TRILITH_LIMITS={name}=N"),
+        Setting::Allow(place) => format!("add {place:?} to allow=[...]"),
+        Setting::Layout => "give its layout=".to_owned(),
+        Setting::NoLayout => "leave out layout=".to_owned(),
+        Setting::Byteorder => "give byteorder=\"little\" or \"big\"".to_owned(),
+        Setting::Download => "fetch it whole with remote={\"download\": True}".to_owned(),
+        Setting::Remote(option) => format!("set {option} in remote={{...}}"),
+        other => other.to_string(),
     }
 }
 

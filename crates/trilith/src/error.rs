@@ -85,6 +85,44 @@ impl fmt::Display for Location {
 /// ```
 pub struct Error(Box<Inner>);
 
+/// A setting of the caller that would let an operation succeed. Each edge says it in its own words: an option of the
+/// command, a keyword of Python, a method of [`OpenOptions`](crate::OpenOptions).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Setting {
+    /// Raise this limit of [`Limits`](crate::Limits).
+    Limit(String),
+    /// Allow references to lead into this folder, or to addresses that begin so.
+    Allow(String),
+    /// Give the layout of the file.
+    Layout,
+    /// Give no layout.
+    NoLayout,
+    /// Give the byte order.
+    Byteorder,
+    /// Fetch a remote file whole.
+    Download,
+    /// Give the folder of the schemas.
+    Schemas,
+    /// Set an option of remote files, `NAME=VALUE`.
+    Remote(&'static str),
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Limit(name) => write!(f, "raise the limit {name}"),
+            Self::Allow(place) => write!(f, "allow {place}"),
+            Self::Layout => f.write_str("give its layout"),
+            Self::NoLayout => f.write_str("open it without a layout"),
+            Self::Byteorder => f.write_str("give the byte order, little or big"),
+            Self::Download => f.write_str("allow it to be fetched whole"),
+            Self::Schemas => f.write_str("give the folder of the schemas"),
+            Self::Remote(option) => write!(f, "set the remote option {option}"),
+        }
+    }
+}
+
 struct Inner {
     kind: Kind,
     message: String,
@@ -92,6 +130,7 @@ struct Inner {
     /// Innermost first.
     context: Vec<String>,
     hint: Option<String>,
+    setting: Option<(&'static str, Setting)>,
     source: Option<Box<dyn std::error::Error + Send + Sync + 'static>>,
 }
 
@@ -105,6 +144,7 @@ impl Error {
             location: Location::Unknown,
             context: Vec::new(),
             hint: None,
+            setting: None,
             source: None,
         }))
     }
@@ -197,6 +237,13 @@ impl Error {
         self
     }
 
+    /// Adds a setting that would let this succeed, behind `when`: "if you trust the file".
+    #[must_use]
+    pub fn setting(mut self, when: &'static str, setting: Setting) -> Self {
+        self.0.setting = Some((when, setting));
+        self
+    }
+
     /// Adds to the hint.
     pub(crate) fn also(mut self, more: impl fmt::Display) -> Self {
         self.0.hint = Some(self.0.hint.map_or_else(|| more.to_string(), |hint| format!("{hint}; {more}")));
@@ -219,8 +266,50 @@ impl Error {
     }
 
     /// What to do about it, where there is something to do.
-    pub fn opt_hint(&self) -> Option<&str> {
-        self.0.hint.as_deref()
+    pub fn advice(&self) -> Option<String> {
+        self.advice_in(&Setting::to_string)
+    }
+
+    /// As [`Error::advice`], where `words` say how a setting is made: by an option of a command, by a keyword.
+    pub fn advice_in(&self, words: &dyn Fn(&Setting) -> String) -> Option<String> {
+        let setting = self.0.setting.as_ref().map(|(when, setting)| match *when {
+            "" => words(setting),
+            when => format!("{when}, {}", words(setting)),
+        });
+        match (&self.0.hint, setting) {
+            (Some(hint), Some(setting)) => Some(format!("{setting}; {hint}")),
+            (Some(hint), None) => Some(hint.clone()),
+            (None, setting) => setting,
+        }
+    }
+
+    /// The whole text, where `words` say how a setting is made.
+    ///
+    /// ```
+    /// use trilith::{Error, error::Setting};
+    /// let error = Error::limit("too deep").setting("if you trust the file", Setting::Limit("depth".to_owned()));
+    /// assert_eq!(error.to_string(), "too deep; if you trust the file, raise the limit depth");
+    /// let option = |setting: &Setting| match setting {
+    ///     Setting::Limit(name) => format!("raise it with --limit {name}=N"),
+    ///     other => other.to_string(),
+    /// };
+    /// assert_eq!(error.text_in(&option), "too deep; if you trust the file, raise it with --limit depth=N");
+    /// ```
+    pub fn text_in(&self, words: &dyn Fn(&Setting) -> String) -> String {
+        let mut text = String::new();
+        for doing in self.0.context.iter().rev() {
+            text.push_str(doing);
+            text.push_str(": ");
+        }
+        text.push_str(&self.0.message);
+        if self.0.location != Location::Unknown {
+            text.push_str(&format!(" ({})", self.0.location));
+        }
+        if let Some(advice) = self.advice_in(words) {
+            text.push_str("; ");
+            text.push_str(&advice);
+        }
+        text
     }
 }
 
@@ -232,17 +321,7 @@ impl From<std::convert::Infallible> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for doing in self.0.context.iter().rev() {
-            write!(f, "{doing}: ")?;
-        }
-        f.write_str(&self.0.message)?;
-        if self.0.location != Location::Unknown {
-            write!(f, " ({})", self.0.location)?;
-        }
-        if let Some(hint) = &self.0.hint {
-            write!(f, "; {hint}")?;
-        }
-        Ok(())
+        f.write_str(&self.text_in(&Setting::to_string))
     }
 }
 

@@ -10,7 +10,7 @@ mod machine;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident : $default:expr),+ $(,)?) => {
@@ -146,7 +146,7 @@ impl Limits {
     #[cold]
     pub fn exceeded(name: &str, limit: u64, what: impl std::fmt::Display) -> Error {
         Error::limit(format!("{what}, more than the limit {name}={limit}"))
-            .hint(format!("if you trust the file, raise it with --limit {name}=N or TRILITH_LIMITS={name}=N"))
+            .setting("if you trust the file", Setting::Limit(name.to_owned()))
     }
 
     /// Refuses to allocate more than [`Limits::memory`] at once for what a file declares.
@@ -217,7 +217,7 @@ mod tests {
     fn an_error_names_the_limit_its_value_and_the_option() {
         let limits = Limits { memory: 64 << 30, ..Limits::default() };
         let text = limits.charge_memory(1 << 40, "block 3").unwrap_err().to_string();
-        assert!(text.contains("memory=68719476736") && text.contains("--limit memory=N"), "{text}");
+        assert!(text.contains("memory=68719476736") && text.contains("raise the limit memory"), "{text}");
         assert_eq!("memory=5,memory=auto,work=auto".parse::<Limits>().unwrap(), Limits::default());
     }
 }

@@ -110,6 +110,6 @@ fn problem_of(error: &Error) -> Problem {
         message: error.to_string(),
         rule: String::new(),
         schema: String::new(),
-        hint: error.opt_hint().map(str::to_owned),
+        hint: error.advice(),
     }
 }

@@ -10,6 +10,7 @@ use crate::Outcome;
 use crate::json::{datatype, hex};
 use crate::options::Options;
 use crate::output::{Out, clean};
+use crate::words::said;
 
 /// Print the SHA-256 of what each array holds
 ///
@@ -32,7 +33,7 @@ impl Digest {
             Err(error) => {
                 // A file whose tree cannot be read has no arrays, and an error at its root.
                 if options.json && error.kind() == trilith::Kind::Malformed {
-                    out.json(&json!({"file": self.file, "arrays": {}, "errors": {"": clean(&error.to_string())}}))?;
+                    out.json(&json!({"file": self.file, "arrays": {}, "errors": {"": clean(&said(&error))}}))?;
                     out.finish()?;
                 }
                 return Err(error);
@@ -52,9 +53,9 @@ impl Digest {
                 Err(error) => {
                     failed = true;
                     if options.json {
-                        errors.insert(entry.path, json!(clean(&error.to_string())));
+                        errors.insert(entry.path, json!(clean(&said(&error))));
                     } else {
-                        crate::output::note(&format!("{}: {error}", entry.path));
+                        crate::output::note(&format!("{}: {}", entry.path, said(&error)));
                     }
                 }
             }

@@ -21,6 +21,7 @@ use crate::options::Options;
 use crate::output::{clean, note};
 use crate::outputs::told;
 use crate::rewrite::Save;
+use crate::words::said;
 
 /// Open the tree of a file in $VISUAL or $EDITOR, and save what comes back if it is right
 ///
@@ -71,7 +72,7 @@ impl Edit {
                     (Some(tree), true)
                 }
                 Err(error) => {
-                    note(&format!("trilith: {error}"));
+                    note(&format!("trilith: {}", said(&error)));
                     (None, false)
                 }
             };

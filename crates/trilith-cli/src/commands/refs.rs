@@ -10,6 +10,7 @@ use trilith::bytes::Base;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
+use crate::words::said;
 
 /// List the references of a file: $refs and sources in other files, what they mean, and whether they lead there
 #[derive(Debug, Args)]
@@ -29,7 +30,7 @@ impl Refs {
         let root = Found::root(&file);
         for (path, node) in file.tree().references(file.limits())? {
             let reference = node.reference_text().unwrap_or_default();
-            let problem = walk::follow(&file, &root.with(node)).err().map(|error| clean(&error.to_string()).into_owned());
+            let problem = walk::follow(&file, &root.with(node)).err().map(|error| clean(&said(&error)).into_owned());
             let (uri, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
             let target = absolute(&file, &self.file, uri, fragment);
             references.push(json!({
@@ -38,7 +39,7 @@ impl Refs {
             print(&mut out, options, &path.to_string(), &reference, target, problem, &mut outcome)?;
         }
         for (path, source) in external_sources(&file)? {
-            let problem = file.external(&source).err().map(|error| clean(&error.to_string()).into_owned());
+            let problem = file.external(&source).err().map(|error| clean(&said(&error)).into_owned());
             let target = absolute(&file, &self.file, &source, "");
             sources.push(json!({
                 "path": path, "source": source, "resolved": problem.is_none(), "problem": problem, "target": target,

@@ -13,6 +13,7 @@ use super::validate::problem_json;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean, note};
+use crate::words::said;
 
 /// Work with schemas
 #[derive(Debug, Args)]
@@ -188,7 +189,7 @@ impl CheckSchemas {
                     json!({"file": path.to_string_lossy(), "valid": false, "problems": [super::validate::error_json(&error)]}),
                 );
             } else {
-                out.line(&format!("{}: {error}", path.display()))?;
+                out.line(&format!("{}: {}", path.display(), said(&error)))?;
             }
         }
         for (path, tree) in trees {

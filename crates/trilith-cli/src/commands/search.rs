@@ -11,6 +11,7 @@ use crate::Outcome;
 use crate::json::datatype_text;
 use crate::options::Options;
 use crate::output::{Out, clean, note};
+use crate::words::said;
 
 /// Find nodes in many files; exit status 1 where there is none
 ///
@@ -64,7 +65,7 @@ impl Search {
                 Ok(file) => file,
                 // One unreadable file of many does not hide what the others hold.
                 Err(error) if self.files.len() > 1 => {
-                    note(&format!("trilith: {name}: {error}"));
+                    note(&format!("trilith: {name}: {}", said(&error)));
                     failed = true;
                     continue;
                 }
@@ -179,7 +180,7 @@ fn describe(item: &Item<'_>) -> String {
     match item.kind() {
         ItemKind::Array => match item.describe() {
             Ok(found) => format!("{} {:?}", datatype_text(&found.datatype), found.shape),
-            Err(error) => format!("(unreadable: {error})"),
+            Err(error) => format!("(unreadable: {})", said(&error)),
         },
         ItemKind::Scalar | ItemKind::Text | ItemKind::Null => item.text().map_or_else(|_| String::new(), |text| text.into_owned()),
         _ => item.summary(),

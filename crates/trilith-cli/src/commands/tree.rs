@@ -15,6 +15,7 @@ use crate::item::Item;
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::{Escaped, Out, clean, json_text, json_value, note, size};
+use crate::words::said;
 
 /// Show the tree of a file, or the part of it at a path
 ///
@@ -68,7 +69,7 @@ pub fn found<T>(item: Result<T>) -> Result<Option<T>> {
     match item {
         Ok(item) => Ok(Some(item)),
         Err(error) if error.kind() == Kind::Usage => {
-            note(&format!("trilith: {error}"));
+            note(&format!("trilith: {}", said(&error)));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -227,7 +228,7 @@ impl Text<'_> {
 /// `float32 [2048, 2048]  lz4, 16.8 MB` or what is wrong with it.
 fn array_text(item: &Node<'_>) -> String {
     match item.describe() {
-        Err(error) => format!("(unreadable: {error})"),
+        Err(error) => format!("(unreadable: {})", said(&error)),
         Ok(found) => {
             let bytes = found.nbytes.map_or(String::new(), |n| format!(", {}", size(n)));
             let remarks: String = found.remarks.iter().map(|remark| format!(", {remark}")).collect();

@@ -11,6 +11,7 @@ use super::schema::{Sources, text_of};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
+use crate::words::{advice, said};
 
 /// Check the trees of files against the schemas of their tags
 ///
@@ -63,7 +64,7 @@ impl Validate {
                     if options.json {
                         list.push(json!({"file": name, "valid": false, "problems": [error_json(&error)]}));
                     } else {
-                        out.line(&format!("{name}: {error}"))?;
+                        out.line(&format!("{name}: {}", said(&error)))?;
                     }
                     continue;
                 }
@@ -137,7 +138,7 @@ pub fn error_json(error: &Error) -> Value {
     json!({
         "severity": "error",
         "where": {"path": path, "line": line, "column": column, "byte": byte, "block": null},
-        "message": clean(&error.to_string()), "schema": null, "hint": error.opt_hint(),
+        "message": clean(&said(error)), "schema": null, "hint": advice(error),
     })
 }
 

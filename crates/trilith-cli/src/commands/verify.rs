@@ -10,6 +10,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
 use crate::progress::Progress;
+use crate::words::{advice, said};
 
 /// Check the structure and the checksums of files
 ///
@@ -40,7 +41,7 @@ impl Verify {
                     if options.json {
                         list.push(json!({"file": name, "valid": false, "problems": [problem_json(&error, None, None)]}));
                     } else {
-                        out.line(&format!("{name}: {error}"))?;
+                        out.line(&format!("{name}: {}", said(&error)))?;
                     }
                     continue;
                 }
@@ -82,9 +83,9 @@ fn problem_json(error: &Error, path: Option<&str>, block: Option<usize>) -> Valu
     json!({
         "severity": "error",
         "where": {"path": path, "line": line, "column": column, "byte": byte, "block": block},
-        "message": clean(&error.to_string()),
+        "message": clean(&said(error)),
         "schema": null,
-        "hint": error.opt_hint(),
+        "hint": advice(error),
     })
 }
 
@@ -120,7 +121,7 @@ fn checksum_word(of: Option<ChecksumOf>) -> Option<&'static str> {
 fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) -> Result<()> {
     for block in &report.blocks {
         match (&block.problem, checksum_word(block.checksum_of)) {
-            (Some(error), _) => out.line(&format!("{name}: {error}"))?,
+            (Some(error), _) => out.line(&format!("{name}: {}", said(&error)))?,
             (None, word) if options.verbose > 0 => {
                 let word = word.map_or("no checksum".to_owned(), |word| format!("checksum of the {word} bytes is right"));
                 out.line(&format!("{name}: block {}: {word}", block.index))?;
@@ -129,10 +130,10 @@ fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) ->
         }
     }
     for error in &report.structure {
-        out.line(&format!("{name}: {error}"))?;
+        out.line(&format!("{name}: {}", said(&error)))?;
     }
     for (path, error) in &report.arrays {
-        out.line(&format!("{name}: {path}: {error}"))?;
+        out.line(&format!("{name}: {path}: {}", said(error)))?;
     }
     for warning in &report.warnings {
         options.warn(&format!("{name}: {warning}"));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::base::{self, Base};
 use super::local::{LocalOptions, open_regular};
 use super::source::SourceRef;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::limits::Limits;
 use crate::percent::strictly_decoded;
 
@@ -146,7 +146,9 @@ impl Folder {
     fn inside(&self, uri: &str) -> Result<PathBuf> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
         let path = base::local(&self.current, uri).map_err(|why| match base::scheme(uri) {
-            Some(scheme) if !scheme.eq_ignore_ascii_case("file") => refused(why).hint("allow it with --allow PREFIX"),
+            Some(scheme) if !scheme.eq_ignore_ascii_case("file") => {
+                refused(why).setting("if you trust it", Setting::Allow("addresses that begin so".to_owned()))
+            }
             _ => refused(why),
         })?;
         if path.is_absolute() && self.roots.iter().any(|root| path.starts_with(&root.real) || path.starts_with(&root.named)) {
@@ -157,7 +159,7 @@ impl Folder {
         }
         let folder = path.parent().unwrap_or(&path).display().to_string();
         let end = if folder.ends_with('/') { "" } else { "/" };
-        Err(refused("it leads out of the file's folder").hint(format!("if you trust it, add --allow {folder}{end}")))
+        Err(refused("it leads out of the file's folder").setting("if you trust it", Setting::Allow(format!("{folder}{end}"))))
     }
 }
 

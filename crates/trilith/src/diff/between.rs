@@ -8,7 +8,7 @@ use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::Slice;
 use crate::convert::stream_to_asdf;
 use crate::dudley::DudleyFile;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 
 /// A stream as a file of the ASDF family, in memory.
 pub(super) fn as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
@@ -21,7 +21,8 @@ pub(super) fn as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
 
 fn too_large(limit: u64) -> Error {
     Error::limit(format!("the stream as a file of the ASDF family takes over {limit} bytes of memory"))
-        .hint("raise it with --limit memory=N, or convert the stream and compare the files")
+        .setting("", Setting::Limit("memory".to_owned()))
+        .hint("or convert the stream and compare the files")
 }
 
 /// What differs but for what the form alone brings along: who wrote it, and how a layout said it.

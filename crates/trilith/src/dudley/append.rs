@@ -12,7 +12,7 @@ use super::signature::Signature;
 use super::write::{Supplier, dialect_line, evaluate_more, write_items};
 use crate::array::Array;
 use crate::bytes::{self, Folder, LocalOptions, SourceRef, Update};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::layout::{Byteorder, Entry, Layout, Options};
 use crate::limits::Limits;
 use crate::span::Span;
@@ -141,7 +141,7 @@ fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()>
         }
         (LayoutOrigin::Embedded(_), _) => Ok(()),
         (_, Some(_)) => Err(Error::usage("the file has a layout of its own at its end, which another would contradict")
-            .hint("leave --layout away")),
+            .setting("", Setting::NoLayout)),
         (_, None) if len < start => {
             Err(Error::malformed(format!("the file ends at byte {len}, and by the layout its data end at byte {start}")))
         }

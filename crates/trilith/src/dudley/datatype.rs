@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::array::{Byteorder, Datatype, Field, StructType};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::layout::{Primitive, PrimitiveKind, ResolvedType};
 
 /// The datatype of an array's elements and their byte order. Of text the fastest dimension is the
@@ -21,7 +21,7 @@ pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Dataty
                 None if primitive.size() == 1 => Byteorder::NATIVE,
                 None => {
                     let message = "E403: byte order unknown: no < or > in the layout, and no Dudley signature";
-                    return Err(Error::usage(message).hint("give it with --byteorder little or big"));
+                    return Err(Error::usage(message).setting("", Setting::Byteorder));
                 }
             };
             Ok((plain(*primitive, shape)?, order))

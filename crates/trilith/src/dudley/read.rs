@@ -8,7 +8,7 @@ use super::outline::Outline;
 use super::signature::Signature;
 use crate::array::Array;
 use crate::bytes::{Nowhere, Resolve, Slice, SourceRef, Window, read_vec};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, Result, Setting};
 use crate::layout::{
     Byteorder, Diagnostic, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
     ResolvedType, Supply, parse,
@@ -281,7 +281,7 @@ fn find_layout(
     let beside = beside(name);
     let missing = || {
         let others = beside.as_ref().map_or(String::new(), |beside| format!(", and no {beside} beside it"));
-        Error::usage(format!("{name} has no layout: there is none in the file{others}")).hint("give one with --layout LAYOUT.dud")
+        Error::usage(format!("{name} has no layout: there is none in the file{others}")).setting("", Setting::Layout)
     };
     let Some(beside) = beside.clone() else { return Err(missing()) };
     let (found, _) = resolve.resolve(&beside.replace('%', "%25")).map_err(|_| missing())?;

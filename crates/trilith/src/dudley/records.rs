@@ -161,7 +161,7 @@ impl Lists {
                 Dialect::D2025 => count.to_string(),
                 Dialect::D2026 if layout.repeats_dict(list.item) => {
                     return Err(Error::unsupported(format!("{} has dicts as elements, which 2026 cannot repeat", list.path))
-                        .hint("convert the file with --to dudley-2025, or make it a list of structs"));
+                        .hint("convert the file to dudley-2025, or make it a list of structs"));
                 }
                 Dialect::D2026 => vec!["%0"; to_usize(count)?].join(", "),
             };

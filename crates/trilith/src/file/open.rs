@@ -10,7 +10,7 @@ use super::{FileKind, open_fits};
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, Nowhere, Resolve, Slice, SourceRef};
 use crate::dudley::{DudleyFile, StreamOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::fits::FitsFile;
 use crate::layout::{Byteorder, Layout};
 use crate::limits::Limits;
@@ -251,7 +251,7 @@ fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &
         }
         None => Err(Error::unsupported(format!("{} is neither an ASDF nor a Dudley file", source.name()))
             .at_byte(0)
-            .hint("an ASDF file begins with \"#ASDF 1.0.0\"; any other is read under a Dudley layout with --layout L.dud")),
+            .setting("an ASDF file begins with \"#ASDF 1.0.0\"; for any other", Setting::Layout)),
     }
 }
 

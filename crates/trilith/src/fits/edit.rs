@@ -86,7 +86,7 @@ fn is_null(row: Node<'_>) -> bool {
 /// What is wrong with a row is the fault of who edits it; the tree of a FITS file has no lines of its own.
 fn as_usage(error: &Error, path: String) -> Error {
     let made = Error::usage(error.message()).at_path(path);
-    match error.opt_hint() {
+    match error.advice() {
         Some(hint) => made.hint(hint),
         None => made,
     }
@@ -245,7 +245,7 @@ fn check_change(new: Option<&Card>, old: Option<&Card>, is_named: bool) -> Resul
     }
     if let Some(name) = [keyword, other].into_iter().find(|keyword| is_named && NAMES.contains(keyword)) {
         let message = format!("{name} cannot be changed: the ASDF file in this FITS file may name the HDU by it");
-        return Err(Error::usage(message).hint("convert takes the ASDF file out, and --embed puts it into another FITS file"));
+        return Err(Error::usage(message).hint("convert it to ASDF, and embed that in another FITS file"));
     }
     Ok(())
 }

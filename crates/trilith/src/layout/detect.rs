@@ -169,7 +169,7 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
                 (true, true) => {
                     let span = old.layout.items.get(1).map_or(Span::default(), |item| item.span);
                     let message = "the text means one thing in 2025 and another in 2026: taken as 2025";
-                    let warning = Diagnostic::new(Code::W9, span, message).hint("add `#: dialect=2025` or give --dialect");
+                    let warning = Diagnostic::new(Code::W9, span, message).hint("add `#: dialect=2025`, or name the dialect");
                     old.diagnostics.push(warning.locate(&text));
                     old.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
                     Ok(finished(old, Dialect::D2025, text))

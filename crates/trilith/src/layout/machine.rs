@@ -606,7 +606,7 @@ impl<'l> Machine<'l> {
             Supply::Bytes(bytes) => match request.decode(bytes) {
                 Ok(Some(value)) => Some(value),
                 Ok(None) => {
-                    let message = "byte order unknown: no < or > in the layout, no Dudley signature; give --byteorder";
+                    let message = "byte order unknown: no < or > in the layout, no Dudley signature; give the byte order";
                     return Err(layout.fault(Code::E403, span, message));
                 }
                 Err(raw) => {

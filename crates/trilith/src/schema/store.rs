@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::bundled;
 use super::uri::{name_and_version, split_fragment};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, Result, Setting};
 use crate::limits::Limits;
 use crate::spelling::nearest;
 use crate::tree::Tree;
@@ -290,7 +290,7 @@ fn by_name(tag: &str) -> Option<String> {
 
 /// The error for a schema that is not there.
 pub(super) fn missing(uri: &str) -> Error {
-    Error::usage(format!("schema {uri} is not known")).hint("give the folder that holds it with --schema-path")
+    Error::usage(format!("schema {uri} is not known")).setting("", Setting::Schemas)
 }
 
 #[cfg(test)]

@@ -310,9 +310,9 @@ impl Findings {
                 (format!("the tag {tag} is not of standard {}, so that nothing checks it", standard.unwrap_or("?")), near)
             }
             _ => {
-                let package = package_of(tag).filter(|_| near.is_none()).map(|package| {
-                    format!("the package {package} has one: install it and give --schemas-from-python, or its folder with --schema-path")
-                });
+                let package = package_of(tag)
+                    .filter(|_| near.is_none())
+                    .map(|package| format!("the package {package} has one: install it, and name its folder of schemas"));
                 (format!("no schema is known for the tag {tag}"), near.or(package))
             }
         };

@@ -237,7 +237,7 @@ fn moved(error: Error, origin: Origin) -> Error {
         crate::error::Location::Text { line, column } => {
             let mut made =
                 Error::new(error.kind(), error.message()).at_text(line.saturating_add(origin.line.saturating_sub(1)), column);
-            if let Some(hint) = error.opt_hint() {
+            if let Some(hint) = error.advice() {
                 made = made.hint(hint);
             }
             made

@@ -19,6 +19,7 @@ use trilith::{Error, Limits, Location, Result};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
+use crate::words::{advice, said};
 
 /// Check, resolve, print and translate Dudley layouts
 #[derive(Debug, Args)]
@@ -139,7 +140,7 @@ pub fn failed(error: Error, options: &Options) -> Result<Outcome> {
     let is_code = |code: &str| code.len() == 4 && code.starts_with('E') && code[1..].bytes().all(|b| b.is_ascii_digit());
     let Some((code, message)) = error.message().split_once(": ").filter(|(code, _)| is_code(code)) else { return Err(error) };
     if !options.json {
-        crate::output::note(&format!("trilith: {error}"));
+        crate::output::note(&format!("trilith: {}", said(&error)));
         return Ok(Outcome::No);
     }
     // What is wrong with a stream has no place in the text of the layout.
@@ -147,7 +148,7 @@ pub fn failed(error: Error, options: &Options) -> Result<Outcome> {
         Location::Text { line, column } => (Some(*line), Some(*column)),
         _ => (None, None),
     };
-    let hint = error.opt_hint().unwrap_or("");
+    let hint = advice(&error).unwrap_or_default();
     let mut out = Out::new();
     out.json(&json!({"errors": [{"code": code, "line": line, "column": column, "message": clean(message), "hint": hint}]}))?;
     out.finish()?;

@@ -156,7 +156,7 @@ pub(super) struct Prefix {
 impl Prefix {
     /// Reads `https://host/folder/`, `s3://bucket/folder/`, or `https://` for every host.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let bad = || Error::usage(format!("{text:?} allows nothing")).hint("write --allow https://HOST/FOLDER/ or s3://BUCKET/");
+        let bad = || Error::usage(format!("{text:?} allows nothing")).hint("write https://HOST/FOLDER/ or s3://BUCKET/");
         let scheme = ["http", "https", "s3"].into_iter().find(|scheme| strip_scheme(text, scheme).is_some()).ok_or_else(bad)?;
         let rest = strip_scheme(text, scheme).unwrap_or_default();
         if rest.is_empty() {

@@ -14,7 +14,7 @@ use super::address::{Address, is_public, shown_url};
 use super::lock;
 use super::options::RemoteOptions;
 use super::s3::Store;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, Setting};
 
 /// How often an answer may send on to another address.
 const HOPS: usize = 8;
@@ -336,7 +336,7 @@ impl Target {
             401 | 403 if matches!(self.address, Address::S3 { .. }) && !signed => Failure::Final(
                 error.hint("the request was not signed: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"),
             ),
-            401 | 403 if signed => Failure::Final(error.hint("for a public bucket, try --remote anonymous=yes")),
+            401 | 403 if signed => Failure::Final(error.setting("for a public bucket", Setting::Remote("anonymous=yes"))),
             _ => Failure::Final(error),
         }
     }
@@ -378,7 +378,7 @@ fn failure(error: ureq::Error, url: &Url) -> Failure {
         ureq::Error::Other(other) => match other.downcast::<Refused>() {
             Ok(refused) => Failure::Final(
                 Error::limit(format!("{host} is at {}, an address that is not public", refused.0))
-                    .hint(format!("if you trust it, add --allow {}", shown_url(url))),
+                    .setting("if you trust it", Setting::Allow(shown_url(url).to_string())),
             ),
             Err(other) => Failure::Final(said(other.to_string())),
         },

@@ -10,7 +10,7 @@ use super::client::{Client, Target, Trust};
 use super::options::RemoteOptions;
 use super::{lock, source};
 use crate::bytes::SourceRef;
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, Result, Setting};
 
 /// What a resolver gives.
 type Opened = (SourceRef, Arc<dyn Resolve>);
@@ -63,7 +63,7 @@ impl Beside {
         } else {
             let shown = there.shown();
             let allowed = self.client.allows(&there).ok_or_else(|| {
-                refused("it leads out of the file's folder").hint(format!("if you trust it, add --allow {shown}"))
+                refused("it leads out of the file's folder").setting("if you trust it", Setting::Allow(shown.to_string()))
             })?;
             (there.clone(), if allowed { Trust::Named } else { Trust::Beside(there.clone()) })
         };
@@ -131,7 +131,7 @@ impl Allowed {
         let address = Address::parse(uri).map_err(|e| refused(e.message()))?;
         let client = self.client()?;
         let allowed = client.allows(&address).ok_or_else(|| {
-            refused("it is a URL that was not allowed").hint(format!("if you trust it, add --allow {}", address.shown()))
+            refused("it is a URL that was not allowed").setting("if you trust it", Setting::Allow(address.shown().to_string()))
         })?;
         let depth = self.depth.checked_sub(1).ok_or_else(|| refused("too many files refer to each other"))?;
         let trust = if allowed { Trust::Named } else { Trust::Beside(address.clone()) };

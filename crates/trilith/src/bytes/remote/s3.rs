@@ -11,7 +11,7 @@ use rusty_s3::{Bucket, Credentials, UrlStyle};
 use url::Url;
 
 use super::options::RemoteOptions;
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, Result, Setting};
 
 /// How long a signature is good for: a request is sent at once.
 const SIGNED: Duration = Duration::from_secs(900);
@@ -75,7 +75,7 @@ impl Store {
         };
         let style = if self.path_style { UrlStyle::Path } else { UrlStyle::VirtualHost };
         let bucket = Bucket::new(endpoint, style, self.bucket.clone(), self.region.clone())
-            .map_err(|e| Error::usage(format!("bucket {:?}: {e}", self.bucket)).hint("try --remote style=path"))?;
+            .map_err(|e| Error::usage(format!("bucket {:?}: {e}", self.bucket)).setting("", Setting::Remote("style=path")))?;
         Ok(bucket.get_object(self.credentials.as_ref(), key).sign(SIGNED))
     }
 }

@@ -9,7 +9,7 @@ use super::headers::Version;
 use super::{lock, shared};
 use crate::bytes::source::past_end;
 use crate::bytes::{Access, Source, SourceRef, read_exact_at, spool, to_usize, unnamed_file};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 
 /// Read and written at once.
 const STEP: usize = 256 << 10;
@@ -58,7 +58,7 @@ impl WholeFile {
             return Err(Error::unsupported(format!(
                 "the server of {name} gives neither parts of the file nor its size, which is more than {most} bytes"
             ))
-            .hint("fetch it whole with --download, which needs as much room for temporary files"));
+            .setting("", Setting::Download));
         }
         Ok(source)
     }
@@ -145,7 +145,7 @@ impl Source for WholeFile {
                     "the server of {} gives no parts of files, and this needs byte {offset} of its {size} bytes",
                     self.name
                 ))
-                .hint("fetch it whole with --download, which needs as much room for temporary files"));
+                .setting("", Setting::Download));
             }
             self.advance(&mut body, end)?;
         }

@@ -92,7 +92,7 @@ fn odd(units: &Units, later: &std::collections::BTreeMap<String, u32>, text: &st
     }
     let unit = match Unit::parse(text) {
         Ok(unit) => unit,
-        Err(error) => return Some((error.message().to_owned(), error.opt_hint().map(str::to_owned))),
+        Err(error) => return Some((error.message().to_owned(), error.advice())),
     };
     // Which of several slashes holds for what is anybody's guess.
     let fractions = text

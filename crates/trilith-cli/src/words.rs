@@ -1,0 +1,29 @@
+//! How the command says what the library means.
+
+use trilith::Error;
+use trilith::error::Setting;
+
+/// The text of an error, with the options that would help.
+pub fn said(error: &Error) -> String {
+    error.text_in(&option)
+}
+
+/// What to do about an error.
+pub fn advice(error: &Error) -> Option<String> {
+    error.advice_in(&option)
+}
+
+/// The option that makes a setting.
+fn option(setting: &Setting) -> String {
+    match setting {
+        Setting::Limit(name) => format!("raise it with --limit {name}=N or TRILITH_LIMITS={name}=N"),
+        Setting::Allow(place) => format!("add --allow {place}"),
+        Setting::Layout => "give its layout with --layout L.dud".to_owned(),
+        Setting::NoLayout => "leave out --layout".to_owned(),
+        Setting::Byteorder => "give it with --byteorder little or big".to_owned(),
+        Setting::Download => "fetch it whole with --download, which needs as much room for temporary files".to_owned(),
+        Setting::Schemas => "give the folder that holds it with --schema-path".to_owned(),
+        Setting::Remote(option) => format!("try --remote {option}"),
+        other => other.to_string(),
+    }
+}
