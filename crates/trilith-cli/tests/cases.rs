@@ -319,7 +319,7 @@ fn redirected(mut ended: Ended, output: Option<&String>, tmp: &Path) -> Ended {
 /// The few things besides `trilith` that a case may do with files.
 fn built_in(name: &str, arguments: &[&str], tmp: &Path) -> Result<Ended, String> {
     let read = |name: &str| std::fs::read(tmp.join(name)).map_err(|e| format!("{name}: {e}"));
-    let number = |text: &str| text.parse::<usize>().map_err(|_| format!("{text:?} is no number"));
+    let number = |text: &str| text.parse::<usize>().map_err(|_| format!("{text:?} is not a number"));
     let mut stdout = Vec::new();
     match (name, arguments) {
         ("cat", files) => {

@@ -138,7 +138,7 @@ fn compare_arrays(said: &Value, expected: &Value, faults: &mut Vec<String>) {
     let paths: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
     for path in paths {
         let (Some(our), Some(their)) = (ours.get(path), theirs.get(path)) else {
-            let problem = if ours.contains_key(path) { "is no array of this file" } else { "is missing" };
+            let problem = if ours.contains_key(path) { "is not an array of this file" } else { "is missing" };
             faults.push(format!("digest: {path} {problem}"));
             continue;
         };

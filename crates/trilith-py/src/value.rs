@@ -393,7 +393,7 @@ impl<'a> Ready<'a> {
 
     /// The array that a value is.
     pub fn whole(&self, value: &Value) -> Result<Array> {
-        self.stored(value).ok_or_else(|| Error::usage("this is no array"))?
+        self.stored(value).ok_or_else(|| Error::usage("this is not an array"))?
     }
 
     /// The value without the arrays that need blocks, and those with the paths where they belong.

@@ -198,7 +198,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u64> {
         .parse::<u64>()
         .ok()
         .and_then(|n| n.checked_mul(1 << shift))
-        .ok_or_else(|| Error::usage(format!("{text:?} is no size")).hint("write a whole number, or one with k, M, G or T"))
+        .ok_or_else(|| Error::usage(format!("{text:?} is not a size")).hint("write a whole number, or one with k, M, G or T"))
 }
 
 #[cfg(test)]

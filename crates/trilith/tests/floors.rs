@@ -142,7 +142,7 @@ fn upward_imports(file: &Path, text: &str, exports: &BTreeMap<String, String>) -
         let target = if floor(&name).is_some() { Some(name.as_str()) } else { exports.get(&name).map(String::as_str) };
         match target.and_then(|target| floor(target).map(|floor| (target, floor))) {
             None if path.is_macro => {} // macros of the crate live at its root, whatever their file
-            None => faults.push(format!("{place}: `{name}` is no module with a floor and no re-export of lib.rs")),
+            None => faults.push(format!("{place}: `{name}` is not a module with a floor and no re-export of lib.rs")),
             Some((target, _)) if target == module => {}
             Some((_, GROUND)) if own == GROUND => {}
             Some((_, below)) if below < own => {}

@@ -175,7 +175,7 @@ impl CheckSchemas {
         for (path, text) in texts {
             match schemas.add(text.as_str(), &limits).and_then(|_| Tree::parse(text, &limits)) {
                 Ok(tree) if tree.root().get("id").is_some() => trees.push((path, tree)),
-                Ok(_) => options.warn(&format!("{} is no schema: it has no id", path.display())),
+                Ok(_) => options.warn(&format!("{} is not a schema: it has no id", path.display())),
                 Err(error) => failed.push((path, error)),
             }
         }

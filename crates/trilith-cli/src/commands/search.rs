@@ -94,7 +94,7 @@ impl Search {
     }
 
     fn conditions(&self) -> Result<Conditions> {
-        let regex = |text: &str| Regex::new(text).map_err(|e| Error::usage(format!("{text:?} is no regular expression: {e}")));
+        let regex = |text: &str| Regex::new(text).map_err(|e| Error::usage(format!("{text:?} is not a regular expression: {e}")));
         if self.key.is_none() && self.value.is_none() && self.tag.is_none() && self.datatype.is_none() && self.shape.is_none() {
             return Err(Error::usage("nothing to search for").hint("give --key, --value, --tag, --datatype or --shape"));
         }
@@ -200,7 +200,7 @@ fn shape(text: &str) -> Result<Vec<Option<u64>>> {
         .filter(|part| !part.is_empty())
         .map(|part| match part {
             "*" => Ok(None),
-            number => number.parse().map(Some).map_err(|_| Error::usage(format!("{number:?} is no length of a shape"))),
+            number => number.parse().map(Some).map_err(|_| Error::usage(format!("{number:?} is not a length of a shape"))),
         })
         .collect()
 }

@@ -85,7 +85,7 @@ fn every_subcommand_is_known_to_read_or_to_write() {
     for (leaf, has_output) in &leaves {
         let reads = READING.contains(&leaf.as_str());
         assert!(reads != writes(leaf), "`trilith {leaf}` must be either in READING or in the operations of tests/writes");
-        assert!(!(reads && *has_output), "`trilith {leaf}` has an output: it is no reading command");
+        assert!(!(reads && *has_output), "`trilith {leaf}` has an output: it is not a reading command");
     }
     let is_there = |command: &str| leaves.iter().any(|(leaf, _)| leaf == command);
     let known = READING.iter().chain(WITHOUT_FILE).copied().chain(ALL.iter().map(|operation| operation.command));

@@ -33,7 +33,7 @@ impl Array {
         let most = if fields.is_some() { 1 } else { 2 };
         if self.shape.len() > most {
             let kind = if fields.is_some() { "a structured array" } else { "an array" };
-            let message = format!("{kind} of shape {:?} is no table", self.shape);
+            let message = format!("{kind} of shape {:?} is not a table", self.shape);
             return Err(Error::usage(message).hint(format!("take a slice of at most {most} axes")));
         }
         let fail = |e| Error::io("writing CSV", e);

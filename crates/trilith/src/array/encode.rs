@@ -69,7 +69,7 @@ impl Scalar {
                 text.encode_utf16().flat_map(|unit| words(unit.to_le_bytes(), order)).collect()
             }
             (Self::Text(text), Datatype::Ascii(_)) if !text.is_ascii() => {
-                return Err(Error::malformed(format!("{text:?} is no ASCII text")));
+                return Err(Error::malformed(format!("{text:?} is not ASCII text")));
             }
             (Self::Text(text), _) => text.as_bytes().to_vec(),
             (Self::Raw(bytes), Datatype::Ascii(_) | Datatype::Utf8(_)) => bytes.clone(),
@@ -141,7 +141,7 @@ impl Scalar {
             text.truncate(end);
             text.push('…');
         }
-        Error::malformed(format!("{kind}{text} is no element of {datatype}"))
+        Error::malformed(format!("{kind}{text} is not an element of {datatype}"))
     }
 }
 
@@ -197,7 +197,7 @@ impl Array {
     /// [`Kind::Malformed`](crate::Kind::Malformed) for bytes that are none, and as [`Array::load`].
     pub fn load_texts(&self) -> Result<Vec<String>> {
         if !self.datatype.is_text() {
-            return Err(Error::usage(format!("elements of {} are no text", self.datatype)));
+            return Err(Error::usage(format!("elements of {} are not text", self.datatype)));
         }
         let mut texts = Vec::new();
         self.for_each_scalar(|scalar, _| match scalar {
@@ -208,7 +208,7 @@ impl Array {
             other => {
                 let shown = other.text(super::FloatText::Shortest);
                 Err(Error::malformed(format!(
-                    "element {} holds the bytes {shown:?}, which are no {} text",
+                    "element {} holds the bytes {shown:?}, which are not {} text",
                     texts.len(),
                     self.datatype.name()
                 )))

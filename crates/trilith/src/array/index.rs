@@ -131,7 +131,7 @@ impl FromStr for Index {
 
     fn from_str(text: &str) -> Result<Self> {
         let text = text.trim();
-        let wrong = || Error::usage(format!("{text:?} is no index")).hint("write 5, 0:10, ::2 or ..., one for each axis");
+        let wrong = || Error::usage(format!("{text:?} is not an index")).hint("write 5, 0:10, ::2 or ..., one for each axis");
         let number = |part: &str| match part.trim() {
             "" => Ok(None),
             digits => digits.parse::<i64>().map(Some).map_err(|_| wrong()),
@@ -315,7 +315,7 @@ impl Array {
         let mut sorted = order.clone();
         sorted.sort_unstable();
         if !sorted.into_iter().eq(0..axes) {
-            return Err(Error::usage(format!("{order:?} is no order of {axes} axes")));
+            return Err(Error::usage(format!("{order:?} is not an order of {axes} axes")));
         }
         let mask = self.map_mask(|mask| mask.transpose(Some(&order)))?;
         let shape = order.iter().map(|axis| self.shape[*axis]).collect();

@@ -74,7 +74,7 @@ impl Array {
             Literal::List(lengths) => lengths.iter().map(Literal::as_u64).collect::<Option<_>>(),
             _ => None,
         }
-        .ok_or_else(|| Error::malformed("the shape in the .npy header is no tuple of lengths"))?;
+        .ok_or_else(|| Error::malformed("the shape in the .npy header is not a tuple of lengths"))?;
         let strides = match entry("fortran_order")? {
             Literal::Bool(true) => shape::fortran_strides(&shape, datatype.item_size())?,
             _ => shape::c_strides(&shape, datatype.item_size())?,

@@ -153,7 +153,7 @@ impl Array {
         let size = self.len().saturating_mul(size_of::<T>() as u64);
         self.limits.charge_memory(size, "an array")?;
         let mut elements = T::zeroed(to_usize(self.len())?)?;
-        let not_numbers = || Error::usage(format!("elements of {} are no numbers", self.datatype));
+        let not_numbers = || Error::usage(format!("elements of {} are not numbers", self.datatype));
         // Said even where there are no elements.
         each_value!(self.datatype, [0u8; 0], |values| drop(values), else return Err(not_numbers()));
         let (mut done, mut wide) = (0, Vec::new());

@@ -21,7 +21,7 @@ pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> 
     let found = walk::find(file, path)?;
     let node = found.node(file);
     if !ndarray::is_ndarray(node) {
-        return Err(Error::usage("this is no ndarray").at_path(path));
+        return Err(Error::usage("this is not an ndarray").at_path(path));
     }
     let holder = found.file(file);
     let source = node.get("source").ok_or_else(|| Error::usage("an inline array has no rows to add to").at_path(path))?;

@@ -87,7 +87,7 @@ fn find_end(text: &[u8]) -> Option<usize> {
 /// The steps that a list of names, or of pairs of name and arguments, says.
 fn steps(root: Node<'_>) -> Result<Vec<Step>> {
     if !root.is_sequence() {
-        return Err(root.error("the encoding chain is no list"));
+        return Err(root.error("the encoding chain is not a list"));
     }
     // The null encoding, elements in C order, is where a chain of steps on bytes begins anyway.
     let stated = root.items().filter(|node| !node.is_null() && node.text() != "null");
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(print(&parse(text, &limits).unwrap()), text);
         assert_eq!(print(&parse("[null, zlib]", &limits).unwrap()), "--- [zlib]\n...\n");
         for (text, said) in [
-            ("zlib", "the encoding chain is no list"),
+            ("zlib", "the encoding chain is not a list"),
             ("[[tile, {}]]", "tile has no shape"),
             ("[[tile, {shape: [a]}]]", "shape is not a list of whole numbers"),
             ("[[]]", "a step is a name"),

@@ -70,7 +70,7 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
 
 /// Reads the list of offsets: `- n` lines, a flow list over any number of lines, or plain lines of the early form.
 fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
-    let text = std::str::from_utf8(text).map_err(|_| "it is no text".to_owned())?;
+    let text = std::str::from_utf8(text).map_err(|_| "it is not text".to_owned())?;
     let (line, body) = text.split_once('\n').unwrap_or((text, ""));
     if !line.trim_end_matches('\r').is_empty() {
         return Err("its header line goes on behind the words".to_owned());
@@ -92,7 +92,7 @@ fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
         if word.is_empty() || word == "-" || word.starts_with("!!") || word == "..." {
             continue;
         }
-        entries.push(word.parse::<u64>().map_err(|_| format!("its entry {word:?} is no offset"))?);
+        entries.push(word.parse::<u64>().map_err(|_| format!("its entry {word:?} is not an offset"))?);
     }
     Ok(entries)
 }

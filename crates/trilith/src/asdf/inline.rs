@@ -35,7 +35,7 @@ pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<
         // A row of a structure is a list too, so the depth must come from the shape.
         (Some(_), ndim) => dimensions(data, Some(ndim.unwrap_or(1)), limits)?,
         (None, Some(n)) if shape.is_some_and(|s| s.len() == n && !data.is_sequence() && n > 0) => {
-            return Err(data.error("the shape has dimensions, but the data are no list"));
+            return Err(data.error("the shape has dimensions, but the data are not a list"));
         }
         (None, _) => dimensions(data, None, limits)?,
     };
@@ -138,7 +138,7 @@ fn value(node: Node<'_>) -> Result<Value<'_>> {
         let text = node.text();
         return match complex(&text) {
             Some((re, im)) => Ok(Value::Complex(re, im)),
-            None => Err(node.error(format!("{text:?} is no complex number"))),
+            None => Err(node.error(format!("{text:?} is not a complex number"))),
         };
     }
     Ok(match node.scalar() {

@@ -250,7 +250,7 @@ impl AsdfFile {
         let found = super::walk::find(self, path)?;
         let node = found.node(self);
         if !ndarray::is_ndarray(node) {
-            return Err(Error::usage("this is no ndarray").at_path(path));
+            return Err(Error::usage("this is not an ndarray").at_path(path));
         }
         found.file(self).array(node).map_err(|e| e.context(path.to_owned()))
     }

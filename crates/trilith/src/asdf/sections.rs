@@ -342,7 +342,7 @@ impl Sections {
                 Some(at) => IndexReport {
                     present: true,
                     valid: Some(false),
-                    problem: Some(format!("what stands at byte {at} is no text")),
+                    problem: Some(format!("what stands at byte {at} is not text")),
                 },
                 None => IndexReport::default(),
             };
@@ -350,7 +350,7 @@ impl Sections {
         let problem = self.problem.clone().or_else(|| self.chained.get_or_init(|| self.broken_link()).clone());
         let problem = problem.or_else(|| {
             let place = (0..self.indexed.len()).find(|place| self.indexed_block(*place).is_err())?;
-            Some(format!("its entry {place} (byte {}) is no readable block", self.indexed.get(place)?.0))
+            Some(format!("its entry {place} (byte {}) is not a readable block", self.indexed.get(place)?.0))
         });
         IndexReport { present: true, valid: Some(problem.is_none()), problem }
     }

@@ -126,7 +126,7 @@ pub(super) fn local(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
     if text.starts_with("//") {
         return Err("it names another machine");
     }
-    let decoded = percent_decode(text).ok_or("it is no valid URI")?;
+    let decoded = percent_decode(text).ok_or("it is not a valid URI")?;
     if decoded.is_empty() || decoded.contains('\0') {
         return Err("it names no file");
     }
@@ -167,7 +167,7 @@ pub(crate) fn folder_named(text: &str) -> Result<PathBuf, &'static str> {
     if text.is_empty() {
         return Err("it is empty");
     }
-    std::path::absolute(text).map_err(|_| "it is no path")
+    std::path::absolute(text).map_err(|_| "it is not a path")
 }
 
 /// A folder without links in its path, absolute also where it is not there.

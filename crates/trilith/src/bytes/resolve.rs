@@ -178,13 +178,13 @@ impl Resolve for Folder {
         let doing = || format!("opening {}, which the file refers to", called.display());
         // Opening a pipe would wait for its writer.
         if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
-            return Err(refused("it is no regular file"));
+            return Err(refused("it is not a regular file"));
         }
         #[allow(clippy::disallowed_methods, reason = "this module opens files")]
         let file = std::fs::File::open(&path).map_err(|e| Error::io(doing(), e))?;
         let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
         if !metadata.is_file() {
-            return Err(refused("it is no regular file"));
+            return Err(refused("it is not a regular file"));
         }
         // Checked on the file that is open already, so that a link swapped meanwhile changes nothing.
         let real = std::fs::canonicalize(&path).map_err(|e| Error::io(doing(), e))?;

@@ -62,7 +62,7 @@ pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Loss>> {
         let known = ["fits", fits::CARDS_KEY, fits::HEAP_KEY, "asdf_library", "history"];
         let keys = root.merged_entries().into_iter().map(|(key, _)| key.text().into_owned());
         let beside = keys.filter(|key| !known.contains(&key.as_str()));
-        return Ok(beside.map(|key| Loss::at(&TreePath::root().join(key), "it is no part of the FITS file")).collect());
+        return Ok(beside.map(|key| Loss::at(&TreePath::root().join(key), "it is not part of the FITS file")).collect());
     }
     let mut parts = Vec::new();
     let mut sources = BTreeMap::new();

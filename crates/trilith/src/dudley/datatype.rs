@@ -40,7 +40,7 @@ pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Dataty
         }
         ResolvedType::Null => Ok((Datatype::Struct(Arc::new(StructType::with_offsets(Vec::new(), 0)?)), Byteorder::NATIVE)),
         ResolvedType::Dynamic => {
-            Err(Error::unsupported("a struct with stored parameters is no array: each instance has its own size")
+            Err(Error::unsupported("a struct with stored parameters is not an array: each instance has its own size")
                 .hint("its members are items: NAME.member, or NAME(i).member in an array"))
         }
     }

@@ -217,7 +217,7 @@ impl Printer {
                     let _ = writeln!(self.out, "{pad}{name} : {value}");
                     self.notes(item, &format!("{pad}  "))?;
                 }
-                DraftKind::Param(value) => return Err(Error::usage(format!("{value} is no value for a parameter"))),
+                DraftKind::Param(value) => return Err(Error::usage(format!("{value} is not a value for a parameter"))),
                 DraftKind::Stored(_, datatype) => {
                     let _ = writeln!(self.out, "{pad}{name} : {datatype}");
                     self.notes(item, &format!("{pad}  "))?;

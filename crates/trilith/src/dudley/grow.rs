@@ -24,7 +24,7 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
         return fixed("it is stored compressed, as one whole");
     }
     let Some(param) = file.layout().counted_by(before.item) else {
-        return fixed("its first dimension is no parameter that is stored in the file");
+        return fixed("its first dimension is not a parameter that is stored in the file");
     };
     let Native { signature, old, mut values, start, .. } = Native::of(file)?;
     let (ordinal, count) = stored(&old, param)?;

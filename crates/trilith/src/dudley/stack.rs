@@ -29,7 +29,7 @@ impl Items<'_> {
         let found = match self.evaluation().stack(path)? {
             Stack::Nothing => return Ok(None),
             Stack::Unlike(why) => {
-                return Err(Error::usage(format!("the elements of {path} are no one array: {why}"))
+                return Err(Error::usage(format!("the elements of {path} are not one array: {why}"))
                     .at_path(path)
                     .hint("read them one by one, as NAME[0]"));
             }

@@ -267,7 +267,7 @@ pub(super) fn write_items(
 /// A parameter as it is stored.
 pub(super) fn param_bytes(entry: &Entry) -> Result<Vec<u8>> {
     let ResolvedType::Primitive { primitive, byteorder } = &entry.typed else {
-        return Err(Error::usage(format!("{} is no number", entry.path)));
+        return Err(Error::usage(format!("{} is not a number", entry.path)));
     };
     let value = entry.value.ok_or_else(|| Error::usage(format!("the value of {} is not known", entry.path)))?;
     let size = (primitive.size() as usize).min(8);

@@ -194,7 +194,9 @@ fn read_records(source: &dyn Source, at: u64, limits: &Limits) -> Result<Vec<u8>
             }
             if !keyword.iter().all(|b| (0x20..0x7f).contains(b)) {
                 let place = from + (i * RECORD) as u64;
-                return Err(Error::malformed("found a record that is no FITS card before the END of the header").at_byte(place));
+                return Err(
+                    Error::malformed("found a record that is not a FITS card before the END of the header").at_byte(place)
+                );
             }
         }
         step = (step * 2).min(64 * BLOCK);

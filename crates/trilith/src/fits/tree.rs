@@ -105,7 +105,7 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<V
 /// what `array` says.
 pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(Node<'_>) -> Result<Array>) -> Result<Vec<Part>> {
     if !list.is_sequence() {
-        return Err(list.error("the fits node is no list of HDUs"));
+        return Err(list.error("the fits node is not a list of HDUs"));
     }
     let kept = kept_cards(cards);
     let mut parts = Vec::new();

@@ -19,7 +19,7 @@ pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(I
         let why = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.code.is_harmless());
         return Some((
             ItemId::ROOT,
-            format!("in the words of {to} it is no layout: {}", why.map_or(String::new(), |why| why.message)),
+            format!("in the words of {to} it is not a layout: {}", why.map_or(String::new(), |why| why.message)),
         ));
     };
     (0..TRIALS).find_map(|trial| {

@@ -557,7 +557,7 @@ impl Layout {
     pub(crate) fn require_template(&self) -> crate::error::Result<()> {
         let Some(span) = self.no_template else { return Ok(()) };
         let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
-        let diagnostic = Diagnostic::new(Code::E408, span, format!("the layout is no template{why}"));
+        let diagnostic = Diagnostic::new(Code::E408, span, format!("the layout is not a template{why}"));
         let hint =
             "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length behind it";
         Err(diagnostic.hint(hint).locate(&self.text).into())

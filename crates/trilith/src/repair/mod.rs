@@ -173,7 +173,7 @@ fn read_header(source: &SourceRef, limits: &Limits, notes: &mut Vec<String>) -> 
             let block = crate::asdf::next_block(source, &header.rows, 0, limits)?;
             let from = tree.map(|at| at as u64).into_iter().chain(block).min();
             let from = from.ok_or_else(|| {
-                Error::unsupported(format!("{} has neither header nor tree nor blocks: it is no ASDF file", source.name()))
+                Error::unsupported(format!("{} has neither header nor tree nor blocks: it is not an ASDF file", source.name()))
             })?;
             notes.push(format!("the header is damaged, and taken for #ASDF 1.0.0: {error}"));
             Ok((Header { end: from, ..header }, from))

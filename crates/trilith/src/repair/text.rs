@@ -60,7 +60,7 @@ pub(super) fn salvage(bytes: Vec<u8>, limits: &Limits) -> Result<(String, Vec<(u
 /// What is wrong with these lines as a tree; limits are not for repairing.
 fn parse(lines: &[&str], limits: &Limits) -> Result<Option<Error>> {
     match Tree::parse_at(whole(lines), Origin::default(), limits) {
-        Ok(tree) if tree.root().is_scalar() && !tree.root().is_null() => Ok(Some(Error::malformed("the tree is no mapping"))),
+        Ok(tree) if tree.root().is_scalar() && !tree.root().is_null() => Ok(Some(Error::malformed("the tree is not a mapping"))),
         Ok(_) => Ok(None),
         Err(error) if error.kind() == Kind::Malformed => Ok(Some(error)),
         Err(error) => Err(error),
@@ -84,7 +84,7 @@ fn readable(bytes: Vec<u8>, lost: &mut Vec<(u32, String)>) -> String {
             let place = error.utf8_error().valid_up_to();
             let bytes = error.into_bytes();
             let line = memchr_iter(b'\n', bytes.get(..place).unwrap_or(&[])).count() as u32 + 1;
-            lost.push((line, "bytes that are no UTF-8, here and perhaps further on, are replaced by \u{fffd}".to_owned()));
+            lost.push((line, "bytes that are not UTF-8, here and perhaps further on, are replaced by \u{fffd}".to_owned()));
             String::from_utf8_lossy(&bytes).into_owned()
         }
     };

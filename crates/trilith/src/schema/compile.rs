@@ -406,7 +406,7 @@ impl Reader {
         let mut bits = 0;
         let mut add = |name: &str| match Json::bits_of(name) {
             Some(more) => bits |= more,
-            None => self.notes.push(format!("{name:?} is no type, so that nothing has it")),
+            None => self.notes.push(format!("{name:?} is not a type, so that nothing has it")),
         };
         if value.is_sequence() {
             value.items().for_each(|name| add(&name.text()));

@@ -21,7 +21,7 @@ pub(super) enum Address {
 impl Address {
     /// Reads an address that a person wrote. The key of an S3 address is taken as it stands.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let bad = |why: &str| Error::usage(format!("{:?} is no address: {why}", shown_text(text)));
+        let bad = |why: &str| Error::usage(format!("{:?} is not an address: {why}", shown_text(text)));
         if let Some(rest) = strip_scheme(text, "s3") {
             let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
             return Self::s3(bucket, key).ok_or_else(|| bad("expected s3://BUCKET/KEY"));

@@ -297,7 +297,7 @@ impl Target {
             Error::limit(format!("{} redirects to {}, which {why}", self.address.shown(), shown_url(to))).hint(allow_hint(to))
         };
         if !matches!(to.scheme(), "http" | "https") {
-            return Err(refused("is no web address"));
+            return Err(refused("is not a web address"));
         }
         if from.scheme() == "https" && to.scheme() == "http" {
             return Err(refused("is not encrypted, as the first address is"));

@@ -136,7 +136,7 @@ impl RemoteOptions {
         match name {
             "timeout" => {
                 let seconds = value.parse::<f64>().ok().filter(|s| (0.001..=1e6).contains(s));
-                let seconds = seconds.ok_or_else(|| Error::usage(format!("{value:?} is no number of seconds")))?;
+                let seconds = seconds.ok_or_else(|| Error::usage(format!("{value:?} is not a number of seconds")))?;
                 self.timeout = Duration::from_secs_f64(seconds);
             }
             "retries" => self.retries = u32::try_from(number()?).unwrap_or(u32::MAX).min(100),

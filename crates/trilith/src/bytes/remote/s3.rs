@@ -40,7 +40,7 @@ impl Store {
         let settings = Settings::read()?;
         let endpoint = env("AWS_ENDPOINT_URL_S3").or_else(|| env("AWS_ENDPOINT_URL")).or_else(|| settings.value("endpoint_url"));
         let endpoint = endpoint
-            .map(|text| Url::parse(&text).map_err(|e| Error::usage(format!("AWS_ENDPOINT_URL={text} is no address: {e}"))));
+            .map(|text| Url::parse(&text).map_err(|e| Error::usage(format!("AWS_ENDPOINT_URL={text} is not an address: {e}"))));
         let endpoint = endpoint.transpose()?;
         let region = env("AWS_REGION").or_else(|| env("AWS_DEFAULT_REGION")).or_else(|| settings.value("region"));
         let credentials = if credentials && !options.anonymous { settings.credentials()? } else { None };
@@ -71,7 +71,7 @@ impl Store {
         let endpoint = match &self.endpoint {
             Some(endpoint) => endpoint.clone(),
             None => Url::parse(&format!("https://s3.{}.amazonaws.com", self.region))
-                .map_err(|_| Error::usage(format!("{:?} is no region of S3", self.region)))?,
+                .map_err(|_| Error::usage(format!("{:?} is not a region of S3", self.region)))?,
         };
         let style = if self.path_style { UrlStyle::Path } else { UrlStyle::VirtualHost };
         let bucket = Bucket::new(endpoint, style, self.bucket.clone(), self.region.clone())

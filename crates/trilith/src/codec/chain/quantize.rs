@@ -101,7 +101,7 @@ pub(super) struct Quantized {
 /// The error for a length that no number of floats has.
 #[cold]
 pub(super) fn no_floats(len: u64, float: Float) -> Error {
-    Error::malformed(format!("quantize: {len} bytes are no whole number of floats of {} bytes", float.width))
+    Error::malformed(format!("quantize: {len} bytes are not a whole number of floats of {} bytes", float.width))
 }
 
 impl Quantized {

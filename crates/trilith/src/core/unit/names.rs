@@ -88,7 +88,7 @@ impl Units {
     /// [`Kind::Malformed`](crate::Kind::Malformed) where the name is none, or the unit uses unknown names.
     pub fn define(&mut self, name: &str, unit: Option<&Unit>) -> Result<()> {
         if !is_name(name) && !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-            return Err(Error::malformed(format!("{name:?} is no name of a unit")));
+            return Err(Error::malformed(format!("{name:?} is not a name of a unit")));
         }
         if let Some(unknown) = unit.map(|unit| self.check(unit)).filter(|unknown| !unknown.is_empty()) {
             return Err(Error::malformed(format!(

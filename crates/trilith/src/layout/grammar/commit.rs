@@ -29,7 +29,7 @@ impl Parser<'_> {
         let what = Use { ty, dims };
         if draft.owner == Owner::Summary {
             let name = self.layout.names.text(draft.symbol);
-            let message = format!("`{name}` is no integer: taken as data, `{name} = …`");
+            let message = format!("`{name}` is not an integer: taken as data, `{name} = …`");
             self.warn(Code::W4, draft.type_span, message);
         }
         self.check_text(draft, what);

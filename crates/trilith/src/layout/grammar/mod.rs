@@ -559,7 +559,7 @@ fn bad_number(text: &str) -> String {
         return format!("the integer `{shown}` does not fit 64 bits");
     }
     let shown: String = text.chars().take(40).collect();
-    format!("`{shown}` is no number")
+    format!("`{shown}` is not a number")
 }
 
 fn number_hint(text: &str) -> &'static str {

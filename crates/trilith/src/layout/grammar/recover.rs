@@ -148,7 +148,7 @@ impl Parser<'_> {
             layout.items.iter().find(|item| item.name == symbol && !matches!(item.kind, ItemKind::Pending | ItemKind::Summary));
         if let Some(item) = other {
             let (line, column) = line_column(self.text, item.span.start as usize);
-            return Some(format!("`{name}` at {line}:{column} is no {what}"));
+            return Some(format!("`{name}` at {line}:{column} is not a {what}"));
         }
         let known = layout.items.iter().filter(|item| is_kind(item.kind)).map(|item| layout.names.text(item.name));
         if is_type && let Some(hint) = super::hints::foreign_type(name, self.dialect) {
