@@ -23,16 +23,16 @@ pub struct Options {
     /// Print no progress and no warnings
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Print more of what is being done
+    /// Print more details
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Colour the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
-    /// Use this many threads (also TRILITH_THREADS; default: one per core)
+    /// Number of threads (also TRILITH_THREADS; default: one per core)
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<usize>,
-    /// Read by copying, never through a memory map (the commands always do)
+    /// Do not map files into memory (the default for commands)
     #[arg(long, global = true)]
     pub no_mmap: bool,
     /// Raise or lower a limit against hostile files, e.g. depth=1000 or memory=8G
@@ -44,7 +44,7 @@ pub struct Options {
     /// How remote files are read, e.g. timeout=5, cache=256M or cache-dir=PATH (also TRILITH_REMOTE)
     #[arg(long = "remote", global = true, value_name = "NAME=VALUE")]
     pub remote: Vec<String>,
-    /// Fetch a remote file whole, however large, where its server gives no parts
+    /// Download a remote file whole, however large, if its server does not support range requests
     #[arg(long, global = true)]
     pub download: bool,
     /// Whether the command reads all of its files: then a server that gives no parts may send them whole.
@@ -62,10 +62,10 @@ pub struct Options {
     /// What was opened, and what is referred to by what is written.
     #[arg(skip)]
     inputs: Mutex<Vec<String>>,
-    /// Read the file under this Dudley layout, whatever its first bytes are
+    /// Read the file with this Dudley layout, whatever its first bytes are
     #[arg(long = "layout", global = true, value_name = "L.dud")]
     pub under: Option<String>,
-    /// Byte order of what a Dudley layout leaves open
+    /// Byte order of data whose order neither the layout nor the file gives
     #[arg(long = "byteorder", global = true, value_name = "ORDER")]
     pub stream_order: Option<Order>,
 }

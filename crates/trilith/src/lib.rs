@@ -112,3 +112,8 @@ pub use writer::Writer;
 pub use half;
 #[doc(no_inline)]
 pub use num_complex;
+
+/// The program of the README is compiled by the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -11,12 +11,12 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
 
-/// Compare two files: exit status 0 where they say the same, 1 where not
+/// Compare two files; exit status 0 if equal, 1 if different
 ///
-/// How something is stored (compression, byte order, strides, generation) is no difference. Two Dudley
-/// streams are compared by their items. A layout given by --layout is that of both files, or of the one that
-/// is not an ASDF file; --layout-a and --layout-b give each its own. A stream and a file of
-/// the ASDF family are compared as `convert` would write the stream, in memory.
+/// Values are compared, not how they are stored: compression, byte order, strides and generation do not matter. Two
+/// Dudley files are compared item by item; a Dudley file and an ASDF file are compared as `convert` would write the
+/// first. --layout applies to both files, or to the one that is not an ASDF file; --layout-a and --layout-b apply to
+/// one each.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The first file, or - for standard input
@@ -31,13 +31,13 @@ pub struct Diff {
     /// Read the second file under this Dudley layout
     #[arg(long, value_name = "L.dud")]
     layout_b: Option<String>,
-    /// Numbers that differ by this fraction are the same
+    /// Relative tolerance for numbers
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     rtol: f64,
-    /// Numbers that differ by this much are the same
+    /// Absolute tolerance for numbers
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     atol: f64,
-    /// Leave out a path and all below it; * stands for any one key (can be given again)
+    /// Ignore a path and everything below it; * matches any one key (repeatable)
     #[arg(long, value_name = "PATH")]
     ignore: Vec<String>,
 }

@@ -23,7 +23,7 @@ use crate::outputs::told;
 use crate::rewrite::Save;
 use crate::words::said;
 
-/// Open the tree of a file in $VISUAL or $EDITOR, and save what comes back if it is right
+/// Open the tree of a file in $VISUAL or $EDITOR, and save the result if it is valid
 ///
 /// The editor is started without a shell. A text that is no YAML, whose arrays do not fit their blocks, or
 /// that breaks a schema where the old one did not, is shown with the error and can be mended.

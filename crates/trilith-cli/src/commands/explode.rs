@@ -17,7 +17,7 @@ use crate::output::{Out, note};
 use crate::outputs::check_absent;
 use crate::target::Target;
 
-/// Move blocks into files of their own; the file with the tree is then plain YAML
+/// Write each block to its own file; the file with the tree is then plain YAML
 ///
 /// NAME.asdf becomes NAME_exploded.asdf, which holds the tree, and NAME_exploded0000.asdf and so on, one for each
 /// block. No file that is there already is replaced unless --overwrite says so.

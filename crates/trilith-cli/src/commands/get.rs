@@ -24,8 +24,8 @@ use crate::target::Target;
 
 /// Print or save an array, a slice of it, or a value of the tree
 ///
-/// A slice reads only what it must: its own bytes of a plain block, the sub-blocks that hold it of an
-/// lz4 block.
+/// A slice reads only what it needs: its own bytes of an uncompressed block, or the pieces of a compressed block
+/// that contain it.
 #[derive(Debug, Args)]
 pub struct Get {
     /// The file and the path of an item in it; with --catalog only the path
@@ -41,10 +41,10 @@ pub struct Get {
     /// With --catalog: its files have no signature
     #[arg(long, requires = "catalog")]
     raw: bool,
-    /// What to take of each axis, as numpy writes it: 0:10,5,::2
+    /// The slice of each axis, in numpy notation: 0:10,5,::2
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     slice: Option<String>,
-    /// Take one field of a structured array
+    /// One field of a structured array
     #[arg(long, value_name = "NAME")]
     field: Option<String>,
     /// Write to a file: .npy, .csv, .json, .yaml, .txt; any ending that means nothing else as raw little-endian bytes
@@ -53,7 +53,7 @@ pub struct Get {
     /// The format, where the name of the output does not tell it
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Print which bytes of the file would be read, and read nothing
+    /// Print which bytes of the file would be read, without reading them
     #[arg(long)]
     explain: bool,
 }

@@ -20,7 +20,7 @@ pub struct History {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Add an entry with the time of now (or SOURCE_DATE_EPOCH)
+    /// Add an entry with the current time (or SOURCE_DATE_EPOCH)
     Add {
         /// The file to change
         #[arg(value_name = "FILE")]

@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
-/// Take the external blocks of a file into one file
+/// Join an exploded file: write its external blocks into one file
 #[derive(Debug, Args)]
 pub struct Implode {
     /// The file with the tree, with an optional #/path of the one array to take in

@@ -14,7 +14,7 @@ use crate::output::size;
 use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
 
-/// Write a file without gaps and empty blocks
+/// Write a file without gaps and unused blocks
 ///
 /// Blocks are aligned, checksums become those of the stored bytes, the index is right. Where a block is named by
 /// no array, something else may refer to it by number: then all blocks stay, under their numbers.

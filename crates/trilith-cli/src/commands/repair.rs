@@ -13,7 +13,7 @@ use crate::output::{Out, clean};
 use crate::outputs::{Form, check_name};
 use crate::target::Target;
 
-/// Save what is left of a damaged or truncated file, with a report of what was lost
+/// Rescue what is left of a damaged or truncated file, and report what was lost
 ///
 /// Nothing is made up: an array whose end is missing keeps its whole rows, one of which nothing is left
 /// becomes null, lines of the tree that are no YAML are left out. The new file is verified, as by

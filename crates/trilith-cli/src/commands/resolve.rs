@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
 
-/// Write what each $ref leads to in its place; arrays of other files are taken in
+/// Replace each $ref by its target, including arrays of other files
 #[derive(Debug, Args)]
 pub struct Resolve {
     /// The file to read, or - for standard input

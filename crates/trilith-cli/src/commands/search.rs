@@ -13,10 +13,10 @@ use crate::options::Options;
 use crate::output::{Out, clean, note};
 use crate::words::said;
 
-/// Find nodes in many files; exit status 1 where there is none
+/// Find items in many files; exit status 1 if there is no match
 ///
-/// All conditions given must hold for a node. Of a Dudley stream the items are searched: names, values of
-/// parameters, datatypes and shapes.
+/// An item must meet all conditions. In a Dudley file, names, values of parameters, datatypes and shapes are
+/// searched.
 #[derive(Debug, Args)]
 pub struct Search {
     /// The files, or - for standard input
@@ -28,13 +28,13 @@ pub struct Search {
     /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'
     #[arg(long, value_name = "RE|COMPARISON", allow_hyphen_values = true)]
     value: Option<String>,
-    /// The tag matches this pattern; * is anything but /, ** is anything
+    /// The tag matches this pattern; * matches anything but /, ** anything
     #[arg(long, value_name = "GLOB")]
     tag: Option<String>,
-    /// It is an array of this datatype
+    /// It is an array with this datatype
     #[arg(long, value_name = "DATATYPE")]
     datatype: Option<String>,
-    /// It is an array of this shape; * is any length: 2048,*
+    /// It is an array with this shape; * matches any length: 2048,*
     #[arg(long, value_name = "SHAPE")]
     shape: Option<String>,
 }

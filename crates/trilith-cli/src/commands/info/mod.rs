@@ -13,7 +13,7 @@ use crate::output::{Out, size};
 
 /// Show what a file is: generation, sizes, tree, blocks, index
 ///
-/// Nothing is decoded; the time it takes does not depend on the size of the file.
+/// Nothing is decoded, so the time does not depend on the size of the file.
 #[derive(Debug, Args)]
 pub struct Info {
     /// The file, or - for standard input
