@@ -77,6 +77,7 @@ fn scalars_obey_tags_and_quotes() {
             Scalar::Float(120.0),
         ]
     );
+    assert!(tree.root().items().all(|node| node.is_null() == (node.scalar() == Scalar::Null)));
     assert_eq!(tree.at("/4").unwrap().tag(), None);
     assert_eq!(
         tree.tags().collect::<Vec<_>>(),
@@ -108,6 +109,51 @@ fn aliases_are_followed_and_keep_their_identity() {
     assert_eq!(b.span().slice(tree.text()), "*x");
     assert_eq!(a.anchor(), Some("x"));
     assert_eq!(tree.at("/c/self/self/self").unwrap().id(), tree.at("/c").unwrap().id());
+}
+
+/// What a walk visits, by recursion over a list of the nodes that it is inside of.
+fn visited(node: Node<'_>, inside: &mut Vec<NodeId>, expand: bool, merge: bool, found: &mut Vec<(NodeId, usize, bool)>) {
+    let cycle = !node.is_scalar() && inside.contains(&node.id());
+    found.push((node.id(), inside.len(), cycle));
+    if node.is_scalar() || cycle || node.is_alias() && !expand {
+        return;
+    }
+    inside.push(node.id());
+    let below: Vec<Node<'_>> = match node.kind() {
+        NodeKind::Sequence => node.items().collect(),
+        _ if merge => node.merged_entries().into_iter().map(|(_, value)| value).collect(),
+        _ => node.entries().map(|(_, value)| value).collect(),
+    };
+    below.into_iter().for_each(|child| visited(child, inside, expand, merge, found));
+    inside.pop();
+}
+
+#[test]
+fn a_walk_knows_what_it_is_inside_of_from_wherever_it_starts() {
+    let limits = Limits::default();
+    for text in [
+        "&r {a: *r, b: &l [1, *r, {c: *l}], c: *l}",
+        "&p {x: &a {y: &b {z: *p, w: *a}, v: *b}, u: [*b, *a]}",
+        "o: &o\n  n: &n\n    <<: *o\n    q: {<<: [*n, *o], r: *n}\n  s: *n\nt: {<<: *o}\n",
+        "a: &a [&b [&c [*a, *b, *c]], *b]\nd: {k: *c, k: *a}\ne: *a\n",
+    ] {
+        let tree = tree(text);
+        for id in 0..tree.node_count() as u32 {
+            let start = tree.node(NodeId(id)).unwrap();
+            for (expand, merge) in [(false, false), (false, true), (true, false), (true, true)] {
+                let walk = start.walk(&limits);
+                let walk = if expand { walk.expand_aliases() } else { walk };
+                let mut walk = if merge { walk } else { walk.as_written() };
+                let mut seen = Vec::new();
+                while let Some(visit) = walk.step().unwrap() {
+                    seen.push((visit.node.id(), visit.depth, visit.cycle));
+                }
+                let mut expected = Vec::new();
+                visited(start, &mut Vec::new(), expand, merge, &mut expected);
+                assert_eq!(seen, expected, "{text:?} from node {id}, expand {expand}, merge {merge}");
+            }
+        }
+    }
 }
 
 #[test]

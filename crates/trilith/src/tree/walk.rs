@@ -40,8 +40,9 @@ pub struct Visit<'t> {
 /// ```
 pub struct Walk<'t> {
     stack: Vec<Level<'t>>,
-    /// The nodes of the stack.
-    inside: HashSet<NodeId>,
+    /// The nodes of the stack, once it leads through an alias or a merged mapping. Until then each node of it lies
+    /// in the one before, and places in the document tell what is inside of what.
+    inside: Option<HashSet<NodeId>>,
     /// The node to enter at the next step.
     entering: Option<Node<'t>>,
     start: Option<Node<'t>>,
@@ -70,7 +71,7 @@ impl<'t> Node<'t> {
     pub fn walk(self, limits: &Limits) -> Walk<'t> {
         Walk {
             stack: Vec::new(),
-            inside: HashSet::new(),
+            inside: None,
             entering: None,
             start: Some(self),
             expand: false,
@@ -115,7 +116,7 @@ impl<'t> Walk<'t> {
             Some(left) => left,
             None => return Err(Limits::exceeded("nodes", self.limit, "the tree, aliases expanded, has more nodes to visit")),
         };
-        let cycle = !node.is_scalar() && self.inside.contains(&node.id());
+        let cycle = !node.is_scalar() && self.is_inside(node);
         if !node.is_scalar() && !cycle && (self.expand || !node.is_alias()) {
             self.entering = Some(node);
         }
@@ -126,7 +127,7 @@ impl<'t> Walk<'t> {
     pub(super) fn aside(&self, start: Node<'t>) -> Self {
         Walk {
             stack: Vec::new(),
-            inside: HashSet::new(),
+            inside: None,
             entering: None,
             start: Some(start),
             expand: self.expand,
@@ -157,13 +158,30 @@ impl<'t> Walk<'t> {
             .collect()
     }
 
+    /// Whether the walk is inside of this node.
+    fn is_inside(&self, node: Node<'t>) -> bool {
+        match (&self.inside, self.stack.first()) {
+            (Some(inside), _) => inside.contains(&node.id()),
+            (None, Some(start)) if node.is_alias() => {
+                let target = node.id();
+                (target.0..node.record().next).contains(&node.written_id()) && target >= start.node.id()
+            }
+            _ => false,
+        }
+    }
+
     fn enter(&mut self, node: Node<'t>) {
         let children = match node.kind() {
             NodeKind::Sequence => Children::Items(node.items()),
             _ if self.merge && needs_merge(node) => Children::Merged(merged(node, &mut self.budget).into_iter()),
             _ => Children::Entries(node.entries()),
         };
-        self.inside.insert(node.id());
+        if self.inside.is_none() && (node.is_alias() || matches!(children, Children::Merged(_))) {
+            self.inside = Some(self.stack.iter().map(|level| level.node.id()).collect());
+        }
+        if let Some(inside) = &mut self.inside {
+            inside.insert(node.id());
+        }
         self.stack.push(Level { node, children, key: None, index: 0 });
     }
 
@@ -182,7 +200,9 @@ impl<'t> Walk<'t> {
                     return Some((key, node));
                 }
                 None => {
-                    self.inside.remove(&level.node.id());
+                    if let Some(inside) = &mut self.inside {
+                        inside.remove(&level.node.id());
+                    }
                     self.stack.pop();
                 }
             }
