@@ -20,7 +20,9 @@ pub fn is_ndarray(node: Node<'_>) -> bool {
 /// Whether a whole tag is that of an ndarray: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`.
 pub fn is_ndarray_tag(tag: &str) -> bool {
     let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return false };
-    let last = name.rsplit('/').next().unwrap_or(name);
+    // Every node is asked: from the end the last word is found in a few steps.
+    let slash = name.bytes().rposition(|byte| byte == b'/');
+    let last = slash.and_then(|at| name.get(at + 1..)).unwrap_or(name);
     last == "ndarray" || last.strip_prefix("ndarray-").is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
 }
 

@@ -33,15 +33,23 @@ pub struct Uri<'t> {
 /// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
 pub fn uris<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<Uri<'t>>> {
     let mut found = Vec::new();
-    for (_, node) in tree.references(limits)? {
-        let Some((_, value)) = node.entries().filter(|(key, _)| key.text() == "$ref").last() else { continue };
-        let text = value.text();
-        let (uri, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
-        found.push(Uri { node: value, uri: uri.to_owned(), fragment: fragment.to_owned(), is_source: false });
-    }
-    for (_, source) in walk::sourced_in(tree, limits)? {
-        let text = source.text();
-        if source.as_i64().is_none() && !text.starts_with("fits:") {
+    let mut walk = tree.root().walk(limits).as_written();
+    while let Some(visit) = walk.step()? {
+        // Neither is a scalar, and most nodes are.
+        if visit.node.is_alias() || visit.node.is_scalar() {
+            continue;
+        }
+        if let Some(value) = visit.node.reference_value()
+            && let Some(text) = value.as_str()
+        {
+            let (uri, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
+            found.push(Uri { node: value, uri: uri.to_owned(), fragment: fragment.to_owned(), is_source: false });
+        }
+        if let Some(source) = walk::source_of(visit.node)
+            && source.as_i64().is_none()
+            && let text = source.text()
+            && !text.starts_with("fits:")
+        {
             found.push(Uri { node: source, uri: text.into_owned(), fragment: String::new(), is_source: true });
         }
     }

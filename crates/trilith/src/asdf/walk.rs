@@ -245,15 +245,18 @@ pub fn sourced_in<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<(Node<'t
     let mut found = Vec::new();
     let mut walk = tree.root().walk(limits).as_written();
     while let Some(visit) = walk.step()? {
-        let node = visit.node;
         if !visit.node.is_alias()
-            && ndarray::is_ndarray(node)
-            && let Some(source) = node.get("source")
+            && let Some(source) = source_of(visit.node)
         {
-            found.push((node, source));
+            found.push((visit.node, source));
         }
     }
     Ok(found)
+}
+
+/// The `source` of a node that is an ndarray.
+pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
+    if ndarray::is_ndarray(node) { node.get("source") } else { None }
 }
 
 /// Numbers of the blocks that hold something although no ndarray of the file's tree names them.

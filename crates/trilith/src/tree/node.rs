@@ -325,7 +325,9 @@ impl<'t> Node<'t> {
 
     /// Whether this is nothing.
     pub fn is_null(self) -> bool {
-        self.is_scalar() && self.scalar() == Scalar::Null
+        // Without a tag it is the text that decides, and few are words for nothing.
+        let may_be = self.record().meta >> TAG_SHIFT != 0 || scalar::is_null(&self.text());
+        self.is_scalar() && may_be && self.scalar() == Scalar::Null
     }
 
     /// How many items or pairs, as written; 0 for a scalar.
@@ -405,7 +407,10 @@ impl<'t> Node<'t> {
             if name.is_merge() {
                 return keys.map(|key| self.get(key));
             }
-            if let Some(place) = keys.iter().position(|key| name.is_key(key)) {
+            if name.is_scalar()
+                && let text = name.text()
+                && let Some(place) = keys.iter().position(|key| *key == text)
+            {
                 found[place] = Some(value);
             }
         }
@@ -467,7 +472,8 @@ impl<'t> Node<'t> {
             return false;
         }
         if record.meta & (VERBATIM | 7 << STYLE_SHIFT) == VERBATIM {
-            return Span::new(record.start, record.end).slice(&self.tree.text) == key;
+            // Bytes are compared without asking whether the span has whole characters, as all spans have.
+            return self.tree.text.as_bytes().get(Span::new(record.start, record.end).range()) == Some(key.as_bytes());
         }
         self.text() == key
     }

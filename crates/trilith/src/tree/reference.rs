@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::node::{Node, NodeId};
-use super::{Scalar, Tree, TreePath};
+use super::{Tree, TreePath};
 use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
@@ -57,11 +57,12 @@ impl<'t> Node<'t> {
         if !self.is_mapping() {
             return None;
         }
-        let value = self.entries().filter(|(key, _)| key.is_key("$ref")).last()?.1;
-        match value.scalar() {
-            Scalar::Str(text) if value.is_scalar() => Some(text),
-            _ => None,
-        }
+        self.reference_value()?.as_str()
+    }
+
+    /// What is under `$ref`, whatever it is.
+    pub(crate) fn reference_value(self) -> Option<Node<'t>> {
+        self.entries().filter(|(key, _)| key.is_key("$ref")).last().map(|(_, value)| value)
     }
 
     /// The reference that this node is, or `None` where it is none.
