@@ -38,8 +38,8 @@ pub struct AsdfFile {
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
     container: Option<Container>,
-    /// The data of blocks by number, and external files by URI: both are looked up once.
-    decoded: Mutex<HashMap<usize, SourceRef>>,
+    /// The data of blocks in the places of their numbers, and external files by URI: both are looked up once.
+    decoded: Mutex<Vec<Option<SourceRef>>>,
     external: Mutex<HashMap<String, Arc<AsdfFile>>>,
     /// What was noticed while references were followed.
     notes: Notes,
@@ -197,12 +197,18 @@ impl AsdfFile {
             chain::agrees(block, &*stored, array, &self.limits).doing(|| format!("block {}", block.index))?;
         }
         let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(source) = decoded.get(&block.index) {
+        if let Some(Some(source)) = decoded.get(block.index) {
             return Ok(source.clone());
         }
         let stored = block.stored(self.sections.source())?;
         let source = self.decoding(block, stored, array)?;
-        decoded.insert(block.index, source.clone());
+        if decoded.len() <= block.index {
+            // No longer than the list of the blocks, which is held already.
+            decoded.resize(block.index + 1, None);
+        }
+        if let Some(place) = decoded.get_mut(block.index) {
+            *place = Some(source.clone());
+        }
         Ok(source)
     }
 

@@ -184,7 +184,11 @@ impl<W: Write + Seek> FileWriter<W> {
             return Err(Error::usage(format!("{} cannot hold block {} as it is stored", self.generation.name, block.index)));
         }
         // What the bits of no document mean is kept where the row stays the same.
-        let unknown = if block.generation == self.generation { block.unknown_flags() } else { 0 };
+        let unknown = match block.unknown_flags() {
+            0 => 0,
+            flags if block.generation == self.generation => flags,
+            _ => 0,
+        };
         let flags = unknown | if block.is_encoded() { ENCODED } else { 0 };
         self.stored_block(stored, block.compression, block.codes, flags, block.decoded_len())
     }

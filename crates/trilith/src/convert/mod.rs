@@ -182,9 +182,12 @@ fn write_alone<W: Write + Seek>(
         writer.keep_spaces();
     }
     writer.header(&sections.header().line, &sections.header().comments, tree)?;
-    let hints = block_hints(file)?;
+    let blocks = sections.all_blocks()?;
+    // Only encoders want to know.
+    let is_copy = blocks.iter().all(|block| block.is_streamed() || copies(block, options));
+    let hints = if is_copy { HashMap::new() } else { block_hints(file)? };
     let mut done = Converted::default();
-    for block in sections.all_blocks()? {
+    for block in blocks {
         let stored = block.stored(sections.source())?;
         let written = write_block(file, &mut writer, block, &stored, options, hints.get(&block.index))
             .doing(|| format!("block {}", block.index))?;
