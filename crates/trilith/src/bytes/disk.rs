@@ -127,6 +127,12 @@ impl Output {
     pub(super) fn sync(&self) -> io::Result<()> {
         again(|| act(Act::Sync(&self.path), |_| self.file.sync_all()))
     }
+
+    /// As [`Output::sync`], for a file that was there before: its bytes and its length last. Its times may wait for the
+    /// sync of its folder, which spares a transaction of the file system.
+    pub(super) fn sync_data(&self) -> io::Result<()> {
+        again(|| act(Act::Sync(&self.path), |_| self.file.sync_data()))
+    }
 }
 
 impl Write for Output {

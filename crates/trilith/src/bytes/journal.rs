@@ -214,7 +214,7 @@ impl Journal {
         if let Some((_, before)) = &self.lock.there {
             make_later(self.file.file(), before);
         }
-        self.file.sync().map_err(fail)?;
+        self.file.sync_data().map_err(fail)?;
         disk::remove(&self.path).map_err(fail)?;
         disk::sync_folder(&self.lock.path)
             .map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))?;
@@ -256,20 +256,19 @@ fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> R
         name = temporary(&lock.path, attempt);
     }
     let done = (|| {
-        let mut out = Hashing { out: Output::create_private(&name).map_err(fail)?, hash: Sha256::new() };
+        let mut out = Hashing { out: Output::create_private(&name).map_err(fail)?, hash: Sha256::new(), held: Vec::new() };
         // The lock tells a later writer that this file is alive.
         let _ = out.out.file().try_lock();
         out.put(MARK).map_err(fail)?;
         let record = update.save(file.file(), old_len, &mut |bytes| out.put(bytes).map_err(fail))?;
         out.put(&record.print()).map_err(fail)?;
-        let sum = out.hash.finalize();
-        out.out.write_all(&sum).map_err(fail)?;
+        let out = out.finish().map_err(fail)?;
         if let Some((_, metadata)) = &lock.there {
             // Whoever may read the file must be able to read what it held before, and nobody else.
-            let _ = owner::keep(out.out.file(), metadata, &path, &mut Vec::new());
-            out.out.file().set_permissions(metadata.permissions()).map_err(fail)?;
+            let _ = owner::keep(out.file(), metadata, &path, &mut Vec::new());
+            out.file().set_permissions(metadata.permissions()).map_err(fail)?;
         }
-        out.out.sync().map_err(fail)?;
+        out.sync().map_err(fail)?;
         disk::rename(&name, &path).map_err(fail)?;
         disk::sync_folder(&path).map_err(fail)?;
         let journal = owner::careful(std::fs::OpenOptions::new().read(true)).open(&path).map_err(fail)?;
@@ -296,15 +295,34 @@ fn make_later(file: &File, before: &Metadata) {
     }
 }
 
+/// How much of a journal is held before it is written.
+const HELD: usize = 64 << 10;
+
+/// A file that ends with the hash of what is before; small pieces are written together.
 struct Hashing {
     out: Output,
     hash: Sha256,
+    held: Vec<u8>,
 }
 
 impl Hashing {
     fn put(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.hash.update(bytes);
-        self.out.write_all(bytes)
+        self.held.extend_from_slice(bytes);
+        if self.held.len() >= HELD { self.write_held() } else { Ok(()) }
+    }
+
+    fn write_held(&mut self) -> std::io::Result<()> {
+        self.out.write_all(&self.held)?;
+        self.held.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> std::io::Result<Output> {
+        let sum = std::mem::take(&mut self.hash).finalize();
+        self.held.extend_from_slice(&sum);
+        self.write_held()?;
+        Ok(self.out)
     }
 }
 

@@ -1,5 +1,6 @@
 //! How much memory this process may have: that of the machine, or what its control group allows.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -12,9 +13,19 @@ pub(super) fn memory() -> u64 {
     *MEMORY
 }
 
+/// As much as is read of a file of the system, which has no length to ask for.
+const MOST: usize = 16 << 10;
+
+fn text(path: &Path) -> Option<String> {
+    let file = std::fs::OpenOptions::new().read(true).open(path).ok()?;
+    let mut bytes = Vec::with_capacity(MOST);
+    file.take(MOST as u64).read_to_end(&mut bytes).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
 /// The least that any file below `root` states: `proc/meminfo` and the control groups, of both versions.
 fn least(root: &Path) -> Option<u64> {
-    let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
+    let read = |path: &str| text(&root.join(path));
     let installed = read("proc/meminfo").and_then(|text| total(&text));
     let groups = read("proc/self/cgroup").unwrap_or_default();
     let allowed = group_files(&groups).filter_map(|path| read(&path)?.trim().parse::<u64>().ok());
