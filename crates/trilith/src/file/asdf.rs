@@ -159,9 +159,13 @@ impl Backend for AsdfFile {
 
     fn notes(&self, at: &Place) -> Notes<'_> {
         let node = self.node_at(at);
-        let mut notes = Notes { tag: node.tag(), line_column: Some(node.line_column()), ..Notes::default() };
+        let mut notes = Notes { tag: node.tag(), ..Notes::default() };
         notes.reference = reference(node).filter(|_| !node.is_alias());
         notes
+    }
+
+    fn line_column(&self, at: &Place) -> Option<(u32, u32)> {
+        Some(self.node_at(at).line_column())
     }
 
     fn describe(&self, at: &Place) -> Result<Description> {

@@ -227,6 +227,12 @@ pub trait Backend: Any + Debug + Send + Sync {
         Notes::default()
     }
 
+    /// Line and column of the text of the file where the item is written, counted from 1; None where it has no text.
+    fn line_column(&self, at: &Place) -> Option<(u32, u32)> {
+        let _ = at;
+        None
+    }
+
     /// What an array is and how it is stored; no element is read.
     ///
     /// # Errors

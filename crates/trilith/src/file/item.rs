@@ -227,8 +227,6 @@ pub struct Notes<'f> {
     pub role: Option<&'static str>,
     /// Where a reference leads, as it is written; None for an alias.
     pub reference: Option<Cow<'f, str>>,
-    /// Line and column of the text of the file, counted from 1.
-    pub line_column: Option<(u32, u32)>,
 }
 
 /// The file of an item: the one that was asked, or one that it refers to.
@@ -342,6 +340,12 @@ impl<'f> Item<'f> {
     /// What is said about the item: tag, comment, unit, attributes.
     pub fn notes(&self) -> Notes<'_> {
         self.backend().notes(&self.place)
+    }
+
+    /// Line and column of the text of the file where it is written, counted from 1; None where it has no text. The
+    /// lines are counted when this is asked.
+    pub fn line_column(&self) -> Option<(u32, u32)> {
+        self.backend().line_column(&self.place)
     }
 
     /// How many children it has, in words: `(3 items)`.
