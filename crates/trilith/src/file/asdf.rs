@@ -26,8 +26,9 @@ impl AsdfFile {
     }
 }
 
+/// An alias keeps a place of its own: it is not entered.
 fn place(node: Node<'_>) -> Place {
-    Place::Node(node.id().index())
+    Place::Node(node.written_id() as usize)
 }
 
 fn destination(found: &Found, this: &AsdfFile) -> Destination {

@@ -86,8 +86,8 @@ impl<'t> Node<'t> {
         if record.meta & KIND == ALIAS { record.next } else { self.written }
     }
 
-    /// The number of the record as written.
-    pub(super) fn written_id(self) -> u32 {
+    /// The number of the record as written: an alias has one of its own, by which [`Tree::node_at`] finds it.
+    pub(crate) fn written_id(self) -> u32 {
         self.written
     }
 
