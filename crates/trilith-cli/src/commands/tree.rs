@@ -1,5 +1,6 @@
 //! `trilith tree FILE[#/p]`: the items of a file.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use clap::Args;
@@ -56,7 +57,7 @@ impl Tree {
             how.tags = self.tags;
             write_json(&mut out, &found, how)?;
         } else {
-            Text { options, depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
+            Text { is_colored: options.colored(), depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
         }
         options.warn_all(file.warnings());
         out.finish()?;
@@ -150,13 +151,13 @@ fn described_json(found: &Description) -> serde_json::Value {
 }
 
 /// The tree as indented text with arrays described.
-struct Text<'a> {
-    options: &'a Options,
+struct Text {
+    is_colored: bool,
     depth: usize,
     tags: bool,
 }
 
-impl Text<'_> {
+impl Text {
     fn print(&self, out: &mut Out, root: &Node<'_>) -> Result<()> {
         let mut walk = root.walk();
         while let Some(visit) = walk.step()? {
@@ -197,7 +198,7 @@ impl Text<'_> {
     /// What an item is, and whether that says it all.
     fn what(&self, item: &Node<'_>, notes: &Notes<'_>, depth: usize) -> Result<(String, bool)> {
         Ok(match item.kind() {
-            ItemKind::Array => (self.paint("32", &clean(&array_text(item))), true),
+            ItemKind::Array => (self.paint("32", &clean(&array_text(item))).into_owned(), true),
             ItemKind::Reference => match &notes.reference {
                 Some(target) => (format!("-> {}", clean(target)), true),
                 None => ("(alias, see above)".to_owned(), true),
@@ -220,8 +221,8 @@ impl Text<'_> {
         })
     }
 
-    fn paint(&self, code: &str, text: &str) -> String {
-        if self.options.colored() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    fn paint<'t>(&self, code: &str, text: &'t str) -> Cow<'t, str> {
+        if self.is_colored { format!("\x1b[{code}m{text}\x1b[0m").into() } else { text.into() }
     }
 }
 

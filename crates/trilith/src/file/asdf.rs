@@ -161,7 +161,10 @@ impl Backend for AsdfFile {
     fn notes(&self, at: &Place) -> Notes<'_> {
         let node = self.node_at(at);
         let mut notes = Notes { tag: node.tag(), ..Notes::default() };
-        notes.reference = reference(node).filter(|_| !node.is_alias());
+        // Most of the mappings that have no children of their own are arrays, which are told by their tag.
+        if !node.is_alias() && !ndarray::is_ndarray(node) {
+            notes.reference = reference(node);
+        }
         notes
     }
 

@@ -219,8 +219,13 @@ pub(super) fn needs_merge(node: Node<'_>) -> bool {
             .enumerate()
             .any(|(at, key)| key.is_merge() || keys.iter().take(at).any(|before| same_key(*before, *key)));
     }
-    let mut seen = HashSet::with_capacity(node.len());
-    node.entries().any(|(key, _)| key.is_merge() || !seen.insert(key_of(key)))
+    if node.entries().any(|(key, _)| key.is_merge()) {
+        return true;
+    }
+    // Sorting costs less than hashing, and least where the keys are in order already.
+    let mut keys: Vec<_> = node.entries().map(|(key, _)| key_of(key)).collect();
+    keys.sort_unstable();
+    keys.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
 }
 
 fn same_key(a: Node<'_>, b: Node<'_>) -> bool {
