@@ -238,7 +238,7 @@ pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
 /// The name of a temporary file beside `path`.
 pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
     let mut name = hidden(path, TEMPORARY);
-    name.push(format!("-{}-{attempt}", std::process::id()));
+    name.push(format!("-{}-{attempt}", super::system::process_number()));
     path.with_file_name(name)
 }
 

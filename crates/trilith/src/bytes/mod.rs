@@ -28,10 +28,11 @@ mod replace;
 mod resolve;
 mod source;
 mod spool;
+mod system;
 mod update;
 
 #[cfg(feature = "remote")]
-use local::read_exact_at;
+use system::read_exact_at;
 
 pub(crate) use apart::side_by_side;
 pub(crate) use base::folder_named;
