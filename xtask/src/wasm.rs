@@ -64,7 +64,7 @@ fn library() -> Result<Library, String> {
 }
 
 /// Suites of Debian that carry compilers newer than the stable one's.
-const SUITES: &[&str] = &["trixie-backports", "forky-backports", "testing", "sid"];
+const SUITES: &[&str] = &["trixie-backports", "testing", "sid"];
 
 /// The compiler's sources of its own version, from Debian's package, unpacked under `target`; nothing is installed.
 fn debian_sources() -> Result<PathBuf, String> {
@@ -81,13 +81,17 @@ fn debian_sources() -> Result<PathBuf, String> {
         command.current_dir(&folder).args(&settings).args(words);
         command
     };
-    run(&mut apt("apt-get", &["update", "--quiet"]))?;
+    // A suite that this server does not have is no reason to look in none.
+    let updated = run(&mut apt("apt-get", &["update", "--quiet"]));
     let packages = output(&mut apt("apt-cache", &["madison", "rust-src"]))?;
     let package = packages
         .lines()
         .filter_map(|line| line.split('|').nth(1).map(str::trim))
         .find(|package| package.split(['+', '-', '~']).next() == Some(version))
-        .ok_or_else(|| format!("Debian has no package rust-src of version {version}"))?;
+        .ok_or_else(|| match &updated {
+            Ok(()) => format!("Debian has no package rust-src of version {version}"),
+            Err(error) => error.clone(),
+        })?;
     run(&mut apt("apt-get", &["download", "--quiet", &format!("rust-src={package}")]))?;
     let files = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let file = files.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "deb"));
