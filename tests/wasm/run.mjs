@@ -13,6 +13,8 @@ for (const codec of ["", "lz4", "zlib", "bzp2"]) {
   assert.ok(write(Buffer.alloc(4, 0).fill(codec, 0, codec.length).readUInt32LE()), text());
   assert.equal(sum(), expected, text());
 }
+// What was left out of a build says so.
+assert.ok(!write(Buffer.from("zstd").readUInt32LE()) && text().includes("feature zstd"), text());
 put(Buffer.from("#ASDF 1.0.0\n%YAML 1.1\n--- {data: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1, 2, 4]}\n...\n"));
 assert.equal(sum(), 5, text());
 put(Buffer.from("no file of this kind"));

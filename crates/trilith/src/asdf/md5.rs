@@ -4,10 +4,6 @@
 //! five clocks a byte and a quarter. Of several streams, though, each can have a lane of a SIMD register: 32
 //! streams take hardly longer than one.
 
-// Without vectors, lanes gain nothing, and a compiler for WebAssembly takes many minutes and gigabytes to emulate them.
-#[cfg(not(target_family = "wasm"))]
-mod lanes;
-
 use crate::bytes::Source;
 use crate::error::Result;
 
@@ -51,6 +47,10 @@ macro_rules! rounds {
         $step!($f, $b, $c, $d, $a, ($times * ($n + 3) + $plus) % 16, $n + 3, $turns[3]);
     };
 }
+
+// Without vectors, lanes gain nothing, and a compiler for WebAssembly takes many minutes and gigabytes to emulate them.
+#[cfg(not(target_family = "wasm"))]
+mod lanes;
 
 /// MD5 of one stream.
 #[derive(Clone)]

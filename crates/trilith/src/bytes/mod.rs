@@ -38,6 +38,7 @@ pub(crate) use apart::side_by_side;
 pub(crate) use base::folder_named;
 pub use base::{Base, file_uri, local_path};
 pub use cursor::Cursor;
+pub(crate) use gzip::{deflated, gunzipped};
 pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;
