@@ -3,8 +3,10 @@
 mod catalog;
 mod check;
 mod describe;
+mod from_c;
 mod locate;
 mod new;
+mod npz;
 mod print;
 mod resolve;
 mod translate;
