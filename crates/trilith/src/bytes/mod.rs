@@ -8,8 +8,11 @@ mod apart;
 mod base;
 mod before;
 mod cursor;
+#[cfg(feature = "fault-injection")]
 #[doc(hidden)]
 pub mod disk;
+#[cfg(not(feature = "fault-injection"))]
+mod disk;
 mod gzip;
 mod journal;
 mod large;

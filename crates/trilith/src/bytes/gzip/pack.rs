@@ -120,7 +120,7 @@ pub(crate) fn deflated(level: u32, write: &mut dyn FnMut(&mut dyn Write) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::{Slice, Source as _, is_gzip, read_vec};
+    use crate::bytes::{Slice, is_gzip, read_vec};
 
     fn packed(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
