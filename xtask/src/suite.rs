@@ -130,7 +130,10 @@ fn feature_names(manifest: &str) -> Vec<String> {
 /// Writes the expected outputs of the cases again, and the table of what is refused.
 pub fn bless(_: &[String]) -> Result<(), String> {
     run(cargo(["test", "--package", "trilith-cli", "--test", "cases", "--test", "writes"]).env("BLESS", "1"))?;
-    println!("the expected outputs are written; `git diff tests/cases docs/updates.md` shows what changed");
+    run(cargo(["test", "--package", "trilith", "--test", "interface"]).env("BLESS", "1"))?;
+    println!(
+        "the expected outputs are written; `git diff tests/cases docs/updates.md crates/trilith/interface.txt` shows what changed"
+    );
     Ok(())
 }
 

@@ -60,8 +60,25 @@
 //! The modules [`asdf`], [`dudley`], [`fits`], [`layout`], [`tree`] and [`bytes`] are the second ring: public, and closer to the
 //! formats. The examples in `examples/` are short programs to copy.
 //!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `blosc` `bzip2` `lz4` `zlib` `zstd` | codecs of blocks; `zlib` also gzip files and filters; `zstd` is C |
+//! | `fits` | FITS files, and ASDF files in them |
+//! | `schema` | validation of trees, and the bundled schemas |
+//! | `remote` | files at `https://` and `s3://` addresses |
+//! | `ndarray` | views as `ndarray::ArrayView` |
+//! | `png` `jpeg` | filters of Dudley streams |
+//! | `libdeflate` | zlib blocks decoded by a C library; not on by default |
+//!
+//! All but the last are on by default. Without any the library is Rust alone, and with those that need no C it compiles
+//! for `wasm32-unknown-unknown`. What was left out of a build says so and names its feature.
+//!
 //! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
 //! policy that the caller sets: [`Limits`].
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod error;
 pub mod limits;

@@ -37,6 +37,7 @@ pub(super) const TEMPORARY: &str = ".trilith-tmp";
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub enum Basis<'s> {
     /// Nothing that was read from the target: whatever it holds is replaced.
     Nothing,

@@ -102,6 +102,7 @@ impl fmt::Debug for CodecId {
 }
 
 /// One row of the table of codecs.
+#[non_exhaustive]
 pub struct Codec {
     /// The four bytes that name it.
     pub id: CodecId,

@@ -13,6 +13,7 @@ use crate::limits::Limits;
 
 /// What an item is.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum DraftKind {
     /// Named items.
     Dict(Vec<(String, Draft)>),
