@@ -60,6 +60,9 @@
 //! The modules [`asdf`], [`dudley`], [`fits`], [`layout`], [`tree`] and [`bytes`] are the second ring: public, and closer to the
 //! formats. The examples in `examples/` are short programs to copy.
 //!
+//! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
+//! policy that the caller sets: [`Limits`].
+//!
 //! # Features
 //!
 //! | feature | what it adds |
@@ -74,9 +77,6 @@
 //!
 //! All but the last are on by default. Without any the library is Rust alone, and with those that need no C it compiles
 //! for `wasm32-unknown-unknown`. What was left out of a build says so and names its feature.
-//!
-//! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
-//! policy that the caller sets: [`Limits`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
