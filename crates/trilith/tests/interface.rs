@@ -56,6 +56,10 @@ const CLOSED: &[(&str, &str)] = &[
     ("Part", "whoever writes a tree must treat each part"),
     ("Described", "built by whoever encodes a chain"),
     ("Value", "built by whoever writes a tree"),
+    ("Child", "built by whoever adds a family"),
+    ("Destination", "built by whoever adds a family"),
+    ("Description", "built by whoever adds a family"),
+    ("ListedArray", "built by whoever adds a family"),
     ("Act", "for tests"),
     ("Answer", "for tests"),
 ];

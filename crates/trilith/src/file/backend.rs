@@ -33,7 +33,6 @@ pub enum Place {
 
 /// Where a path or a reference leads.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct Destination {
     /// The other file that it leads into; None for the file itself.
     pub other: Option<Arc<dyn Backend>>,
@@ -50,7 +49,6 @@ impl Destination {
 
 /// One child of a mapping or a list.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct Child<'f> {
     /// Its name; None in a list.
     pub name: Option<Cow<'f, str>>,
@@ -63,7 +61,6 @@ pub type Take<'t> = &'t mut dyn FnMut(Option<&str>, Part<'_>) -> Result<()>;
 
 /// What an array is and how it is stored, without its elements.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct Description {
     /// The datatype of its elements.
     pub datatype: Datatype,
@@ -101,7 +98,6 @@ impl Description {
 
 /// An array in a listing: its path, and where it is or why it cannot be reached.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct ListedArray {
     /// The path from the root of the file.
     pub path: String,
