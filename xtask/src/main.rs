@@ -15,6 +15,7 @@ mod remote;
 mod shell;
 mod suite;
 mod trust;
+mod wasm;
 
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "test",
         suite::test,
-        "everything: format, lints, tests, corpus, documentation, features, interop, Python, remote, fuzz targets [PART…]",
+        "everything: format, lints, tests, corpus, documentation, features, interop, Python, remote, WebAssembly, fuzz targets [PART…]",
     ),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),

@@ -21,6 +21,11 @@ pub fn shared() -> Option<PathBuf> {
     set.into_iter().chain(above).find(|folder| folder.join("corpus").is_dir())
 }
 
+/// Whether this is continuous integration, where nothing may be skipped: `CI` is set.
+pub fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false" && value != "0")
+}
+
 /// The command line program, as the development profile builds it.
 pub fn program(profile: &str) -> PathBuf {
     target().join(profile).join(format!("trilith{}", std::env::consts::EXE_SUFFIX))

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::shell::{cargo, root, run, shared};
-use crate::{fuzz, interop, python, remote};
+use crate::shell::{cargo, in_ci, root, run, shared};
+use crate::{fuzz, interop, python, remote, wasm};
 
 /// How a part ended, other than by failing.
 pub enum Done {
@@ -26,6 +26,7 @@ const PARTS: &[(&str, Part)] = &[
     ("interop", interop::interop),
     ("python", python::python),
     ("remote", remote::remote),
+    ("wasm", wasm::wasm),
     ("fuzz", fuzz::smoke),
 ];
 
@@ -35,13 +36,12 @@ pub fn test(names: &[String]) -> Result<(), String> {
         let known: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
         return Err(format!("no part {unknown:?}; there are {}", known.join(", ")));
     }
-    let in_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false" && value != "0");
     let mut rows = Vec::new();
     for (name, part) in PARTS.iter().filter(|(part, _)| names.is_empty() || names.iter().any(|name| name == part)) {
         println!("\n==== {name} ====");
         let start = Instant::now();
         let outcome = match part() {
-            Ok(Done::Skipped(reason)) if in_ci => Err(format!("could not run, and CI is set: {reason}")),
+            Ok(Done::Skipped(reason)) if in_ci() => Err(format!("could not run, and CI is set: {reason}")),
             outcome => outcome,
         };
         if let Err(reason) = &outcome {
@@ -130,7 +130,10 @@ fn feature_names(manifest: &str) -> Vec<String> {
 /// Writes the expected outputs of the cases again, and the table of what is refused.
 pub fn bless(_: &[String]) -> Result<(), String> {
     run(cargo(["test", "--package", "trilith-cli", "--test", "cases", "--test", "writes"]).env("BLESS", "1"))?;
-    println!("the expected outputs are written; `git diff tests/cases docs/updates.md` shows what changed");
+    run(cargo(["test", "--package", "trilith", "--test", "interface"]).env("BLESS", "1"))?;
+    println!(
+        "the expected outputs are written; `git diff tests/cases docs/updates.md crates/trilith/interface.txt` shows what changed"
+    );
     Ok(())
 }
 

@@ -93,8 +93,8 @@ pub enum Color {
 impl Options {
     /// Applies what is set once for the whole process.
     pub fn prepare(&self) -> Result<()> {
-        if let Some(threads) = self.threads {
-            trilith::codec::set_threads(Some(threads));
+        if let Some(threads) = self.threads.or_else(trilith::threads::threads_from_env) {
+            trilith::threads::set_threads(Some(threads));
         }
         crate::output::count_for(self.limits()?);
         Ok(())

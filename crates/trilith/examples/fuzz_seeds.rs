@@ -43,7 +43,9 @@ fn main() -> Result<()> {
     save(folder, "open", "chain", &encoded()?)?;
     for (name, tree) in trees() {
         let handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
-        let text = print_document(&tree, &PrintOptions { handles, ..PrintOptions::default() });
+        let mut how = PrintOptions::default();
+        how.handles = handles;
+        let text = print_document(&tree, &how);
         save(folder, "tree", name, text.as_bytes())?;
         save(folder, "open", name, format!("#ASDF 1.0.0\n{text}").as_bytes())?;
     }

@@ -23,6 +23,7 @@ pub use series::{Parts, is_own_part};
 
 /// Where an ndarray finds its elements after a file was put together anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NewSource {
     /// In block so-and-so of the file.
     Block(usize),
@@ -135,6 +136,7 @@ fn row_for(file: &AsdfFile, blocks: &[(&AsdfFile, &Block)], encodes: bool) -> Op
 
 /// A file cut up: the tree with external sources, and which block goes into which file.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Exploded {
     /// The new tree.
     pub tree: String,
@@ -194,6 +196,7 @@ pub fn explode(file: &AsdfFile, only: Option<NodeId>, keep_unnamed: bool, name: 
 
 /// The tree and the blocks of a file with external blocks taken in.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Imploded {
     /// The new tree.
     pub tree: String,
@@ -234,6 +237,7 @@ pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
 
 /// A tree with the targets of its references written in, and the blocks that came with them.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Resolved {
     /// The new tree.
     pub tree: String,
@@ -347,6 +351,7 @@ impl Build<'_> {
 
 /// The order of blocks in a file that is put together anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Order {
     /// As they are.
     #[default]

@@ -28,6 +28,7 @@ pub struct DiffOptions {
 
 /// What kind of difference it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DifferenceKind {
     /// Two scalars.
     Value,
@@ -68,6 +69,7 @@ impl DifferenceKind {
 
 /// How the elements of two arrays differ.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ElementsDiffer {
     /// How many.
     pub different: u64,
@@ -83,6 +85,7 @@ pub struct ElementsDiffer {
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Difference {
     /// Where.
     pub path: String,

@@ -17,6 +17,7 @@ const PIECE: usize = 8 << 20;
 
 /// The digest of one array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Digest {
     /// SHA-256 of the canonical bytes, masked elements as stored.
     pub sha256: [u8; 32],
@@ -57,6 +58,7 @@ fn hash(pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>) 
 
 /// One array of a listing: its path, and its digest or why there is none.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Entry {
     /// JSON Pointer of the ndarray.
     pub path: String,

@@ -161,6 +161,13 @@ impl Error {
         Self::new(Kind::Unsupported, message)
     }
 
+    /// This library could do it, but a part of it was not built in.
+    #[cold]
+    #[allow(dead_code, reason = "with all features nothing is left out")]
+    pub(crate) fn left_out(what: &str, feature: &str) -> Self {
+        Self::unsupported(format!("{what} was left out of this build")).hint(format!("build with the feature {feature}"))
+    }
+
     /// A policy forbids it.
     #[cold]
     pub fn limit(message: impl Into<String>) -> Self {

@@ -8,6 +8,10 @@ mod asdf;
 mod backend;
 mod dudley;
 mod expand;
+#[cfg(feature = "fits")]
+mod fits;
+#[cfg(not(feature = "fits"))]
+#[path = "file/left_out.rs"]
 mod fits;
 mod item;
 mod open;
@@ -20,7 +24,9 @@ use crate::dudley::Signature;
 
 pub use backend::{Backend, Child, Description, Destination, ListedArray, Place, Take};
 pub use expand::{ExpandOptions, Part};
-pub use fits::{Inner, fits_around, open_fits, open_fits_file, toward, write_around};
+pub use fits::{Inner, toward, write_around};
+#[cfg(feature = "fits")]
+pub use fits::{fits_around, open_fits, open_fits_file};
 pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
 pub use open::{OpenOptions, open, open_asdf, open_asdf_bytes, open_asdf_source};
 pub use permissions::Permissions;

@@ -62,6 +62,23 @@
 //!
 //! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
 //! policy that the caller sets: [`Limits`].
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `blosc` `bzip2` `lz4` `zlib` `zstd` | codecs of blocks; `zlib` also gzip files and filters; `zstd` is C |
+//! | `fits` | FITS files, and ASDF files in them |
+//! | `schema` | validation of trees, and the bundled schemas |
+//! | `remote` | files at `https://` and `s3://` addresses |
+//! | `ndarray` | views as `ndarray::ArrayView` |
+//! | `png` `jpeg` | filters of Dudley streams |
+//! | `libdeflate` | zlib blocks decoded by a C library; not on by default |
+//!
+//! All but the last are on by default. Without any the library is Rust alone, and with those that need no C it compiles
+//! for `wasm32-unknown-unknown`. What was left out of a build says so and names its feature.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod error;
 pub mod limits;
@@ -76,6 +93,10 @@ pub mod yaml;
 pub mod array;
 pub mod tree;
 
+#[cfg_attr(
+    not(all(feature = "zlib", feature = "bzip2", feature = "lz4", feature = "zstd", feature = "blosc")),
+    allow(dead_code, reason = "what the codecs share, some of which were left out")
+)]
 pub mod codec;
 pub mod core;
 pub mod layout;
@@ -84,6 +105,7 @@ pub mod schema;
 
 pub mod asdf;
 pub mod dudley;
+#[cfg(feature = "fits")]
 pub mod fits;
 
 pub mod file;

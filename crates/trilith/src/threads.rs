@@ -16,8 +16,7 @@ static CHOSEN: AtomicUsize = AtomicUsize::new(0);
 /// Threads at work at this moment besides those that asked for work.
 static HELPERS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many threads one call may use: what [`set_threads`] said, else the environment variable
-/// `TRILITH_THREADS`, else one for each core.
+/// How many threads one call may use: what [`set_threads`] said, else one for each core.
 ///
 /// ```
 /// trilith::threads::set_threads(Some(1));
@@ -28,18 +27,18 @@ static HELPERS: AtomicUsize = AtomicUsize::new(0);
 pub fn threads() -> usize {
     static DEFAULT: OnceLock<usize> = OnceLock::new();
     match CHOSEN.load(Ordering::Relaxed) {
-        0 => *DEFAULT.get_or_init(|| {
-            std::env::var("TRILITH_THREADS")
-                .ok()
-                .and_then(|text| text.trim().parse().ok())
-                .filter(|n| *n > 0)
-                .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
-        }),
+        0 => *DEFAULT.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
         n => n,
     }
 }
 
-/// Sets how many threads may be used; `None` goes back to the environment and the cores.
+/// What the environment variable `TRILITH_THREADS` says, where it is set to a number: for programs that want to follow
+/// it, by [`set_threads`]. The library does not read it by itself.
+pub fn threads_from_env() -> Option<usize> {
+    std::env::var("TRILITH_THREADS").ok()?.trim().parse().ok().filter(|n| *n > 0)
+}
+
+/// Sets how many threads may be used; `None` goes back to one for each core.
 ///
 /// The bytes that come out, decoded or encoded, never depend on it.
 pub fn set_threads(n: Option<usize>) {

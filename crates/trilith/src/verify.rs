@@ -18,6 +18,7 @@ use crate::threads;
 
 /// What a check found about one block.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct BlockReport {
     /// Number of the block.
     pub index: usize,
@@ -29,6 +30,7 @@ pub struct BlockReport {
 
 /// What a check found.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// Every block.
     pub blocks: Vec<BlockReport>,

@@ -103,7 +103,7 @@ fn outcome(text: &[u8], run: &Run) -> String {
 /// The laws of the printer: a print is a fix-point and means the same; a faithful translation too.
 fn printed(found: &layout::Layout, run: &Run, out: &mut String) {
     let again = |text: &str, dialect| {
-        let parsed = layout::parse(text.as_bytes(), &ParseOptions { dialect: Some(dialect), ..Default::default() }).unwrap();
+        let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
         parsed.layout.ok_or_else(|| format!("{text}{:?}", parsed.diagnostics))
     };
     let first = found.print();

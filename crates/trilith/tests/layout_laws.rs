@@ -116,7 +116,8 @@ fn exercise(layout: &Layout, seed: u64) {
     let mut dice = Dice(seed);
     let mut limits = Limits::default();
     limits.nodes = 20_000;
-    let options = Options { limits, ..Options::default() };
+    let mut options = Options::default();
+    options.limits = limits;
     let values = [0, 1, 2, 3, -1, 7, -2, i64::MAX, 1 << 40];
     let found = layout.evaluate(&options, |_| Ok(Supply::Value(values[dice.roll(values.len())])));
     if let Ok(found) = found {
@@ -136,7 +137,7 @@ proptest! {
     fn no_text_panics(seed in any::<u64>()) {
         let text = soup(seed);
         for dialect in [None, Some(Dialect::D2025), Some(Dialect::D2026)] {
-            let parsed = layout::parse(text.as_bytes(), &ParseOptions { dialect, ..Default::default() }).unwrap();
+            let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
             prop_assert_eq!(parsed.layout.is_some(), parsed.diagnostics.iter().all(|d| d.code.is_harmless()));
             for diagnostic in &parsed.diagnostics {
                 prop_assert!(diagnostic.line >= 1 && diagnostic.column >= 1);
@@ -299,7 +300,7 @@ fn made(seed: u64, old: bool, large: bool) -> (Layout, String) {
         Maker { dice: Dice(seed), old, text: String::new(), names: 0, types: Vec::new(), params: vec![Vec::new()], large };
     maker.items(0, 6);
     let dialect = Some(if old { Dialect::D2025 } else { Dialect::D2026 });
-    let parsed = layout::parse(maker.text.as_bytes(), &ParseOptions { dialect, ..Default::default() }).unwrap();
+    let parsed = layout::parse(maker.text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
     let problem = format!("{}{:?}", maker.text, parsed.diagnostics);
     (parsed.layout.expect(&problem), maker.text)
 }
@@ -319,7 +320,7 @@ fn evaluated<'l>(layout: &'l Layout, seed: u64) -> Option<Evaluation<'l>> {
 }
 
 fn again(text: &str, dialect: Dialect) -> Layout {
-    let parsed = layout::parse(text.as_bytes(), &ParseOptions { dialect: Some(dialect), ..Default::default() }).unwrap();
+    let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
     let problem = format!("{text}{:?}", parsed.diagnostics);
     parsed.layout.expect(&problem)
 }

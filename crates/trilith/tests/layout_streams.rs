@@ -14,7 +14,9 @@ fn code(fault: Fault) -> (Code, u32, u32) {
 }
 
 fn with(order: Option<Byteorder>) -> Options {
-    Options { order, ..Options::default() }
+    let mut options = Options::default();
+    options.order = order;
+    options
 }
 
 #[test]
@@ -106,8 +108,7 @@ fn repeating_nothing_for_ever_is_a_limit_and_not_a_wait() {
 #[test]
 fn deep_nesting_is_a_limit() {
     for text in ["l [".to_owned() + &"[".repeat(100_000), "x = ".to_owned() + &"{a = ".repeat(100_000), "a/".repeat(100_000)] {
-        let error =
-            layout::parse(text.as_bytes(), &ParseOptions { dialect: Some(Dialect::D2025), ..Default::default() }).unwrap_err();
+        let error = layout::parse(text.as_bytes(), &ParseOptions::of(Dialect::D2025)).unwrap_err();
         assert_eq!(error.kind(), Kind::Limit);
         assert!(error.to_string().contains("depth=256"), "{error}");
     }
@@ -129,7 +130,9 @@ fn a_type_too_long_to_spell_is_a_limit() {
     let layout = Layout::read(text.as_bytes()).unwrap();
     let mut limits = Limits::default();
     limits.text = 1 << 20;
-    let found = layout.evaluate_with(&Options { limits, ..Options::default() }, &[]).unwrap();
+    let mut options = Options::default();
+    options.limits = limits;
+    let found = layout.evaluate_with(&options, &[]).unwrap();
     assert_eq!(found.total(), Some(1 << 59));
     assert!(matches!(found.entries().next(), Some(Err(Fault::Other(error))) if error.kind() == Kind::Limit));
 }
@@ -187,7 +190,7 @@ fn a_layout_may_stand_before_anything() {
 #[test]
 fn hints_say_what_is_meant() {
     let hint = |text: &str, dialect| {
-        let parsed = layout::parse(text.as_bytes(), &ParseOptions { dialect: Some(dialect), ..Default::default() }).unwrap();
+        let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
         parsed.diagnostics.into_iter().map(|d| d.hint).next().unwrap_or_default()
     };
     let old = |text| hint(text, Dialect::D2025);

@@ -108,8 +108,9 @@ impl ToYaml {
             }
             Ok(())
         })?;
-        let handles = file.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
-        Ok(print_document(&root.unwrap_or_default(), &PrintOptions { handles, ..PrintOptions::default() }))
+        let mut how = PrintOptions::default();
+        how.handles = file.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
+        Ok(print_document(&root.unwrap_or_default(), &how))
     }
 }
 

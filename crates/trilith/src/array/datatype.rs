@@ -60,6 +60,7 @@ impl fmt::Display for Byteorder {
 /// assert_eq!(Datatype::Ucs4(5).to_string(), r#"["ucs4", 5]"#);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Datatype {
     /// Signed integer, 8 bits.
     Int8,

@@ -55,6 +55,7 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
 /// A number on its way from one type to another.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Value {
     Int(i64),
     Uint(u64),

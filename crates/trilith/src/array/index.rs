@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Index {
     /// One index, counted from the end where it is negative; the axis goes away.
     At(i64),

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 
 /// What marks an element as missing (ndarray-1.1.0, `mask`).
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Mask {
     /// Elements that are not a number.
     Nan,

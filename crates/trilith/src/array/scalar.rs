@@ -15,6 +15,7 @@ use crate::limits::Limits;
 
 /// How precise a number was where it was stored; it decides how many digits its text needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Precision {
     /// `float16`.
     Half,
@@ -26,6 +27,7 @@ pub enum Precision {
 
 /// How many digits the text of a float has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum FloatText {
     /// As few as make the same number of the same precision again: a float32 0.1 is `0.1`.
     #[default]
@@ -45,6 +47,7 @@ pub enum FloatText {
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Scalar {
     /// A signed integer.
     Int(i64),
@@ -68,6 +71,7 @@ pub enum Scalar {
 
 /// A step of a walk through an array as nested lists, see [`Array::for_each_nested`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Nested {
     /// A list begins.
     Open,

@@ -13,6 +13,7 @@ const FIELDS: u64 = 1 << 20;
 
 /// One field of a structured element.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Field {
     /// Its name, where it has one.
     pub name: Option<String>,

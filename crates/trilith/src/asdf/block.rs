@@ -13,6 +13,7 @@ pub const ENCODED: u32 = 0x2;
 
 /// A block as its header describes it; its data are not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Block {
     /// Number in the file, from 0.
     pub index: usize,

@@ -17,6 +17,7 @@ pub const DRAFT_MAGIC_DOCUMENTED: [u8; 8] = *b"\x89BFF\x0d\x0a\x1a\x0a";
 
 /// A place in the block header: offset behind `header_size`, and length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Slot {
     /// Bytes from the end of `header_size`.
     pub at: u16,
@@ -30,6 +31,7 @@ const fn slot(at: u16, len: u16) -> Option<Slot> {
 
 /// Which fields a block header has, and where. All are big-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockFields {
     /// Sum of the fields: the smallest `header_size` that holds them all.
     pub size: u16,
@@ -53,6 +55,7 @@ pub struct BlockFields {
 
 /// What the YAML of a generation looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TreeDialect {
     /// What `!` stands for, as `%TAG` says.
     pub prefix: &'static str,
@@ -68,6 +71,7 @@ pub struct TreeDialect {
 
 /// One row of the table.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Generation {
     /// Its name in `info --json` and messages.
     pub name: &'static str,
@@ -223,6 +227,7 @@ pub static GENERATIONS: &[Generation] = &[
 
 /// What `--to` can name: a generation to write, and the standard where there are several.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Target {
     /// `finf-0.1`, `asdf-0.1-dev`, `asdf-0.1`, `asdf-1.0` … `asdf-1.6`.
     pub name: &'static str,
@@ -324,6 +329,7 @@ impl Target {
 ///
 /// What is not listed keeps its whole tag in every generation; root and ndarray stand in [`TreeDialect`].
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TagName {
     /// Module and name: `core/complex`.
     pub name: &'static str,

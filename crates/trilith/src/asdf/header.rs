@@ -11,6 +11,7 @@ use crate::limits::Limits;
 
 /// What stands before the tree.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Header {
     /// The first line, without its line end.
     pub line: String,
@@ -130,6 +131,7 @@ fn parse_line(line: &str) -> Result<(&str, (u32, u32, u32))> {
 
 /// Where the tree lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TreeExtent {
     /// First byte (that of `%YAML` or `---`).
     pub start: u64,

@@ -18,6 +18,7 @@ pub const EARLY_HEADER: &[u8] = b"\xd3IDX # ASDF BLOCK INDEX";
 
 /// An index as found, not yet verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockIndex {
     /// First byte of the index.
     pub offset: u64,

@@ -28,6 +28,7 @@ pub fn is_ndarray_tag(tag: &str) -> bool {
 
 /// Where the elements of an ndarray are.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Origin<'t> {
     /// In a block of this file; negative numbers count from the end.
     Block(i64),
@@ -41,6 +42,7 @@ pub enum Origin<'t> {
 
 /// One dimension of a shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dim {
     /// So many.
     Fixed(u64),
@@ -50,6 +52,7 @@ pub enum Dim {
 
 /// What an ndarray node says, before anything is looked up.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Ndarray<'t> {
     /// The node itself.
     pub node: Node<'t>,

@@ -49,6 +49,7 @@ struct Walk {
 
 /// What there is to say about the block index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct IndexReport {
     /// Whether there is one.
     pub present: bool,

@@ -99,6 +99,7 @@ fn copy_out<W: Write + ?Sized>(source: &dyn Source, part: Range<u64>, out: &mut 
 
 /// Where the new blocks of a file go, and what becomes of those given up.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Placement<'b> {
     /// The number that each new block gets, in their order.
     pub numbers: Vec<usize>,
@@ -111,6 +112,7 @@ pub struct Placement<'b> {
 
 /// A block of another file of the same generation that is taken over as it is stored.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct NewBlock<'b> {
     /// The file that holds it.
     pub file: &'b AsdfFile,

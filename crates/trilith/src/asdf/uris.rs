@@ -16,6 +16,7 @@ use crate::tree::{Node, Tree, Value};
 
 /// A text of a tree that names another file.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Uri<'t> {
     /// The scalar.
     pub node: Node<'t>,

@@ -57,6 +57,7 @@ impl PartialEq for Found {
 
 /// An array in a listing: its path, and where it is or why it cannot be reached.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Listed {
     /// JSON Pointer from the root of the file that was asked.
     pub path: String,

@@ -55,6 +55,7 @@ pub struct BlockOptions {
 
 /// Where a block was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Written {
     /// First byte of the mark.
     pub offset: u64,

@@ -14,6 +14,7 @@ const NEIGHBOURS: usize = 1000;
 
 /// What became of the parts that a tree no longer names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parts {
     /// Those that were removed.
     pub removed: Vec<PathBuf>,

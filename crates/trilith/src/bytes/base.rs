@@ -15,6 +15,7 @@ use super::resolve::{is_url, percent_decode};
 /// assert_eq!(Base::Nowhere.relative(&meant), meant);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Base {
     /// Standard output, a pipe, memory: only absolute references mean something.
     #[default]

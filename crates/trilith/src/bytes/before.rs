@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use super::local::{leads_to, read_exact_at};
+use super::local::leads_to;
 use super::record::Record;
 use super::source::{Source, SourceRef, past_end};
+use super::system::read_exact_at;
 use crate::error::{Error, Result};
 
 /// A journal that belongs to a file, read on demand.

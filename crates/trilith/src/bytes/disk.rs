@@ -1,16 +1,25 @@
 //! Every change to a file on disk, in one place: so that tests can record it, cut it off, and let it fail.
 //!
-//! [`Replace`](super::Replace) and [`Journal`](super::Journal) write through here. A [`Watch`] sees each act
-//! before it happens and may refuse it; outside of tests there is none, which costs one look at a flag.
+//! [`Replace`](super::Replace) and [`Journal`](super::Journal) write through here. With the feature `fault-injection`,
+//! which is for tests, a `Watch` sees each act before it happens and may refuse it; without it there is no such hook.
+
+#[cfg(feature = "fault-injection")]
+mod watch;
+#[cfg(not(feature = "fault-injection"))]
+#[path = "disk/unwatched.rs"]
+mod watch;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+
+#[cfg(feature = "fault-injection")]
+pub use watch::{Answer, Watch, watch};
+use watch::{act, is_watched};
 
 /// One thing that is done to a disk.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "fault-injection"), allow(dead_code, reason = "nobody sees what is done"))]
 pub enum Act<'a> {
     /// A new, empty file.
     Create(&'a Path),
@@ -28,58 +37,6 @@ pub enum Act<'a> {
     SyncFolder(&'a Path),
     /// So many bytes are read at a place of a file.
     Read(&'a Path, u64, usize),
-}
-
-/// What becomes of an act.
-#[derive(Debug)]
-pub enum Answer {
-    /// It is done.
-    Go,
-    /// Only so many bytes are written.
-    Short(usize),
-    /// It fails.
-    Fail(io::Error),
-}
-
-/// Who sees every act.
-pub trait Watch: Send + Sync {
-    /// Called before an act.
-    fn before(&self, act: Act<'_>) -> Answer;
-    /// Called after an act that was done.
-    fn after(&self, act: Act<'_>);
-}
-
-static WATCHED: AtomicBool = AtomicBool::new(false);
-static WATCH: RwLock<Option<Arc<dyn Watch>>> = RwLock::new(None);
-
-/// Sets who sees every act of this process; for tests.
-pub fn watch(by: Option<Arc<dyn Watch>>) {
-    WATCHED.store(by.is_some(), Ordering::SeqCst);
-    *WATCH.write().unwrap_or_else(PoisonError::into_inner) = by;
-}
-
-/// Does an act; `work` gets the number of bytes that may be written.
-fn act<T>(act: Act<'_>, work: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
-    if !WATCHED.load(Ordering::Relaxed) {
-        return work(usize::MAX);
-    }
-    let by = WATCH.read().unwrap_or_else(PoisonError::into_inner).clone();
-    let Some(by) = by else { return work(usize::MAX) };
-    match by.before(act) {
-        Answer::Fail(error) => Err(error),
-        Answer::Short(most) => {
-            let done = work(most)?;
-            if let Act::Write(path, at, bytes) = act {
-                by.after(Act::Write(path, at, bytes.get(..most).unwrap_or(bytes)));
-            }
-            Ok(done)
-        }
-        Answer::Go => {
-            let done = work(usize::MAX)?;
-            by.after(act);
-            Ok(done)
-        }
-    }
 }
 
 /// A file that is being written.
@@ -137,7 +94,7 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let at = if WATCHED.load(Ordering::Relaxed) { self.file.stream_position()? } else { 0 };
+        let at = if is_watched() { self.file.stream_position()? } else { 0 };
         let file = &mut self.file;
         act(Act::Write(&self.path, at, bytes), |most| file.write(bytes.get(..most).unwrap_or(bytes)))
     }
@@ -163,7 +120,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 
 /// Tells the watch of a read, which it may refuse.
 pub(super) fn reading(path: &str, at: u64, len: usize) -> io::Result<()> {
-    if WATCHED.load(Ordering::Relaxed) { act(Act::Read(Path::new(path), at, len), |_| Ok(())) } else { Ok(()) }
+    if is_watched() { act(Act::Read(Path::new(path), at, len), |_| Ok(())) } else { Ok(()) }
 }
 
 /// Makes the names in the folder of `path` last; not every system can, and then nothing is lost but the promise.

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::journal::Found;
 use super::map::Map;
 use super::source::{Source, SourceRef, past_end};
+use super::system::read_exact_at;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -235,22 +236,4 @@ pub(super) fn leads_to(path: &Path, file: &File) -> bool {
     let here = file.metadata().map(|metadata| identity(&metadata));
     let there = std::fs::metadata(path).map(|metadata| identity(&metadata));
     matches!((here, there), (Ok(here), Ok(there)) if here == there)
-}
-
-#[cfg(unix)]
-pub(super) fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
-}
-
-#[cfg(windows)]
-pub(super) fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> std::io::Result<()> {
-    while !into.is_empty() {
-        let n = std::os::windows::fs::FileExt::seek_read(file, into, offset)?;
-        if n == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        offset += n as u64;
-        into = &mut into[n..];
-    }
-    Ok(())
 }

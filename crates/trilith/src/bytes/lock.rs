@@ -37,6 +37,7 @@ pub(super) const TEMPORARY: &str = ".trilith-tmp";
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub enum Basis<'s> {
     /// Nothing that was read from the target: whatever it holds is replaced.
     Nothing,
@@ -238,7 +239,7 @@ pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
 /// The name of a temporary file beside `path`.
 pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
     let mut name = hidden(path, TEMPORARY);
-    name.push(format!("-{}-{attempt}", std::process::id()));
+    name.push(format!("-{}-{attempt}", super::system::process_number()));
     path.with_file_name(name)
 }
 

@@ -8,8 +8,11 @@ mod apart;
 mod base;
 mod before;
 mod cursor;
+#[cfg(feature = "fault-injection")]
 #[doc(hidden)]
 pub mod disk;
+#[cfg(not(feature = "fault-injection"))]
+mod disk;
 mod gzip;
 mod journal;
 mod large;
@@ -28,15 +31,17 @@ mod replace;
 mod resolve;
 mod source;
 mod spool;
+mod system;
 mod update;
 
 #[cfg(feature = "remote")]
-use local::read_exact_at;
+use system::read_exact_at;
 
 pub(crate) use apart::side_by_side;
 pub(crate) use base::folder_named;
 pub use base::{Base, file_uri, local_path};
 pub use cursor::Cursor;
+pub(crate) use gzip::{deflated, gunzipped};
 pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;

@@ -22,7 +22,7 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use super::Cursor;
-use super::local::read_exact_at;
+use super::system::read_exact_at;
 
 pub(super) const MARK: &[u8; 16] = b"trilith journal3";
 

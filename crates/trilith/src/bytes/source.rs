@@ -8,6 +8,7 @@ use crate::limits::Limits;
 
 /// What it costs to read at some place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Access {
     /// Next to nothing.
     #[default]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::local::{LocalFile, LocalOptions};
 use super::source::{Slice, SourceRef};
+use super::system::{process_number, temporary_folder};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -47,7 +48,7 @@ impl Spooled {
     /// What the system says, also where so much was not written.
     pub fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
         if let Some(file) = &self.file {
-            return super::local::read_exact_at(file, at, into);
+            return super::system::read_exact_at(file, at, into);
         }
         let start = usize::try_from(at).ok();
         let part = start.and_then(|start| self.head.get(start..start.checked_add(into.len())?));
@@ -117,8 +118,9 @@ pub fn private_file(what: &str, extension: &str) -> std::io::Result<(std::fs::Fi
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let (folder, process) = (temporary_folder()?, process_number());
     for attempt in 0u32..1000 {
-        let path = std::env::temp_dir().join(format!("trilith-{what}-{}-{attempt}{extension}", std::process::id()));
+        let path = folder.join(format!("trilith-{what}-{process}-{attempt}{extension}"));
         match options.open(&path) {
             Ok(file) => return Ok((file, path)),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

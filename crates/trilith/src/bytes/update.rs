@@ -7,10 +7,10 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use super::journal::Journal;
-use super::local::read_exact_at;
 use super::record::{Record, SECTOR};
 use super::source::{Source, SourceRef};
 use super::spool::Spooled;
+use super::system::read_exact_at;
 use super::to_usize;
 use crate::error::{Error, Result};
 

@@ -79,7 +79,6 @@ pub(super) fn file_byte(stored: &SourceRef, at: u64) -> u64 {
     stored.stored(at..at).ok().and_then(|ranges| ranges.first().map(|range| range.start)).unwrap_or(at)
 }
 
-#[cfg(feature = "zstd")]
 /// What a codec's library said, as our error: one of ours that went through it comes out again.
 pub(super) fn from_library(error: std::io::Error, stored: &SourceRef, at: u64) -> Error {
     match error.downcast::<Error>() {

@@ -9,10 +9,11 @@
 //! Readers: Python asdf, asdf-cxx, libasdf, asdf-rs.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use super::chunks::{Chunk, Chunked};
+use super::chunks::{Chunk, Chunked, Chunks};
 use super::input::file_byte;
-use super::pieces::{Pieces, encode_each};
+use super::pieces::{Pieces, encode_each, piece_len};
 use super::{Encode, EncodeOptions, no_level};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
@@ -21,8 +22,13 @@ use crate::limits::Limits;
 /// Decoded bytes of a sub-block: at most this many are written.
 const SUB_BLOCK: u64 = 4 << 20;
 
+/// The decoded bytes.
+pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
+    Ok(Arc::new(Chunks::new(Box::new(SubBlocks), stored, len, limits)))
+}
+
 /// Reads sub-blocks.
-pub(super) struct SubBlocks;
+struct SubBlocks;
 
 impl Chunked for SubBlocks {
     fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>> {
@@ -71,13 +77,6 @@ pub(super) struct Writer {
 pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     no_level("lz4", options)?;
     Ok(Box::new(Writer { pieces: Pieces::new(piece_len(options, SUB_BLOCK)?) }))
-}
-
-/// At most `most` bytes that are whole rows where a row fits, else whole items.
-pub(super) fn piece_len(options: &EncodeOptions, most: u64) -> Result<usize> {
-    let unit =
-        [options.row_bytes.unwrap_or(0), options.item_size as u64].into_iter().find(|n| (1..=most).contains(n)).unwrap_or(1);
-    crate::bytes::to_usize(most - most % unit)
 }
 
 impl Writer {

@@ -7,8 +7,10 @@
 //! Readers: Python asdf with the package `asdf-compression`.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use super::chunks::{Chunk, Chunked};
+use super::framed::Framed;
 use super::input::file_byte;
 use super::pieces::{Pieces, encode_each, put};
 use super::stream::{Opens, Pull};
@@ -104,8 +106,13 @@ fn u32_at(stored: &SourceRef, at: u64) -> Result<u32> {
     Ok(u32::from_le_bytes(bytes))
 }
 
+/// The decoded bytes.
+pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
+    Ok(Arc::new(Framed::new(look, Box::new(Lz4Frame), stored, len, limits)))
+}
+
 /// Opens frames.
-pub(super) struct Lz4Frame;
+struct Lz4Frame;
 
 impl Opens for Lz4Frame {
     fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
@@ -284,7 +291,7 @@ struct Independent {
 }
 
 /// Whether the blocks of this one are probably such a frame.
-pub(super) fn look(stored: &SourceRef, len: u64, _limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
+fn look(stored: &SourceRef, len: u64, _limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
     let frame = Frame::read(stored, 0)?;
     let right = frame.independent && !frame.content_sum && frame.content.is_none_or(|content| content == len);
     Ok(right.then(|| Box::new(Independent { frame, len }) as Box<dyn Chunked>))

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::EncodeOptions;
 use crate::error::{Error, Result};
 use crate::threads::{each, threads};
 
@@ -44,6 +45,13 @@ impl Pieces {
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() { Ok(()) } else { flush(&pending.chunks(self.piece).collect::<Vec<_>>()) }
     }
+}
+
+/// At most `most` bytes that are whole rows where a row fits, else whole items.
+pub(super) fn piece_len(options: &EncodeOptions, most: u64) -> Result<usize> {
+    let unit =
+        [options.row_bytes.unwrap_or(0), options.item_size as u64].into_iter().find(|n| (1..=most).contains(n)).unwrap_or(1);
+    crate::bytes::to_usize(most - most % unit)
 }
 
 /// Encodes every piece, in parallel, and writes the results in order.

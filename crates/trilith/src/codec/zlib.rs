@@ -7,11 +7,12 @@
 //! Readers: all of them.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::pieces::{Pieces, encode_each, put};
-use super::stream::{Engine, Opens, Pull, Pulling};
+use super::stream::{Engine, Opens, Pull, Pulling, Streamed};
 use super::{Encode, EncodeOptions, level_in};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
@@ -22,8 +23,33 @@ use crate::threads::each;
 const PIECE: usize = 256 << 10;
 const WINDOW: usize = 32 << 10;
 
+/// The decoded bytes.
+pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
+    Ok(Arc::new(Streamed::new(Box::new(Zlib), stored, len, limits)))
+}
+
+/// A stream whose length is not known is opened.
+pub(super) fn open(stored: &SourceRef, most: u64, limits: &Limits) -> Result<Box<dyn Pull>> {
+    Zlib.open(stored, most, limits)
+}
+
+/// Decodes what is in memory; how many bytes that gave, where it is valid.
+#[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
+pub(super) fn unpack(bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
+    let mut state = Decompress::new(true);
+    let ended = state.decompress(bytes, into, FlushDecompress::Finish).is_ok_and(|status| status == Status::StreamEnd);
+    Ok(ended.then(|| state.total_out() as usize))
+}
+
+/// Encodes what is in memory, to the end of `out`.
+pub(super) fn pack(level: i32, bytes: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut state = flate2::write::ZlibEncoder::new(out, Compression::new(level.max(0).cast_unsigned()));
+    state.write_all(bytes)?;
+    state.finish().map(drop)
+}
+
 /// Opens zlib streams.
-pub(super) struct Zlib;
+struct Zlib;
 
 impl Opens for Zlib {
     fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {

@@ -8,13 +8,14 @@
 //! Readers: Python asdf with the package `asdf-compression`, asdf-cxx.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use zstd::stream::{read, write};
 
 use super::chunks::{Chunk, Chunked};
+use super::framed::Framed;
 use super::input::{Input, file_byte, from_library};
-use super::lz4::piece_len;
-use super::pieces::{Pieces, encode_each, put};
+use super::pieces::{Pieces, encode_each, piece_len, put};
 use super::stream::{Opens, Pull};
 use super::{Encode, EncodeOptions, level_in, told_right};
 use crate::bytes::{SourceRef, read_vec};
@@ -27,8 +28,25 @@ const SKIPPED: u32 = 0x184d_2a50;
 /// Decoded bytes of a frame, where there are several: at most this many are written.
 const FRAME: u64 = 4 << 20;
 
+/// The decoded bytes.
+pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
+    Ok(Arc::new(Framed::new(look, Box::new(Zstd), stored, len, limits)))
+}
+
+/// Decodes what is in memory; how many bytes that gave, where it is valid.
+#[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
+pub(super) fn unpack(bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
+    Ok(zstd::bulk::decompress_to_buffer(bytes, into).ok())
+}
+
+/// Encodes what is in memory, to the end of `out`.
+pub(super) fn pack(level: i32, bytes: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
+    out.extend_from_slice(&zstd::bulk::compress(bytes, level)?);
+    Ok(())
+}
+
 /// Opens frames.
-pub(super) struct Zstd;
+struct Zstd;
 
 impl Opens for Zstd {
     fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
@@ -79,7 +97,7 @@ struct Frames;
 
 /// Whether the first frame states a length that is less than that of the block. Where it states
 /// the whole, nothing but its header is read.
-pub(super) fn look(stored: &SourceRef, len: u64, limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
+fn look(stored: &SourceRef, len: u64, limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
     let head = read_vec(&**stored, 0, stored.len().min(18), limits)?;
     let magic = head.get(..4).map_or(0, number) as u32;
     let several = match frame_header(&head) {

@@ -14,6 +14,7 @@ mod expansion;
 mod families;
 #[cfg(test)]
 mod families_tests;
+#[cfg(feature = "fits")]
 mod fits;
 mod history;
 mod loss;
@@ -27,6 +28,7 @@ use std::io::{Seek, Write};
 pub use choose::choose;
 pub use describe::describe_layout;
 pub use families::{asdf_to_draft, stream_to_asdf};
+#[cfg(feature = "fits")]
 pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits};
 pub use loss::Loss;
 pub use plan::{Plan, convert_to};

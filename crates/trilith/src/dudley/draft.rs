@@ -13,6 +13,7 @@ use crate::limits::Limits;
 
 /// What an item is.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum DraftKind {
     /// Named items.
     Dict(Vec<(String, Draft)>),
@@ -147,6 +148,33 @@ impl Draft {
         let mut arrays = VecDeque::from(arrays);
         let mut supply = in_order(&mut arrays);
         new.write(&mut supply, out)
+    }
+
+    /// Puts an array under a name in which `/` leads into dicts.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the name is taken, or leads through an array.
+    pub fn place(&mut self, name: &str, array: Array) -> Result<()> {
+        let taken = || Error::usage(format!("{name} is there already, or leads through an array"));
+        let mut here = self;
+        let mut steps = name.split('/').filter(|step| !step.is_empty() && *step != ".").peekable();
+        while let Some(step) = steps.next() {
+            let DraftKind::Dict(items) = &mut here.kind else { return Err(taken()) };
+            let at = items.iter().position(|(known, _)| known == step);
+            if steps.peek().is_none() {
+                if at.is_some() {
+                    return Err(taken());
+                }
+                items.push((step.to_owned(), Draft::data(array)));
+                return Ok(());
+            }
+            let at = at.unwrap_or_else(|| {
+                items.push((step.to_owned(), Draft::dict::<&str>([])));
+                items.len() - 1
+            });
+            here = items.get_mut(at).map(|(_, item)| item).ok_or_else(taken)?;
+        }
+        Err(Error::usage("an array needs a name"))
     }
 }
 

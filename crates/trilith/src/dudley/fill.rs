@@ -29,6 +29,7 @@ use crate::limits::Limits;
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Filling {
     /// The values of stored parameters.
     pub params: Vec<(String, i64)>,

@@ -1,9 +1,8 @@
 //! Compressed arrays of the dialect of 2026 (section 11 of our specification).
 
-use std::io::Read;
 use std::sync::Arc;
 
-use crate::bytes::{Slice, SourceRef, read_vec, to_usize};
+use crate::bytes::{self, Slice, SourceRef, read_vec, to_usize};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, Result};
 use crate::layout::{Byteorder, Entry, Filter, ResolvedType};
@@ -103,10 +102,8 @@ fn gunzipped(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> 
     }
     limits.charge_memory(len, "a compressed array")?;
     limits.charge_work(len)?;
-    let bytes = read_vec(&*stored, 0, stored.len(), limits)?;
-    let mut out = Vec::new();
-    let read = flate2::read::MultiGzDecoder::new(&bytes[..]).take(len.saturating_add(1)).read_to_end(&mut out);
-    read.map_err(|e| Error::malformed(format!("the gzip data do not decode: {e}")))?;
+    let packed = read_vec(&*stored, 0, stored.len(), limits)?;
+    let out = bytes::gunzipped(&packed, len)?;
     if out.len() as u64 != len {
         let more = if out.len() as u64 > len { "more" } else { "fewer" };
         return Err(Error::malformed(format!("the gzip data decode to {more} than the {len} bytes of the array")));

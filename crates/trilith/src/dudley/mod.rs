@@ -16,7 +16,6 @@ mod grow;
 mod inflate;
 #[cfg(feature = "jpeg")]
 mod jpeg;
-mod npz;
 mod outline;
 mod path;
 #[cfg(feature = "png")]

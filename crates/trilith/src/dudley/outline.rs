@@ -28,6 +28,7 @@ impl OutlineId {
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Thing<'o> {
     /// Named items; also a struct with stored parameters.
     Dict,

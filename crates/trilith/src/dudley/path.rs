@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 
 /// One step of an item path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Step {
     /// `/name`: an item of a dict.
     Name(String),

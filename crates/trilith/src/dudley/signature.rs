@@ -15,6 +15,7 @@ use crate::layout::Byteorder;
 /// assert_eq!(header[..8], *b"\x8d<BD\r\n\x1a\n");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Signature {
     /// The byte order of whatever the layout leaves open, and of the header itself.
     pub order: Byteorder,

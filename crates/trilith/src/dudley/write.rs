@@ -5,9 +5,8 @@ use std::io::{Seek, SeekFrom, Write};
 use super::datatype::datatype_of;
 use super::signature::Signature;
 use super::store::store;
-#[cfg(feature = "png")]
-use crate::array::Byteorder;
-use crate::array::{Array, Datatype};
+use crate::array::{Array, Byteorder, Datatype};
+use crate::bytes;
 use crate::error::{Error, Result};
 use crate::layout::{Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, Reached, ResolvedType, Scalar, Supply};
 use crate::limits::Limits;
@@ -197,11 +196,12 @@ fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8
     if filter.name == "png" {
         return image(&data(entry)?, &datatype, entry, level);
     }
-    let level =
-        u32::try_from(level).map_or_else(|_| flate2::Compression::default(), |level| flate2::Compression::new(level.min(9)));
-    let mut out = flate2::write::ZlibEncoder::new(Vec::new(), level);
-    store(&data(entry)?, &datatype, order, &shape, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("compressing", e)))?;
-    out.finish().map_err(|e| Error::io("compressing", e))
+    // What is no level is the usual one.
+    let level = u32::try_from(level).unwrap_or(6);
+    let array = data(entry)?;
+    bytes::deflated(level, &mut |out| {
+        store(&array, &datatype, order, &shape, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("compressing", e)))
+    })
 }
 
 /// An array as a PNG file.

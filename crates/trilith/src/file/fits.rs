@@ -50,6 +50,11 @@ pub fn open_fits_file(source: SourceRef, limits: &Limits) -> Result<FitsFile> {
     FitsFile::open(if bytes::is_gzip(&start) { bytes::gunzip(source, limits)? } else { source }, limits)
 }
 
+/// As [`open_fits`], from its bytes.
+pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
+    open_fits(FitsFile::open(source, limits)?, resolve)
+}
+
 /// The ASDF file inside a FITS file, whose `fits:` sources are the arrays of the HDUs as they are meant.
 ///
 /// A FITS file without one is seen as a tree with a `fits` list ([`fits::to_value`]): `/fits/1/data` is

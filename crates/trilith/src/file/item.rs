@@ -404,6 +404,7 @@ impl<'f> Item<'f> {
 
 /// One step of a [`Walk`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Visit<'w> {
     /// The name in the parent; None for items of lists and for the start.
     pub name: Option<Cow<'w, str>>,

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::FileKind;
+use super::fits::open_fits_source;
 use super::item::File;
 use super::permissions::Permissions;
 use super::series::Series;
-use super::{FileKind, open_fits};
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, Nowhere, Resolve, Slice, SourceRef};
 use crate::dudley::{DudleyFile, StreamOptions};
 use crate::error::{Error, Result, Setting};
-use crate::fits::FitsFile;
 use crate::layout::{Byteorder, Layout};
 use crate::limits::Limits;
 
@@ -245,7 +245,7 @@ impl OpenOptions {
 fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
     match FileKind::detect(start) {
         Some(FileKind::Asdf) => Ok(AsdfFile::open(source, limits)?.with_resolver(resolve)),
-        Some(FileKind::Fits) => open_fits(FitsFile::open(source, limits)?, resolve),
+        Some(FileKind::Fits) => open_fits_source(source, resolve, limits),
         Some(FileKind::Dudley) => {
             Err(Error::unsupported("a native Dudley file, where one of the ASDF family is expected").at_byte(0))
         }

@@ -15,6 +15,7 @@ const CONTINUED: usize = 67;
 
 /// What a card says about its keyword.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum CardValue {
     /// The value field is blank.
     Undefined,

@@ -1,17 +1,12 @@
 //! Tiles of GZIP_1 and GZIP_2.
 
-use std::io::Read;
-
-use flate2::read::MultiGzDecoder;
-
+use crate::bytes;
 use crate::error::{Error, Result};
 
 /// Unpacks a gzip tile of `count` values; gives back how many bytes each has.
-pub(super) fn gunzipped(bytes: &[u8], count: usize, shuffled: bool) -> Result<(Vec<u8>, usize)> {
+pub(super) fn gunzipped(packed: &[u8], count: usize, shuffled: bool) -> Result<(Vec<u8>, usize)> {
     let most = count as u64 * 8;
-    let mut out = Vec::new();
-    let read = MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut out);
-    read.map_err(|e| Error::malformed(format!("no valid gzip data: {e}")))?;
+    let mut out = bytes::gunzipped(packed, most)?;
     if out.len() as u64 > most || count == 0 || !out.len().is_multiple_of(count) {
         return Err(Error::malformed(format!("{} bytes for {count} values", out.len())));
     }

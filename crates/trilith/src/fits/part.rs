@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 
 /// A header and the array that goes with it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Part {
     /// The cards; those that say type and shape are made to fit the array when the part is written.
     pub header: Header,

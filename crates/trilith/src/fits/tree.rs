@@ -30,6 +30,7 @@ const SCHEMA: [usize; 3] = [8, 60, 60];
 
 /// A FITS file as values of a tree.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Listing {
     /// The `fits` list, without its tag.
     pub fits: Value,

@@ -79,6 +79,7 @@ pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>)
 
 /// What an HDU becomes in a file that is written anew.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct NewHdu {
     /// The new header.
     pub header: Header,

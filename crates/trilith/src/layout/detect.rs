@@ -10,6 +10,7 @@ use crate::span::Span;
 
 /// How to parse a layout.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ParseOptions {
     /// The dialect; otherwise it is found out.
     pub dialect: Option<Dialect>,
@@ -17,8 +18,16 @@ pub struct ParseOptions {
     pub limits: Limits,
 }
 
+impl ParseOptions {
+    /// The defaults for this dialect; None finds out which it is.
+    pub fn of(dialect: impl Into<Option<Dialect>>) -> Self {
+        Self { dialect: dialect.into(), ..Self::default() }
+    }
+}
+
 /// What a text came to.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Parsed {
     /// The layout, if the text has no error.
     pub layout: Option<Layout>,

@@ -166,6 +166,7 @@ impl fmt::Display for Code {
 
 /// One error or warning about a layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Which rule.
     pub code: Code,

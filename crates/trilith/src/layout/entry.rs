@@ -8,6 +8,7 @@ use super::typed::ResolvedType;
 
 /// What an [`Entry`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EntryKind {
     /// A stored parameter, or the stored length of a compressed array.
     Param,

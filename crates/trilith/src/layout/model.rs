@@ -90,6 +90,7 @@ pub(crate) enum Dim {
 
 /// Where an item is placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Placement {
     /// At the next address that its alignment allows.
     #[default]
@@ -191,6 +192,7 @@ pub(crate) struct Type {
 
 /// A filter of 2026.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Filter {
     /// `->`: the array is stored compressed, behind its length. Otherwise `<-`: it holds references.
     pub compresses: bool,
@@ -202,6 +204,7 @@ pub struct Filter {
 
 /// A number or a string of an attribute or a filter.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Scalar {
     /// A whole number.
     Integer(i64),
@@ -213,6 +216,7 @@ pub enum Scalar {
 
 /// What an attribute says.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Attribute {
     /// Only that it is there.
     Flag,
@@ -666,6 +670,7 @@ impl Layout {
 
 /// What an item of a layout is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// A dict: named items.
     Dict,

@@ -40,6 +40,7 @@ impl fmt::Display for Dialect {
 
 /// What the bytes of a primitive mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PrimitiveKind {
     /// `u`: an unsigned integer.
     Unsigned,

@@ -15,6 +15,7 @@ use super::translate::{Packing, StoredAs};
 
 /// Something of a layout that the other dialect cannot say, or says differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Loss {
     /// The item.
     pub item: ItemId,

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 
 /// How to evaluate a layout.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// Addresses as in a native `.bd` file: 2025 begins at 16, behind the signature. In 2026 native
     /// addresses begin at 0, which is byte 16 of the file.
@@ -46,6 +47,7 @@ pub struct ParamRequest {
 
 /// The answer to a [`ParamRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Supply {
     /// Its value.
     Value(i64),

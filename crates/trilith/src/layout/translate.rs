@@ -10,6 +10,7 @@ use super::sizes::{member_align, suffixed};
 
 /// A layout in the other dialect.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Translation {
     /// The text; its first line records the dialect.
     pub text: String,
@@ -73,6 +74,7 @@ pub struct StoredAs {
 
 /// Whether arrays are stored compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Packing {
     /// Each as it was.
     #[default]

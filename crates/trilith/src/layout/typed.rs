@@ -10,6 +10,7 @@ use super::sizes::Members;
 
 /// The datatype of one element, typedefs unfolded.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResolvedType {
     /// A primitive and its byte order; `None` where it is one byte wide or the order is not known.
     Primitive {
@@ -28,6 +29,7 @@ pub enum ResolvedType {
 
 /// A struct with all offsets.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Structure {
     /// The members in their order.
     pub members: Vec<ResolvedMember>,
@@ -39,6 +41,7 @@ pub struct Structure {
 
 /// A member of a [`Structure`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ResolvedMember {
     /// Its name.
     pub name: String,

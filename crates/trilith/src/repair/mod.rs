@@ -5,6 +5,11 @@
 //! null. Every block keeps its number. What is written is verified before anything is said of it: whatever is
 //! wrong with it still stands in the report.
 
+#[cfg(feature = "fits")]
+mod around;
+#[cfg(not(feature = "fits"))]
+#[path = "left_out.rs"]
+mod around;
 mod blocks;
 mod text;
 
@@ -15,14 +20,14 @@ use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
 use crate::asdf::uris::moved_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
-use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, Window, gunzip, is_gzip, read_vec, set_aside};
+use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, gunzip, is_gzip, read_vec, set_aside};
 use crate::error::{Error, Kind, Result};
 use crate::file::{self, FileKind};
-use crate::fits::{FitsFile, Hdu, asdf_hdu, write_changed};
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, Value};
 use crate::verify;
 
+use around::Around;
 pub use blocks::{BlockFate, Fate};
 
 /// What became of an array.
@@ -77,8 +82,8 @@ pub struct Salvage {
     pieces: Vec<blocks::Piece>,
     report: Report,
     limits: Limits,
-    /// The FITS file that it lies in, and the HDU there.
-    around: Option<(FitsFile, Hdu)>,
+    /// The FITS file that it lies in.
+    around: Option<Around>,
 }
 
 /// Looks what is left of a file, whatever state it is in.
@@ -108,22 +113,10 @@ pub fn salvage(source: SourceRef, limits: &Limits) -> Result<Salvage> {
         start = read_vec(&*source, 0, source.len().min(80), limits)?;
     }
     if FileKind::detect(&start) == Some(FileKind::Fits) {
-        return within_fits(source, limits);
+        let (around, asdf) = Around::find(source, limits)?;
+        return Ok(Salvage { around: Some(around), ..alone(asdf, limits)? });
     }
     alone(source, limits)
-}
-
-/// What is left of the ASDF file in a FITS file.
-fn within_fits(source: SourceRef, limits: &Limits) -> Result<Salvage> {
-    let fits = FitsFile::open(source, limits)?;
-    let Some(hdu) = fits.asdf().cloned() else {
-        return Err(Error::unsupported("this FITS file holds no ASDF file that could be repaired"));
-    };
-    let end = hdu.data().end.min(fits.source().len());
-    let asdf = Window::new(fits.source().clone(), hdu.data().start, end.saturating_sub(hdu.data().start))?;
-    let mut left = alone(Arc::new(asdf), limits)?;
-    left.around = Some((fits, hdu));
-    Ok(left)
 }
 
 fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
@@ -310,12 +303,10 @@ impl Salvage {
     /// # Errors
     /// [`Kind::Io`], and what reading the blocks says.
     pub fn write<W: Write + Seek>(&self, mut out: W) -> Result<()> {
-        let Some((fits, hdu)) = &self.around else { return self.write_alone(out) };
+        let Some(around) = &self.around else { return self.write_alone(out) };
         let mut asdf = std::io::Cursor::new(Vec::new());
         self.write_alone(&mut asdf)?;
-        let asdf = Slice::new(asdf.into_inner(), fits.source().name());
-        let changed = [(hdu.number(), asdf_hdu(hdu, Arc::new(asdf))?)];
-        write_changed(&mut out, fits, &changed.into_iter().collect())
+        around.write(asdf.into_inner(), &mut out)
     }
 
     fn write_alone<W: Write + Seek>(&self, out: W) -> Result<()> {

@@ -12,6 +12,7 @@ use crate::tree::{Node, NodeKind, Tree, TreePath};
 
 /// What one schema says about a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Description {
     /// URI and pointer of the schema.
     pub schema: String,

@@ -17,6 +17,7 @@ const MANIFEST: &str = "asdf://asdf-format.org/core/schemas/extension_manifest-1
 
 /// What is wrong with one schema or manifest.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Examination {
     /// URI of the schema.
     pub uri: String,
@@ -39,6 +40,7 @@ impl Examination {
 
 /// An example that does not fit.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Example {
     /// Its number, from 0.
     pub index: usize,

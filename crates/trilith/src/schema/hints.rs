@@ -10,6 +10,7 @@ use crate::tree::{Layout, Node, Style};
 
 /// `propertyOrder`, `flowStyle` and `style` of a node that is to be written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Hints {
     /// The keys of a mapping in their preferred order; others follow. Empty where no schema says.
     pub order: Vec<String>,

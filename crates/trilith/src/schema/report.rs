@@ -8,6 +8,7 @@ use crate::tree::{Rule, Tree, Warning};
 
 /// How much a [`Problem`] matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Severity {
     /// The tree is invalid.
     Error,
@@ -29,6 +30,7 @@ impl fmt::Display for Severity {
 
 /// One thing that is wrong with a tree, where, and by which rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// How much it matters.
     pub severity: Severity,
@@ -68,6 +70,7 @@ impl fmt::Display for Problem {
 
 /// The result of validating one tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// The first problems, errors before warnings, each in document order.
     pub problems: Vec<Problem>,

@@ -40,6 +40,7 @@ struct Binding {
 
 /// What is known of a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tagged {
     /// The URIs of its schemas.
     Schemas(Vec<String>),
@@ -51,6 +52,7 @@ pub enum Tagged {
 
 /// What [`Schemas::add`] has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Added {
     /// A schema with this URI.
     Schema(String),

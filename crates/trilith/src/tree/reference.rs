@@ -22,6 +22,7 @@ const LONGEST_PATHS: usize = 1 << 20;
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Reference {
     /// The file, as written; "" for the file that the reference stands in.
     pub uri: String,
@@ -77,6 +78,7 @@ impl<'t> Node<'t> {
 
 /// Where a reference led.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Target {
     /// The other file's URI and tree; `None` for the tree that the reference stands in.
     pub file: Option<(String, Arc<Tree>)>,

@@ -11,6 +11,7 @@ use crate::limits::Limits;
 
 /// One step of a [`Walk`].
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Visit<'t> {
     /// The key in the parent mapping; `None` for items and the root.
     pub key: Option<Node<'t>>,

@@ -33,6 +33,7 @@ pub enum Rule {
 
 /// One thing that a strict reader would refuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Warning {
     /// What it is about.
     pub rule: Rule,

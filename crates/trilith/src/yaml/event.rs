@@ -5,6 +5,7 @@ use crate::span::Span;
 
 /// How a collection is written: by indentation or between brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Layout {
     /// `- item` and `key: value` lines.
     Block,
@@ -15,6 +16,7 @@ pub enum Layout {
 /// How a scalar is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Style {
     /// Without quotes.
     Plain = 0,

@@ -10,6 +10,7 @@ use super::value::{Data, Value};
 
 /// How to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PrintOptions {
     /// Handle and prefix of each `%TAG` that holds where the text will stand.
     pub handles: Vec<(String, String)>,

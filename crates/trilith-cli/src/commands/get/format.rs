@@ -113,8 +113,9 @@ pub fn value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()>
         }
         Format::Yaml => {
             let (value, handles) = item.to_value()?;
-            let options = PrintOptions { handles, ..PrintOptions::default() };
-            out.write_all(print_document(&value, &options).as_bytes()).map_err(failed)
+            let mut how = PrintOptions::default();
+            how.handles = handles;
+            out.write_all(print_document(&value, &how).as_bytes()).map_err(failed)
         }
         Format::Npy | Format::Csv | Format::Raw => array(&item.as_array()?, format, out),
         Format::Text | Format::Json => {

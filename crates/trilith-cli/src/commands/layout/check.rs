@@ -25,7 +25,8 @@ impl Check {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let mut parsed = self.input.parse(options)?;
         if let Some(layout) = &parsed.layout {
-            let how = Evaluate { limits: options.limits()?, ..Evaluate::default() };
+            let mut how = Evaluate::default();
+            how.limits = options.limits()?;
             match layout.evaluate(&how, |_| Ok(Supply::Missing)) {
                 Ok(found) => {
                     if let Ok(overlaps) = found.overlaps() {

@@ -3,8 +3,10 @@
 mod catalog;
 mod check;
 mod describe;
+mod from_c;
 mod locate;
 mod new;
+mod npz;
 mod print;
 mod resolve;
 mod translate;
@@ -98,7 +100,9 @@ impl Input {
             return Err(Limits::exceeded("text", limits.text, format_args!("{} is {} bytes long", self.file, source.len())));
         }
         let bytes = read_vec(&*source, 0, source.len(), &limits)?;
-        layout::parse(&bytes, &ParseOptions { dialect: self.dialect.map(Dialect::from), limits })
+        let mut how = ParseOptions::of(self.dialect.map(Dialect::from));
+        how.limits = limits;
+        layout::parse(&bytes, &how)
     }
 
     /// Reads a layout that has to be right to go on; otherwise its errors are shown.

@@ -7,10 +7,11 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::{Basis, read_vec};
 use trilith::dudley::{Draft, native_order};
-use trilith::layout::{CModel, Dialect, Kind, Layout, ParseOptions, layout_of_c, parse};
+use trilith::layout::{Dialect, Kind, Layout, ParseOptions, parse};
 use trilith::{Error, Limits, Result};
 
-use super::DialectName;
+use super::from_c::{CModel, FromC, read_c};
+use super::{DialectName, npz};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, note, size};
@@ -109,7 +110,7 @@ impl New {
             return Ok(Some(draft));
         }
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("npz") => Draft::from_npz(&options.open(&self.input)?, limits).map(Some),
+            Some("npz") => npz::draft_of(&options.open(&self.input)?, limits).map(Some),
             Some("npy") => {
                 let name = path.file_stem().map_or_else(|| "data".to_owned(), |stem| stem.to_string_lossy().into_owned());
                 let mut draft = Draft::dict::<&str>([]);
@@ -120,14 +121,24 @@ impl New {
         }
     }
 
+    /// Names on stderr what a layout cannot say of a C source; one of which nothing is left is refused.
+    fn said(&self, made: FromC) -> Result<String> {
+        let is_empty = made.text.lines().count() < 2;
+        let mut left_out = made.left_out.into_iter();
+        if is_empty && let Some(error) = left_out.next() {
+            return Err(error.context(self.input.clone()));
+        }
+        left_out.for_each(|why| note(&format!("{}: left out: {why}", self.input)));
+        Ok(made.text)
+    }
+
     fn read_c(&self, options: &Options, limits: &Limits) -> Result<String> {
         let source = options.open(&self.input)?;
         let bytes = read_vec(&*source, 0, source.len(), limits)?;
         let text =
             String::from_utf8(bytes).map_err(|_| Error::usage(format!("{} is neither an archive nor text", self.input)))?;
-        let mut model = CModel::default();
-        model.long = self.long;
-        layout_of_c(&text, model).map_err(|e| e.context(self.input.clone()))
+        let model = CModel { long: self.long, ..CModel::default() };
+        self.said(read_c(&text, model).map_err(|e| e.context(self.input.clone()))?)
     }
 }
 

@@ -50,7 +50,8 @@ impl Resolve {
     /// Prints the items.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        let mut how = Evaluate { native: self.native, limits: options.limits()?, ..Evaluate::default() };
+        let mut how = Evaluate::default();
+        (how.native, how.limits) = (self.native, options.limits()?);
         let stream = match &self.data {
             Some(data) => match stream(options, data, &layout, &mut how) {
                 Ok(stream) => Some(stream),

@@ -105,7 +105,9 @@ fn replace(path: &Path, options: &Options, write: impl FnOnce(&mut dyn crate::ta
 }
 
 fn how(options: &Options) -> Result<Evaluate> {
-    Ok(Evaluate { native: true, order: Some(Byteorder::Little), limits: options.limits()? })
+    let mut how = Evaluate::default();
+    (how.native, how.order, how.limits) = (true, Some(Byteorder::Little), options.limits()?);
+    Ok(how)
 }
 
 fn locate(guide: &mut Guide, folder: &Path, template: &Layout, options: &Options) -> Result<Catalog> {

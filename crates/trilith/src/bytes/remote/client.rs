@@ -206,11 +206,11 @@ fn agent(options: &RemoteOptions, proxy: bool, resolver: Checked) -> Result<Agen
         .max_idle_connections_per_host(options.in_flight)
         .accept_encoding("identity")
         .user_agent(concat!("trilith/", env!("CARGO_PKG_VERSION")));
-    if !proxy {
+    if !proxy || !options.environment {
         // A proxy would look names up where their addresses cannot be checked.
         config = config.proxy(None);
     }
-    if let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
+    if let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| options.environment && !path.is_empty()) {
         let text = crate::bytes::read_text(&path, 16 << 20).map_err(|e| e.context("SSL_CERT_FILE"))?;
         let roots = ureq::tls::parse_pem(&text).filter_map(|item| match item {
             Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),

@@ -47,6 +47,10 @@ pub struct RemoteOptions {
     pub spool: u64,
     /// Whether a file of any size may be fetched whole where the server gives no ranges.
     pub download: bool,
+    /// Whether proxies, certificates, and the credentials, region and endpoint of S3 are taken from where the tools of
+    /// these services look: variables of the environment (`HTTPS_PROXY`, `SSL_CERT_FILE`, `AWS_…`) and the shared files
+    /// of AWS. Without it S3 is asked without a name.
+    pub environment: bool,
     /// Whether to send no credentials to S3.
     pub anonymous: bool,
     /// Whether the bucket goes into the path (true) or into the host name (false) of S3 addresses.
@@ -70,6 +74,7 @@ impl Default for RemoteOptions {
             whole: false,
             spool: 4 << 30,
             download: false,
+            environment: false,
             anonymous: false,
             path_style: None,
             allowed: Vec::new(),
@@ -163,12 +168,13 @@ impl RemoteOptions {
         Ok(())
     }
 
-    /// The defaults, changed by the environment variable `TRILITH_REMOTE` (`name=value,…`).
+    /// The defaults with [`RemoteOptions::environment`], changed by the environment variable `TRILITH_REMOTE`
+    /// (`name=value,…`).
     ///
     /// # Errors
     /// As [`RemoteOptions::set`].
     pub fn from_env() -> Result<Self> {
-        let mut options = Self::default();
+        let mut options = Self { environment: true, ..Self::default() };
         if let Ok(list) = std::env::var("TRILITH_REMOTE") {
             for assignment in list.split(',').filter(|part| !part.trim().is_empty()) {
                 options.set(assignment.trim()).map_err(|e| e.context("TRILITH_REMOTE"))?;

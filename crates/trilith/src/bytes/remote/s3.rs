@@ -37,13 +37,14 @@ struct Settings {
 impl Store {
     /// The bucket as the environment describes it; without `credentials` the requests are not signed.
     pub(super) fn new(bucket: &str, options: &RemoteOptions, credentials: bool) -> Result<Self> {
-        let settings = Settings::read()?;
+        let settings = if options.environment { Settings::read()? } else { Settings::none() };
+        let env = |name| if options.environment { env(name) } else { None };
         let endpoint = env("AWS_ENDPOINT_URL_S3").or_else(|| env("AWS_ENDPOINT_URL")).or_else(|| settings.value("endpoint_url"));
         let endpoint = endpoint
             .map(|text| Url::parse(&text).map_err(|e| Error::usage(format!("AWS_ENDPOINT_URL={text} is not an address: {e}"))));
         let endpoint = endpoint.transpose()?;
         let region = env("AWS_REGION").or_else(|| env("AWS_DEFAULT_REGION")).or_else(|| settings.value("region"));
-        let credentials = if credentials && !options.anonymous { settings.credentials()? } else { None };
+        let credentials = if credentials && options.environment && !options.anonymous { settings.credentials()? } else { None };
         // A certificate covers one label before the endpoint, and a host name has no capitals.
         let plain = bucket.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         let path_style = options.path_style.unwrap_or(endpoint.is_some() || !plain);
@@ -81,6 +82,11 @@ impl Store {
 }
 
 impl Settings {
+    /// Nothing is said.
+    fn none() -> Self {
+        Self { profile: String::new(), chosen: false, sections: Vec::new() }
+    }
+
     fn read() -> Result<Self> {
         let chosen = env("AWS_PROFILE").or_else(|| env("AWS_DEFAULT_PROFILE"));
         let home = env("HOME").or_else(|| env("USERPROFILE")).map(PathBuf::from);

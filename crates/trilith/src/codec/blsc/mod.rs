@@ -3,7 +3,7 @@
 //! A header of 16 bytes, a table of where the blocks begin, and the blocks, each rearranged
 //! (shuffled) and compressed on its own, perhaps in as many parts as an item has bytes. So slices
 //! decode only their blocks, and blocks decode on all cores. All inner formats are read (BloscLZ,
-//! LZ4, Snappy, zlib, and zstd where the feature is on); LZ4, zlib and zstd are written.
+//! LZ4, Snappy, and zlib and zstd where their features are on); LZ4, zlib and zstd are written.
 //!
 //! A buffer holds less than 2 GiB, and a block of a file is one buffer: larger arrays need another
 //! codec. Since sizes stand at its front, it is held in memory until the end.
@@ -14,9 +14,9 @@ mod shuffle;
 mod small;
 
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use super::chunks::{Chunk, Chunked};
+use super::chunks::{Chunk, Chunked, Chunks};
 use super::input::file_byte;
 use super::pieces::{Pieces, put};
 use super::{Blosc, Encode, EncodeOptions, Shuffle, level_in, told_right};
@@ -162,8 +162,8 @@ impl Header {
             0 => ("blosclz", small::blosclz(body, to)),
             1 => ("lz4", lz4_flex::block::decompress_into(body, to).ok()),
             2 => ("snappy", small::snappy(body, to)),
-            3 => ("zlib", inflate(body, to)),
-            4 => ("zstd", unzstd(body, to)?),
+            3 => ("zlib", super::zlib::unpack(body, to)?),
+            4 => ("zstd", super::zstd::unpack(body, to)?),
             other => return Err(Error::unsupported(format!("blosc inner format {other}"))),
         };
         match done {
@@ -183,25 +183,13 @@ fn is_cut(mut bytes: &[u8], parts: usize) -> bool {
     bytes.is_empty()
 }
 
-fn inflate(body: &[u8], to: &mut [u8]) -> Option<usize> {
-    let mut state = flate2::Decompress::new(true);
-    let status = state.decompress(body, to, flate2::FlushDecompress::Finish).ok()?;
-    (status == flate2::Status::StreamEnd).then_some(state.total_out() as usize)
-}
-
-#[cfg(feature = "zstd")]
-#[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
-fn unzstd(body: &[u8], to: &mut [u8]) -> Result<Option<usize>> {
-    Ok(zstd::bulk::decompress_to_buffer(body, to).ok())
-}
-
-#[cfg(not(feature = "zstd"))]
-fn unzstd(_body: &[u8], _to: &mut [u8]) -> Result<Option<usize>> {
-    Err(super::without_zstd())
+/// The decoded bytes.
+pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
+    Ok(Arc::new(Chunks::new(Box::new(Blocks::new(len)), stored, len, limits)))
 }
 
 /// Reads the blocks of a buffer.
-pub(super) struct Blocks {
+struct Blocks {
     len: u64,
     header: OnceLock<Header>,
 }
@@ -268,9 +256,11 @@ struct Plan {
 /// A writer of one buffer; levels 1 to 9, 5 unless given.
 pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     let level = level_in("blsc", options, 1..=9, 5)?;
-    #[cfg(not(feature = "zstd"))]
-    if options.blosc == Blosc::Zstd {
-        return Err(super::without_zstd());
+    // Refused at once where that one was left out of the build.
+    match options.blosc {
+        Blosc::Lz4 => {}
+        Blosc::Zlib => drop(super::zlib::encoder(&EncodeOptions::default())?),
+        Blosc::Zstd => drop(super::zstd::encoder(&EncodeOptions::default())?),
     }
     let item = if (1..256).contains(&options.item_size) { options.item_size } else { 1 };
     // Bits are shuffled by groups of eight items.
@@ -358,20 +348,12 @@ impl Plan {
                     .map_err(|error| Error::unsupported(format!("lz4: {error}")))?;
                 out.truncate(start + n);
             }
-            Blosc::Zlib => {
-                let level = flate2::Compression::new(self.level as u32);
-                let mut state = flate2::write::ZlibEncoder::new(out, level);
-                state.write_all(part).map_err(failed)?;
-                state.finish().map_err(failed)?;
-            }
+            Blosc::Zlib => super::zlib::pack(self.level, part, out).map_err(failed)?,
             // As c-blosc maps its nine levels.
-            #[cfg(feature = "zstd")]
             Blosc::Zstd => {
                 let level = if self.level < 9 { 2 * self.level - 1 } else { 22 };
-                out.extend_from_slice(&zstd::bulk::compress(part, level).map_err(failed)?);
+                super::zstd::pack(level, part, out).map_err(failed)?;
             }
-            #[cfg(not(feature = "zstd"))]
-            Blosc::Zstd => return Err(super::without_zstd()),
         }
         Ok(())
     }

@@ -15,11 +15,12 @@
 mod encode;
 mod parallel;
 
-use bzip2::{Decompress, Status};
+use std::sync::Arc;
 
+use bzip2::{Decompress, Status};
 pub(super) use encode::encoder;
 
-use super::stream::{Engine, Opens, Pull, Pulling};
+use super::stream::{Engine, Opens, Pull, Pulling, Streamed};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -32,8 +33,13 @@ const END: u64 = 0x1772_4538_5090;
 /// A stored block shorter than this holds one bzip2 block or two: nothing to share.
 const PARALLEL: u64 = 100_000;
 
+/// The decoded bytes.
+pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
+    Ok(Arc::new(Streamed::new(Box::new(Bzip2), stored, len, limits)))
+}
+
 /// Opens bzip2 streams.
-pub(super) struct Bzip2;
+struct Bzip2;
 
 impl Opens for Bzip2 {
     fn open(&self, stored: &SourceRef, len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {

@@ -339,7 +339,7 @@ fn unsparse(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
 /// Inflates a stream of unknown length, which the ratio and the memory limit bound.
 fn inflate_all(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
     let most = stored.len().saturating_mul(limits.zlib_ratio);
-    let mut pull = stream::Opens::open(&super::zlib::Zlib, stored, most, limits)?;
+    let mut pull = super::zlib::open(stored, most, limits)?;
     let mut out = Vec::new();
     let mut piece = vec![0; 256 << 10];
     loop {

@@ -8,6 +8,7 @@ use crate::tree::{Node, Tree};
 
 /// Something odd about a unit in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// JSON Pointer of the node.
     pub path: String,

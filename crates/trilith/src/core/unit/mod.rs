@@ -24,6 +24,7 @@ const LONGEST: usize = 4096;
 
 /// One factor of a unit: a name, perhaps inside a function, and its power.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Term {
     /// The name as written, with prefix and quotes; for a function `log(…)` and the like as a whole.
     pub name: String,

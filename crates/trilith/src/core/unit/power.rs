@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A power: a fraction in lowest terms, or a decimal number.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Power {
     /// Numerator and denominator; the denominator is positive.
     Fraction(i64, i64),

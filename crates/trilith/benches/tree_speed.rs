@@ -1,6 +1,6 @@
 //! How fast trees open: four shapes of about 10 MB each, in MB/s of this thread's time.
 //!
-//! `cargo run --release --example tree_speed [SHAPE [REPEATS]]`
+//! `cargo bench --bench tree_speed -- [SHAPE [REPEATS]]`
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -105,8 +105,9 @@ fn main() -> Result<()> {
         ("arrays-10000", arrays, 10_000),
         ("flow", flow, usize::MAX),
     ];
-    let only = std::env::args().nth(1);
-    let repeats = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(10);
+    let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
+    let only = words.next();
+    let repeats = words.next().and_then(|n| n.parse().ok()).unwrap_or(10);
     for (name, piece, pieces) in shapes {
         if only.as_deref().is_some_and(|only| only != name) {
             continue;

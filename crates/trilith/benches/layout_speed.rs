@@ -1,4 +1,4 @@
-//! How fast layouts are parsed and evaluated: `cargo run --release --example layout_speed`.
+//! How fast layouts are parsed and evaluated: `cargo bench --bench layout_speed --`.
 //!
 //! With a file as argument, prints that layout in its own dialect and in the other.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
@@ -10,7 +10,7 @@ use trilith::Result;
 use trilith::layout::{self, Dialect, Layout, Options, ParseOptions, Supply};
 
 fn main() -> Result<()> {
-    if let Some(path) = std::env::args().nth(1) {
+    if let Some(path) = std::env::args().skip(1).find(|word| word != "--bench") {
         return show(&path);
     }
     for (name, text) in [("2025", variables_2025()), ("2026", variables_2026()), ("2025, documented", documented())] {

@@ -7,11 +7,10 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::draft::{Draft, DraftKind};
-use crate::array::Array;
-use crate::bytes::{Slice, SourceRef, Window, read_vec};
-use crate::error::{Error, Result};
-use crate::limits::Limits;
+use trilith::array::Array;
+use trilith::bytes::{Slice, SourceRef, Window, read_vec};
+use trilith::dudley::Draft;
+use trilith::{Error, Limits, Result};
 
 /// A file inside an archive.
 struct Entry {
@@ -28,49 +27,20 @@ const LOCATOR64: &[u8] = b"PK\x06\x07";
 const CENTRAL: &[u8] = b"PK\x01\x02";
 const LOCAL: &[u8] = b"PK\x03\x04";
 
-impl Draft {
-    /// The arrays of a `.npz` archive, by name; names with `/` become dicts. Stored members are read
-    /// when they are asked for, deflated ones at once.
-    ///
-    /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for what is no archive, [`Kind::Unsupported`](crate::Kind::Unsupported)
-    /// for members that are compressed otherwise, encrypted, or no arrays of numbers and text.
-    pub fn from_npz(source: &SourceRef, limits: &Limits) -> Result<Self> {
-        let mut draft = Draft::dict::<&str>([]);
-        for entry in entries(source, limits)? {
-            let Some(name) = entry.name.strip_suffix(".npy") else { continue };
-            let array = member(source, &entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
-            draft.place(name, array.map_err(|e| e.context(entry.name.clone()))?)?;
-        }
-        Ok(draft)
+/// The arrays of a `.npz` archive, by name; names with `/` become dicts. Stored members are read
+/// when they are asked for, deflated ones at once.
+///
+/// # Errors
+/// [`Kind::Malformed`](trilith::Kind::Malformed) for what is no archive, [`Kind::Unsupported`](trilith::Kind::Unsupported)
+/// for members that are compressed otherwise, encrypted, or no arrays of numbers and text.
+pub fn draft_of(source: &SourceRef, limits: &Limits) -> Result<Draft> {
+    let mut draft = Draft::dict::<&str>([]);
+    for entry in entries(source, limits)? {
+        let Some(name) = entry.name.strip_suffix(".npy") else { continue };
+        let array = member(source, &entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
+        draft.place(name, array.map_err(|e| e.context(entry.name.clone()))?)?;
     }
-
-    /// Puts an array under a name in which `/` leads into dicts.
-    ///
-    /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the name is taken, or leads through an array.
-    pub fn place(&mut self, name: &str, array: Array) -> Result<()> {
-        let taken = || Error::usage(format!("{name} is there already, or leads through an array"));
-        let mut here = self;
-        let mut steps = name.split('/').filter(|step| !step.is_empty() && *step != ".").peekable();
-        while let Some(step) = steps.next() {
-            let DraftKind::Dict(items) = &mut here.kind else { return Err(taken()) };
-            let at = items.iter().position(|(known, _)| known == step);
-            if steps.peek().is_none() {
-                if at.is_some() {
-                    return Err(taken());
-                }
-                items.push((step.to_owned(), Draft::data(array)));
-                return Ok(());
-            }
-            let at = at.unwrap_or_else(|| {
-                items.push((step.to_owned(), Draft::dict::<&str>([])));
-                items.len() - 1
-            });
-            here = items.get_mut(at).map(|(_, item)| item).ok_or_else(taken)?;
-        }
-        Err(Error::usage("an array needs a name"))
-    }
+    Ok(draft)
 }
 
 fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
@@ -177,12 +147,12 @@ fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRe
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
 mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::array::Datatype;
-    use crate::array::npy_header;
+    use trilith::array::{Datatype, npy_header};
 
     /// An archive of two members, one deflated.
     fn archive() -> Vec<u8> {
@@ -226,7 +196,7 @@ mod tests {
     }
 
     fn draft(bytes: Vec<u8>) -> Result<Draft> {
-        Draft::from_npz(&(Arc::new(Slice::new(bytes, "x.npz")) as SourceRef), &Limits::default())
+        draft_of(&(Arc::new(Slice::new(bytes, "x.npz")) as SourceRef), &Limits::default())
     }
 
     #[test]

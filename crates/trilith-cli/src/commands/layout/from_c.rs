@@ -4,15 +4,19 @@
 //! structs, `typedef`, `#define` of whole numbers. Padding is that of the usual 64-bit compilers, which
 //! is also that of Dudley. Comments become documentation.
 
-use std::collections::HashMap;
+mod constant;
+mod known;
+
 use std::fmt::Write as _;
 
-use super::lexer::quoted_name;
-use crate::error::{Error, Result};
+use trilith::layout::quoted_name;
+use trilith::{Error, Result, line_column};
+
+use constant::value;
+use known::Known;
 
 /// The sizes of C types that differ between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct CModel {
     /// Bytes of a `long`: 8 on UNIX, 4 on Windows.
     pub long: u8,
@@ -26,34 +30,37 @@ impl Default for CModel {
     }
 }
 
-/// The layout (dialect 2025) of the structs of a C source: each is a named type; what is declared
-/// outside of structs becomes an item.
-///
-/// ```
-/// use trilith::layout::{CModel, layout_of_c};
-/// let text = layout_of_c("struct cell { int id; double u[3]; /* (um/ns) */ char tag[4]; }; struct cell mesh[10];",
-///     CModel::default())?;
-/// assert_eq!(text, "#: dialect=2025\n\
-///     cell {\n  id = i4\n  u = f8[3]  ## (um/ns)\n  tag = S1[4]\n}\nmesh = cell[10]\n");
-/// # Ok::<(), trilith::Error>(())
-/// ```
+/// What [`read_c`] made of a C source.
+#[derive(Debug)]
+pub struct FromC {
+    /// The layout of what it could say.
+    pub text: String,
+    /// Why each of the other declarations was left out, with its place.
+    pub left_out: Vec<Error>,
+}
+
+/// The layout (dialect 2025) of the structs of a C source: each is a named type; what is declared outside of structs
+/// becomes an item. What a layout cannot say is left out: unions, bit fields, functions, other types, and what is
+/// made of them.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) with line and column for what is no declaration,
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for unions, bit fields, functions and other types.
-pub fn layout_of_c(source: &str, model: CModel) -> Result<String> {
+/// [`Kind::Malformed`](trilith::Kind::Malformed) with line and column for what is no declaration,
+/// [`Kind::Unsupported`](trilith::Kind::Unsupported) for `#pragma pack`, which changes everything behind it.
+pub fn read_c(source: &str, model: CModel) -> Result<FromC> {
     let mut reader = Reader {
         text: source,
         tokens: tokens(source)?,
         at: 0,
         model,
         out: String::from("#: dialect=2025\n"),
-        types: HashMap::new(),
+        types: Known::default(),
+        constants: Known::default(),
+        left_out: Vec::new(),
         unnamed: 0,
         noted: 0,
     };
     reader.file()?;
-    Ok(reader.out)
+    Ok(FromC { text: reader.out, left_out: reader.left_out })
 }
 
 /// Most declarations nest no deeper.
@@ -104,7 +111,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
 }
 
 fn error(text: &str, at: usize, message: impl Into<String>) -> Error {
-    let (line, column) = crate::span::line_column(text, at);
+    let (line, column) = line_column(text, at);
     Error::malformed(message.into()).at_text(line, column)
 }
 
@@ -123,7 +130,10 @@ struct Reader<'t> {
     model: CModel,
     out: String,
     /// Declared types, by `struct x` or by the name that a typedef gave.
-    types: HashMap<String, Spelled>,
+    types: Known<Spelled>,
+    /// The values of macros and enumerators.
+    constants: Known<i64>,
+    left_out: Vec<Error>,
     unnamed: usize,
     /// Comments before this token have been written.
     noted: usize,
@@ -165,7 +175,7 @@ impl<'t> Reader<'t> {
     }
 
     fn unsupported(&self, at: usize, what: &str) -> Error {
-        let (line, column) = crate::span::line_column(self.text, at);
+        let (line, column) = line_column(self.text, at);
         Error::unsupported(format!("{what} in C source")).at_text(line, column)
     }
 
@@ -180,6 +190,7 @@ impl<'t> Reader<'t> {
     }
 
     fn file(&mut self) -> Result<()> {
+        let mut blocks = 0usize;
         while let Some(token) = self.peek() {
             self.noted = self.noted.max(self.at);
             if token.kind == Kind::Define {
@@ -190,26 +201,133 @@ impl<'t> Reader<'t> {
             if self.eat(";") {
                 continue;
             }
-            let is_typedef = self.eat("typedef");
-            let ty = self.datatype(0)?;
-            self.declared(&ty, is_typedef)?;
+            // `extern "C" { … }` says nothing about data.
+            if self.linkage() {
+                blocks += usize::from(self.eat("{"));
+                continue;
+            }
+            if blocks > 0 && self.eat("}") {
+                blocks -= 1;
+                continue;
+            }
+            self.declaration()?;
         }
         Ok(())
     }
 
-    /// `#define N 10` is a parameter; every other directive is passed over.
-    fn define(&mut self, token: Token<'_>) -> Result<()> {
-        let mut words = token.text.get(1..).unwrap_or("").split_whitespace();
-        if let (Some("define"), Some(name), Some(value)) = (words.next(), words.next(), words.next())
-            && words.next().is_none_or(|rest| rest.starts_with("//") || rest.starts_with("/*"))
-            && let Some(value) = integer(value)
-        {
-            if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-                return Ok(());
+    /// One declaration, or none of it where a layout cannot say all.
+    fn declaration(&mut self) -> Result<()> {
+        let (start, written) = (self.at, self.out.len());
+        self.types.mark();
+        self.constants.mark();
+        let is_typedef = self.eat("typedef");
+        let done = self.datatype(0).and_then(|ty| self.declared(&ty, is_typedef));
+        match done {
+            Err(error) if error.kind() == trilith::Kind::Unsupported => {
+                self.left_out.push(error);
+                self.out.truncate(written);
+                self.types.back();
+                self.constants.back();
+                self.at = start;
+                self.pass();
+                Ok(())
             }
-            let _ = writeln!(self.out, "{} : {value}", quoted_name(name));
+            done => done,
+        }
+    }
+
+    /// Goes behind a declaration: its `;`, or the body of a function.
+    fn pass(&mut self) {
+        let (mut depth, mut before, mut is_body) = (0usize, "", false);
+        while let Some(token) = self.next() {
+            match token.text {
+                "{" => {
+                    is_body |= depth == 0 && before == ")";
+                    depth += 1;
+                }
+                "(" | "[" => depth += 1,
+                "}" | ")" | "]" => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 && is_body && token.text == "}" {
+                        return;
+                    }
+                }
+                ";" if depth == 0 => return,
+                _ => {}
+            }
+            before = token.text;
+        }
+    }
+
+    /// `extern "C"`
+    fn linkage(&mut self) -> bool {
+        let mut next = self.tokens.get(self.at..).unwrap_or(&[]).iter().filter(|token| token.kind != Kind::Comment);
+        let words: Vec<&str> = next.by_ref().take(4).map(|token| token.text).collect();
+        let is_linkage = words.starts_with(&["extern", "\""]) && words.get(3) == Some(&"\"");
+        for _ in 0..if is_linkage { 4 } else { 0 } {
+            self.next();
+        }
+        is_linkage
+    }
+
+    /// `#define N 10` is a parameter, `#define N (M + 1)` too; macros of other things and other directives are passed over.
+    fn define(&mut self, token: Token<'_>) -> Result<()> {
+        let directive = token.text.get(1..).unwrap_or("").trim_start();
+        if directive.strip_prefix("pragma").is_some_and(|rest| rest.trim_start().starts_with("pack")) {
+            return Err(self
+                .unsupported(token.at, "`#pragma pack`")
+                .hint("take the struct out of it and write `%1` behind its members"));
+        }
+        let Some(rest) = directive.strip_prefix("define").map(str::trim_start) else { return Ok(()) };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let Some((name, expression)) = rest.split_at_checked(rest.find(|c| !is_word(c)).unwrap_or(rest.len())) else {
+            return Ok(());
+        };
+        // With a parenthesis at once behind its name a macro has arguments.
+        if name.is_empty() || !expression.starts_with([' ', '\t']) {
+            return Ok(());
+        }
+        let found = tokens(expression).unwrap_or_default();
+        let words: Vec<&str> = found.iter().filter(|token| token.kind != Kind::Comment).map(|token| token.text).collect();
+        if let Some(value) = value(&words, &self.constants) {
+            let is_new = self.constants.insert(name.to_owned(), value).is_none();
+            // What is below -1 is no parameter; a second value stands wherever it is used.
+            if value >= -1 && is_new {
+                let _ = writeln!(self.out, "{} : {value}", quoted_name(name));
+                self.types.insert(format!("#{name}"), Spelled { name: value.to_string(), is_char: false });
+            }
         }
         Ok(())
+    }
+
+    /// A length in brackets: the name of a parameter, or a number.
+    fn length(&mut self) -> Result<String> {
+        let at = self.peek().map_or(self.text.len(), |token| token.at);
+        let mut words = Vec::new();
+        let mut depth = 0usize;
+        while let Some(token) = self.peek().filter(|token| depth > 0 || token.text != "]") {
+            match token.text {
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth = depth.saturating_sub(1),
+                ";" | "{" | "}" => return Err(self.wrong("`]`")),
+                _ => {}
+            }
+            words.push(token.text);
+            self.next();
+        }
+        if let ([name], Some(known)) = (words.as_slice(), words.first().and_then(|name| self.types.get(&format!("#{name}"))))
+            && self.constants.get(*name).map(i64::to_string).as_ref() == Some(&known.name)
+        {
+            return Ok(quoted_name(name));
+        }
+        match value(&words, &self.constants) {
+            Some(value) if value >= 0 => Ok(value.to_string()),
+            Some(value) => Err(error(self.text, at, format!("the length {value} is negative"))),
+            None if words.is_empty() => Err(self.unsupported(at, "an array without a length")),
+            None => {
+                Err(self.unsupported(at, &format!("the length `{}`, which is no constant here,", shortened(&words.join(" ")))))
+            }
+        }
     }
 
     /// What stands behind a type at the top: names of types, or items.
@@ -262,14 +380,7 @@ impl<'t> Reader<'t> {
         let name = self.name()?;
         let mut dims = Vec::new();
         while self.eat("[") {
-            let token = self.next().ok_or_else(|| self.wrong("a length"))?;
-            dims.push(match token.kind {
-                Kind::Number => integer(token.text)
-                    .ok_or_else(|| error(self.text, token.at, format!("`{}` is no length", token.text)))?
-                    .to_string(),
-                Kind::Word => quoted_name(token.text),
-                _ => return Err(error(self.text, token.at, format!("expected a length, found `{}`", token.text))),
-            });
+            dims.push(self.length()?);
             self.expect("]")?;
         }
         if let Some(token) = self.peek() {
@@ -375,8 +486,24 @@ impl<'t> Reader<'t> {
             self.next();
         }
         if self.eat("{") {
+            let mut next = Some(0i64);
             while !self.eat("}") {
-                self.next().ok_or_else(|| self.wrong("`}`"))?;
+                let name = self.name()?;
+                if self.eat("=") {
+                    let mut words = Vec::new();
+                    while let Some(token) = self.peek().filter(|token| !matches!(token.text, "," | "}")) {
+                        words.push(token.text);
+                        self.next();
+                    }
+                    next = value(&words, &self.constants);
+                }
+                if let Some(value) = next {
+                    self.constants.insert(name.to_owned(), value);
+                    next = value.checked_add(1);
+                }
+                if !self.eat(",") && self.peek().is_none_or(|token| token.text != "}") {
+                    return Err(self.wrong("`,` or `}`"));
+                }
             }
         }
         Ok(Spelled { name: "i4".to_owned(), is_char: false })
@@ -400,7 +527,7 @@ impl<'t> Reader<'t> {
             return match known {
                 Some(known) => Ok(known),
                 None if pointer => Ok(Spelled { name: format!("p{}", self.model.pointer), is_char: false }),
-                None => Err(error(self.text, at, format!("struct {tag} is not declared before"))),
+                None => Err(self.unsupported(at, &format!("struct {tag}, which is not declared before or was left out,"))),
             };
         }
         let about = self.comments();
@@ -481,27 +608,24 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A decimal, hexadecimal or octal number of C.
-fn integer(text: &str) -> Option<i64> {
-    let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
-    match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
-        None if digits.len() > 1 && digits.starts_with('0') => i64::from_str_radix(digits, 8).ok(),
-        None => digits.parse().ok(),
-    }
-}
-
 fn shortened(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 mod tests {
     use super::*;
-    use crate::layout::{Layout, Options};
+    use trilith::layout::{Layout, Options};
+
+    /// The layout, or the first thing that it cannot say.
+    fn layout_of_c(source: &str) -> Result<String> {
+        let made = read_c(source, CModel::default())?;
+        made.left_out.into_iter().next().map_or(Ok(made.text), Err)
+    }
 
     fn made(source: &str) -> String {
-        layout_of_c(source, CModel::default()).unwrap()
+        layout_of_c(source).unwrap()
     }
 
     #[test]
@@ -540,21 +664,43 @@ mod tests {
             ("struct s { FILE *f; };", "FILE"),
             ("struct s { struct t x; };", "not declared"),
             ("struct s { int a", "expected `;`"),
+            ("struct s { int a[M]; };", "no constant"),
+            ("struct s { int a[-1]; };", "negative"),
+            ("#pragma pack(1)\nstruct s { char c; int a; };", "pack"),
             ("long double x;", "long double"),
             ("/* open", "does not end"),
         ] {
-            let error = layout_of_c(source, CModel::default()).unwrap_err().to_string();
+            let error = layout_of_c(source).unwrap_err().to_string();
             assert!(error.contains(what), "{source}: {error}");
         }
         let deep = "struct {".repeat(100);
-        assert!(layout_of_c(&deep, CModel::default()).is_err());
+        assert!(layout_of_c(&deep).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_left_out_and_the_rest_written() {
+        let source = "#define MAXNAME (32)\n#define TWICE (2 * MAXNAME) /* both */\n#define MIN(a, b) ((a) < (b) ? (a) : (b))\n\
+            #define LOW -5\nextern \"C\" {\nenum kind { GAS, DUST = 4, STARS };\nunion u { int a; float b; };\n\
+            struct flags { unsigned on : 1; };\nint count(struct part *p);\nstatic int two(void) { if (1) { return 2; } return 1; }\n\
+            struct part { char name[MAXNAME]; double x[TWICE / 4 + 1], y[STARS]; enum kind k; };\n\
+            struct bad { struct flags f; };\ntypedef enum { A, B } letter;\nletter l[B + 1];\nstruct part parts[10];\n}\n";
+        let made = read_c(source, CModel::default()).unwrap();
+        let expected = "#: dialect=2025\nMAXNAME : 32\nTWICE : 64\npart {\n  name = S1[MAXNAME]\n  x = f8[17]\n  y = f8[5]\n  k = i4\n}\n\
+            l = i4[2]\nparts = part[10]\n";
+        assert_eq!(made.text, expected);
+        let why: Vec<String> = made.left_out.iter().map(ToString::to_string).collect();
+        for (why, what) in why.iter().zip(["a union", "a bit field", "a function", "a function", "struct flags"]) {
+            assert!(why.contains(what), "{why}");
+        }
+        assert_eq!(why.len(), 5, "{why:?}");
+        assert!(Layout::read(made.text.as_bytes()).is_ok());
     }
 
     #[test]
     fn no_cut_source_panics() {
-        let source = "#define N 3\ntypedef struct a { int x[N], *y; } a_t; /* c */ a_t all[2], one; // é";
+        let source = "#define N (1 << 2)\nenum e { P = 3, Q };\nint f(int a[]) { }\n#define M 3\ntypedef struct a { int x[N], *y; } a_t; /* c */ a_t all[2], one; // é";
         for cut in (0..source.len()).filter(|at| source.is_char_boundary(*at)) {
-            let _ = layout_of_c(&source[..cut], CModel::default());
+            let _ = layout_of_c(&source[..cut]);
         }
     }
 }

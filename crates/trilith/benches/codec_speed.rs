@@ -56,7 +56,7 @@ fn best(times: usize, alone: bool, mut work: impl FnMut()) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let mib: usize = args.first().map_or(Ok(64), |n| n.parse())?;
     let wanted: Vec<_> = args.iter().skip(1).filter_map(|name| CodecId::named(name)).collect();
     let cores = std::thread::available_parallelism()?.get();

@@ -1,6 +1,6 @@
 //! Times the kernels of `array` against a plain copy of as many bytes.
 //!
-//! `cargo run --release -p trilith --example array_speed [MEBIBYTES]`: the best of forty rounds, into
+//! `cargo bench -p trilith --bench array_speed -- [MEBIBYTES]`: the best of forty rounds, into
 //! memory that is warm already. Ratios are what counts; the copy is measured in every round.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
@@ -14,7 +14,8 @@ use trilith::bytes::{Slice, SourceRef};
 const ROUNDS: usize = 40;
 
 fn main() -> Result<()> {
-    let size = std::env::args().nth(1).and_then(|text| text.parse::<usize>().ok()).unwrap_or(64) << 20;
+    let size =
+        std::env::args().skip(1).find(|word| word != "--bench").and_then(|text| text.parse::<usize>().ok()).unwrap_or(64) << 20;
     let mut state = 1u64;
     let mut bytes = Vec::with_capacity(size);
     while bytes.len() < size {

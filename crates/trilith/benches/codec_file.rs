@@ -9,12 +9,12 @@ use trilith::bytes::Slice;
 use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let [what, id, from, to, more @ ..] = args.as_slice() else {
         return Err("usage: codec_file encode|decode ID IN OUT [ITEM_SIZE|LEN]".into());
     };
     let id = CodecId::named(id).ok_or("a codec's name has at most four letters")?;
-    #[allow(clippy::disallowed_methods, reason = "an example outside of the library")]
+    #[allow(clippy::disallowed_methods, reason = "a program outside of the library")]
     let bytes = std::fs::read(from)?;
     let number = more.first().map(|n| n.parse::<u64>()).transpose()?;
     let out = if what == "encode" {
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         source.read_at(0, &mut out)?;
         out
     };
-    #[allow(clippy::disallowed_methods, reason = "an example outside of the library")]
+    #[allow(clippy::disallowed_methods, reason = "a program outside of the library")]
     std::fs::write(to, out)?;
     Ok(())
 }

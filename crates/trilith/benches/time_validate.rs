@@ -1,4 +1,4 @@
-//! Times opening and validating a tree of 8,000 ndarrays (104,000 nodes): `cargo run --release --example time_validate`.
+//! Times opening and validating a tree of 8,000 ndarrays (104,000 nodes): `cargo bench --bench time_validate --`.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::time::Instant;

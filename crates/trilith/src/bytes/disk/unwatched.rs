@@ -1,0 +1,14 @@
+//! Nobody sees what is done to a disk.
+
+use std::io;
+
+use super::Act;
+
+pub(super) fn is_watched() -> bool {
+    false
+}
+
+/// Does an act; `work` gets the number of bytes that may be written.
+pub(super) fn act<T>(_: Act<'_>, work: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
+    work(usize::MAX)
+}

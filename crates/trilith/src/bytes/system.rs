@@ -1,0 +1,46 @@
+//! What each operating system does in its own way. Where there is none (WebAssembly without a host), files are
+//! refused by an error, never by a panic: some functions of the standard library stop the program there.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+/// Fills `into` with the bytes of a file from `offset` on.
+///
+/// # Errors
+/// What the system says, also where the file ends before.
+#[cfg(unix)]
+pub(super) fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
+}
+
+#[cfg(windows)]
+pub(super) fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
+    while !into.is_empty() {
+        let n = std::os::windows::fs::FileExt::seek_read(file, into, offset)?;
+        if n == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        offset += n as u64;
+        into = &mut into[n..];
+    }
+    Ok(())
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(super) fn read_exact_at(_: &File, _: u64, _: &mut [u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A number that no other process has at this time: for the names of temporary files.
+pub(super) fn process_number() -> u32 {
+    if cfg!(any(unix, windows)) { std::process::id() } else { 0 }
+}
+
+/// Where temporary files go.
+///
+/// # Errors
+/// Where this system has no files.
+pub(super) fn temporary_folder() -> io::Result<PathBuf> {
+    if cfg!(any(unix, windows)) { Ok(std::env::temp_dir()) } else { Err(io::ErrorKind::Unsupported.into()) }
+}

@@ -1,0 +1,44 @@
+//! In the place of FITS files where the feature `fits` was left out: none can be opened, so that no file lies in one.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+
+use crate::asdf::AsdfFile;
+use crate::bytes::{Resolve, SourceRef};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Where the bytes of an embedded ASDF file would be written.
+pub type Inner = BufWriter<File>;
+
+pub(super) fn open_fits_source(_: SourceRef, _: Arc<dyn Resolve>, _: &Limits) -> Result<AsdfFile> {
+    Err(Error::left_out("FITS", "fits"))
+}
+
+/// The file that a tree path leads into: this one.
+///
+/// # Errors
+/// None in this build.
+pub fn toward(file: AsdfFile, _: &str) -> Result<AsdfFile> {
+    Ok(file)
+}
+
+/// None: there is no such list.
+pub(super) fn listing_at(_: &AsdfFile, _: &str) -> Result<Option<AsdfFile>> {
+    Ok(None)
+}
+
+/// Writes nothing: there is no FITS file around this one.
+///
+/// # Errors
+/// None in this build.
+pub fn write_around(
+    _: &AsdfFile,
+    _: Option<&str>,
+    _: bool,
+    _: &mut dyn Write,
+    _: impl FnOnce(&mut Inner) -> Result<()>,
+) -> Result<bool> {
+    Ok(false)
+}

@@ -1,0 +1,35 @@
+//! The FITS file that a damaged ASDF file lies in.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use crate::bytes::{Slice, SourceRef, Window};
+use crate::error::{Error, Result};
+use crate::fits::{FitsFile, Hdu, asdf_hdu, write_changed};
+use crate::limits::Limits;
+
+/// A FITS file, and the HDU that holds the ASDF file.
+pub(super) struct Around {
+    fits: FitsFile,
+    hdu: Hdu,
+}
+
+impl Around {
+    /// Looks for the ASDF file in a FITS file, and gives its bytes.
+    pub(super) fn find(source: SourceRef, limits: &Limits) -> Result<(Self, SourceRef)> {
+        let fits = FitsFile::open(source, limits)?;
+        let Some(hdu) = fits.asdf().cloned() else {
+            return Err(Error::unsupported("this FITS file holds no ASDF file that could be repaired"));
+        };
+        let end = hdu.data().end.min(fits.source().len());
+        let asdf = Window::new(fits.source().clone(), hdu.data().start, end.saturating_sub(hdu.data().start))?;
+        Ok((Self { fits, hdu }, Arc::new(asdf)))
+    }
+
+    /// Writes the FITS file with another ASDF file in it.
+    pub(super) fn write(&self, asdf: Vec<u8>, out: &mut dyn Write) -> Result<()> {
+        let asdf = Slice::new(asdf, self.fits.source().name());
+        let changed = [(self.hdu.number(), asdf_hdu(&self.hdu, Arc::new(asdf))?)];
+        write_changed(out, &self.fits, &changed.into_iter().collect())
+    }
+}

@@ -1,0 +1,239 @@
+//! The public interface of the library as a list, `interface.txt`, so that a change of it is seen in a diff.
+//!
+//! The list is made from the text of the sources, which rustfmt has laid out: what is `pub` in a public module, or
+//! re-exported from a private one, with its fields, variants and methods. `BLESS=1` writes it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where the source is not as expected")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+#[test]
+fn the_interface_is_the_one_on_record() {
+    let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("interface.txt");
+    let found = interface(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&record, &found).unwrap();
+        return;
+    }
+    let known = std::fs::read_to_string(&record).unwrap_or_default();
+    let (old, new): (BTreeSet<&str>, BTreeSet<&str>) = (known.lines().collect(), found.lines().collect());
+    let gone: Vec<_> = old.difference(&new).map(|line| format!("- {line}\n")).collect();
+    let come: Vec<_> = new.difference(&old).map(|line| format!("+ {line}\n")).collect();
+    let changes = [gone, come].concat().concat();
+    assert!(known == found, "the public interface changed (`cargo xtask bless` records it, CHANGELOG.md tells it):\n{changes}");
+}
+
+/// Whatever is public in a public module may grow without breaking those who use it, or says here why not.
+#[test]
+fn what_is_public_may_grow() {
+    let mut faults = String::new();
+    for module in modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        for item in items(&module.text).iter().filter(|item| item.kind == "enum" || item.has_public_fields) {
+            let closed = CLOSED.iter().any(|(name, _)| *name == item.name);
+            if !item.may_grow && !closed {
+                faults += &format!("  {}: {} {}\n", module.path, item.kind, item.name);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "without #[non_exhaustive], and not in CLOSED of tests/interface.rs:\n{faults}");
+}
+
+/// What is complete, or what callers have to build or to match completely; each with the reason.
+const CLOSED: &[(&str, &str)] = &[
+    ("Byteorder", "there are two"),
+    ("Span", "two numbers"),
+    ("CodecId", "four bytes"),
+    ("NodeKind", "YAML has three kinds of nodes"),
+    ("Scalar", "whoever writes a scalar in another format must have a word for each kind"),
+    ("Dialect", "whoever asks for the dialect must treat each"),
+    ("LayoutOrigin", "whoever opens a file again must know each"),
+    ("ChecksumOf", "the stored bytes or the decoded ones"),
+    ("Container", "built by whoever opens what is around a file"),
+    ("Loss", "built by every conversion"),
+    ("Fault", "a fault of the text or any other error"),
+    ("ArrayEntry", "a pair"),
+    ("Part", "whoever writes a tree must treat each part"),
+    ("Described", "built by whoever encodes a chain"),
+    ("Value", "built by whoever writes a tree"),
+    ("Child", "built by whoever adds a family"),
+    ("Destination", "built by whoever adds a family"),
+    ("Description", "built by whoever adds a family"),
+    ("ListedArray", "built by whoever adds a family"),
+    ("Act", "for tests"),
+    ("Answer", "for tests"),
+];
+
+struct Module {
+    /// As Rust names it.
+    path: String,
+    text: String,
+    is_public: bool,
+}
+
+/// One item at the left margin.
+#[derive(Default)]
+struct Item {
+    kind: String,
+    name: String,
+    /// What is public of it, one line each.
+    lines: Vec<String>,
+    may_grow: bool,
+    has_public_fields: bool,
+}
+
+fn interface(root: &Path) -> String {
+    let modules = modules(root);
+    let mut exported = BTreeSet::new();
+    let mut all: BTreeMap<String, Vec<Item>> = BTreeMap::new();
+    for module in &modules {
+        let found = items(&module.text);
+        for line in found.iter().filter(|item| item.kind == "use").flat_map(|item| &item.lines) {
+            exported.extend(words(line));
+        }
+        all.insert(module.path.clone(), found);
+    }
+    let public: BTreeSet<&str> = modules.iter().filter(|module| module.is_public).map(|module| module.path.as_str()).collect();
+    let mut out = String::from("# The public interface, from the text of the sources. `cargo xtask bless` writes it.\n");
+    for (path, items) in &all {
+        let is_public = public.contains(path.as_str());
+        let shown = |item: &&Item| item.kind != "use" || is_public;
+        for item in items.iter().filter(shown).filter(|item| is_public || exported.contains(&item.name)) {
+            for line in &item.lines {
+                out += &format!("{path}: {line}\n");
+            }
+        }
+    }
+    out
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).map(str::to_owned).collect()
+}
+
+fn modules(root: &Path) -> Vec<Module> {
+    let mut folders = vec![root.to_path_buf()];
+    let mut files: Vec<PathBuf> = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.retain(|path| path.extension().is_some_and(|end| end == "rs") && !path.to_string_lossy().contains("tests"));
+    let texts: BTreeMap<String, String> = files
+        .iter()
+        .map(|path| {
+            let inside = path.strip_prefix(root).unwrap().with_extension("");
+            let steps: Vec<_> =
+                inside.iter().map(|step| step.to_string_lossy()).filter(|step| step != "mod" && step != "lib").collect();
+            (
+                ["trilith"].iter().map(|s| (*s).into()).chain(steps).collect::<Vec<_>>().join("::"),
+                std::fs::read_to_string(path).unwrap(),
+            )
+        })
+        .collect();
+    let is_public = |path: &str| {
+        let steps: Vec<&str> = path.split("::").collect();
+        (1..steps.len())
+            .all(|n| texts.get(&steps[..n].join("::")).is_some_and(|text| text.contains(&format!("\npub mod {};", steps[n]))))
+    };
+    texts.iter().map(|(path, text)| Module { path: path.clone(), text: text.clone(), is_public: is_public(path) }).collect()
+}
+
+/// The public items of a source, and the implementations for types.
+fn items(text: &str) -> Vec<Item> {
+    let lines: Vec<&str> = text.lines().take_while(|line| *line != "#[cfg(test)]").collect();
+    let mut found = Vec::new();
+    let (mut at, mut may_grow) = (0, false);
+    while let Some(line) = lines.get(at) {
+        let start = at;
+        // An item reaches to the line that closes it at the left margin.
+        while !(lines[at].starts_with(['}', ')']) || (lines[at].ends_with([';', '}']) && !lines[at].starts_with(' '))) {
+            let opens = at == start && !starts_item(line);
+            at += 1;
+            if opens || at >= lines.len() {
+                break;
+            }
+        }
+        at = (at + usize::from(starts_item(line))).max(start + 1).min(lines.len());
+        may_grow =
+            line.starts_with("#[non_exhaustive]") || (may_grow && (starts_item(line) || line.starts_with(['#', ' ', ')'])));
+        if starts_item(line) {
+            found.extend(item(&lines[start..at], may_grow));
+            may_grow = false;
+        }
+    }
+    found
+}
+
+fn starts_item(line: &str) -> bool {
+    line.starts_with("pub ") || line.starts_with("impl")
+}
+
+/// One item, as what is public of it.
+fn item(lines: &[&str], may_grow: bool) -> Option<Item> {
+    let head = signature(lines);
+    let mut words_ = head.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    let mut made = Item { may_grow, ..Item::default() };
+    let inner = |begins: &str| -> Vec<String> {
+        let starts = (1..lines.len()).filter(|n| {
+            let line = lines[*n];
+            line.starts_with("    ") && !line.starts_with("     ") && line.trim_start().starts_with(begins)
+        });
+        starts.map(|n| signature(&lines[n..])).collect()
+    };
+    if head.starts_with("impl") {
+        // `impl<'a> Trait for Type<'a>` belongs to the type.
+        let of = head.rsplit(" for ").next().unwrap_or(&head);
+        let of = if head.contains(" for ") { of } else { of.split_once(' ').map_or(of, |(_, rest)| rest) };
+        made.name = words(of.trim_start_matches('&')).into_iter().find(|word| !word.is_empty())?;
+        made.kind = "impl".into();
+        let methods = inner("pub ");
+        made.lines = if head.contains(" for ") {
+            vec![head]
+        } else {
+            methods.iter().map(|line| format!("{}::{line}", made.name)).collect()
+        };
+        return Some(made);
+    }
+    words_.next();
+    made.kind = words_.find(|word| !matches!(*word, "unsafe" | "async"))?.to_owned();
+    made.name = words_.next().unwrap_or_default().to_owned();
+    let open = if may_grow { "#[non_exhaustive] " } else { "" };
+    made.lines.push(format!("{open}{head}"));
+    let parts = match made.kind.as_str() {
+        "struct" => inner("pub "),
+        "trait" => [inner("fn "), inner("const "), inner("type ")].concat(),
+        "enum" => inner("").into_iter().filter(|line| line.starts_with(char::is_uppercase)).collect(),
+        _ => Vec::new(),
+    };
+    made.has_public_fields = made.kind == "struct" && (!parts.is_empty() || made.lines[0].contains("(pub "));
+    made.lines.extend(parts.iter().map(|part| format!("{}::{part}", made.name)));
+    Some(made)
+}
+
+/// The text from a line on up to the end of what it declares, on one line.
+fn signature(lines: &[&str]) -> String {
+    let mut text = String::new();
+    for line in lines.iter().map(|line| line.trim()).filter(|line| !line.starts_with("//") && !line.starts_with('#')) {
+        text.push_str(line);
+        let deep = text.matches(['(', '[']).count() > text.matches([')', ']']).count();
+        let braces = text.matches('{').count() > text.matches('}').count();
+        let is_list = text.starts_with("pub use") || (text.ends_with('{') && text.starts_with(char::is_uppercase));
+        let ends = line.ends_with([';', '{', '}', ','])
+            && !deep
+            && !(braces && is_list)
+            && !(braces && text.starts_with(char::is_uppercase));
+        if ends {
+            break;
+        }
+        text.push(' ');
+    }
+    let cut = match () {
+        () if text.starts_with("pub use") => text.len(),
+        () if text.starts_with(char::is_uppercase) => text.len(),
+        () => text.find(" {").or_else(|| text.find(" = ").filter(|_| !text.starts_with("pub type"))).unwrap_or(text.len()),
+    };
+    text[..cut].trim_end_matches([';', ',', ' ']).replace("( ", "(").replace(", )", ")").replace(",)", ")")
+}
