@@ -70,6 +70,7 @@ pub fn write<W: Write + Seek>(
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
 ) -> Result<()> {
+    let _call = file.limits().call();
     // Without the tree of the file it is a part that gets a file of its own.
     let is_whole = tree.is_some() || file.sections().tree().is_none();
     let has_blocks = !blocks.is_empty() || codec.is_some();
@@ -89,6 +90,8 @@ fn write_alone<W: Write + Seek>(
 ) -> Result<()> {
     let row = row_for(file, blocks, codec.is_some());
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let decoded = blocks.iter().filter(|(_, block)| codec.is_some() || !block.fits_into(row));
+    file.check_decoding(decoded.map(|(_, block)| *block))?;
     let mut writer = FileWriter::new(out, row, options.clone());
     if file.sections().filling()? == b' ' {
         writer.keep_spaces();
