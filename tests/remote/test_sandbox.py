@@ -90,6 +90,26 @@ def test_local_files_refer_to_allowed_addresses_only(nginx, tree, scratch):
     assert out.split() == [b"0", b"1", b"2"]
 
 
+def test_folders_that_were_allowed_are_not_for_remote_files(nginx, tree, scratch):
+    """From file to file of this machine the permission goes on, to a file on a server it does not."""
+    secret = scratch / "secret"
+    secret.mkdir()
+    data = np.arange(1000, dtype="<i4").tobytes()
+    files.write(secret / "s.asdf", files.array("own", 0, "int32", [1000]), [(b"\0" * 4, data, len(data))])
+    for target in (f"file://{secret}/s.asdf", f"{secret}/s.asdf", "../../../../../../../.." + f"{secret}/s.asdf"):
+        for said in read(tree(target), "--allow", f"{secret}/", status=2):
+            assert "refused" in said, said
+    # A local file beside leads on to another, which leads there.
+    first, second = scratch / "chain/first.asdf", scratch / "chain/second.asdf"
+    first.parent.mkdir()
+    second.write_text(TREE + f"r: {{$ref: '{secret}/s.asdf#/own'}}\n...\n")
+    first.write_text(TREE + "r: {$ref: 'second.asdf#/r'}\n...\n")
+    _, said = trilith("get", f"{first}#/r", status=2)
+    assert "--allow" in said, said
+    out, _ = trilith("get", f"{first}#/r", "--slice", "0:3", "--allow", f"{secret}/")
+    assert out.split() == [b"0", b"1", b"2"]
+
+
 def test_redirects_are_checked_again(nginx, tree, proxy):
     elsewhere = proxy()
     for target in (elsewhere.url("a/near.asdf"), elsewhere.url("outside.asdf")):

@@ -55,7 +55,7 @@ impl Save {
         }
         let saved = change.save(how)?;
         if self.in_place && !saved.in_place && !options.quiet {
-            note("the new tree does not fit into its space: the whole file was written");
+            note(&format!("{}: the whole file was written", saved.why_anew.unwrap_or("it could not be changed in place")));
         }
         options.warn_all(saved.warnings);
         self.report(name, saved.in_place, &saved.removed, options)

@@ -8,7 +8,7 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use common::{Ended, run, trilith};
 use serde_json::Value;
@@ -271,6 +271,78 @@ fn no_command_destroys_what_it_reads() {
         }
     }
     common::say(&format!("outputs that are inputs: {} tried, {refused} refused, 0 destroyed", ONTO_INPUT.len()));
+}
+
+/// Commands that find the names of their outputs themselves, besides those above.
+const NAMED_BY_THEM: &[&[&str]] = &[
+    &["explode", "x.asdf"],
+    &["explode", "x.asdf#/a"],
+    &["implode", "main.asdf"],
+    &["implode", "x.asdf#/a"],
+    &["set", "main.asdf#/a", "--from", "pair.npy"],
+    &["insert", "main.asdf#/b", "--from", "pair.npy"],
+    &["insert", "main.asdf#/b", "--from", "pair.npy", "--in-place"],
+    &["repair", "x.asdf"],
+    &["tour"],
+];
+
+/// Every file of a folder and those below it.
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.insert(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn no_command_replaces_a_file_that_nobody_named() {
+    let laid_out = || {
+        let scratch = tempfile::tempdir().unwrap();
+        lay_out(scratch.path());
+        scratch
+    };
+    let inside = |folder: &Path| -> BTreeSet<PathBuf> {
+        files(folder).iter().map(|path| path.strip_prefix(folder).unwrap().to_path_buf()).collect()
+    };
+    let (mut tried, mut names) = (0, 0);
+    for words in JSON.iter().chain(NAMED_BY_THEM) {
+        let scratch = laid_out();
+        let before = inside(scratch.path());
+        say(scratch.path(), words);
+        // What it made under a name that is none of its words.
+        let made: Vec<PathBuf> = inside(scratch.path())
+            .difference(&before)
+            .filter(|path| !words.iter().any(|word| Path::new(word) == *path))
+            .cloned()
+            .collect();
+        // All of them, and the last one alone: those before it are written by then, if nothing asks first.
+        let last = made.len().saturating_sub(1);
+        for mine in [&made[..], &made[last..]].into_iter().take(made.len()) {
+            let scratch = laid_out();
+            let own = |path: &Path| format!("my own {}", path.display());
+            for path in mine {
+                let path = scratch.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, own(&path)).unwrap();
+            }
+            let ended = say(scratch.path(), words);
+            assert!(matches!(ended.status, Ok(0..=2)), "{words:?}: {}", ended.stderr);
+            for path in mine.iter().map(|path| scratch.path().join(path)) {
+                let now = std::fs::read(&path).unwrap_or_default();
+                assert!(now == own(&path).as_bytes(), "{words:?}: {} was replaced", path.display());
+            }
+            tried += 1;
+        }
+        names += made.len();
+    }
+    assert!(names >= 20, "{names}");
+    common::say(&format!("outputs that nobody named: {names} names, {tried} tried with a file there, 0 replaced"));
 }
 
 /// Files of a numbered series that hold more than a block, or that others use, are somebody's own.

@@ -71,6 +71,7 @@ pub fn write<W: Write + Seek>(
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
 ) -> Result<()> {
+    let _call = file.limits().call();
     // Without the tree of the file it is a part that gets a file of its own.
     let is_whole = tree.is_some() || file.sections().tree().is_none();
     let has_blocks = !blocks.is_empty() || codec.is_some();
@@ -90,6 +91,8 @@ fn write_alone<W: Write + Seek>(
 ) -> Result<()> {
     let row = row_for(file, blocks, codec.is_some());
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let decoded = blocks.iter().filter(|(_, block)| codec.is_some() || !block.fits_into(row));
+    file.check_decoding(decoded.map(|(_, block)| *block))?;
     let mut writer = FileWriter::new(out, row, options.clone());
     if file.sections().filling()? == b' ' {
         writer.keep_spaces();
@@ -149,20 +152,17 @@ pub struct Exploded {
 
 /// Plans to move blocks into files of their own, named by `name`: those of all ndarrays, or of one.
 ///
-/// Where one array leaves or `keep_unnamed` is set, blocks that no ndarray names stay, and then all that stay keep
-/// their numbers: see [`walk::unnamed`]. In the exploded form itself the file of the tree has no blocks.
+/// In the exploded form itself the file of the tree has no blocks. Blocks that no ndarray names stay in it all the
+/// same, and then all that stay keep their numbers, by which something else may name them (see [`walk::unnamed`]);
+/// `drop_unnamed` says that they are of no use.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block, [`Kind::Usage`](crate::Kind::Usage)
-/// for blocks that no ndarray names, unless they may stay.
-pub fn explode(file: &AsdfFile, only: Option<NodeId>, keep_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
+/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
+pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
-    let unnamed = walk::unnamed(file)?;
-    let is_partial = only.is_some() || keep_unnamed;
-    if !is_partial && !unnamed.is_empty() {
-        let found = format!("the file has {} of them", unnamed.len());
-        return Err(Error::usage(format!("an exploded file has no place for blocks that no array names: {found}")));
-    }
+    let mut unnamed = walk::unnamed(file)?;
+    let dropped = if drop_unnamed { std::mem::take(&mut unnamed) } else { BTreeSet::new() };
+    let is_partial = only.is_some() || !unnamed.is_empty();
     let mut of_node = Vec::new();
     for (node, source) in walk::sourced(file)? {
         if let Some(number) = source.as_i64() {
@@ -171,22 +171,23 @@ pub fn explode(file: &AsdfFile, only: Option<NodeId>, keep_unnamed: bool, name: 
     }
     let mask_of = |id: NodeId| file.tree().node(id).and_then(|node| node.get("mask")).map(Node::id);
     let wanted = |id: &NodeId| only.is_none_or(|only| *id == only || mask_of(only) == Some(*id));
-    let named: BTreeSet<usize> = of_node.iter().filter(|(id, _)| wanted(id)).map(|(_, block)| *block).collect();
-    let leaving: Vec<usize> = named.into_iter().collect();
+    let leaving: BTreeSet<usize> = of_node.iter().filter(|(id, _)| wanted(id)).map(|(_, block)| *block).collect();
     let mut staying: Vec<Block> = Vec::new();
     let last_unnamed = unnamed.last().copied();
-    for block in blocks.into_iter().filter(|_| is_partial) {
+    for block in blocks.into_iter().filter(|block| is_partial && !dropped.contains(&block.index)) {
         if !leaving.contains(&block.index) {
             staying.push(block.clone());
         } else if last_unnamed.is_some_and(|last| block.index < last) {
             staying.push(block.emptied());
         }
     }
+    let parts: BTreeMap<usize, usize> = leaving.iter().enumerate().map(|(position, index)| (*index, position)).collect();
+    let places: BTreeMap<usize, usize> = staying.iter().enumerate().map(|(place, block)| (block.index, place)).collect();
     let mut sources = BTreeMap::new();
     for (id, block) in of_node {
-        let new = match leaving.iter().position(|index| *index == block) {
-            Some(position) => NewSource::External(name(position)),
-            None => NewSource::Block(staying.iter().position(|stays| stays.index == block).unwrap_or(block)),
+        let new = match parts.get(&block) {
+            Some(position) => NewSource::External(name(*position)),
+            None => NewSource::Block(places.get(&block).copied().unwrap_or(block)),
         };
         sources.insert(id, new);
     }

@@ -135,7 +135,8 @@ impl File {
 /// # Errors
 /// What reading the arrays says, [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
 pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Difference>> {
-    let mut compare = Compare { a, b, out: Differences { options, found: Vec::new() }, budget: a.limits().nodes };
+    let _calls = (a.limits().call(), b.limits().call());
+    let mut compare = Compare { a, b, out: Differences { options, found: Vec::new() }, budget: a.limits().nodes, held: 0 };
     let mut todo = vec![(TreePath::root(), Found::root(a), Found::root(b), 0usize, false)];
     // Nodes that are compared again at another place: a small file can have very many.
     let mut again = a.limits().expansion;
@@ -147,6 +148,7 @@ pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Dif
             .budget
             .checked_sub(1)
             .ok_or_else(|| Limits::exceeded("nodes", a.limits().nodes, "the trees have more nodes to compare"))?;
+        compare.held = compare.held.saturating_sub(path.text_len() as u64);
         if compare.out.is_ignored(&path) {
             continue;
         }
@@ -186,6 +188,8 @@ struct Compare<'a> {
     b: &'a AsdfFile,
     out: Differences<'a>,
     budget: u64,
+    /// Bytes of the paths that are still to be compared, and of those that were found to be in one file only.
+    held: u64,
 }
 
 impl Compare<'_> {
@@ -216,7 +220,7 @@ impl Compare<'_> {
             }
             return Ok(Vec::new());
         }
-        Ok(self.children(path, (left, l), (right, r)))
+        self.children(path, (left, l), (right, r))
     }
 
     fn children(
@@ -224,7 +228,7 @@ impl Compare<'_> {
         path: &TreePath,
         (left, l): (&Found, Node<'_>),
         (right, r): (&Found, Node<'_>),
-    ) -> Vec<(TreePath, Found, Found)> {
+    ) -> Result<Vec<(TreePath, Found, Found)>> {
         let named = |node: Node<'_>, found: &Found| -> Vec<(String, Found, String)> {
             if node.is_sequence() {
                 return node.items().enumerate().map(|(i, item)| (i.to_string(), found.with(item), word(item))).collect();
@@ -240,8 +244,11 @@ impl Compare<'_> {
         let mut both = Vec::new();
         let ignored = |path: &TreePath| self.out.is_ignored(path);
         let mut only = Vec::new();
+        let (limits, mut held) = (self.a.limits(), self.held);
+        let mut hold = |path: &TreePath| limits.charge_text(&mut held, path.text_len(), "the paths to compare");
         for (key, found, what) in &l {
             let path = path.join(key.as_str());
+            hold(&path)?;
             match in_right.get(key.as_str()) {
                 Some(other) => both.push((path, found.clone(), (*other).clone())),
                 None if !ignored(&path) => only.push((path, DifferenceKind::Removed, Some(what.clone()), None)),
@@ -250,6 +257,7 @@ impl Compare<'_> {
         }
         for (key, _, what) in r.iter().filter(|(key, ..)| !in_left.contains(key.as_str())) {
             let path = path.join(key.as_str());
+            hold(&path)?;
             if !ignored(&path) {
                 only.push((path, DifferenceKind::Added, None, Some(what.clone())));
             }
@@ -257,7 +265,8 @@ impl Compare<'_> {
         for (path, kind, a, b) in only {
             self.say(&path, kind, a, b);
         }
-        both
+        self.held = held;
+        Ok(both)
     }
 }
 

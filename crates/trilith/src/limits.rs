@@ -61,7 +61,7 @@ macro_rules! limits {
 limits! {
     /// Nesting depth of YAML, layouts, schemas and structured datatypes.
     depth: 256,
-    /// Bytes of text in one tree or layout.
+    /// Bytes of text in one tree or layout, of all its distinct tags and of all paths in one list of its nodes.
     text: 256 << 20,
     /// Bytes of one scalar of a tree.
     scalar: 64 << 20,
@@ -156,6 +156,19 @@ impl Limits {
     pub fn charge_memory(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.memory {
             return Err(Self::exceeded("memory", self.memory, format_args!("{what} needs {bytes} bytes")));
+        }
+        Ok(())
+    }
+
+    /// Adds to a sum of text that is kept or written, and refuses more than [`Limits::text`]: a short file may name one
+    /// long key or tag again and again.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit).
+    pub(crate) fn charge_text(&self, sum: &mut u64, bytes: usize, what: &str) -> Result<()> {
+        *sum = sum.saturating_add(bytes as u64);
+        if *sum > self.text {
+            return Err(Self::exceeded("text", self.text, format_args!("{what} have more bytes")));
         }
         Ok(())
     }

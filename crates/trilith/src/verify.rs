@@ -123,6 +123,7 @@ fn verify_items(file: &File, deep: bool, progress: &dyn Fn(u64)) -> Result<Repor
 /// # Errors
 /// [`Kind::Malformed`](crate::Kind::Malformed) where not even the blocks can be found.
 pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Report> {
+    let _call = file.limits().call();
     let blocks = file.sections().blocks()?;
     let hashed = hash(file, &blocks, deep, progress);
     let jobs: Vec<_> = blocks.into_iter().zip(hashed).collect();
@@ -204,6 +205,7 @@ fn ascii_places(datatype: &Datatype, at: usize, places: &mut Vec<Range<usize>>) 
 /// # Errors
 /// As [`DudleyFile::items`]: where not even the addresses can be found.
 pub fn verify_stream(file: &DudleyFile, deep: bool, progress: &dyn Fn(u64)) -> Result<Report> {
+    let _call = file.limits().call();
     let items = file.items()?;
     let mut report = Report { warnings: file.warnings(), ..Report::default() };
     for entry in items.entries() {

@@ -7,7 +7,7 @@ use serde_json::json;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::bytes::{self, Base, Basis, percent_encode};
 use trilith::convert::standing_alone;
-use trilith::{Error, Kind, Result, assemble};
+use trilith::{Error, Result, assemble};
 
 use super::implode::stem_and_ending;
 use crate::Outcome;
@@ -20,7 +20,8 @@ use crate::target::Target;
 /// Write each block to its own file; the file with the tree is then plain YAML
 ///
 /// NAME.asdf becomes NAME_exploded.asdf, which holds the tree, and NAME_exploded0000.asdf and so on, one for each
-/// block. No file that is there already is replaced unless --overwrite says so.
+/// block. Blocks that no array names stay in the file with the tree, which is then more than YAML. No file that is
+/// there already is replaced unless --overwrite says so.
 #[derive(Debug, Args)]
 pub struct Explode {
     /// The file, with an optional #/path of the one array to move
@@ -29,9 +30,9 @@ pub struct Explode {
     /// The folder to write into (default: that of the file)
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Leave blocks that no array names in the file with the tree, which is then more than YAML
+    /// Leave out blocks that no array names
     #[arg(long)]
-    keep_unused: bool,
+    drop_unused: bool,
     /// Replace files of these names that are there already
     #[arg(long)]
     overwrite: bool,
@@ -55,11 +56,7 @@ impl Explode {
         let extension = if from_fits { "asdf" } else { ending.split('.').next().unwrap_or("asdf") };
         let base = format!("{stem}_exploded");
         let name = |position: usize| format!("{base}{position:04}.{extension}");
-        let plan = assemble::explode(&file, only, self.keep_unused, |position| percent_encode(&name(position)));
-        let plan = plan.map_err(|error| match error.kind() {
-            Kind::Usage => error.hint("trilith repack --drop-unused drops them, --keep-unused leaves them in the file"),
-            _ => error,
-        })?;
+        let plan = assemble::explode(&file, only, self.drop_unused, |position| percent_encode(&name(position)))?;
         let main = folder.join(format!("{base}.{extension}"));
         let planned: Vec<PathBuf> = std::iter::once(main.clone()).chain((0..plan.leaving.len()).map(|n| folder.join(name(n)))).collect();
         check_absent(&planned, self.overwrite)?;
@@ -73,17 +70,18 @@ impl Explode {
                 new.iter().for_each(|path| drop(bytes::remove(path)));
             }
         })?;
+        let kept = plan.staying.iter().filter(|block| block.stored_len() > 0).count();
+        if kept > 0 && only.is_none() {
+            let name = main.display();
+            options.warn(&format!("{name} keeps the blocks that no array names ({kept}), beside its YAML; --drop-unused drops them"));
+        }
         let names: Vec<_> = planned.iter().map(|path| path.display().to_string()).collect();
         if options.json {
             let mut out = Out::new();
             out.json(&json!({"files": names}))?;
             out.finish()?;
         } else if !options.quiet {
-            let kept = match plan.staying.iter().filter(|block| block.stored_len() > 0).count() {
-                0 => String::new(),
-                n if only.is_some() => format!("; {n} stay"),
-                n => format!("; {n} that no array names stay"),
-            };
+            let kept = if kept > 0 && only.is_some() { format!("; {kept} stay") } else { String::new() };
             note(&format!("{} and {} files of one block{kept}", names[0], names.len() - 1));
         }
         Ok(Outcome::Yes)

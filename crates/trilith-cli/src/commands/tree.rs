@@ -174,7 +174,7 @@ impl Text {
             }
             let notes = item.notes();
             if let Some(tag) = notes.tag.filter(|_| self.tags) {
-                line.push_str(&self.paint("35", &format!("<{}> ", clean(tag))));
+                line.push_str(&self.paint("35", &format!("<{}> ", clean(&shortened(tag)))));
             }
             let (what, is_whole) = self.what(item, &notes, depth)?;
             line.push_str(&what);
@@ -214,9 +214,7 @@ impl Text {
                 }
             }
             _ => {
-                let text = item.text()?;
-                let short: String = text.chars().take(120).collect::<String>().replace('\n', "\\n");
-                (clean(&if short.len() < text.len() { format!("{short}…") } else { short }).into_owned(), true)
+                (clean(&shortened(&item.text()?)).into_owned(), true)
             }
         })
     }
@@ -235,6 +233,14 @@ fn array_text(item: &Node<'_>) -> String {
             let remarks: String = found.remarks.iter().map(|remark| format!(", {remark}")).collect();
             format!("{} {:?}  {}{bytes}{remarks}", datatype_text(&found.datatype), found.shape, found.storage)
         }
+    }
+}
+
+/// The beginning of a text that is too long for a line.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(120) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
+        None => text.to_owned(),
     }
 }
 

@@ -71,7 +71,8 @@ fn limited(program: &Path, limits: Option<&str>) -> Command {
     command.args(["-c", &script]).arg(program).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Two threads, whatever the machine has: each needs address space of its own.
     command.env("TRILITH_THREADS", "2").env("RAYON_NUM_THREADS", "2").env_remove("TRILITH_LIMITS").env("NO_COLOR", "1");
-    if let Some(limits) = limits {
+    // A release build keeps to the defaults.
+    if let Some(limits) = limits.filter(|_| cfg!(debug_assertions)) {
         command.env("TRILITH_LIMITS", limits);
     }
     command
@@ -250,6 +251,7 @@ fn commands(role: Role) -> &'static [&'static [&'static str]] {
             &["info", "--json", "FILE"],
             &["tree", "FILE"],
             &["tree", "--json", "FILE"],
+            &["tree", "--tags", "FILE"],
             &["blocks", "--json", "FILE"],
             &["verify", "--deep", "-v", "FILE"],
             &["validate", "--json", "FILE"],

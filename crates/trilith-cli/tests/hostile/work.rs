@@ -1,11 +1,15 @@
 //! Small files that ask for much work: each ends soon, or is refused by a limit that it names.
 
+use trilith::Kind;
+
 use super::make::{Block, Cases, Expect, HEAD, Role, array, asdf, card, fits};
 
 const ND: &str = "!core/ndarray-1.1.0";
 
 pub fn all(cases: &mut Cases) {
     aliases(cases);
+    paths(cases);
+    doubles(cases);
     views(cases);
     bombs(cases);
     tiles(cases);
@@ -38,6 +42,40 @@ fn aliases(cases: &mut Cases) {
         HEAD.replace("%TAG ! tag:stsci.edu:asdf/", &format!("%TAG !h! tag:{}/\n%TAG ! tag:stsci.edu:asdf/", "x".repeat(300_000)));
     let nodes: String = (0..60_000).map(|n| format!("n{n}: !h!x {{a: 1}}\n")).collect();
     cases.add("work: 60000 tags of 300 kB", format!("{head}{nodes}...\n"), Expect::Ends);
+    let nodes: String = (0..60_000).map(|n| format!("n{n}: !h!x{n} {{a: 1}}\n")).collect();
+    cases.limit("work: 60000 different tags of 300 kB", format!("{head}{nodes}...\n"));
+    let handles: String = (0..20_000).map(|n| format!("%TAG !h{n}! tag:example.org,{n}:\n")).collect();
+    let head = HEAD.replace("%TAG ! ", &format!("{handles}%TAG ! "));
+    let nodes: String = (0..20_000).map(|n| format!("n{n}: !h{n}!x {{a: 1}}\n")).collect();
+    cases.add("work: 20000 tags under 20000 handles", format!("{head}{nodes}...\n"), Expect::Ends);
+}
+
+/// One long key, which stands in the path of each thing below it.
+fn paths(cases: &mut Cases) {
+    let below = |node: &dyn Fn(usize) -> String| {
+        let nodes: String = (0..10_000).map(|n| format!("  n{n}: {}\n", node(n))).collect();
+        asdf(&format!("x: 1\n? {}\n:\n{nodes}", "k".repeat(30_000)), &[Block::of(&[7; 8])])
+    };
+    let array = format!("{ND} {{source: 0, datatype: uint8, shape: [8]}}");
+    cases.limit("work: 10000 arrays under a key of 30 kB", below(&|_| array.clone()));
+    cases.limit("work: 10000 broken arrays under a key of 30 kB", below(&|_| format!("{ND} {{shape: x}}")));
+    cases.limit("work: 10000 references under a key of 30 kB", below(&|_| "{$ref: '#/x'}".to_owned()));
+    cases.add("work: 10000 nodes under a key of 30 kB", below(&|n| format!("{{a: {n}}}")), Expect::Ends);
+    let keys: String = (0..2_000).map(|n| format!("n{n}: {{? *a : {n}}}\n")).collect();
+    cases.add("work: 2000 aliases of a key of 30 kB", asdf(&format!("a: &a {}\n{keys}", "v".repeat(30_000)), &[]), Expect::Ends);
+}
+
+/// Types that double at each level, and many arrays of them.
+fn doubles(cases: &mut Cases) {
+    let double = |n: usize| format!("d{n}: &d{n} [{{name: a, datatype: *d{0}}}, {{name: b, datatype: *d{0}}}]\n", n - 1);
+    for (levels, count) in [(14, 1000), (27, 10)] {
+        let types: String = (1..=levels).map(double).collect();
+        let arrays: String =
+            (0..count).map(|n| format!("n{n}: {ND} {{source: 0, datatype: *d{levels}, shape: [1]}}\n")).collect();
+        let tree = format!("d0: &d0 [{{name: a, datatype: uint8}}]\n{types}{arrays}");
+        let name = format!("work: {count} arrays of a datatype of {levels} doublings");
+        cases.limit(name, asdf(&tree, &[Block::of(&[7; 1 << 14])])).limits = Some("work=64M");
+    }
 }
 
 fn views(cases: &mut Cases) {
@@ -111,8 +149,14 @@ fn schemas(cases: &mut Cases) {
 }
 
 fn layouts(cases: &mut Cases) {
-    let types: String = (1..20).map(|n| format!("T{n} {{\n  a = T{0}\n  b = T{0}\n}}\n", n - 1)).collect();
-    let case = cases.add("work: types that double", format!("T0 {{\n  a = f8\n}}\n{types}x = T19\n"), Expect::Ends);
-    case.role = Role::Layout;
-    case.beside.push(("data.bin".to_owned(), vec![7; 64]));
+    let mut layout = |name: &str, levels: usize, items: String, expect| {
+        let types: String = (1..=levels).map(|n| format!("T{n} {{\n  a = T{0}\n  b = T{0}\n}}\n", n - 1)).collect();
+        let case = cases.add(format!("work: {name}"), format!("T0 {{\n  a = <f8\n}}\n{types}{items}"), expect);
+        case.role = Role::Layout;
+        case.beside.push(("data.bin".to_owned(), vec![7; 64]));
+    };
+    layout("a type of 19 doublings", 19, "x = T19\n".to_owned(), Expect::Ends);
+    layout("a type of 27 doublings", 27, "x = T27\n".to_owned(), Expect::Fails(Kind::Limit));
+    let items = (0..5000).map(|n| format!("x{n} = T16\n")).collect();
+    layout("5000 items of a type of 16 doublings", 16, items, Expect::Fails(Kind::Limit));
 }

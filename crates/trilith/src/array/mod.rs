@@ -42,4 +42,5 @@ pub use npy::npy_header;
 pub use pages::Pages;
 pub use scalar::{FloatText, Nested, Precision, Scalar, complex_text, float_text};
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
+pub(crate) use structure::FIELD_COST;
 pub use structure::{Field, StructType};

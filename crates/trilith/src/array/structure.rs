@@ -11,6 +11,10 @@ const DEPTH: usize = 64;
 /// How many fields a struct may have, those of nested structs counted each time they occur.
 const FIELDS: u64 = 1 << 20;
 
+/// What a field costs, in bytes gone through. A few lines describe a million fields by aliases or types that double, and
+/// few more a thousand arrays of them: who makes a datatype charges this as work for each of its fields.
+pub(crate) const FIELD_COST: u64 = 512;
+
 /// One field of a structured element.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]

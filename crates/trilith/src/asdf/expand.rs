@@ -69,6 +69,7 @@ pub fn expand(
     options: ExpandOptions,
     take: &mut dyn FnMut(Part<'_>) -> Result<()>,
 ) -> Result<()> {
+    let _call = file.limits().call();
     expand_within(file, start, options, &mut Expansion::of(file), take)
 }
 

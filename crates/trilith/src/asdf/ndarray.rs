@@ -4,13 +4,16 @@
 //! `datatype` (`dtype` until 2015), `byteorder`, `shape`, `offset`, `strides`, `mask`. This is the
 //! only place where a node becomes an [`Array`].
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::inline;
-use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType, stream_rows};
+use crate::array::{Array, Byteorder, Datatype, FIELD_COST, Field, Mask, StructType, stream_rows};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 use crate::spelling::nearest;
-use crate::tree::{Node, Scalar};
+use crate::tree::{Node, NodeId, Scalar};
 
 /// Whether a node is an ndarray: by its tag, whatever the generation.
 pub fn is_ndarray(node: Node<'_>) -> bool {
@@ -163,7 +166,7 @@ impl<'t> Ndarray<'t> {
             Some(strides) => Array::strided(source, self.offset, datatype, self.byteorder, shape, strides.clone()),
             None => Array::new(source, self.offset, datatype, self.byteorder, shape),
         }?;
-        Ok(array.with_limits(std::sync::Arc::new(limits.clone())))
+        Ok(array.with_limits(Arc::new(limits.clone())))
     }
 
     /// The array of inline data.
@@ -263,6 +266,8 @@ pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> R
         name: Option<String>,
         shape: Vec<u64>,
         byteorder: Byteorder,
+        /// Its node, and the byte order around it.
+        place: (NodeId, Byteorder),
     }
     if let Some(simple) = simple_datatype(node)? {
         return Ok(simple);
@@ -274,7 +279,10 @@ pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> R
         name,
         shape,
         byteorder,
+        place: (Node::id(node), byteorder),
     };
+    // Aliases make a million fields of a few lines: what is the same is read once and shared.
+    let mut known: HashMap<(NodeId, Byteorder), Arc<StructType>> = HashMap::new();
     let mut stack = vec![start(node, None, Vec::new(), byteorder)];
     loop {
         limits.charge_depth(stack.len(), "a structured datatype").doing(|| format!("line {}", node.line_column().0))?;
@@ -282,18 +290,23 @@ pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> R
         if let Some(item) = level.items.get(level.next).copied() {
             level.next += 1;
             let (inner, name, dims, order) = field_parts(item, level.byteorder)?;
-            match simple_datatype(inner)? {
-                Some(simple) => level.fields.push(made_field(name, simple, order, dims)),
+            let made = known.get(&(inner.id(), order)).cloned().map(Datatype::Struct);
+            match made.map_or_else(|| simple_datatype(inner), |made| Ok(Some(made)))? {
+                Some(done) => level.fields.push(made_field(name, done, order, dims)),
                 None => stack.push(start(inner, name, dims, order)),
             }
             continue;
         }
         let Some(done) = stack.pop() else { return Err(node.error("no datatype")) };
-        let made = StructType::packed_from(done.fields).map_err(|e| at_node(e, node))?;
-        let made = Datatype::Struct(std::sync::Arc::new(made));
+        let made = Arc::new(StructType::packed_from(done.fields).map_err(|e| at_node(e, node))?);
+        known.insert(done.place, made.clone());
         match stack.last_mut() {
-            Some(outer) => outer.fields.push(made_field(done.name, made, done.byteorder, done.shape)),
-            None => return Ok(made),
+            Some(outer) => outer.fields.push(made_field(done.name, Datatype::Struct(made), done.byteorder, done.shape)),
+            None => {
+                // Who reads elements goes through all of them.
+                limits.charge_work(FIELD_COST.saturating_mul(made.all_fields()))?;
+                return Ok(Datatype::Struct(made));
+            }
         }
     }
 }

@@ -77,6 +77,7 @@ impl AsdfFile {
     /// [`Kind::Malformed`](crate::Kind::Malformed) where header or tree are broken; broken blocks are
     /// found when they are read.
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
+        let limits = &limits.for_calls(source.len());
         let mut sections = Sections::read(source, limits)?;
         let tree = read_tree(&sections, limits).doing(|| format!("reading the tree of {}", sections.source().name()))?;
         sections.expect(|| blocks_needed(&tree, limits));
@@ -188,6 +189,12 @@ impl AsdfFile {
     /// wrong, [`Kind::Unsupported`](crate::Kind::Unsupported) for an unknown codec or encoding.
     pub fn block_data(&self, number: i64) -> Result<SourceRef> {
         self.block_for(number, None)
+    }
+
+    /// Refuses blocks that together are more to decode than the command may go through, before the first is.
+    pub(crate) fn check_decoding<'b>(&self, blocks: impl IntoIterator<Item = &'b Block>) -> Result<()> {
+        let decoded = blocks.into_iter().filter(|block| !block.is_plain()).map(Block::decoded_len);
+        self.limits.check_work(decoded.fold(0, u64::saturating_add))
     }
 
     fn block_for(&self, number: i64, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {

@@ -28,7 +28,8 @@ pub struct Uri<'t> {
     pub is_source: bool,
 }
 
-/// Every `$ref` of a tree, and every `source` that is no block of the file and no HDU of the FITS file around it.
+/// Every `$ref` of a tree, every `source` that is no block of the file and no HDU of the FITS file around it, and the
+/// `fileuri` of every core/externalarray.
 ///
 /// # Errors
 /// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
@@ -54,8 +55,20 @@ pub fn uris<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<Uri<'t>>> {
             found.push(Uri { node: source, uri: text.into_owned(), fragment: String::new(), is_source: true });
         }
     }
+    let mut walk = tree.root().walk(limits).as_written();
+    while let Some(visit) = walk.step()? {
+        let is_external = visit.node.tag().is_some_and(|tag| tag.starts_with(EXTERNAL_ARRAY)) && !visit.node.is_alias();
+        if let Some(value) = visit.node.get("fileuri").filter(|value| is_external && value.is_scalar()) {
+            let text = value.text();
+            let (uri, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
+            found.push(Uri { node: value, uri: uri.to_owned(), fragment: fragment.to_owned(), is_source: false });
+        }
+    }
     Ok(found)
 }
+
+/// An array of another file by the name of that file (core/externalarray), which Trilith hands on as it is.
+const EXTERNAL_ARRAY: &str = "tag:stsci.edu:asdf/core/externalarray-";
 
 /// The reference that is meant by one in a file whose references `resolve` resolves.
 ///

@@ -147,7 +147,8 @@ struct Step {
 enum Key {
     Root,
     Index(usize),
-    Name(String),
+    /// The node of the key, in the file of the parent.
+    Name(Found),
 }
 
 /// Every ndarray of a file, in document order.
@@ -158,7 +159,7 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     let mut list = Vec::new();
     let (limit, items) = (file.limits().nodes, file.limits().items);
     let mut budget = limit;
-    let mut path = String::new();
+    let (mut path, mut text) = (String::new(), 0);
     let mut inside: Vec<Found> = Vec::new();
     let mut stack = vec![Step { found: Found::root(file), parent: 0, key: Key::Root, depth: 0, by_reference: false }];
     while let Some(step) = stack.pop() {
@@ -169,14 +170,16 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
         match &step.key {
             Key::Root => {}
             Key::Index(index) => push_key(&mut path, &index.to_string()),
-            Key::Name(name) => push_key(&mut path, name),
+            Key::Name(key) => push_key(&mut path, &key_of(key.node(file))),
         }
         inside.truncate(step.depth);
         let node = step.found.node(file);
         if list.len() as u64 >= items && (ndarray::is_ndarray(node) || reference(node).is_some()) {
             return Err(Limits::exceeded("items", items, "the tree, references expanded, has more arrays"));
         }
+        let mut charge = || file.limits().charge_text(&mut text, path.len(), "the paths of the arrays");
         if ndarray::is_ndarray(node) {
+            charge()?;
             list.push(Listed { path: path.clone(), found: Ok(step.found) });
             continue;
         }
@@ -188,7 +191,10 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
                 Ok(found) => {
                     stack.push(Step { found, parent: path.len(), key: Key::Root, depth: step.depth, by_reference: true });
                 }
-                Err(error) => list.push(Listed { path: path.clone(), found: Err(error) }),
+                Err(error) => {
+                    charge()?;
+                    list.push(Listed { path: path.clone(), found: Err(error) });
+                }
             }
             continue;
         }
@@ -213,8 +219,7 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
             let entries = if merges { node.merged_entries() } else { node.entries().collect() };
             for (key, value) in entries {
                 if !value.is_scalar() || ndarray::is_ndarray(value) {
-                    let name = if key.is_scalar() { key.text().into_owned() } else { key.raw().to_owned() };
-                    push(&mut stack, value, Key::Name(name));
+                    push(&mut stack, value, Key::Name(step.found.with(key)));
                 }
                 budget = budget.saturating_sub(1);
             }
@@ -276,6 +281,11 @@ pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
         }
     }
     Ok(numbers)
+}
+
+/// What a key adds to a path.
+fn key_of(key: Node<'_>) -> std::borrow::Cow<'_, str> {
+    if key.is_scalar() { key.text() } else { key.raw().into() }
 }
 
 fn push_key(path: &mut String, key: &str) {

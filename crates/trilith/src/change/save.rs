@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::Change;
 use crate::asdf::{AsdfFile, WriteOptions, update};
-use crate::bytes::{Base, Basis, NewFile};
+use crate::bytes::{Base, Basis, NewFile, is_packed};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::error::{Error, Result};
 use crate::tree::Tree;
@@ -54,6 +54,8 @@ pub enum Output<'o> {
 pub struct Saved {
     /// Only what changes was written, where the file stands.
     pub in_place: bool,
+    /// Why the whole file was written although [`SaveOptions::in_place`] was asked for.
+    pub why_anew: Option<&'static str>,
     /// Files of an exploded form that the tree no longer names, and that were removed.
     pub removed: Vec<PathBuf>,
     /// What the new file could not keep of the old one: a group, an extended attribute; and files that the tree no
@@ -89,6 +91,7 @@ impl Change<'_> {
     /// ```
     pub fn save(&self, mut options: SaveOptions<'_>) -> Result<Saved> {
         let (file, output) = (self.file(), options.output.take());
+        let _call = file.limits().call();
         if output.is_some() && self.has_new_files() {
             return Err(Error::usage("the new array gets a file of its own, beside the file that is changed")
                 .hint("write no other file, or implode this one first"));
@@ -114,7 +117,20 @@ impl Change<'_> {
             return Ok(Saved { warnings: out.commit()?.warnings, ..Saved::default() });
         }
         let written = self.beside_first(|| out.commit(), |_| true)?;
-        self.saved(false, written.warnings)
+        let why_anew = if options.in_place { Some(self.why_anew()?) } else { None };
+        Ok(Saved { why_anew, ..self.saved(false, written.warnings)? })
+    }
+
+    /// Why the file could not be changed where it stands.
+    fn why_anew(&self) -> Result<&'static str> {
+        let file = self.file();
+        Ok(if is_packed(&**file.sections().source())? {
+            "a gzip file is packed anew"
+        } else if file.container().is_some() {
+            "a FITS file is not changed in place"
+        } else {
+            "the new tree does not fit into its space"
+        })
     }
 
     /// What became of the change, once the files that it no longer needs are gone.
@@ -122,7 +138,7 @@ impl Change<'_> {
         let parts = self.remove_beside()?;
         let left = |path: &PathBuf| format!("{} is left there: it may hold more, or be used by another file", path.display());
         warnings.extend(parts.left.iter().map(left));
-        Ok(Saved { in_place, removed: parts.removed, warnings })
+        Ok(Saved { in_place, removed: parts.removed, warnings, why_anew: None })
     }
 
     /// The whole file with its change.

@@ -39,7 +39,7 @@ pub(super) enum Content {
 
 /// Every ndarray as written, in document order; what cannot be read as one is left as it is.
 pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Loss>) -> Result<Vec<Use<'t>>> {
-    let mut list = Vec::new();
+    let (mut list, mut text) = (Vec::new(), 0);
     let mut walk = file.tree().root().walk(file.limits()).as_written();
     while let Some(visit) = walk.step()? {
         let node = visit.node;
@@ -47,6 +47,8 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Los
             continue;
         }
         let Ok(described) = Ndarray::read(node, file.limits()) else { continue };
+        let path = walk.path();
+        file.limits().charge_text(&mut text, path.text_len(), "the paths of the arrays")?;
         let block = match &described.origin {
             Origin::Block(number) => file.sections().block(*number).ok().map(|block| block.index),
             _ => None,
@@ -56,7 +58,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Los
             None => None,
         };
         if let (Some(from), Some(to)) = (&described.datatype, &datatype) {
-            losses.push(Loss::at(&walk.path(), elements::describe(from, to)));
+            losses.push(Loss::at(&path, elements::describe(from, to)));
         }
         let apart = match described.origin {
             Origin::Inline(_) => false,
@@ -65,7 +67,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Los
             _ => datatype.is_some(),
         };
         let own = if apart { Some(file.array(node)?.without_mask()) } else { None };
-        list.push(Use { node, path: walk.path(), described, block, datatype, source: None, own, streamed: false });
+        list.push(Use { node, path, described, block, datatype, source: None, own, streamed: false });
     }
     Ok(list)
 }

@@ -36,12 +36,7 @@ impl<'a> Budget<'a> {
 
     /// Counts text that is written: what many nodes share, as the prefix of their tags, is written for each.
     pub(super) fn charge_text(&mut self, text: &str) -> Result<()> {
-        self.text = self.text.saturating_add(text.len() as u64);
-        if self.text > self.limits.text {
-            let what = "names, tags and attributes of the layout have more bytes";
-            return Err(Limits::exceeded("text", self.limits.text, what));
-        }
-        Ok(())
+        self.limits.charge_text(&mut self.text, text.len(), "names, tags and attributes of the layout")
     }
 
     /// Refuses arrays that together are more than the command may go through, before the first is written.

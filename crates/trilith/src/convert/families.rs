@@ -39,6 +39,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stack: bool,
     out: W,
 ) -> Result<Vec<Loss>> {
+    let _call = file.limits().call();
     let items = file.items()?;
     let outline = items.outline()?;
     let mut walk = ToTree {

@@ -30,6 +30,7 @@ const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 /// [`Kind::Unsupported`](crate::Kind::Unsupported) for data that FITS files rarely hold,
 /// [`Kind::Io`](crate::Kind::Io), and what reading says.
 pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<()> {
+    let _call = fits.limits().call();
     let mut builder = Builder::new(Target::newest()).with_options(options.write.clone());
     let mut how = ArrayOptions::default();
     if let super::CodecChoice::Set(id) = options.codec {
@@ -54,6 +55,7 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
 /// # Errors
 /// As [`from_fits`].
 pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Loss>> {
+    let _call = file.limits().call();
     let root = file.tree().root();
     if let Some(list) = root.get("fits").filter(|list| list.is_sequence()) {
         let parts = fits::from_node(list, root.get(fits::CARDS_KEY), &mut |node| file.array(node))?;
@@ -94,6 +96,7 @@ pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Loss>> {
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) for an array of another FITS file that no HDU holds, and as [`from_fits`].
 pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()> {
+    let _call = file.limits().call();
     let hdus: Vec<(String, Array)> = fits
         .hdus()
         .iter()
@@ -147,7 +150,7 @@ fn equal(a: &Array, b: &Array) -> Result<bool> {
 
 /// The arrays that an HDU holds without losing anything, `/data` first; a name stands for one of them only.
 fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
-    let (mut list, mut nodes, mut names) = (Vec::new(), HashSet::new(), HashSet::new());
+    let (mut list, mut nodes, mut names, mut work) = (Vec::new(), HashSet::new(), HashSet::new(), 0u64);
     let mut all = walk::arrays(file)?;
     all.sort_by_key(|listed| listed.path != "/data");
     for listed in all {
@@ -163,6 +166,9 @@ fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
             continue;
         }
         if nodes.insert(node.id()) && names.insert(name) {
+            // More than the command may go through is refused before the first is written.
+            work = work.saturating_add(array.nbytes());
+            file.limits().check_work(work)?;
             list.push((listed.path, node, array));
         }
     }
@@ -260,6 +266,7 @@ pub fn standing_alone(file: AsdfFile) -> Result<AsdfFile> {
 /// # Errors
 /// As [`from_fits`].
 pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<()> {
+    let _call = file.limits().call();
     let sections = file.sections();
     let (streamed, sized): (Vec<&Block>, Vec<&Block>) = sections.all_blocks()?.into_iter().partition(|block| block.is_streamed());
     let mut edit = file.tree().edit();

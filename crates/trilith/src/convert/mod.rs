@@ -161,6 +161,7 @@ fn write<W: Write + Seek>(
     options: &ConvertOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Converted> {
+    let _call = file.limits().call();
     let mut done = Converted::default();
     let recodes = options.codec != CodecChoice::Keep || !options.keeps();
     let within = write_around(file, tree, recodes, &mut out, |asdf| {
@@ -179,6 +180,7 @@ fn write_alone<W: Write + Seek>(
 ) -> Result<Converted> {
     let sections = file.sections();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    file.check_decoding(sections.all_blocks()?.into_iter().filter(|block| !copies(block, options)))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
     if sections.filling()? == b' ' {
         writer.keep_spaces();

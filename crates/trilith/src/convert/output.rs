@@ -64,6 +64,8 @@ impl Plan<'_> {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
     pub fn write<W: Write + Seek>(self, out: W, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
+        let _call = self.file.limits().call();
+        self.check_decoding()?;
         let mut writer = FileWriter::new(out, self.row(), self.options.write.clone());
         writer.header(self.target.header, &self.comments, self.tree.as_deref())?;
         let mut done = Converted::default();
@@ -78,6 +80,21 @@ impl Plan<'_> {
         done.losses = self.losses;
         done.notes = self.notes;
         Ok(done)
+    }
+
+    /// Refuses blocks that are more to decode than the command may go through.
+    fn check_decoding(&self) -> Result<()> {
+        let mut blocks = Vec::new();
+        let mut work = 0u64;
+        for planned in &self.blocks {
+            match (&planned.form, &planned.data) {
+                (Form::Copy, Data::Block(_)) | (Form::Encoded { .. }, _) => {}
+                (_, Data::Block(index)) => blocks.push(self.file.sections().block(*index as i64)?),
+                (_, Data::Array { array, .. }) => work = work.saturating_add(array.nbytes()),
+            }
+        }
+        self.file.check_decoding(blocks)?;
+        self.file.limits().check_work(work)
     }
 
     fn write_block<W: Write + Seek>(&self, writer: &mut FileWriter<W>, planned: &Planned) -> Result<Written> {

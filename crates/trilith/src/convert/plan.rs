@@ -121,6 +121,7 @@ impl<'f> Plan<'f> {
     /// be decoded and cannot.
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
         check(target, options)?;
+        let _call = file.limits().call();
         let (mut losses, mut notes) = (Vec::new(), Vec::new());
         let mut uses = arrays::uses(file, target, &mut losses)?;
         // The document of FINF has no flags, and so no streams.

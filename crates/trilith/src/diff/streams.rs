@@ -29,6 +29,7 @@ use crate::tree::TreePath;
 /// # Errors
 /// As [`DudleyFile::items`], and what reading the arrays says.
 pub fn diff_streams(a: &DudleyFile, b: &DudleyFile, options: &DiffOptions) -> Result<Vec<Difference>> {
+    let _calls = (a.limits().call(), b.limits().call());
     let (a, b) = (a.items()?, b.items()?);
     let (left, right) = (a.outline()?, b.outline()?);
     let streams = Streams { a: Side { items: &a, outline: &left }, b: Side { items: &b, outline: &right } };

@@ -1,10 +1,11 @@
 //! From the datatypes of a layout to those of arrays.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result, Setting};
-use crate::layout::{Primitive, PrimitiveKind, ResolvedType};
+use crate::layout::{Primitive, PrimitiveKind, ResolvedType, Structure};
 
 /// The datatype of an array's elements and their byte order. Of text the fastest dimension is the
 /// length of each string: it is taken off `shape`; without dimensions a string has one unit.
@@ -14,6 +15,15 @@ use crate::layout::{Primitive, PrimitiveKind, ResolvedType};
 /// [`Kind::Unsupported`](crate::Kind::Unsupported) for structs with stored parameters, whose instances
 /// are items of their own, and for strings of 2³² units.
 pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Datatype, Byteorder)> {
+    converted(typed, shape, &mut HashMap::new())
+}
+
+/// As [`datatype_of`]; structs that are the same are made once and shared, since types may double at each level.
+fn converted(
+    typed: &ResolvedType,
+    shape: &mut Vec<u64>,
+    known: &mut HashMap<*const Structure, Arc<StructType>>,
+) -> Result<(Datatype, Byteorder)> {
     match typed {
         ResolvedType::Primitive { primitive, byteorder } => {
             let order = match byteorder {
@@ -28,15 +38,20 @@ pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Dataty
         }
         // As deep as the layout lets structs nest.
         ResolvedType::Struct(structure) => {
+            if let Some(made) = known.get(&Arc::as_ptr(structure)) {
+                return Ok((Datatype::Struct(made.clone()), Byteorder::NATIVE));
+            }
             let mut fields = Vec::with_capacity(structure.members.len());
             for member in &structure.members {
                 let mut dims = member.shape.clone();
-                let (datatype, byteorder) = datatype_of(&member.datatype, &mut dims)?;
+                let (datatype, byteorder) = converted(&member.datatype, &mut dims, known)?;
                 // A member without data has no place: it is seen as empty at the start.
                 let offset = member.offset.unwrap_or(0);
                 fields.push(Field { name: Some(member.name.clone()), datatype, byteorder, shape: dims, offset });
             }
-            Ok((Datatype::Struct(Arc::new(StructType::with_offsets(fields, structure.size)?)), Byteorder::NATIVE))
+            let made = Arc::new(StructType::with_offsets(fields, structure.size)?);
+            known.insert(Arc::as_ptr(structure), made.clone());
+            Ok((Datatype::Struct(made), Byteorder::NATIVE))
         }
         ResolvedType::Null => Ok((Datatype::Struct(Arc::new(StructType::with_offsets(Vec::new(), 0)?)), Byteorder::NATIVE)),
         ResolvedType::Dynamic => {

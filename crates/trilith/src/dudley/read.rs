@@ -82,6 +82,7 @@ impl DudleyFile {
     /// [`Kind::Malformed`](crate::Kind::Malformed) for a damaged header or the first error of the layout,
     /// [`Kind::Usage`](crate::Kind::Usage) where there is no layout.
     pub fn open_with(source: SourceRef, resolve: &dyn Resolve, options: StreamOptions, limits: &Limits) -> Result<Self> {
+        let limits = &limits.for_calls(source.len());
         let signature = Signature::read(&*source)?;
         let Found { layout, origin, text_len, warnings } = match options.layout {
             Some(layout) => Found { layout, origin: LayoutOrigin::Given, text_len: 0, warnings: Vec::new() },

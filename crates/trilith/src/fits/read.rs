@@ -39,6 +39,7 @@ impl FitsFile {
     /// header in between is broken. What follows the last HDU, and a data unit that is cut short, are
     /// [`warnings`](FitsFile::warnings).
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
+        let limits = &limits.for_calls(source.len());
         let mut file = Self { source, hdus: Vec::new(), warnings: Vec::new(), limits: Arc::new(limits.clone()) };
         let mut at = 0;
         while file.has_header(at)? {

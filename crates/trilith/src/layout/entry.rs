@@ -1,8 +1,12 @@
 //! One item at its place, and datatypes spelled with their byte order and offsets.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use super::lexer::push_name;
 use super::machine::{Machine, Overflow};
 use super::model::{Attribute, Byteorder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, Use};
+use super::names::Mixer;
 use super::sizes::Members;
 use super::typed::ResolvedType;
 
@@ -72,6 +76,9 @@ impl From<Overflow> for Unspelled {
     }
 }
 
+/// Where structs that were spelled already stand in a text.
+type Spelled = HashMap<TypeId, Range<usize>, Mixer>;
+
 impl Machine<'_> {
     /// Appends the presented dimensions: those of the array, then those of its typedefs.
     pub fn shape(&self, what: Use, out: &mut Vec<u64>) {
@@ -110,8 +117,14 @@ impl Machine<'_> {
         out.push_str(primitive.name());
     }
 
-    /// Appends the datatype of an element, typedefs unfolded.
-    pub fn spell(&mut self, ty: TypeId, limit: usize, out: &mut String) -> Result<(), Unspelled> {
+    /// The datatype of an element, typedefs unfolded, in at most so many bytes.
+    pub fn spell(&mut self, ty: TypeId, limit: u64) -> Result<String, Unspelled> {
+        let mut out = String::new();
+        self.spell_into(&mut out, ty, limit, &mut Spelled::default())?;
+        Ok(out)
+    }
+
+    fn spell_into(&mut self, out: &mut String, ty: TypeId, limit: u64, known: &mut Spelled) -> Result<(), Unspelled> {
         let ty = self.base(ty);
         let of = self.layout.ty(ty);
         match of.kind {
@@ -120,6 +133,14 @@ impl Machine<'_> {
             TypeKind::Alias(_) => {}
             TypeKind::Struct if of.dynamic => out.push_str("{dynamic}"),
             TypeKind::Struct => {
+                if let Some(text) = known.get(&ty).cloned() {
+                    if (out.len() + text.len()) as u64 > limit {
+                        return Err(Unspelled::Long);
+                    }
+                    out.extend_from_within(text);
+                    return Ok(());
+                }
+                let start = out.len();
                 out.push('{');
                 let mut place = Members::default();
                 let mut first = true;
@@ -128,12 +149,12 @@ impl Machine<'_> {
                     if !std::mem::take(&mut first) {
                         out.push_str(", ");
                     }
-                    if out.len() > limit {
+                    if out.len() as u64 > limit {
                         return Err(Unspelled::Long);
                     }
                     push_name(out, self.layout.name(member.item).unwrap_or(""));
                     out.push(':');
-                    self.spell(what.ty, limit, out)?;
+                    self.spell_into(out, what.ty, limit, known)?;
                     let mut shape = Vec::new();
                     self.shape(what, &mut shape);
                     spell_shape(&shape, out);
@@ -147,6 +168,7 @@ impl Machine<'_> {
                     }
                 }
                 out.push('}');
+                known.insert(ty, start..out.len());
             }
         }
         Ok(())

@@ -37,6 +37,9 @@ pub struct Structure {
     pub size: u64,
     /// Addresses of instances are multiples of it, unless placed otherwise.
     pub alignment: u64,
+    /// How many members it has, those of structs in it counted each time they occur: a few types of two members,
+    /// each of the type before, have millions.
+    pub all_members: u64,
 }
 
 /// A member of a [`Structure`].
@@ -69,6 +72,16 @@ impl ResolvedType {
             ResolvedType::Struct(structure) => Some(structure.size),
             ResolvedType::Null => Some(0),
             ResolvedType::Dynamic => None,
+        }
+    }
+}
+
+impl ResolvedType {
+    /// [`Structure::all_members`] of a struct, 0 of everything else.
+    pub(crate) fn all_members(&self) -> u64 {
+        match self {
+            ResolvedType::Struct(structure) => structure.all_members,
+            _ => 0,
         }
     }
 }
@@ -107,9 +120,11 @@ impl Machine<'_> {
         let of = layout.ty(ty);
         let mut place = Members::default();
         let mut members = Vec::new();
+        let mut all_members = 0u64;
         for member in of.members.of(&layout.members) {
             let MemberKind::Data(what) = member.what else { continue };
             let datatype = self.typed(what.ty, known)?;
+            all_members = all_members.saturating_add(datatype.all_members().saturating_add(1));
             let mut shape = Vec::new();
             self.shape(what, &mut shape);
             let size = self.use_size(what)?;
@@ -117,6 +132,6 @@ impl Machine<'_> {
             let name = layout.name(member.item).unwrap_or("").to_owned();
             members.push(ResolvedMember { name, datatype, shape, offset: (size > 0).then_some(offset) });
         }
-        Ok(Structure { members, size: place.size(of.align).ok_or(Overflow)?, alignment: of.align })
+        Ok(Structure { members, size: place.size(of.align).ok_or(Overflow)?, alignment: of.align, all_members })
     }
 }

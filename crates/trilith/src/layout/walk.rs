@@ -17,6 +17,7 @@ use super::resolve::{Evaluation, Fault, ParamRequest, Supply};
 use super::sizes::Members;
 use super::typed::{Known, ResolvedType};
 use crate::Limits;
+use crate::array::FIELD_COST;
 use crate::error::Error;
 
 /// What is being walked.
@@ -492,15 +493,8 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     fn data_entry(&mut self, what: Use, spot: Spot, item: ItemId) -> Result<(), Fault> {
-        let limit = self.evaluation.limits.text.min(usize::MAX as u64);
-        let mut datatype = String::new();
-        self.machine.spell(what.ty, limit as usize, &mut datatype).map_err(|why| match why {
-            Unspelled::Overflow => self.machine.overflow(item),
-            Unspelled::Long => {
-                Limits::exceeded("text", limit, format_args!("the datatype of {} is too long to spell", self.path)).into()
-            }
-        })?;
         let typed = self.machine.typed(what.ty, &mut self.known).map_err(|_| self.machine.overflow(item))?;
+        let datatype = self.spelled(what.ty, typed.all_members(), item)?;
         let mut shape = Vec::new();
         self.machine.shape(what, &mut shape);
         let kind = if self.machine.is_null(what.ty) { EntryKind::Null } else { EntryKind::Data };
@@ -517,6 +511,25 @@ impl<'e, 'l> Walker<'e, 'l> {
         };
         self.give(entry);
         Ok(())
+    }
+
+    /// The datatype of an item in words. It counts as work, and may have only so many members: few types are
+    /// millions of them, and few lines a million items of these.
+    fn spelled(&mut self, ty: TypeId, members: u64, item: ItemId) -> Result<String, Fault> {
+        let limits = &self.evaluation.limits;
+        if members > limits.expansion {
+            let what = format_args!("the datatype of {} has {members} members, those of its structs counted", self.path);
+            return Err(Limits::exceeded("expansion", limits.expansion, what).into());
+        }
+        let text = self.machine.spell(ty, limits.text).map_err(|why| match why {
+            Unspelled::Overflow => self.machine.overflow(item),
+            Unspelled::Long => {
+                let what = format_args!("the datatype of {} is too long to spell", self.path);
+                Limits::exceeded("text", limits.text, what).into()
+            }
+        })?;
+        limits.charge_work(members.saturating_mul(FIELD_COST).saturating_add(text.len() as u64))?;
+        Ok(text)
     }
 }
 

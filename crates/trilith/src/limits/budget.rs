@@ -1,7 +1,7 @@
-//! What one command may do in all: sums over everything that it reads and writes.
+//! What one command, or one call of the library, may do in all: sums over everything that it reads and writes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::Limits;
 use crate::error::Result;
@@ -11,12 +11,29 @@ const ALWAYS: u64 = 4 << 30;
 /// What it may do besides for each byte of its input.
 const PER_BYTE: u64 = 1000;
 
-/// What a command has read and done so far.
+/// What a command has read and done so far, or the calls that are going on.
 #[derive(Debug, Default)]
 pub(crate) struct Spent {
     input: AtomicU64,
     work: AtomicU64,
     output: AtomicU64,
+    /// Where each call has a budget of its own: how many are going on.
+    calls: Option<AtomicUsize>,
+    /// How many budgets they have together: one for each that began since none was going on.
+    budgets: AtomicU64,
+}
+
+/// A call that is going on: what is done before it is dropped counts as one sum.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Call(Option<Arc<Spent>>);
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(calls) = self.0.as_ref().and_then(|spent| spent.calls.as_ref()) {
+            calls.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 }
 
 /// A counter that stays where it is rather than begin anew.
@@ -30,7 +47,8 @@ impl Limits {
     /// written under them or their clones counts towards [`Limits::work`] and [`Limits::output`]. `input` is the size
     /// of the file that it is about.
     ///
-    /// Limits without a budget count nothing: a program that reads the same array all day asks for that itself.
+    /// Files that are opened under limits without a budget have one for each call instead (reading an array, a digest,
+    /// a conversion), so that a program may read the same array all day.
     ///
     /// ```
     /// use trilith::{Array, Kind, Limits};
@@ -47,6 +65,32 @@ impl Limits {
         Self { spent: Some(Arc::new(spent)), ..self.clone() }
     }
 
+    /// These limits, where nothing is counted yet with a budget of this size for each call: whoever opens a file asks
+    /// for that, so that no single call does endless work.
+    pub(crate) fn for_calls(&self, input: u64) -> Self {
+        if self.spent.is_some() {
+            return self.clone();
+        }
+        let spent = Spent { input: AtomicU64::new(input), calls: Some(AtomicUsize::new(0)), ..Spent::default() };
+        Self { spent: Some(Arc::new(spent)), ..self.clone() }
+    }
+
+    /// Begins a call that goes through many arrays: until it is dropped, all that is done counts as one sum. Outside
+    /// of such calls, each read is one by itself.
+    pub(crate) fn call(&self) -> Call {
+        let spent = self.spent.as_ref().filter(|spent| spent.calls.is_some());
+        if let Some((spent, calls)) = spent.and_then(|spent| Some((spent, spent.calls.as_ref()?))) {
+            if calls.fetch_add(1, Ordering::Relaxed) == 0 {
+                spent.work.store(0, Ordering::Relaxed);
+                spent.output.store(0, Ordering::Relaxed);
+                spent.budgets.store(1, Ordering::Relaxed);
+            } else {
+                add(&spent.budgets, 1);
+            }
+        }
+        Call(spent.cloned())
+    }
+
     /// Says that the command reads another file, of `bytes` bytes.
     pub fn add_input(&self, bytes: u64) {
         if let Some(spent) = &self.spent {
@@ -60,7 +104,7 @@ impl Limits {
     /// [`Kind::Limit`](crate::Kind::Limit) where those of the command are more than [`Limits::work`].
     pub fn charge_work(&self, bytes: u64) -> Result<()> {
         let Some(spent) = &self.spent else { return Ok(()) };
-        let (sum, most) = (add(&spent.work, bytes), spent.most(self.work));
+        let (sum, most) = (spent.sum(&spent.work, bytes), spent.most(self.work));
         if sum > most { Err(self.spent_all("work", sum, most, "the bytes decoded and gone through come to")) } else { Ok(()) }
     }
 
@@ -71,9 +115,10 @@ impl Limits {
     /// As [`Limits::charge_work`].
     pub fn check_work(&self, bytes: u64) -> Result<()> {
         let Some(spent) = &self.spent else { return Ok(()) };
-        let (sum, most) = (spent.work.load(Ordering::Relaxed).saturating_add(bytes), spent.most(self.work));
+        let before = if spent.is_alone() { 0 } else { spent.work.load(Ordering::Relaxed) };
+        let (sum, most) = (before.saturating_add(bytes), spent.most(self.work));
         if sum > most {
-            add(&spent.work, bytes);
+            spent.sum(&spent.work, bytes);
             return Err(self.spent_all("work", sum, most, "the bytes to go through come to"));
         }
         Ok(())
@@ -85,7 +130,7 @@ impl Limits {
     /// [`Kind::Limit`](crate::Kind::Limit) where those of the command are more than [`Limits::output`].
     pub fn charge_output(&self, bytes: u64) -> Result<()> {
         let Some(spent) = &self.spent else { return Ok(()) };
-        let (sum, most) = (add(&spent.output, bytes), spent.most(self.output));
+        let (sum, most) = (spent.sum(&spent.output, bytes), spent.most(self.output));
         if sum > most { Err(self.spent_all("output", sum, most, "the bytes written come to")) } else { Ok(()) }
     }
 
@@ -104,12 +149,26 @@ impl Limits {
 }
 
 impl Spent {
-    /// What may be spent: what was set, or what the input is worth.
+    /// Whether each call has its own budget and none is going on.
+    fn is_alone(&self) -> bool {
+        self.calls.as_ref().is_some_and(|calls| calls.load(Ordering::Relaxed) == 0)
+    }
+
+    /// Adds to what has been done, where that is a sum.
+    fn sum(&self, counter: &AtomicU64, bytes: u64) -> u64 {
+        if self.is_alone() { bytes } else { add(counter, bytes) }
+    }
+
+    /// What may be spent: what was set, or what the input is worth, for each call that began.
     fn most(&self, set: u64) -> u64 {
-        match set {
+        let one = match set {
             0 => self.input.load(Ordering::Relaxed).saturating_mul(PER_BYTE).saturating_add(ALWAYS),
             set => set,
+        };
+        if self.calls.is_none() || self.is_alone() {
+            return one;
         }
+        one.saturating_mul(self.budgets.load(Ordering::Relaxed))
     }
 }
 
@@ -131,6 +190,27 @@ mod tests {
                 && one.charge_work(u64::MAX).is_err()
                 && one.charge_work(1).is_err()
         );
+    }
+
+    #[test]
+    fn calls_have_budgets_of_their_own_and_reads_outside_of_them_too() {
+        let limits = Limits { work: 10, ..Limits::default() }.for_calls(0);
+        assert!(limits.charge_work(10).is_ok() && limits.charge_work(10).is_ok() && limits.charge_work(11).is_err());
+        for _ in 0..2 {
+            let _call = limits.call();
+            assert!(limits.charge_work(6).is_ok() && limits.charge_work(5).is_err());
+        }
+        let one = limits.call();
+        assert!(limits.charge_work(10).is_ok() && limits.check_work(1).is_err());
+        drop(one);
+        let (one, other) = (limits.call(), limits.clone().for_calls(7).call());
+        assert!(limits.charge_work(20).is_ok() && limits.charge_work(1).is_err());
+        drop((one, other));
+        assert!(limits.check_work(10).is_ok() && limits.charge_output(1 << 40).is_err());
+        let command = limits.for_command(0);
+        assert!(command.charge_work(6).is_ok());
+        let _call = command.call();
+        assert!(command.charge_work(5).is_err(), "a call within a command counts towards it");
     }
 
     #[test]

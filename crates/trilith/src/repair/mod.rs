@@ -106,6 +106,8 @@ pub struct Salvage {
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub fn salvage(source: SourceRef, limits: &Limits) -> Result<Salvage> {
+    let limits = &limits.for_calls(source.len());
+    let _call = limits.call();
     let mut start = read_vec(&*source, 0, source.len().min(80), limits)?;
     let mut source = source;
     if is_gzip(&start) {
@@ -288,6 +290,7 @@ impl Salvage {
     /// # Errors
     /// As [`Salvage::write`], and [`Kind::Limit`] where verifying would be too much.
     pub fn verified(&mut self, resolve: Arc<dyn Resolve>) -> Result<SourceRef> {
+        let _call = self.limits.call();
         let written = set_aside("what is left", |out| self.write(out))?;
         let found = file::open_asdf_source(written.clone(), resolve, &self.limits);
         self.report.wrong = Some(match found.and_then(|file| verify::verify(&file, true, &|_| ())) {

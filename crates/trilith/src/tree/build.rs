@@ -34,6 +34,8 @@ pub(super) struct Builder<'t> {
     records: Vec<Record>,
     props: Vec<Props>,
     tags: Vec<String>,
+    /// Bytes of `tags`: a short tag may stand for a long one.
+    tags_len: u64,
     cooked: Vec<String>,
     /// The collections that are open, and how many children each has.
     open: Vec<(u32, u32)>,
@@ -54,6 +56,7 @@ impl<'t> Builder<'t> {
             records: Vec::with_capacity(text.len() / 24),
             props: Vec::new(),
             tags: vec![String::new()],
+            tags_len: 0,
             cooked: Vec::new(),
             open: Vec::new(),
             children: 0,
@@ -101,6 +104,8 @@ impl<'t> Builder<'t> {
                 if number >= 1 << 24 {
                     return Err(Error::limit("the tree has more than 16 million distinct tags"));
                 }
+                let what = "the distinct tags of the tree, handles replaced,";
+                self.limits.charge_text(&mut self.tags_len, whole.len(), what)?;
                 self.tags.push(whole);
                 self.tag_numbers.insert(raw, number);
                 number

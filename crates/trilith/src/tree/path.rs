@@ -65,6 +65,11 @@ impl TreePath {
         &self.keys
     }
 
+    /// Bytes of all keys.
+    pub(crate) fn text_len(&self) -> usize {
+        self.keys.iter().map(String::len).sum()
+    }
+
     /// Whether this is the path of the root.
     pub fn is_root(&self) -> bool {
         self.keys.is_empty()

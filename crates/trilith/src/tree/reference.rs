@@ -114,10 +114,13 @@ impl Tree {
     /// [`Kind::Limit`] for more nodes than [`Limits::nodes`].
     pub fn references(&self, limits: &Limits) -> Result<Vec<(TreePath, Node<'_>)>> {
         let mut found = Vec::new();
+        let mut text = 0;
         let mut walk = self.root().walk(limits).as_written();
         while let Some(visit) = walk.step()? {
             if !visit.node.is_alias() && visit.node.reference_text().is_some() {
-                found.push((walk.path(), visit.node));
+                let path = walk.path();
+                limits.charge_text(&mut text, path.text_len(), "the paths of the references")?;
+                found.push((path, visit.node));
             }
         }
         Ok(found)

@@ -1,5 +1,7 @@
 //! The head of a document, `%YAML` and `%TAG`, and how a tag as written becomes a whole one.
 
+use std::collections::HashMap;
+
 use crate::percent::leniently_decoded;
 
 /// The prefix of `!!`.
@@ -12,6 +14,8 @@ pub(crate) struct Head {
     pub version: Option<String>,
     /// Handle and prefix of each `%TAG`, in order.
     pub handles: Vec<(String, String)>,
+    /// Where the first of each handle stands in `handles`: there may be as many handles as tags.
+    first: HashMap<String, usize>,
 }
 
 impl Head {
@@ -30,6 +34,7 @@ impl Head {
                 Some("YAML") => head.version = words.next().map(str::to_owned),
                 Some("TAG") => {
                     if let (Some(handle), Some(prefix)) = (words.next(), words.next()) {
+                        head.first.entry(handle.to_owned()).or_insert(head.handles.len());
                         head.handles.push((handle.to_owned(), leniently_decoded(prefix).into_owned()));
                     }
                 }
@@ -41,7 +46,7 @@ impl Head {
 
     /// The prefix that `handle` stands for, or `None` where it is not declared.
     fn prefix(&self, handle: &str) -> Option<&str> {
-        let declared = self.handles.iter().find(|(name, _)| name == handle).map(|(_, prefix)| prefix.as_str());
+        let declared = self.first.get(handle).and_then(|at| self.handles.get(*at)).map(|(_, prefix)| prefix.as_str());
         declared.or(match handle {
             "!!" => Some(CORE),
             "!" => Some("!"),
@@ -79,7 +84,7 @@ mod tests {
 
     #[test]
     fn every_way_to_write_a_tag_resolves() {
-        let head = Head { version: None, handles: vec![("!e!".into(), "tag:e.org,1:".into())] };
+        let head = Head::parse("%TAG !e! tag:e.org,1:\n%TAG !e! tag:e.org,2:\n---\n");
         let whole = |raw| head.resolve(raw);
         assert_eq!(whole("!!str").as_deref(), Some("tag:yaml.org,2002:str"));
         assert_eq!(whole("!local").as_deref(), Some("!local"));

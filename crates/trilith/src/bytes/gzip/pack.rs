@@ -19,6 +19,8 @@ use crate::limits::Limits;
 /// [`Kind::Limit`](crate::Kind::Limit) where it becomes more than [`Limits::zlib_ratio`] times as long
 /// or longer than [`Limits::spool`].
 pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
+    let limits = &limits.for_calls(source.len());
+    let _call = limits.call();
     let name = source.name().to_owned();
     let honest = source.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16);
     let (limit, value) = if honest < limits.spool { ("zlib_ratio", limits.zlib_ratio) } else { ("spool", limits.spool) };
