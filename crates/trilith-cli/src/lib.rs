@@ -5,6 +5,7 @@
 //! nothing found, refused), 2 could not tell.
 
 mod commands;
+mod conform;
 mod item;
 mod json;
 mod options;

@@ -193,13 +193,22 @@ impl Options {
         })
     }
 
-    /// Reads a layout; what is wrong with it stands in the message with its place.
-    pub fn read_layout(&self, path: &str, limits: &Limits) -> Result<Layout> {
+    /// The text of the layout that `--layout` names.
+    pub fn layout_text(&self, limits: &Limits) -> Result<Option<Vec<u8>>> {
+        self.under.as_deref().map(|path| self.read_text(path, limits)).transpose()
+    }
+
+    fn read_text(&self, path: &str, limits: &Limits) -> Result<Vec<u8>> {
         let source = self.open(path)?;
         if source.len() > limits.text {
             return Err(Limits::exceeded("text", limits.text, format_args!("{path} has {} bytes", source.len())));
         }
-        let text = bytes::read_vec(&*source, 0, source.len(), limits)?;
+        bytes::read_vec(&*source, 0, source.len(), limits)
+    }
+
+    /// Reads a layout; what is wrong with it stands in the message with its place.
+    pub fn read_layout(&self, path: &str, limits: &Limits) -> Result<Layout> {
+        let text = self.read_text(path, limits)?;
         Layout::read(&text).map_err(|error| error.context(path.to_owned()))
     }
 

@@ -113,6 +113,7 @@ mod writer;
 
 pub mod assemble;
 pub mod change;
+pub mod conform;
 pub mod convert;
 pub mod diff;
 pub mod digest;

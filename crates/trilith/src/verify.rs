@@ -156,7 +156,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> R
 }
 
 /// 0.1.0dev, 4.1.3, `ascii`: "all codepoints < 128".
-fn check_text(array: &Array) -> Result<()> {
+pub(crate) fn check_text(array: &Array) -> Result<()> {
     let mut places = Vec::new();
     ascii_places(array.datatype(), 0, &mut places);
     let item = usize::try_from(array.datatype().packed_size()).unwrap_or(0);

@@ -40,6 +40,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("diff", 7),
     ("repair", 7),
     ("validate", 6),
+    ("conform", 7),
 ];
 
 /// The files of floor 0 may see each other: an error of `limits` is an `error`, and a `span` may be both.

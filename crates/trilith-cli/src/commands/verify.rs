@@ -7,6 +7,7 @@ use trilith::verify::Report;
 use trilith::{Error, Kind, Location, Result};
 
 use crate::Outcome;
+use crate::conform;
 use crate::options::Options;
 use crate::output::{Out, clean};
 use crate::progress::Progress;
@@ -21,6 +22,10 @@ pub struct Verify {
     /// Decode every block as well
     #[arg(long)]
     deep: bool,
+    /// Hold the files against a document instead, sentence by sentence: finf-0.1, asdf-0.1-dev, asdf-0.1, asdf-1.x,
+    /// dudley-2025 or dudley-2026
+    #[arg(long, value_name = "DOCUMENT", conflicts_with = "deep")]
+    conform: Option<String>,
     /// The files, or - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
@@ -29,6 +34,9 @@ pub struct Verify {
 impl Verify {
     /// Prints what is wrong.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
+        if let Some(document) = &self.conform {
+            return conform::run(document, &self.files, options);
+        }
         let mut out = Out::new();
         let mut outcome = Outcome::Yes;
         let mut list = Vec::new();

@@ -170,7 +170,7 @@ pub fn magic_len(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Whether a block header whose sizes make sense begins at byte `offset`.
-pub(super) fn is_credible(source: &dyn Source, rows: &[&'static Generation], offset: u64) -> bool {
+pub(crate) fn is_credible(source: &dyn Source, rows: &[&'static Generation], offset: u64) -> bool {
     read(source, rows, offset, 0).is_ok_and(|block| is_plausible(&block, source))
 }
 

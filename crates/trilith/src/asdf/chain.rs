@@ -75,7 +75,7 @@ pub fn print(steps: &[Step]) -> String {
 }
 
 /// The byte behind the line of the end marker.
-fn find_end(text: &[u8]) -> Option<usize> {
+pub(crate) fn find_end(text: &[u8]) -> Option<usize> {
     memmem::find_iter(text, b"\n...").find_map(|at| match text.get(at + 4..)? {
         [b'\n', ..] => Some(at + 5),
         [b'\r', b'\n', ..] => Some(at + 6),
@@ -153,7 +153,7 @@ pub fn names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<S
 
 /// The array that fills a block of `len` bytes, as its ndarray describes it; None where that is a
 /// view of a part, or leaves something open.
-pub(super) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
+pub(crate) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
     let datatype = array.datatype.as_ref()?;
     let item_size = datatype.item_size();
     let dims = array.shape.as_ref()?.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None });

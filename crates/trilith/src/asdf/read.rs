@@ -290,6 +290,14 @@ impl AsdfFile {
         Ok(array)
     }
 
+    /// As [`AsdfFile::array`], whatever masks it.
+    ///
+    /// # Errors
+    /// As [`AsdfFile::array`].
+    pub(crate) fn unmasked_array(&self, node: Node<'_>) -> Result<Array> {
+        self.unmasked(&Ndarray::read(node, &self.limits)?)
+    }
+
     fn unmasked(&self, described: &Ndarray<'_>) -> Result<Array> {
         let node = described.node;
         match &described.origin {

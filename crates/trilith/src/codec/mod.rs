@@ -250,6 +250,37 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
     (codec.decode)(stored, decoded_len, limits)
 }
 
+/// How many bytes a block decodes to, whatever its header says: for whoever compares the two.
+///
+/// # Errors
+/// [`Kind::Unsupported`](crate::Kind::Unsupported) for a codec other than zlib and bzip2,
+/// [`Kind::Limit`](crate::Kind::Limit) where the block decodes to more than the limits' ratio allows,
+/// [`Kind::Malformed`](crate::Kind::Malformed) where it does not decode.
+pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<u64> {
+    let opens: Box<dyn stream::Opens> = match &id.0 {
+        b"zlib" => Box::new(zlib::Zlib),
+        b"bzp2" => Box::new(bzp2::Bzip2),
+        _ => return Err(Error::unsupported(format!("{id} does not tell how much it decodes to"))),
+    };
+    let (name, ratio) = (codec(id)?.ratio)(limits);
+    let most = stored.len().saturating_mul(ratio);
+    let mut pull = opens.open(stored, most, limits)?;
+    let mut piece = vec![0; 256 << 10];
+    let mut len = 0u64;
+    loop {
+        let made = pull.pull(&mut piece)? as u64;
+        if made == 0 {
+            return Ok(len);
+        }
+        limits.charge_work(made)?;
+        len += made;
+        if len > most {
+            let what = format!("{} stored bytes decode to more than {most} bytes with {id}", stored.len());
+            return Err(Limits::exceeded(name, ratio, what).at_byte(input::file_byte(stored, 0)));
+        }
+    }
+}
+
 /// Decodes a block from front to back, in bounded memory, handing over a few MiB at a time.
 ///
 /// # Errors

@@ -39,6 +39,7 @@ pub use family::{Catalog, Place};
 pub use fill::{Filling, Mismatch};
 pub use outline::{Children, Outline, OutlineId, Thing};
 pub use path::Step;
+pub(crate) use read::find_text;
 pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 pub use rewrite::Rewrite;
 pub use signature::Signature;

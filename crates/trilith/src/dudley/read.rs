@@ -8,7 +8,7 @@ use super::outline::Outline;
 use super::signature::Signature;
 use crate::array::Array;
 use crate::bytes::{Nowhere, Resolve, Slice, SourceRef, Window, read_vec};
-use crate::error::{Context, Error, Result, Setting};
+use crate::error::{Error, Result, Setting};
 use crate::layout::{
     Byteorder, Diagnostic, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
     ResolvedType, Supply, parse,
@@ -274,9 +274,24 @@ fn find_layout(
     let mut options = ParseOptions::default();
     options.dialect = dialect;
     options.limits = limits.clone();
+    let (text, origin) = find_text(source, signature, resolve, limits)?;
+    let said = match &origin {
+        LayoutOrigin::Embedded(at) => format!("the layout at byte {at}"),
+        LayoutOrigin::Beside(name) => name.clone(),
+        LayoutOrigin::Given => String::new(),
+    };
+    read_layout(&text, &options, origin).map_err(|e| e.context(said))
+}
+
+/// The text of the layout at the end of the file, up to the end of the file, or of the one beside it.
+pub(crate) fn find_text(
+    source: &SourceRef,
+    signature: Option<Signature>,
+    resolve: &dyn Resolve,
+    limits: &Limits,
+) -> Result<(Vec<u8>, LayoutOrigin)> {
     if let Some(at) = signature.and_then(|signature| signature.layout_at) {
-        let text = read_text(source, at, limits)?;
-        return read_layout(&text, &options, LayoutOrigin::Embedded(at)).doing(|| format!("the layout at byte {at}"));
+        return Ok((read_text(source, at, limits)?, LayoutOrigin::Embedded(at)));
     }
     let name = source.name();
     let beside = beside(name);
@@ -286,8 +301,7 @@ fn find_layout(
     };
     let Some(beside) = beside.clone() else { return Err(missing()) };
     let (found, _) = resolve.resolve(&beside.replace('%', "%25")).map_err(|_| missing())?;
-    let text = read_text(&found, 0, limits)?;
-    read_layout(&text, &options, LayoutOrigin::Beside(beside.clone())).map_err(|e| e.context(beside))
+    Ok((read_text(&found, 0, limits)?, LayoutOrigin::Beside(beside)))
 }
 
 /// What the layout beside a file is called; None for a layout itself.

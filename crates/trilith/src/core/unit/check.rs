@@ -18,6 +18,8 @@ pub struct Finding {
     pub message: String,
     /// The spelling of VOUnit, or a name that may have been meant.
     pub hint: Option<String>,
+    /// Whether a unit is used before it is defined.
+    pub is_early: bool,
 }
 
 /// Looks at every `unit/unit` of a tree, and at `unit/defunit` in the order in which they stand.
@@ -54,18 +56,18 @@ pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
     while let Some(visit) = walk.step()? {
         let node = visit.node;
         let Some(name) = node.tag().and_then(unit_tag) else { continue };
-        let mut add = |at: Node<'_>, message: String, hint: Option<String>| {
-            found.push(Finding { path: walk.path().to_string(), span: at.span(), message, hint });
+        let mut add = |at: Node<'_>, (message, hint, is_early): Odd| {
+            found.push(Finding { path: walk.path().to_string(), span: at.span(), message, hint, is_early });
         };
         match name {
             "unit" if node.is_scalar() => {
-                odd(&units, &later, &node.text()).into_iter().for_each(|(message, hint)| add(node, message, hint));
+                odd(&units, &later, &node.text()).into_iter().for_each(|odd| add(node, odd));
             }
             "defunit" => {
                 let unit = node.get("unit").filter(|unit| !unit.is_null()).map(|unit| Unit::parse(&unit.text())).transpose();
                 let defined = unit.and_then(|unit| units.define(&node.get("name").map_or("".into(), Node::text), unit.as_ref()));
                 if let Err(error) = defined {
-                    add(node, error.message().to_owned(), None);
+                    add(node, (error.message().to_owned(), None, false));
                 }
             }
             _ => {}
@@ -87,13 +89,16 @@ fn unit_tag(tag: &str) -> Option<&str> {
 /// What stands for a unit that nobody knows (VOUnit 1.0); the empty text is that of a pure number.
 const UNKNOWN: &str = "unknown";
 
-fn odd(units: &Units, later: &std::collections::BTreeMap<String, u32>, text: &str) -> Option<(String, Option<String>)> {
+/// Message, hint, and whether it is defined later.
+type Odd = (String, Option<String>, bool);
+
+fn odd(units: &Units, later: &std::collections::BTreeMap<String, u32>, text: &str) -> Option<Odd> {
     if text.trim().eq_ignore_ascii_case(UNKNOWN) {
         return None;
     }
     let unit = match Unit::parse(text) {
         Ok(unit) => unit,
-        Err(error) => return Some((error.message().to_owned(), error.advice())),
+        Err(error) => return Some((error.message().to_owned(), error.advice(), false)),
     };
     // Which of several slashes holds for what is anybody's guess.
     let fractions = text
@@ -105,16 +110,16 @@ fn odd(units: &Units, later: &std::collections::BTreeMap<String, u32>, text: &st
         })
         .count();
     if text.matches('/').count() > fractions + 1 {
-        return Some((format!("the unit {text:?} has more than one slash"), Some(format!("write {unit}"))));
+        return Some((format!("the unit {text:?} has more than one slash"), Some(format!("write {unit}")), false));
     }
     let unknown = units.check(&unit);
     if let Some((name, line)) = unknown.iter().find_map(|name| later.get_key_value(*name)) {
         let hint = "a unit must be defined before it is used: move the definition up".to_owned();
-        return Some((format!("the unit {name} is used before it is defined, at line {line}"), Some(hint)));
+        return Some((format!("the unit {name} is used before it is defined, at line {line}"), Some(hint), true));
     }
     if let Some(first) = unknown.first() {
         let hint = units.nearest(first).map(|near| format!("did you mean {near}?"));
-        return Some((format!("the unit {} is not one of VOUnit", unknown.join(", ")), hint));
+        return Some((format!("the unit {} is not one of VOUnit", unknown.join(", ")), hint, false));
     }
     None
 }

@@ -1,0 +1,132 @@
+//! `verify --conform DOCUMENT`: files held against a document of their format.
+
+use serde_json::{Value, json};
+use trilith::conform::{ConformOptions, Conformity, Deviation, Document, Place, conform};
+use trilith::{Error, Kind, Result};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, clean};
+use crate::words;
+
+/// Prints what in each file departs from the document of this name.
+pub fn run(document: &str, files: &[String], options: &Options) -> Result<Outcome> {
+    let document = Document::named(document)?;
+    let mut out = Out::new();
+    let mut outcome = Outcome::Yes;
+    let mut undecided = false;
+    let mut list = Vec::new();
+    for name in files {
+        let found = match check(name, document, options) {
+            Ok(found) => found,
+            // One file of several that cannot be read does not hide the others.
+            Err(error) if files.len() > 1 && error.kind() != Kind::Usage => {
+                undecided = true;
+                if options.json {
+                    list.push(json!({"file": name, "document": document.name, "conforms": null, "error": error_json(&error)}));
+                } else {
+                    options.warn(&format!("{name}: {}", words::text(&error)));
+                }
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        match found.conforms() {
+            Some(true) => {}
+            Some(false) => outcome = Outcome::No,
+            None => undecided = true,
+        }
+        if options.json {
+            list.push(found_json(name, &found));
+        } else {
+            text(&mut out, name, &found, options)?;
+        }
+    }
+    if options.json {
+        let single = if list.len() == 1 { list.pop() } else { None };
+        out.json(&single.unwrap_or(Value::Array(list)))?;
+    }
+    out.finish()?;
+    if undecided {
+        let message = format!("whether every file conforms to {} could not be decided", document.title);
+        return Err(Error::unsupported(message));
+    }
+    Ok(outcome)
+}
+
+fn check(name: &str, document: &'static Document, options: &Options) -> Result<Conformity> {
+    let limits = options.limits()?;
+    let mut how = ConformOptions::default();
+    how.layout = options.layout_text(&limits)?;
+    how.order = options.order();
+    let (source, resolve) = options.open_with(name, &limits)?;
+    conform(source, resolve, document, &how, &limits).map_err(|error: Error| error.context(name.to_owned()))
+}
+
+fn text(out: &mut Out, name: &str, found: &Conformity, options: &Options) -> Result<()> {
+    /// So many of one rule are shown; `--verbose` shows all.
+    const SHOWN: usize = 3;
+    let title = found.document.title;
+    // They are in the order of the rules.
+    for same in found.deviations.chunk_by(|one, other| std::ptr::eq(one.rule, other.rule)) {
+        let Some(first) = same.first() else { continue };
+        let rule = first.rule;
+        let shown = if options.verbose > 0 { same.len() } else { SHOWN };
+        for deviation in same.iter().take(shown) {
+            out.line(&format!("{name}: {}, sentence {}: {}", section(rule.section), rule.sentence, message(deviation)))?;
+        }
+        if same.len() > shown {
+            out.line(&format!("  and {} more of this rule", same.len() - shown))?;
+        }
+        if !options.quiet {
+            out.line(&format!("  rule: {}", rule.text))?;
+            out.line(&format!("  mend: {}", rule.mend))?;
+        }
+    }
+    for open in &found.open {
+        let place = open.place.to_string();
+        let place = if place.is_empty() { place } else { format!(" ({place})") };
+        out.line(&format!("{name}: not decided: {}{place}", open.message))?;
+    }
+    let count = |n: usize, one: &str, many: &str| if n == 1 { format!("one {one}") } else { format!("{n} {many}") };
+    out.line(&match found.conforms() {
+        Some(true) => format!("{name}: conforms to {title}"),
+        Some(false) => format!("{name}: {} from {title}", count(found.deviations.len(), "deviation", "deviations")),
+        None => format!("{name}: whether it conforms to {title} is not decided"),
+    })
+}
+
+/// A number is called a section; a heading says itself that it is one.
+fn section(name: &str) -> String {
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("section {name}") } else { name.to_owned() }
+}
+
+fn message(deviation: &Deviation) -> String {
+    let place = deviation.place.to_string();
+    if place.is_empty() { deviation.message.clone() } else { format!("{} ({place})", deviation.message) }
+}
+
+fn place_json(place: &Place) -> Value {
+    json!({
+        "path": place.path, "line": place.line, "column": place.column, "byte": place.byte, "block": place.block,
+    })
+}
+
+fn found_json(name: &str, found: &Conformity) -> Value {
+    let document = found.document.name;
+    let deviation = |deviation: &Deviation| {
+        let rule = deviation.rule;
+        json!({
+            "document": document, "section": rule.section, "sentence": rule.sentence, "rule": rule.text,
+            "where": place_json(&deviation.place), "message": clean(&deviation.message), "mend": rule.mend, "hint": rule.mend,
+        })
+    };
+    let deviations: Vec<Value> = found.deviations.iter().map(deviation).collect();
+    let open: Vec<Value> =
+        found.open.iter().map(|open| json!({"where": place_json(&open.place), "message": clean(&open.message)})).collect();
+    json!({"file": name, "document": document, "conforms": found.conforms(), "deviations": deviations, "undecided": open})
+}
+
+fn error_json(error: &Error) -> Value {
+    json!({"kind": error.kind().to_string(), "message": clean(&words::text(error)), "hint": words::advice(error)})
+}

@@ -1,0 +1,181 @@
+//! What a comparison found: deviations, and what could not be decided.
+
+use super::Document;
+use super::rule::{Check, Rule};
+use crate::error::{Error, Kind, Location, Result};
+
+/// So many deviations are enough.
+const MOST: usize = 1000;
+
+/// Where something departs from its document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The node of the tree, or the item of the layout.
+    pub path: Option<String>,
+    /// Line of the file, or of the layout, from 1.
+    pub line: Option<u32>,
+    /// Column in characters, from 1.
+    pub column: Option<u32>,
+    /// Byte of the file, from 0.
+    pub byte: Option<u64>,
+    /// Number of the block.
+    pub block: Option<usize>,
+}
+
+impl Place {
+    /// A byte of the file.
+    pub(super) fn byte(at: u64) -> Self {
+        Self { byte: Some(at), ..Self::default() }
+    }
+
+    /// A byte in the block of this number.
+    pub(super) fn block(number: usize, at: u64) -> Self {
+        Self { byte: Some(at), block: Some(number), ..Self::default() }
+    }
+
+    /// A line and column of the text.
+    pub(super) fn text(line: u32, column: u32) -> Self {
+        Self { line: Some(line), column: Some(column), ..Self::default() }
+    }
+
+    /// Also the node or item of this path.
+    #[must_use]
+    pub(super) fn at_path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Where an error says that it is.
+    pub(super) fn of(error: &Error) -> Self {
+        match error.location() {
+            Location::Byte(at) => Self::byte(*at),
+            Location::Text { line, column } => Self::text(*line, *column),
+            Location::Path(path) => Self::default().at_path(path.clone()),
+            _ => Self::default(),
+        }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let block = self.block.map(|number| format!("block {number}"));
+        let path = self.path.as_ref().map(|path| if path.is_empty() { "the root".to_owned() } else { path.clone() });
+        let text = self.line.map(|line| format!("line {line}, column {}", self.column.unwrap_or(1)));
+        let byte = self.byte.filter(|_| text.is_none()).map(|at| format!("byte {at}"));
+        let parts: Vec<String> = [path, block, text, byte].into_iter().flatten().collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// One thing that departs from a document.
+#[derive(Debug)]
+pub struct Deviation {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Where.
+    pub place: Place,
+    /// What was found.
+    pub message: String,
+}
+
+/// Something that the document leaves open, or that could not be looked at.
+#[derive(Debug)]
+pub struct Open {
+    /// Where.
+    pub place: Place,
+    /// What, and why it is not decided.
+    pub message: String,
+}
+
+/// What comparing a file with a document found.
+#[derive(Debug)]
+pub struct Conformity {
+    /// The document.
+    pub document: &'static Document,
+    /// What departs from it, in the order of its rules, each in the order of the file; at most 1,000.
+    pub deviations: Vec<Deviation>,
+    /// What could not be decided.
+    pub open: Vec<Open>,
+}
+
+impl Conformity {
+    /// Whether the file conforms: None where that cannot be told.
+    pub fn conforms(&self) -> Option<bool> {
+        match (self.deviations.is_empty(), self.open.is_empty()) {
+            (false, _) => Some(false),
+            (true, true) => Some(true),
+            (true, false) => None,
+        }
+    }
+}
+
+/// Collects what is found.
+pub(super) struct Found {
+    document: &'static Document,
+    deviations: Vec<(usize, Deviation)>,
+    open: Vec<Open>,
+}
+
+impl Found {
+    pub(super) fn new(document: &'static Document) -> Self {
+        Self { document, deviations: Vec::new(), open: Vec::new() }
+    }
+
+    /// Notes a deviation, if the document has a rule about it.
+    pub(super) fn add(&mut self, check: Check, place: Place, message: impl Into<String>) {
+        let Some(at) = self.document.rules.iter().position(|rule| rule.check == check) else { return };
+        let Some(rule) = self.document.rules.get(at).filter(|_| self.deviations.len() < MOST) else { return };
+        self.deviations.push((at, Deviation { rule, place, message: message.into() }));
+    }
+
+    /// Whether the document has a rule about it.
+    pub(super) fn asks(&self, check: Check) -> bool {
+        self.document.rules.iter().any(|rule| rule.check == check)
+    }
+
+    /// Notes what cannot be decided.
+    pub(super) fn leave(&mut self, place: Place, message: impl Into<String>) {
+        if self.open.len() < MOST {
+            self.open.push(Open { place, message: message.into() });
+        }
+    }
+
+    /// Notes an error: what is malformed departs from the rule, what is unsupported or refused stays open.
+    ///
+    /// # Errors
+    /// The error itself, where nothing can be said about the file: it could not be read.
+    pub(super) fn judge(&mut self, check: Check, place: Place, error: Error) -> Result<()> {
+        match error.kind() {
+            Kind::Io => return Err(error),
+            Kind::Malformed | Kind::Usage if self.asks(check) => self.add(check, place, error.message()),
+            _ => self.leave(place, error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// How many deviations were found so far.
+    pub(super) fn count(&self) -> usize {
+        self.deviations.len()
+    }
+
+    /// Whether one of these was found.
+    pub(super) fn has_any(&self, checks: &[Check]) -> bool {
+        self.deviations.iter().any(|(_, deviation)| checks.contains(&deviation.rule.check))
+    }
+
+    /// Whether something was found in a block.
+    pub(super) fn has_blocks(&self) -> bool {
+        self.deviations.iter().any(|(_, deviation)| deviation.place.block.is_some())
+    }
+
+    /// Whether nothing was found so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.deviations.is_empty() && self.open.is_empty()
+    }
+
+    pub(super) fn finish(mut self) -> Conformity {
+        self.deviations.sort_by_key(|(at, _)| *at);
+        let deviations = self.deviations.into_iter().map(|(_, deviation)| deviation).collect();
+        Conformity { document: self.document, deviations, open: self.open }
+    }
+}

@@ -1,0 +1,149 @@
+//! The block index, and what else may follow the last block.
+
+use memchr::memmem;
+
+use super::AsdfLaw;
+use super::found::{Found, Place};
+use super::rule::Check;
+use crate::asdf::index::{EARLY_HEADER, INDEX_HEADER};
+use crate::asdf::{Block, Sections};
+use crate::bytes::{SourceRef, read_vec};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::tree::{Origin, Rule, Tree};
+
+/// Looks at what follows the last block; `is_sound` says whether all blocks were found.
+pub(super) fn check(
+    source: &SourceRef,
+    sections: &Sections,
+    law: &AsdfLaw,
+    is_sound: bool,
+    limits: &Limits,
+    found: &mut Found,
+) -> Result<()> {
+    let blocks = if is_sound { sections.blocks()? } else { Vec::new() };
+    let Some(last) = blocks.last() else {
+        if let (Some(at), None) = (sections.index_offset(), sections.first_block()) {
+            found.add(Check::IndexAlone, Place::byte(at), "a block index in a file without blocks");
+        }
+        return Ok(());
+    };
+    if last.is_streamed() {
+        if let Some(at) = sections.index_offset() {
+            found.add(Check::IndexStreamed, Place::byte(at), "a block index behind a streamed block");
+        }
+        return Ok(());
+    }
+    let Some(end) = last.end().filter(|end| *end < source.len()) else {
+        // An index that lies within a block is not behind it.
+        if let Some(at) = sections.index_offset().filter(|_| law.index) {
+            found.add(Check::IndexPlace, Place::byte(at), "the block index lies within the allocated space of the last block");
+        }
+        return Ok(());
+    };
+    let at = sections.index_offset().unwrap_or(end);
+    let rest = read_vec(&**source, end, source.len() - end, limits)?;
+    if !law.index {
+        let what = if rest.starts_with(INDEX_HEADER) {
+            "a block index, which this document does not have"
+        } else {
+            "bytes that belong to no block"
+        };
+        found.add(Check::Parts, Place::byte(end), format!("behind the last block: {what}"));
+        return Ok(());
+    }
+    if at != end && at > end {
+        let message = format!("{} bytes between the last block and the block index, expected none", at - end);
+        found.add(Check::IndexPlace, Place::byte(end), message);
+    } else if at < end {
+        found.add(Check::IndexPlace, Place::byte(at), "the block index lies within the allocated space of the last block");
+    }
+    let text = read_vec(&**source, at, source.len() - at, limits)?;
+    if text.starts_with(INDEX_HEADER) {
+        return self::text(&text, at, &blocks, limits, found);
+    }
+    let message = match () {
+        () if text.starts_with(EARLY_HEADER) => "the block index begins with a mark of its own, as on one branch of 2015",
+        () if is_misspelt(&text) => "the header of the block index is another",
+        () => {
+            found.add(Check::Parts, Place::byte(end), "what follows the last block is neither a block nor a block index");
+            return Ok(());
+        }
+    };
+    found.add(Check::IndexHeader, Place::byte(at), format!("{message}, expected \"#ASDF BLOCK INDEX\""));
+    Ok(())
+}
+
+/// Whether this begins like the header of a block index, which it is not.
+pub(super) fn is_misspelt(text: &[u8]) -> bool {
+    let start = text.get(..text.len().min(64)).unwrap_or(&[]);
+    memmem::find(&start.to_ascii_uppercase(), b"BLOCK INDEX").is_some()
+}
+
+/// The text of an index.
+fn text(text: &[u8], at: u64, blocks: &[&Block], limits: &Limits, found: &mut Found) -> Result<()> {
+    let rest = text.get(INDEX_HEADER.len()..).unwrap_or(&[]);
+    let place = |offset: usize| Place::byte(at + offset as u64);
+    let body = match rest {
+        [b'\n', body @ ..] | [b'\r', b'\n', body @ ..] => body,
+        _ => {
+            let message = "the header of the block index is not followed by a line end";
+            let line_end = memchr::memchr2(b'\r', b'\n', rest).unwrap_or(0);
+            let check = if line_end == 0 { Check::IndexLineEnd } else { Check::IndexHeader };
+            found.add(check, place(INDEX_HEADER.len()), message);
+            return Ok(());
+        }
+    };
+    let start = text.len() - body.len();
+    let end = memmem::find_iter(body, b"\n...").find_map(|at| match body.get(at + 4..)? {
+        [b'\n', ..] => Some(at + 5),
+        [b'\r', b'\n', ..] => Some(at + 6),
+        [] => Some(at + 4),
+        _ => None,
+    });
+    let Some(end) = end else {
+        found.add(Check::IndexYaml, place(start), "the YAML of the block index has no end marker (...)");
+        return Ok(());
+    };
+    let behind = body.get(end..).unwrap_or(&[]);
+    if let Some(other) = behind.iter().position(|byte| *byte != 0) {
+        found.add(Check::IndexEnd, place(start + end + other), "bytes that are not zero behind the block index");
+    }
+    let yaml = body.get(..end).unwrap_or(&[]).to_vec();
+    let tree = match Tree::parse_bytes(yaml, Origin { byte: at + start as u64, line: 1 }, limits) {
+        Ok(tree) => tree,
+        Err(error) => return found.judge(Check::IndexYaml, place(start), error),
+    };
+    if let Some(warning) = tree.warnings().iter().find(|warning| matches!(warning.rule, Rule::Version | Rule::Marker)) {
+        found.add(Check::IndexYaml, place(start), format!("in the block index, {}", warning.message));
+    }
+    let offsets: Option<Vec<u64>> = tree.root().items().map(|item| item.as_u64()).collect();
+    let Some(offsets) = offsets.filter(|_| tree.root().is_sequence()) else {
+        found.add(Check::IndexYaml, place(start), "the YAML of the block index is not a list of integers");
+        return Ok(());
+    };
+    entries(&offsets, blocks, place(start), found);
+    Ok(())
+}
+
+/// The offsets that an index lists.
+fn entries(offsets: &[u64], blocks: &[&Block], place: Place, found: &mut Found) {
+    for pair in offsets.windows(2) {
+        let [first, second] = pair else { continue };
+        let header = blocks.iter().find(|block| block.offset == *first).map_or(54, |block| block.data_offset - block.offset);
+        if *second < first.saturating_add(header) {
+            let message = format!("the offset {second} follows {first}, expected at least a block header more");
+            found.add(Check::IndexOrder, place, message);
+            return;
+        }
+    }
+    let expected: Vec<u64> = blocks.iter().map(|block| block.offset).collect();
+    if offsets != expected {
+        let wrong = offsets.iter().zip(&expected).position(|(stated, is)| stated != is);
+        let message = match wrong.and_then(|at| Some((at, offsets.get(at)?, expected.get(at)?))) {
+            Some((number, stated, is)) => format!("the block index says that block {number} is at byte {stated}, it is at {is}"),
+            None => format!("the block index lists {} blocks, the file has {}", offsets.len(), expected.len()),
+        };
+        found.add(Check::IndexOffsets, place, message);
+    }
+}

@@ -1,0 +1,161 @@
+//! Whether a file is what one document of the family says, sentence by sentence.
+//!
+//! Reading is lenient, since the files that there are depart from their documents. Here the letter counts: each
+//! [`Document`] is a table of [`Rule`]s, one for each sentence that a file can break, and [`conform`] lists what
+//! departs from them, with its place and what to do about it. Sentences are counted within their section: one ends
+//! with its full stop, or with its paragraph or list item, and what is displayed below it belongs to it.
+//!
+//! One file a document holds its table; what a rule asks of the bytes is the same in all documents that have it,
+//! and is checked in one place (`header`, `blocks`, `index`, `chain`, `tree`, and `dudley`).
+
+mod asdf_010;
+mod asdf_1;
+mod asdf_dev;
+mod blocks;
+mod chain;
+mod dudley;
+mod dudley_2025;
+mod dudley_2026;
+mod finf;
+mod found;
+mod header;
+mod index;
+mod ndarray;
+mod rule;
+mod subject;
+mod tree;
+
+use std::sync::Arc;
+
+use crate::asdf::Generation;
+use crate::bytes::{Resolve, SourceRef};
+use crate::error::{Error, Result};
+use crate::layout::{Byteorder, Dialect};
+use crate::limits::Limits;
+
+pub use found::{Conformity, Deviation, Open, Place};
+pub use rule::Rule;
+
+/// A document of the family.
+#[derive(Debug)]
+pub struct Document {
+    /// Its name on the command line: `asdf-1.x`.
+    pub name: &'static str,
+    /// What it is called.
+    pub title: &'static str,
+    /// Its rules, in its order. A sentence that says several things has several.
+    pub rules: &'static [Rule],
+    law: Law,
+}
+
+/// What the rules are about.
+#[derive(Debug)]
+enum Law {
+    Asdf(AsdfLaw),
+    Dudley(Dialect),
+}
+
+/// What the documents of FINF and ASDF say alike, in other numbers.
+#[derive(Debug)]
+struct AsdfLaw {
+    /// The first word of the header line.
+    token: &'static str,
+    /// The first number of the version.
+    major: u32,
+    /// The block mark.
+    mark: &'static [u8],
+    /// The row of the table of generations that has its block header.
+    row: &'static str,
+    /// Whether comment lines may stand behind the header line.
+    comments: bool,
+    /// Whether there may be a block index, and unused space between blocks.
+    index: bool,
+    /// What `!` stands for.
+    prefix: &'static str,
+    /// Whether a fragment begins with a slash, as JSON Pointer has it; the example of 0.1.0dev has none.
+    strict_pointers: bool,
+}
+
+impl AsdfLaw {
+    fn row(&self) -> Result<&'static Generation> {
+        let row = crate::asdf::GENERATIONS.iter().find(|row| row.name == self.row);
+        row.ok_or_else(|| Error::unsupported(format!("the generation {} is not in the table", self.row)))
+    }
+}
+
+/// Every document, oldest first.
+pub static DOCUMENTS: [&Document; 6] = [
+    &finf::DOCUMENT,
+    &asdf_dev::DOCUMENT,
+    &asdf_010::DOCUMENT,
+    &asdf_1::DOCUMENT,
+    &dudley_2025::DOCUMENT,
+    &dudley_2026::DOCUMENT,
+];
+
+impl Document {
+    /// The document of this name.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) with the names that there are.
+    ///
+    /// ```
+    /// use trilith::conform::Document;
+    /// assert_eq!(Document::named("finf-0.1")?.title, "FINF 0.1.0, file layout");
+    /// assert!(Document::named("asdf-2").is_err());
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn named(name: &str) -> Result<&'static Self> {
+        DOCUMENTS.iter().copied().find(|document| document.name == name).ok_or_else(|| {
+            let names: Vec<_> = DOCUMENTS.iter().map(|document| document.name).collect();
+            Error::usage(format!("unknown document {name:?}")).hint(format!("known: {}", names.join(", ")))
+        })
+    }
+}
+
+/// What is known about a Dudley stream besides its bytes.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ConformOptions {
+    /// The text of the layout, where it is in another file.
+    pub layout: Option<Vec<u8>>,
+    /// The byte order of whatever layout and signature leave open.
+    pub order: Option<Byteorder>,
+}
+
+/// Compares a file with a document. `resolve` opens the files that it refers to.
+///
+/// For the documents of Dudley the file is a native stream, any file with the layout that lies beside it or that
+/// `options` give, or a layout alone.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io) where it cannot be read, [`Kind::Limit`](crate::Kind::Limit) where that takes too
+/// much. What is malformed is a deviation, or is listed in [`Conformity::open`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use trilith::bytes::{Nowhere, Slice};
+/// use trilith::conform::{ConformOptions, Document, conform};
+/// let text = "#ASDF 1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: 1\n...\n";
+/// let source = Arc::new(Slice::new(text.into(), "x.asdf"));
+/// let limits = trilith::Limits::default();
+/// let found = conform(source, Arc::new(Nowhere), Document::named("asdf-1.x")?, &ConformOptions::default(), &limits)?;
+/// assert_eq!(found.conforms(), Some(false));
+/// let rule = found.deviations[0].rule;
+/// assert_eq!((rule.section, rule.sentence), ("Header", 9));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn conform(
+    source: SourceRef,
+    resolve: Arc<dyn Resolve>,
+    document: &'static Document,
+    options: &ConformOptions,
+    limits: &Limits,
+) -> Result<Conformity> {
+    let mut found = found::Found::new(document);
+    match &document.law {
+        Law::Asdf(law) => subject::check(source, resolve, law, limits, &mut found)?,
+        Law::Dudley(dialect) => dudley::check(source, &*resolve, *dialect, options, limits, &mut found)?,
+    }
+    Ok(found.finish())
+}

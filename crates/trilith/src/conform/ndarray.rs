@@ -1,0 +1,32 @@
+//! Which sentence about ndarrays one departs from that cannot be read.
+//!
+//! ASDF 0.1.0dev, 4.1.3: what is wrong is told from the node itself.
+
+use super::rule::Check;
+use crate::asdf::AsdfFile;
+use crate::tree::Node;
+
+/// The rule that an ndarray of `file` departs from, as far as its node tells.
+pub(super) fn departs(file: &AsdfFile, node: Node<'_>) -> Check {
+    let [source, data, shape, strides, mask] = node.get_each(["source", "data", "shape", "strides", "mask"]);
+    let is_open = |dim: Node<'_>| dim.as_str().is_some_and(|text| text == "*");
+    if shape.is_some_and(|shape| shape.items().skip(1).any(is_open)) {
+        return Check::OpenShape;
+    }
+    if strides.zip(shape).is_some_and(|(strides, shape)| strides.len() != shape.len()) {
+        return Check::StrideLength;
+    }
+    if let Some(number) = source.and_then(|source| source.as_i64())
+        && file.sections().block(number).is_err()
+    {
+        return if number < 0 { Check::SourceNegative } else { Check::SourceNumber };
+    }
+    if source.is_some_and(|source| source.as_str().is_some()) {
+        return Check::SourceUri;
+    }
+    if data.is_some() {
+        return Check::InlineMatch;
+    }
+    // Without its mask it can be read.
+    if mask.is_some() && file.unmasked_array(node).is_ok() { Check::MaskShape } else { Check::Arrays }
+}

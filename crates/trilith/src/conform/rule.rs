@@ -1,0 +1,126 @@
+//! One rule of a document, and what can be asked of a file.
+
+/// What one sentence of a document asks of a file.
+#[derive(Debug)]
+pub struct Rule {
+    /// The section, by its heading or its number.
+    pub section: &'static str,
+    /// The sentence within the section, from 1.
+    pub sentence: u16,
+    /// What it asks, in our words.
+    pub text: &'static str,
+    /// What to do about a file that departs from it.
+    pub mend: &'static str,
+    pub(super) check: Check,
+}
+
+/// One row of a table of rules.
+pub(super) const fn rule(section: &'static str, sentence: u16, check: Check, text: &'static str, mend: &'static str) -> Rule {
+    Rule { section, sentence, text, mend, check }
+}
+
+/// What is looked at. A document that has no rule for it does not ask it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Check {
+    // The header line, the text, and the order of the parts.
+    First,
+    Token,
+    Blank,
+    Major,
+    Minor,
+    Micro,
+    Version,
+    LineEnd,
+    HeaderText,
+    Parts,
+    Comments,
+    // The tree as text.
+    Yaml,
+    Utf8,
+    Newlines,
+    YamlVersion,
+    YamlLine,
+    OneDocument,
+    EndLine,
+    Padding,
+    NoTree,
+    // Blocks.
+    Fields,
+    Mark,
+    HeaderSize,
+    LeastSize,
+    Allocated,
+    Used,
+    PlainSize,
+    DecodedSize,
+    Checksum,
+    Flags,
+    Exclusive,
+    Codecs,
+    Zlib,
+    Bzip2,
+    // Encoding chains.
+    ChainYaml,
+    ChainEnd,
+    ChainList,
+    ChainEntry,
+    ChainOrder,
+    TileArguments,
+    TileShape,
+    TileOriginal,
+    TileItem,
+    QuantizeArguments,
+    QuantizeBits,
+    QuantizeShape,
+    QuantizeData,
+    ChainZlib,
+    ZlibArguments,
+    // The block index.
+    IndexPlace,
+    IndexStreamed,
+    IndexAlone,
+    IndexHeader,
+    IndexLineEnd,
+    IndexYaml,
+    IndexOffsets,
+    IndexOrder,
+    IndexEnd,
+    // The tree as data.
+    Keys,
+    Integers,
+    Root,
+    Reserved,
+    ReferenceAlone,
+    ReferenceText,
+    ReferencePointer,
+    ReferenceTarget,
+    ReferenceEscape,
+    Arrays,
+    SourceNumber,
+    SourceNegative,
+    SourceUri,
+    InlineMatch,
+    OpenShape,
+    StrideLength,
+    MaskShape,
+    Ascii,
+    UnitSyntax,
+    UnitOrder,
+    Schema(Module),
+    // Dudley.
+    Layout(crate::layout::Code),
+    LayoutEnd,
+    Inside,
+    Filtered,
+}
+
+/// The part of the schemas that a tag belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Module {
+    Root,
+    Complex,
+    Ndarray,
+    Fits,
+    Unit,
+    Defunit,
+}

@@ -1,0 +1,49 @@
+//! One file of the ASDF family, compared part by part.
+
+use std::sync::Arc;
+
+use super::found::{Found, Place};
+use super::rule::Check;
+use super::{AsdfLaw, blocks, header, index, tree};
+use crate::asdf::{self, AsdfFile, Sections};
+use crate::bytes::{Resolve, SourceRef};
+use crate::error::{Kind, Result};
+use crate::limits::Limits;
+
+/// Compares a file with a document of the family.
+pub(super) fn check(
+    source: SourceRef,
+    resolve: Arc<dyn Resolve>,
+    law: &AsdfLaw,
+    limits: &Limits,
+    found: &mut Found,
+) -> Result<()> {
+    let Some(end) = header::check(&*source, law, found)? else { return Ok(()) };
+    match asdf::header::read(&*source, limits) {
+        // What is wrong with the line was found.
+        Err(error) if error.kind() == Kind::Malformed && !found.is_empty() => return Ok(()),
+        Err(error) => return found.judge(Check::First, Place::of(&error), error),
+        Ok(_) => {}
+    }
+    let sections = match Sections::read(source.clone(), limits) {
+        Ok(sections) => sections,
+        Err(error) => return header::unreadable(&*source, end, error, law, found),
+    };
+    header::text(&source, &sections, end, law, limits, found)?;
+    let file = match AsdfFile::open(source.clone(), limits) {
+        Ok(file) => Some(file.with_resolver(resolve)),
+        Err(error) => {
+            // A text that is wrong in a way that was found already may well not be YAML.
+            if !found.has_any(&[Check::Utf8, Check::OneDocument]) {
+                found.judge(Check::Yaml, Place::of(&error), error)?;
+            }
+            None
+        }
+    };
+    let is_sound = blocks::check(&source, &sections, file.as_ref(), law, limits, found)?;
+    index::check(&source, &sections, law, is_sound, limits, found)?;
+    if let Some(file) = &file {
+        tree::check(file, law, is_sound, found)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! The tree as data: keys, numbers, tags, references, and the arrays that it describes.
+
+use super::found::{Found, Place};
+use super::rule::Check;
+use super::{AsdfLaw, ndarray};
+use crate::asdf::generation::tag_parts;
+use crate::asdf::{AsdfFile, walk};
+use crate::core::unit;
+use crate::error::{Error, Kind, Result};
+use crate::tree::{Node, Rule};
+use crate::verify;
+
+/// The names under the prefix of 0.1.0dev that it defines.
+const DEFINED: [&str; 6] = ["core/asdf", "core/complex", "core/ndarray", "fits/fits", "unit/unit", "unit/defunit"];
+
+/// Looks at the tree of a file, if it has one; `is_sound` says whether all blocks were found.
+pub(super) fn check(file: &AsdfFile, law: &AsdfLaw, is_sound: bool, found: &mut Found) -> Result<()> {
+    if file.sections().tree().is_none() {
+        return Ok(());
+    }
+    for warning in file.tree().warnings() {
+        let check = match warning.rule {
+            Rule::DuplicateKey => Check::Yaml,
+            Rule::KeyType => Check::Keys,
+            Rule::BigInteger => Check::Integers,
+            // What the markers of the document are like is looked at in its bytes.
+            _ => continue,
+        };
+        found.add(check, Place::text(warning.line, warning.column), warning.message);
+    }
+    root(file, law, found);
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let path = || walk.path().to_string();
+        reserved(visit.node, law, &path, found);
+        reference(file, visit.node, law, &path, found);
+    }
+    // What is wrong with a block makes its arrays wrong, too.
+    if is_sound && !found.has_blocks() {
+        arrays(file, found)?;
+    }
+    units(file, found)?;
+    schemas(file, found)
+}
+
+/// Units are in the syntax of VOUnit, and defined before their use.
+fn units(file: &AsdfFile, found: &mut Found) -> Result<()> {
+    if !found.asks(Check::UnitOrder) {
+        return Ok(());
+    }
+    for finding in unit::check(file.tree(), file.limits())? {
+        let (line, column) = file.tree().line_column(finding.span.start as usize);
+        let check = if finding.is_early { Check::UnitOrder } else { Check::UnitSyntax };
+        found.add(check, Place::text(line, column).at_path(finding.path), finding.message);
+    }
+    Ok(())
+}
+
+fn place(node: Node<'_>, path: &dyn Fn() -> String) -> Place {
+    let (line, column) = node.line_column();
+    Place::text(line, column).at_path(path())
+}
+
+/// The tag of the root.
+fn root(file: &AsdfFile, law: &AsdfLaw, found: &mut Found) {
+    let node = file.tree().root();
+    let tag = node.tag();
+    let is_right = match tag.and_then(tag_parts) {
+        Some(("core/asdf", version)) if law.major > 0 => version.starts_with("1."),
+        Some(("core/asdf", "")) => tag.is_some_and(|tag| tag.starts_with(law.prefix)),
+        _ => false,
+    };
+    if !is_right {
+        let has = tag.map_or_else(|| "no tag".to_owned(), |tag| format!("the tag {tag}"));
+        let version = if law.major > 0 { "-1.1.0" } else { "" };
+        let message = format!("the root has {has}, expected {}core/asdf{version}", law.prefix);
+        found.add(Check::Root, place(node, &String::new), message);
+    }
+}
+
+/// A tag under the standard's own prefix that the standard does not define.
+fn reserved(node: Node<'_>, law: &AsdfLaw, path: &dyn Fn() -> String, found: &mut Found) {
+    let Some(name) = node.tag().filter(|_| !node.is_alias()).and_then(|tag| tag.strip_prefix(law.prefix)) else { return };
+    if !DEFINED.contains(&name) {
+        found.add(
+            Check::Reserved,
+            place(node, path),
+            format!("the tag {name} under the prefix {} is not one of the standard", law.prefix),
+        );
+    }
+}
+
+/// A mapping with the key `$ref`.
+fn reference(file: &AsdfFile, node: Node<'_>, law: &AsdfLaw, path: &dyn Fn() -> String, found: &mut Found) {
+    if !node.is_mapping() || node.is_alias() || node.len() > 8 {
+        return;
+    }
+    let Some(target) = node.get("$ref") else { return };
+    if node.len() > 1 {
+        found.add(Check::ReferenceAlone, place(node, path), "a reference with other keys beside $ref");
+        return;
+    }
+    let Some(uri) = target.as_str() else {
+        found.add(Check::ReferenceText, place(node, path), format!("the value of $ref is {}, expected a URI", target.raw()));
+        return;
+    };
+    let fragment = uri.split_once('#').map_or("", |(_, fragment)| fragment);
+    let wrong = fragment.match_indices('~').any(|(at, _)| !matches!(fragment.as_bytes().get(at + 1), Some(b'0' | b'1')));
+    if wrong {
+        found.add(Check::ReferenceEscape, place(node, path), format!("a ~ that is not ~0 or ~1 in {uri:?}"));
+        return;
+    }
+    if law.strict_pointers && !fragment.is_empty() && !fragment.starts_with('/') {
+        found.add(Check::ReferencePointer, place(node, path), format!("the fragment of {uri:?} does not begin with /"));
+    }
+    if found.asks(Check::ReferenceTarget)
+        && let Err(error) = walk::find(file, &path())
+    {
+        outside(Check::ReferenceTarget, place(node, path), &error, found);
+    }
+}
+
+/// What may lie in another file: where that cannot be opened, nothing is known.
+fn outside(check: Check, place: Place, error: &Error, found: &mut Found) {
+    match error.kind() {
+        Kind::Malformed | Kind::Usage => found.add(check, place, error.message()),
+        _ => found.leave(place, error.to_string()),
+    }
+}
+
+/// Every array can be had, and holds what its datatype says.
+fn arrays(file: &AsdfFile, found: &mut Found) -> Result<()> {
+    for listed in walk::arrays(file)? {
+        // A reference that leads nowhere was found before.
+        let Ok(at) = listed.found else { continue };
+        let node = at.node(file);
+        let (line, column) = node.line_column();
+        let place = || Place::text(line, column).at_path(listed.path.clone());
+        match at.file(file).array(node) {
+            Ok(array) if found.asks(Check::Ascii) => {
+                if let Err(error) = verify::check_text(&array) {
+                    outside(Check::Ascii, place(), &error, found);
+                }
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let check = ndarray::departs(at.file(file), node);
+                outside(if found.asks(check) { check } else { Check::Arrays }, place(), &error, found);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "schema"))]
+fn schemas(_: &AsdfFile, found: &mut Found) -> Result<()> {
+    if found.asks(Check::Schema(super::rule::Module::Ndarray)) {
+        found.leave(Place::default(), "this build has no schemas: build it with the feature schema");
+    }
+    Ok(())
+}
+
+/// What the schemas that the document prints say.
+#[cfg(feature = "schema")]
+fn schemas(file: &AsdfFile, found: &mut Found) -> Result<()> {
+    use super::rule::Module;
+    use crate::schema::{Schemas, Severity, Validator};
+    const MODULES: [(&str, Module); 6] = [
+        ("core/asdf", Module::Root),
+        ("core/complex", Module::Complex),
+        ("core/ndarray", Module::Ndarray),
+        ("fits/fits", Module::Fits),
+        ("unit/unit", Module::Unit),
+        ("unit/defunit", Module::Defunit),
+    ];
+    if !found.asks(Check::Schema(Module::Ndarray)) {
+        return Ok(());
+    }
+    let report = Validator::new(Schemas::bundled()).with_limits(file.limits().clone()).validate(file.tree(), None)?;
+    for problem in report.problems.iter().filter(|problem| problem.severity == Severity::Error) {
+        let module = MODULES.iter().find(|(name, _)| problem.schema.contains(&format!("/{name}")));
+        if let Some((_, module)) = module {
+            let place = Place::text(problem.line, problem.column).at_path(problem.path.clone());
+            let expected = if problem.rule.is_empty() { String::new() } else { format!(", expected {}", problem.rule) };
+            found.add(Check::Schema(*module), place, format!("{}{expected}", problem.message));
+        }
+    }
+    Ok(())
+}

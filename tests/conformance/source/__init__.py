@@ -1,0 +1,1 @@
+"""What the files of the corpus are made of."""
