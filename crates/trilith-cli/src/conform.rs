@@ -25,7 +25,7 @@ pub fn run(document: &str, files: &[String], options: &Options) -> Result<Outcom
                 if options.json {
                     list.push(json!({"file": name, "document": document.name, "conforms": null, "error": error_json(&error)}));
                 } else {
-                    options.warn(&format!("{name}: {}", words::text(&error)));
+                    options.warn(&format!("{name}: {}", words::said(&error)));
                 }
                 continue;
             }
@@ -128,5 +128,5 @@ fn found_json(name: &str, found: &Conformity) -> Value {
 }
 
 fn error_json(error: &Error) -> Value {
-    json!({"kind": error.kind().to_string(), "message": clean(&words::text(error)), "hint": words::advice(error)})
+    json!({"kind": error.kind().to_string(), "message": clean(&words::said(error)), "hint": words::advice(error)})
 }

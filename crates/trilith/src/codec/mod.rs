@@ -257,14 +257,13 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
 /// [`Kind::Limit`](crate::Kind::Limit) where the block decodes to more than the limits' ratio allows,
 /// [`Kind::Malformed`](crate::Kind::Malformed) where it does not decode.
 pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<u64> {
-    let opens: Box<dyn stream::Opens> = match &id.0 {
-        b"zlib" => Box::new(zlib::Zlib),
-        b"bzp2" => Box::new(bzp2::Bzip2),
-        _ => return Err(Error::unsupported(format!("{id} does not tell how much it decodes to"))),
-    };
     let (name, ratio) = (codec(id)?.ratio)(limits);
     let most = stored.len().saturating_mul(ratio);
-    let mut pull = opens.open(stored, most, limits)?;
+    let mut pull = match &id.0 {
+        b"zlib" => zlib::open(stored, most, limits)?,
+        b"bzp2" => bzp2::open(stored, most, limits)?,
+        _ => return Err(Error::unsupported(format!("{id} does not tell how much it decodes to"))),
+    };
     let mut piece = vec![0; 256 << 10];
     let mut len = 0u64;
     loop {

@@ -38,6 +38,11 @@ pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<Sou
     Ok(Arc::new(Streamed::new(Box::new(Bzip2), stored, len, limits)))
 }
 
+/// A stream whose length is not known is opened.
+pub(super) fn open(stored: &SourceRef, most: u64, limits: &Limits) -> Result<Box<dyn Pull>> {
+    Bzip2.open(stored, most, limits)
+}
+
 /// Opens bzip2 streams.
 struct Bzip2;
 
