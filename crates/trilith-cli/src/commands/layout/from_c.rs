@@ -6,6 +6,7 @@
 
 mod constant;
 mod known;
+mod token;
 
 use std::fmt::Write as _;
 
@@ -14,6 +15,7 @@ use trilith::{Error, Result, line_column};
 
 use constant::value;
 use known::Known;
+use token::{Kind, Token, error, tokens};
 
 /// The sizes of C types that differ between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,55 +67,6 @@ pub fn read_c(source: &str, model: CModel) -> Result<FromC> {
 
 /// Most declarations nest no deeper.
 const DEPTH: usize = 64;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Word,
-    Number,
-    Mark,
-    Comment,
-    Define,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Token<'t> {
-    kind: Kind,
-    text: &'t str,
-    at: usize,
-}
-
-fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        let rest = text.get(at..).unwrap_or("");
-        let end_of = |what: &str, skip: usize| rest.get(skip..).and_then(|r| r.find(what)).map(|n| n + skip);
-        let (kind, len) = if c.is_whitespace() {
-            at += c.len_utf8();
-            continue;
-        } else if rest.starts_with("//") {
-            (Kind::Comment, end_of("\n", 0).unwrap_or(rest.len()))
-        } else if rest.starts_with("/*") {
-            (Kind::Comment, end_of("*/", 2).ok_or_else(|| error(text, at, "this comment does not end"))? + 2)
-        } else if c == '#' {
-            (Kind::Define, end_of("\n", 0).unwrap_or(rest.len()))
-        } else if is_word(c) {
-            let len = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
-            (if c.is_ascii_digit() { Kind::Number } else { Kind::Word }, len)
-        } else {
-            (Kind::Mark, c.len_utf8())
-        };
-        found.push(Token { kind, text: rest.get(..len).unwrap_or(""), at });
-        at += len.max(1);
-    }
-    Ok(found)
-}
-
-fn error(text: &str, at: usize, message: impl Into<String>) -> Error {
-    let (line, column) = line_column(text, at);
-    Error::malformed(message.into()).at_text(line, column)
-}
 
 /// A C type as a layout spells it.
 #[derive(Debug, Clone)]

@@ -1,0 +1,56 @@
+//! The tokens of a C source.
+
+use trilith::{Error, Result, line_column};
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Word,
+    Number,
+    Mark,
+    Comment,
+    Define,
+}
+
+/// A part of the source, and where it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Token<'t> {
+    pub(super) kind: Kind,
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+}
+
+/// The words, numbers, marks, comments and directives of a source.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        let rest = text.get(at..).unwrap_or("");
+        let end_of = |what: &str, skip: usize| rest.get(skip..).and_then(|r| r.find(what)).map(|n| n + skip);
+        let (kind, len) = if c.is_whitespace() {
+            at += c.len_utf8();
+            continue;
+        } else if rest.starts_with("//") {
+            (Kind::Comment, end_of("\n", 0).unwrap_or(rest.len()))
+        } else if rest.starts_with("/*") {
+            (Kind::Comment, end_of("*/", 2).ok_or_else(|| error(text, at, "this comment does not end"))? + 2)
+        } else if c == '#' {
+            (Kind::Define, end_of("\n", 0).unwrap_or(rest.len()))
+        } else if is_word(c) {
+            let len = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
+            (if c.is_ascii_digit() { Kind::Number } else { Kind::Word }, len)
+        } else {
+            (Kind::Mark, c.len_utf8())
+        };
+        found.push(Token { kind, text: rest.get(..len).unwrap_or(""), at });
+        at += len.max(1);
+    }
+    Ok(found)
+}
+
+/// What is wrong at a place.
+pub(super) fn error(text: &str, at: usize, message: impl Into<String>) -> Error {
+    let (line, column) = line_column(text, at);
+    Error::malformed(message.into()).at_text(line, column)
+}
