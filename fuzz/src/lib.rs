@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use trilith::Limits;
-use trilith::bytes::{Slice, SourceRef};
+use trilith::bytes::{MemorySource, SourceRef};
 use trilith::tree::{Data, Value};
 
 /// Limits under which no input takes long; what they refuse is an error like any other.
@@ -18,7 +18,7 @@ pub fn limits() -> Limits {
 
 /// Bytes as a source.
 pub fn memory(bytes: impl Into<Vec<u8>>) -> SourceRef {
-    Arc::new(Slice::new(bytes.into(), "memory"))
+    Arc::new(MemorySource::new(bytes.into(), "memory"))
 }
 
 /// A value of any shape, a few levels deep, whose mappings have distinct keys of text.

@@ -8,17 +8,17 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use trilith::bytes::{Slice, SourceRef, Window};
+use trilith::bytes::{MemorySource, SourceRef, Window};
 use trilith::dudley::{DudleyFile, NewStream, Signature};
 use trilith::layout::{Byteorder, ResolvedType};
 use trilith::{Limits, Result, digest};
 
 fuzz_target!(|bytes: &[u8]| {
     let bytes = made(bytes);
-    let direct: SourceRef = Arc::new(Slice::new(bytes.clone(), "memory"));
+    let direct: SourceRef = Arc::new(MemorySource::new(bytes.clone(), "memory"));
     let mut padded = vec![0x8d; 5];
     padded.extend_from_slice(&bytes);
-    let window = Window::new(Arc::new(Slice::new(padded, "memory")), 5, bytes.len() as u64).expect("it lies inside");
+    let window = Window::new(Arc::new(MemorySource::new(padded, "memory")), 5, bytes.len() as u64).expect("it lies inside");
     let (one, other) = (open(direct), open(Arc::new(window)));
     assert_eq!(one.is_ok(), other.is_ok(), "a window opens as the bytes themselves do");
     let (Ok(one), Ok(other)) = (one, other) else { return };
@@ -72,7 +72,7 @@ fn written_anew(file: &DudleyFile, expected: &Digests) {
     let Ok(items) = file.items() else { return };
     let Some(signature) = file.signature() else { return };
     let plain = items.entries().all(|entry| {
-        entry.is_ok_and(|entry| file.layout().opt_filter(entry.item).is_none() && entry.typed != ResolvedType::Dynamic)
+        entry.is_ok_and(|entry| file.layout().filter_of(entry.item).is_none() && entry.typed != ResolvedType::Dynamic)
     });
     let overlaps = items.evaluation().overlaps().map_or(true, |found| !found.is_empty());
     let Some(values) = items.evaluation().values().collect::<Option<Vec<i64>>>() else { return };
@@ -83,7 +83,7 @@ fn written_anew(file: &DudleyFile, expected: &Digests) {
     (new.order, new.limits) = (signature.order, limits());
     let mut out = std::io::Cursor::new(Vec::new());
     if new.write(&mut |entry| items.array(entry), &mut out).is_ok() {
-        let again = open(Arc::new(Slice::new(out.into_inner(), "memory"))).expect("what was written opens");
+        let again = open(Arc::new(MemorySource::new(out.into_inner(), "memory"))).expect("what was written opens");
         assert_eq!(&digests(&again).expect("what was written reads"), expected);
     }
 }

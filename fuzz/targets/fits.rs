@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arbitrary::{Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use trilith::bytes::{Nowhere, SourceRef};
+use trilith::bytes::{NoReferences, SourceRef};
 use trilith::fits::FitsFile;
 use trilith::{digest, file};
 use trilith_fuzz::{limits, memory};
@@ -59,7 +59,7 @@ fn read(source: SourceRef) {
             assert!(hdu.data().end <= source.len() || fits.array(hdu).is_err());
         }
     }
-    if let Ok(file) = file::open_asdf_source(source, Arc::new(Nowhere), &limits) {
+    if let Ok(file) = file::open_asdf_source(source, Arc::new(NoReferences), &limits) {
         for entry in digest::of(&file).unwrap_or_default() {
             let _ = entry.digest;
         }

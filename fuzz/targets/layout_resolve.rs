@@ -58,7 +58,7 @@ fn check(layout: &Layout, options: &Options, found: &Evaluation<'_>) {
             assert!(address.checked_add(size).is_some_and(|end| end <= total), "{entry:?} ends behind {total}");
         }
         if let Some(size) = entry.typed.size() {
-            let plain = layout.opt_filter(entry.item).is_none_or(|filter| !filter.compresses);
+            let plain = layout.filter_of(entry.item).is_none_or(|filter| !filter.compresses);
             let all = entry.shape.iter().try_fold(size, |n, dim| n.checked_mul(*dim));
             if let (true, Some(all), Some(stored)) = (plain, all, entry.nbytes) {
                 assert_eq!(all, stored, "{entry:?}");

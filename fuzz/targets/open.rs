@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use trilith::asdf::AsdfFile;
-use trilith::bytes::{Nowhere, SourceRef, Window};
+use trilith::bytes::{NoReferences, SourceRef, Window};
 use trilith::{Result, digest, file, verify};
 use trilith_fuzz::{limits, memory};
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = limits();
-    let open = |source: SourceRef| file::open_asdf_source(source, Arc::new(Nowhere), &limits);
+    let open = |source: SourceRef| file::open_asdf_source(source, Arc::new(NoReferences), &limits);
     let mut padded = vec![0xd3; 7];
     padded.extend_from_slice(bytes);
     let window = Window::new(memory(padded), 7, bytes.len() as u64).expect("it lies inside");

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::asdf::WriteOptions;
-use trilith::bytes::Nowhere;
+use trilith::bytes::NoReferences;
 use trilith::repair::{Report, salvage};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Target, file, verify};
@@ -60,7 +60,7 @@ fuzz_target!(|input: Input| {
         }
     };
     let Some((_, written)) = repaired(&bytes) else { return };
-    let file = file::open_asdf_source(memory(written.clone()), Arc::new(Nowhere), &limits()).expect("what was written opens");
+    let file = file::open_asdf_source(memory(written.clone()), Arc::new(NoReferences), &limits()).expect("what was written opens");
     let report = verify::verify(&file, true, &|_| ()).expect("and can be verified");
     assert!(report.structure.is_empty(), "{:?}", report.structure);
     assert!(file.sections().index_report().problem.is_none());

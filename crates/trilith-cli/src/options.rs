@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use clap::{Args, ValueEnum};
 use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::{Notes, uris};
-use trilith::bytes::{self, Base, Folder, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
+use trilith::bytes::{self, Base, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
 use trilith::file::{FileKind, Permissions};
 use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
@@ -226,7 +226,7 @@ impl Options {
         let file = file.moved_to(base)?;
         let uris = self.add_references(&file, file.tree())?;
         if let (true, Base::Folder(folder)) = (is_moved, base) {
-            let there = Folder::new(folder, LocalOptions::default(), 1);
+            let there = DirectoryResolver::new(folder, LocalOptions::default(), 1);
             if let Some(first) = uris.iter().find(|uri| !uri.is_empty() && !there.permits(uri)) {
                 self.warn(&format!("the new file refers to files outside of its folder ({first}): read it with --allow"));
             }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trilith::Limits;
-use trilith::bytes::{Slice, read_vec};
+use trilith::bytes::{MemorySource, read_vec};
 
 /// Bytes of one block of a FITS file.
 const BLOCK: usize = 2880;
@@ -141,7 +141,7 @@ fn unpacked(bytes: Vec<u8>) -> Vec<u8> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return bytes;
     }
-    let source = trilith::bytes::gunzip(Arc::new(Slice::new(bytes, "test")), &Limits::default()).unwrap();
+    let source = trilith::bytes::gunzip(Arc::new(MemorySource::new(bytes, "test")), &Limits::default()).unwrap();
     read_vec(&*source, 0, source.len(), &Limits::default()).unwrap()
 }
 

@@ -218,7 +218,7 @@ fn a_program_sets_limits_by_name_and_by_field() {
         limits.set(&format!("{}={}", row.name, row.low)).unwrap();
         let source = trilith::bytes::open(folder.path().join(row.words[1]), Default::default()).unwrap();
         let limits = limits.for_command(source.len());
-        let opened = trilith::file::open_asdf_source(source, std::sync::Arc::new(trilith::bytes::Nowhere), &limits);
+        let opened = trilith::file::open_asdf_source(source, std::sync::Arc::new(trilith::bytes::NoReferences), &limits);
         let kinds: Vec<Kind> = match opened.and_then(|file| trilith::digest::of(&file)) {
             Err(error) => vec![error.kind()],
             Ok(entries) => entries.into_iter().filter_map(|entry| entry.digest.err()).map(|e| e.kind()).collect(),

@@ -10,7 +10,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use trilith::bytes::{self, Basis, Folder, Journal, LocalOptions, Replace, Resolve, Update};
+use trilith::bytes::{self, AtomicFile, Basis, DirectoryResolver, Journal, LocalOptions, Resolve, Update};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, Builder, Kind, Target};
 
@@ -48,7 +48,7 @@ fn a_second_writer_is_refused_with_a_clear_error() {
         assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
         assert!(refused.stderr.contains("is being changed by another process"), "{}", refused.stderr);
         update.roll_back().unwrap();
-        let replace = Replace::create(&path, Basis::Nothing).unwrap();
+        let replace = AtomicFile::create(&path, Basis::Nothing).unwrap();
         let refused = set(words);
         assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
         assert!(refused.stderr.contains("is being changed by another process"), "{}", refused.stderr);
@@ -135,7 +135,7 @@ fn the_child() {
     options.map = what != "without maps";
     let source = bytes::open(&path, options).unwrap();
     let limits = trilith::Limits::default();
-    let reader = trilith::file::open_asdf_source(source.clone(), std::sync::Arc::new(bytes::Nowhere), &limits).unwrap();
+    let reader = trilith::file::open_asdf_source(source.clone(), std::sync::Arc::new(bytes::NoReferences), &limits).unwrap();
     let (a, z) = (reader.array_at("/a").unwrap(), reader.array_at("/z").unwrap());
     // The map is there and was used.
     assert_eq!(a.view::<f64>().is_some(), options.map);
@@ -180,14 +180,14 @@ fn what_is_no_regular_file_is_never_mapped() {
     writer.join().unwrap().unwrap();
     assert!(source.len() > 100_000);
     // Short pipes are kept in memory; there is no file to be mapped or cut.
-    let reader = trilith::file::open_asdf_source(source, std::sync::Arc::new(bytes::Nowhere), &Default::default()).unwrap();
+    let reader = trilith::file::open_asdf_source(source, std::sync::Arc::new(bytes::NoReferences), &Default::default()).unwrap();
     assert_eq!(reader.array_at("/a").unwrap().load::<f64>().unwrap().len(), 100_000);
     assert_eq!(bytes::open(folder.path(), LocalOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
     // A device has no end.
     assert_eq!(bytes::open("/dev/zero", LocalOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
     assert_eq!(bytes::read_text("/dev/urandom", 10).err().map(|e| e.kind()), Some(Kind::Usage));
     // Behind a reference not even that: a pipe would wait for its writer.
-    let sandbox = Folder::new(folder.path(), LocalOptions::default(), 8);
+    let sandbox = DirectoryResolver::new(folder.path(), LocalOptions::default(), 8);
     assert_eq!(sandbox.resolve("pipe").err().map(|e| e.kind()), Some(Kind::Limit));
 }
 
@@ -198,7 +198,7 @@ fn a_pipe_or_device_is_written_into_and_never_replaced() {
     let path = file(folder.path(), "old");
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert_eq!(Replace::create(&pipe, Basis::Nothing).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(AtomicFile::create(&pipe, Basis::Nothing).err().map(|e| e.kind()), Some(Kind::Usage));
     assert_eq!(Builder::new(Target::newest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()), Some(Kind::Usage));
     for words in [&["convert", "x.asdf", "pipe"][..], &["repack", "x.asdf", "pipe"], &["get", "x.asdf#/a", "-o", "pipe"]] {
         let reader = std::thread::spawn({
@@ -249,7 +249,7 @@ fn a_link_swapped_between_check_and_use_never_leads_out() {
                 std::fs::rename(&swap, folder.join("link")).unwrap();
             }
         });
-        let sandbox = Folder::new(&folder, LocalOptions::default(), 8);
+        let sandbox = DirectoryResolver::new(&folder, LocalOptions::default(), 8);
         for _ in 0..20_000 {
             match sandbox.resolve("link/x") {
                 Ok((source, _)) => {

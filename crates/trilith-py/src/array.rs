@@ -256,7 +256,6 @@ impl Array {
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match self.array.mask() {
-            None => py.None().into_bound(py),
             Some(Mask::Nan) => f64::NAN.into_pyobject(py)?.into_any(),
             Some(Mask::Integer(n)) => n.into_pyobject(py)?.into_any(),
             Some(Mask::Float(x)) => x.into_pyobject(py)?.into_any(),
@@ -265,6 +264,7 @@ impl Array {
                 let mask = py.detach(|| self.array.mask_array()).or_raise(About::Argument)?.unwrap_or_else(|| (**mask).clone());
                 Bound::new(py, Array::new(mask, None, None))?.into_any()
             }
+            _ => py.None().into_bound(py),
         })
     }
 

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use pyo3::prelude::*;
 use trilith::array::Array;
 use trilith::asdf::Target;
-use trilith::bytes::{Basis, Replace};
+use trilith::bytes::{AtomicFile, Basis};
 use trilith::dudley::{Draft, native_order};
 use trilith::layout::Dialect;
 use trilith::tree::{Data, Value};
@@ -69,7 +69,7 @@ pub fn to_bytes(ready: &Ready<'_>, value: &Value, dialect: Dialect) -> Result<Ve
 /// A native file, at a path.
 pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, path: &std::path::Path) -> Result<()> {
     let draft = ready.draft(value)?;
-    let mut file = Replace::create(path, Basis::Nothing)?;
+    let mut file = AtomicFile::create(path, Basis::Nothing)?;
     draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file)?;
     file.commit().map(drop)
 }

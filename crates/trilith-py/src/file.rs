@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
-use trilith::bytes::Nowhere;
+use trilith::bytes::NoReferences;
 use trilith::layout::Layout as Parsed;
 use trilith::tree::Tree;
 use trilith::{OpenOptions, digest, verify};
@@ -77,7 +77,7 @@ pub fn open<'py>(
     let (opened, path) = match origin(source)? {
         Origin::Url(url) => (py.detach(|| opening.open(&url)), None),
         Origin::Path(path) => (py.detach(|| opening.open(&path)), Some(path)),
-        Origin::Other(source) => (py.detach(|| opening.open_source(source, Arc::new(Nowhere))), None),
+        Origin::Other(source) => (py.detach(|| opening.open_source(source, Arc::new(NoReferences))), None),
     };
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trilith::Limits;
 use trilith::asdf::{BlockOptions, FileWriter, Target, WriteOptions};
-use trilith::bytes::{Basis, Replace};
+use trilith::bytes::{AtomicFile, Basis};
 use trilith::codec::CodecId;
 use trilith::tree::Tree;
 
@@ -62,7 +62,7 @@ pub fn write_parts<'py>(
     }
     let path: PathBuf = target.extract()?;
     let done = py.detach(|| {
-        let mut file = Replace::create(path, Basis::Nothing)?;
+        let mut file = AtomicFile::create(path, Basis::Nothing)?;
         put(BufWriter::with_capacity(1 << 20, &mut file), form, layout, &comments, text, &ready)?;
         file.commit().map(drop)
     });

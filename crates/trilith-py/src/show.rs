@@ -146,7 +146,7 @@ fn described(node: Node<'_>) -> String {
         let fixed: Option<Vec<u64>> = dims.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect();
         text.push_str(&shape(dims.iter().map(|dim| match dim {
             Dim::Fixed(n) => n.to_string(),
-            Dim::Open => "*".to_owned(),
+            _ => "*".to_owned(),
         })));
         let count = fixed.and_then(|shape| element_count(&shape).ok());
         if let (Some(count), Some(datatype)) = (count, &array.datatype) {

@@ -74,12 +74,12 @@ impl Spot {
             Thing::Dict => Ok(Bound::new(py, Items(self))?.into_any()),
             Thing::List => Ok(Bound::new(py, Records(self))?.into_any()),
             Thing::Param(value, _) => Ok(value.into_pyobject(py)?.into_any()),
-            Thing::Null => Ok(py.None().into_bound(py)),
             Thing::Data(entry) => {
                 let array = py.detach(|| presented(&self.opened.file.array_of(entry)?)).or_raise(About::Key)?;
                 let way = self.home.as_ref().map(|home| Way::item(home, entry.path.clone()));
                 Ok(Bound::new(py, Array::new(array, None, way))?.into_any())
             }
+            _ => Ok(py.None().into_bound(py)),
         }
     }
 
@@ -104,8 +104,8 @@ impl Spot {
                 Thing::Dict => String::new(),
                 Thing::List => format!(": list of {}", outline.children(id).len()),
                 Thing::Param(value, _) => format!(": {value}"),
-                Thing::Null => ": null".to_owned(),
                 Thing::Data(entry) => format!(": {} {:?}", entry.datatype, entry.shape),
+                _ => ": null".to_owned(),
             };
             lines.push(format!("{}{name}{what}", "  ".repeat(depth)));
             if depth < 8 {

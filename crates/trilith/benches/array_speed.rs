@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use trilith::Result;
 use trilith::array::{Array, Byteorder, Datatype, Field, Index, StructType};
-use trilith::bytes::{Slice, SourceRef};
+use trilith::bytes::{MemorySource, SourceRef};
 
 const ROUNDS: usize = 40;
 
@@ -22,7 +22,7 @@ fn main() -> Result<()> {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         bytes.extend((state >> 8).to_le_bytes());
     }
-    let source: SourceRef = Arc::new(Slice::new(bytes, "memory"));
+    let source: SourceRef = Arc::new(MemorySource::new(bytes, "memory"));
     let plain = |datatype: Datatype, order| {
         let count = size as u64 / datatype.item_size();
         Array::new(Arc::clone(&source), 0, datatype, order, vec![count])

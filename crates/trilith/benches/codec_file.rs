@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use trilith::Limits;
-use trilith::bytes::Slice;
+use trilith::bytes::MemorySource;
 use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         encode(id, &bytes, &options)?
     } else {
         let source =
-            decoder(id, Arc::new(Slice::new(bytes, from.clone())), number.ok_or("give the length")?, &Limits::default())?;
+            decoder(id, Arc::new(MemorySource::new(bytes, from.clone())), number.ok_or("give the length")?, &Limits::default())?;
         let mut out = vec![0; usize::try_from(source.len())?];
         source.read_at(0, &mut out)?;
         out

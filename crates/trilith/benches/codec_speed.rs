@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use trilith::Limits;
-use trilith::bytes::Slice;
+use trilith::bytes::MemorySource;
 use trilith::codec::{Blosc, CODECS, CodecId, EncodeOptions, Shuffle, decoder, encoder, set_threads};
 
 /// Normally distributed noise around a sky of 100, with stars, as big-endian float32; or the same
@@ -99,7 +99,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 });
                 speeds.push(data.len() as f64 / seconds / 1e6);
             }
-            let source: Arc<Slice> = Arc::new(Slice::new(stored.clone(), "memory"));
+            let source: Arc<MemorySource> = Arc::new(MemorySource::new(stored.clone(), "memory"));
             let mut back = vec![0; data.len()];
             for threads in [1, cores] {
                 set_threads(Some(threads));

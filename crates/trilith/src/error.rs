@@ -42,7 +42,7 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Location {
-    /// Nowhere in particular.
+    /// NoReferences in particular.
     #[default]
     Unknown,
     /// At this byte of the file, counted from 0.
@@ -195,7 +195,7 @@ impl Error {
     /// The same error as somebody else's fault: what is a wrong question from a caller is a wrong file where
     /// a file asks it.
     #[must_use]
-    pub fn blamed(mut self, kind: Kind) -> Self {
+    pub fn with_kind(mut self, kind: Kind) -> Self {
         self.0.kind = kind;
         self
     }

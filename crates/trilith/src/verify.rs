@@ -51,7 +51,7 @@ impl Report {
     }
 
     /// Whether nothing is wrong.
-    pub fn is_right(&self) -> bool {
+    pub fn is_ok(&self) -> bool {
         self.arrays.is_empty() && self.structure.is_empty() && self.blocks.iter().all(|block| block.problem.is_none())
     }
 }
@@ -111,7 +111,7 @@ fn verify_items(file: &File, deep: bool, progress: &dyn Fn(u64)) -> Result<Repor
 /// let mut bytes = std::io::Cursor::new(Vec::new());
 /// builder.write_to(&mut bytes, Value::map([("a", node)]))?;
 /// let mut bytes = bytes.into_inner();
-/// assert!(verify(&open_asdf_bytes(bytes.clone())?, true, &|_| {})?.is_right());
+/// assert!(verify(&open_asdf_bytes(bytes.clone())?, true, &|_| {})?.is_ok());
 ///
 /// let at = bytes.windows(100).position(|window| window == [1; 100]).unwrap();
 /// bytes[at] = 2;
@@ -237,7 +237,7 @@ fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: &dyn Fn(u6
         return Ok(());
     }
     let array = items.array(entry)?;
-    if deep && file.layout().opt_filter(entry.item).is_some_and(|filter| filter.compresses) {
+    if deep && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
         array.for_each_piece(1 << 20, |piece| {
             progress(piece.len() as u64);
             Ok(())

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use trilith::array::Array;
-use trilith::bytes::{Nowhere, Slice};
+use trilith::bytes::{MemorySource, NoReferences};
 use trilith::digest::Digest;
 use trilith::file::{open_asdf, open_asdf_bytes, open_asdf_source};
 use trilith::fits::{FitsFile, Part, write, write_asdf};
 use trilith::{Kind, Limits};
 
-fn slice(bytes: impl Into<Vec<u8>>) -> Arc<Slice> {
-    Arc::new(Slice::new(bytes.into(), "test"))
+fn slice(bytes: impl Into<Vec<u8>>) -> Arc<MemorySource> {
+    Arc::new(MemorySource::new(bytes.into(), "test"))
 }
 
 /// A primary HDU without data, and an image SCI of unsigned numbers.
@@ -70,7 +70,7 @@ fn gzip_files_are_unpacked() {
     assert_eq!(file.array_at("/fits/1/data").unwrap().load::<u16>().unwrap(), [60_000, 1]);
     let mut limits = Limits::default();
     limits.spool = 1000;
-    let refused = open_asdf_source(slice(packed), Arc::new(Nowhere), &limits).unwrap_err();
+    let refused = open_asdf_source(slice(packed), Arc::new(NoReferences), &limits).unwrap_err();
     assert_eq!(refused.kind(), Kind::Limit);
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use trilith::asdf::{AsdfFile, WriteOptions};
-use trilith::bytes::{Nowhere, Slice};
+use trilith::bytes::{MemorySource, NoReferences};
 use trilith::change::Change;
 use trilith::fits::{BLOCK, Card, CardValue, FitsFile, Header};
 use trilith::tree::Edit;
@@ -79,7 +79,7 @@ fn sample() -> Vec<u8> {
 }
 
 fn open(bytes: Vec<u8>) -> AsdfFile {
-    file::open_asdf_source(Arc::new(Slice::new(bytes, "test.fits")), Arc::new(Nowhere), &Limits::default()).unwrap()
+    file::open_asdf_source(Arc::new(MemorySource::new(bytes, "test.fits")), Arc::new(NoReferences), &Limits::default()).unwrap()
 }
 
 fn path(text: &str) -> TreePath {
@@ -102,7 +102,7 @@ fn set(bytes: &[u8], at: &str, value: impl Into<Value>) -> Result<Vec<u8>> {
 }
 
 fn cards(bytes: &[u8], hdu: usize) -> Vec<Card> {
-    let fits = FitsFile::open(Arc::new(Slice::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
+    let fits = FitsFile::open(Arc::new(MemorySource::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
     fits.hdus()[hdu].header().cards().to_vec()
 }
 

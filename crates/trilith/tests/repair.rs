@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use trilith::bytes::{Nowhere, Slice};
+use trilith::bytes::{MemorySource, NoReferences};
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
 use trilith::{Array, ArrayOptions, AsdfFile, Builder, Limits, Target, Value, digest, open_asdf_bytes, verify};
 
@@ -24,14 +24,14 @@ fn whole(codec: Option<&str>, target: &'static Target) -> Vec<u8> {
 
 /// What is left, and the file that is written, which must open and verify.
 fn repaired(bytes: &[u8]) -> (Report, AsdfFile) {
-    let mut left = salvage(Arc::new(Slice::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
+    let mut left = salvage(Arc::new(MemorySource::new(bytes.to_vec(), "test")), &Limits::default()).unwrap();
     let mut out = Cursor::new(Vec::new());
     left.write(&mut out).unwrap();
-    left.verified(Arc::new(Nowhere)).unwrap();
+    left.verified(Arc::new(NoReferences)).unwrap();
     assert_eq!(left.report().wrong, Some(vec![]));
     let file = open_asdf_bytes(out.into_inner()).unwrap();
     let report = verify::verify(&file, true, &|_| ()).unwrap();
-    assert!(report.is_right(), "{report:?}");
+    assert!(report.is_ok(), "{report:?}");
     (left.report().clone(), file)
 }
 
@@ -138,7 +138,7 @@ fn damaged_lines_of_the_tree_are_left_out_and_named() {
     let (report, file) = repaired(&bytes[..at]);
     assert!(report.tree.unwrap().iter().any(|(_, why)| why.contains("end of the tree")));
     assert!(file.tree().at("/one").unwrap().is_null());
-    assert!(salvage(Arc::new(Slice::new(vec![0; 100], "zeros")), &Limits::default()).is_err());
+    assert!(salvage(Arc::new(MemorySource::new(vec![0; 100], "zeros")), &Limits::default()).is_err());
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn whatever_is_missing_of_the_head_what_is_written_opens() {
             for len in [1, 2, 5, 20, 60, 151, 200] {
                 let mut broken = bytes.clone();
                 broken.drain(start..(start + len).min(bytes.len()));
-                let Ok(left) = salvage(Arc::new(Slice::new(broken, "test")), &Limits::default()) else { continue };
+                let Ok(left) = salvage(Arc::new(MemorySource::new(broken, "test")), &Limits::default()) else { continue };
                 let mut out = Cursor::new(Vec::new());
                 left.write(&mut out).unwrap();
                 let bytes = out.into_inner();
@@ -194,7 +194,7 @@ fn whatever_byte_is_wrong_the_index_that_is_written_is_right() {
             for value in [0x04, 0x59, 0x83, 0xff] {
                 let mut broken = bytes.clone();
                 broken[at] = value;
-                let Ok(left) = salvage(Arc::new(Slice::new(broken, "test")), &Limits::default()) else { continue };
+                let Ok(left) = salvage(Arc::new(MemorySource::new(broken, "test")), &Limits::default()) else { continue };
                 let mut out = Cursor::new(Vec::new());
                 left.write(&mut out).unwrap();
                 let file = open_asdf_bytes(out.into_inner()).unwrap_or_else(|e| panic!("{codec}, {at}, {value}: {e}"));
@@ -264,14 +264,14 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
         ("ragged inline", with_tree(&format!("a: {nd} {{data: [[1, 2], [3]], datatype: int8, shape: [2, 2]}}"))),
     ];
     for (name, bytes) in cases {
-        let mut left = salvage(Arc::new(Slice::new(bytes, "test")), &Limits::default()).unwrap();
+        let mut left = salvage(Arc::new(MemorySource::new(bytes, "test")), &Limits::default()).unwrap();
         assert!(!left.report().is_whole(), "{name}: nobody has verified it yet");
-        let written = left.verified(Arc::new(Nowhere)).unwrap();
-        let file = trilith::file::open_asdf_source(written, Arc::new(Nowhere), &Limits::default()).unwrap();
+        let written = left.verified(Arc::new(NoReferences)).unwrap();
+        let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
         let found = verify::verify(&file, true, &|_| ()).unwrap();
         let report = left.report();
         assert_eq!(report.wrong, Some(found.problems()), "{name}");
         let lost = !report.arrays.is_empty() || report.blocks.iter().any(|block| block.fate != Fate::Whole);
-        assert!(!report.is_whole() && (lost || !found.is_right()), "{name}: {report:?}");
+        assert!(!report.is_whole() && (lost || !found.is_ok()), "{name}: {report:?}");
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use trilith::array::Byteorder;
-use trilith::bytes::{Base, Slice, SourceRef};
+use trilith::bytes::{Base, MemorySource, SourceRef};
 use trilith::diff::{DiffOptions, DifferenceKind};
 use trilith::file::{Backend, Child, ExpandOptions, Part, Place};
 use trilith::tree::{PrintOptions, print_document};
@@ -86,7 +86,7 @@ impl Backend for Rows {
 }
 
 fn rows(bytes: &[u8], title: &str) -> File {
-    let source: SourceRef = Arc::new(Slice::new(bytes.to_vec(), "rows"));
+    let source: SourceRef = Arc::new(MemorySource::new(bytes.to_vec(), "rows"));
     File::new(Rows { source: SourceDebug(source), limits: Limits::default(), title: title.to_owned() })
 }
 
@@ -124,7 +124,7 @@ fn it_is_digested_verified_and_compared() {
     let (a, b) = (rows(&[1, 2, 3, 4], "x"), rows(&[1, 2, 3, 5], "y"));
     let digests = a.digest().unwrap();
     assert_eq!(digests.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["/rows/0", "/rows/1"]);
-    assert!(a.verify(true, &|_| ()).unwrap().is_right());
+    assert!(a.verify(true, &|_| ()).unwrap().is_ok());
     let options = DiffOptions::default();
     assert!(a.diff(&rows(&[1, 2, 3, 4], "x"), &options).unwrap().is_empty());
     let found = a.diff(&b, &options).unwrap();

@@ -194,7 +194,7 @@ impl CheckSchemas {
         }
         for (path, tree) in trees {
             let found = validator.examine(&tree)?;
-            right &= found.is_right();
+            right &= found.is_ok();
             if options.json {
                 list.push(examination_json(&path, &found));
             } else {
@@ -211,7 +211,7 @@ impl CheckSchemas {
 
 fn print(out: &mut Out, path: &Path, found: &Examination, options: &Options) -> Result<()> {
     let name = path.display();
-    if found.is_right() {
+    if found.is_ok() {
         if options.verbose > 0 || !options.quiet {
             out.line(&format!("{name}: right, {} examples", found.example_count))?;
         }
@@ -243,7 +243,7 @@ fn examination_json(path: &Path, found: &Examination) -> serde_json::Value {
         .collect();
     let problems: Vec<_> = found.report.problems.iter().map(problem_json).collect();
     json!({
-        "file": path.to_string_lossy(), "schema": found.uri, "valid": found.is_right(), "problems": problems,
+        "file": path.to_string_lossy(), "schema": found.uri, "valid": found.is_ok(), "problems": problems,
         "notes": found.notes, "examples": {"count": found.example_count, "wrong": examples},
     })
 }

@@ -195,7 +195,7 @@ fn check(guide: &mut Guide, path: &Path) -> Result<()> {
     guide.step("Are all bytes right?")?;
     guide.command(&format!("verify --deep {}", path.display()))?;
     let report = verify::verify(&file::open_asdf(path)?, true, &|_| {})?;
-    if !report.is_right() {
+    if !report.is_ok() {
         return Err(Error::malformed("the file that was just written is not right"));
     }
     guide.done(&format!("{} blocks, structure and MD5 right", report.blocks.len()))
@@ -208,7 +208,7 @@ fn edit(guide: &mut Guide, path: &Path) -> Result<()> {
     let mut edit = opened.tree().edit();
     edit.set(&TreePath::parse("/observation/meta/filter")?, &Value::from("F184"))?;
     let text = edit.finish(opened.limits())?.into_text();
-    let mut replace = bytes::Replace::create(path, bytes::Basis::Own(&**opened.sections().source()))?;
+    let mut replace = bytes::AtomicFile::create(path, bytes::Basis::Own(&**opened.sections().source()))?;
     let options = ConvertOptions::default();
     trilith::convert::rewrite(&opened, &text, &mut replace, &options, &mut |_| {})?;
     replace.commit()?;

@@ -55,7 +55,7 @@ impl Verify {
                 }
                 Err(error) => return Err(error),
             };
-            if !report.is_right() {
+            if !report.is_ok() {
                 outcome = Outcome::No;
             }
             if options.json {
@@ -116,7 +116,7 @@ fn report_json(name: &str, report: &Report) -> Value {
         }));
     }
     let checksums: Vec<_> = report.blocks.iter().map(|block| json!(checksum_word(block.checksum_of))).collect();
-    json!({"file": name, "valid": report.is_right(), "problems": problems, "checksums": checksums})
+    json!({"file": name, "valid": report.is_ok(), "problems": problems, "checksums": checksums})
 }
 
 fn checksum_word(of: Option<ChecksumOf>) -> Option<&'static str> {
@@ -146,7 +146,7 @@ fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) ->
     for warning in &report.warnings {
         options.warn(&format!("{name}: {warning}"));
     }
-    if report.is_right() {
+    if report.is_ok() {
         let count = |of| report.blocks.iter().filter(|block| block.checksum_of == of).count();
         let old = match count(Some(ChecksumOf::Decoded)) {
             0 => String::new(),

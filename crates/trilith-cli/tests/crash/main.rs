@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use disk::{Event, Fault, Recorder, State, read_folder};
 use readers::Readers;
-use trilith::bytes::{Basis, Journal, LocalOptions, Replace, disk::watch};
+use trilith::bytes::{AtomicFile, Basis, Journal, LocalOptions, disk::watch};
 use trilith::{Target, asdf::TARGETS};
 use work::Work;
 
@@ -123,7 +123,7 @@ fn next_writer(folder: &Path, names: &[String]) {
         if path.exists() {
             Journal::recover(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
-        drop(Replace::create(&path, Basis::Nothing).unwrap_or_else(|e| panic!("{name}: {e}")));
+        drop(AtomicFile::create(&path, Basis::Nothing).unwrap_or_else(|e| panic!("{name}: {e}")));
     }
 }
 

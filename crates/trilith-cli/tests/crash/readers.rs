@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::{Files, leftovers, next_writer, read_folder, seen};
-use trilith::bytes::{Folder, LocalOptions, Resolve};
+use trilith::bytes::{DirectoryResolver, LocalOptions, Resolve};
 
 /// Folders beside that of the files, for readers who come another way.
 pub struct Readers {
@@ -58,7 +58,7 @@ impl Readers {
         assert!(seen(&self.above.join("links"), main) == content, "{}: by a link it is a mixture", where_());
         self.counts.by_links += 1;
         // What a `$ref`, an external source and the parts of a family are opened by.
-        let (source, _) = Folder::new(&self.above, LocalOptions::default(), 8)
+        let (source, _) = DirectoryResolver::new(&self.above, LocalOptions::default(), 8)
             .resolve(&format!("folder/{main}"))
             .unwrap_or_else(|e| panic!("{}: through a reference: {e}", where_()));
         let mut bytes = vec![0; source.len() as usize];

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trilith::bytes::{self, LocalOptions, Resolve, Slice, SourceRef, gunzip, percent_decode};
+use trilith::bytes::{self, LocalOptions, MemorySource, Resolve, SourceRef, gunzip, percent_decode};
 use trilith::digest::{self, Entry};
 use trilith::layout::Layout;
 use trilith::tree::NodeKind;
@@ -128,7 +128,7 @@ fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Co
     }
     of_tree(&opened.into_asdf()?, &mut content)?;
     let plain = if content.form.is_gzip {
-        let unpacked = gunzip(Arc::new(Slice::new(raw, "gzip")) as SourceRef, &limits)?;
+        let unpacked = gunzip(Arc::new(MemorySource::new(raw, "gzip")) as SourceRef, &limits)?;
         bytes::read_vec(&*unpacked, 0, unpacked.len(), &limits)?
     } else {
         raw
@@ -145,7 +145,7 @@ fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Co
 fn of_tree(file: &AsdfFile, content: &mut Content) -> trilith::Result<()> {
     content.form.generation = file.sections().generation_name().to_owned();
     let report = trilith::verify::verify(file, false, &|_| ())?;
-    content.faults = (!report.is_right()).then(|| format!("{report:?}"));
+    content.faults = (!report.is_ok()).then(|| format!("{report:?}"));
     if file.sections().tree().is_some() {
         values(file.tree().root(), String::new(), &mut content.values);
     }

@@ -9,7 +9,7 @@ use super::datatype::{Byteorder, Datatype};
 use super::element::Element;
 use super::mask::Mask;
 use super::shape;
-use crate::bytes::{Slice, SourceRef, to_usize};
+use crate::bytes::{MemorySource, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -84,7 +84,7 @@ impl Array {
     /// # Errors
     /// [`Kind::Malformed`](crate::Kind::Malformed) where `bytes` are too few.
     pub fn from_bytes(bytes: Vec<u8>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
-        Self::new(Arc::new(Slice::new(bytes, "memory")), 0, datatype, byteorder, shape)
+        Self::new(Arc::new(MemorySource::new(bytes, "memory")), 0, datatype, byteorder, shape)
     }
 
     /// A copy of numbers in memory, in C order.
@@ -96,8 +96,8 @@ impl Array {
             return Err(Error::usage(format!("{} elements do not make an array of shape {shape:?}", elements.len())));
         }
         let bytes = match T::bytes(elements) {
-            Cow::Borrowed(bytes) => Slice::copy_of(bytes, "memory"),
-            Cow::Owned(bytes) => Slice::new(bytes, "memory"),
+            Cow::Borrowed(bytes) => MemorySource::copy_of(bytes, "memory"),
+            Cow::Owned(bytes) => MemorySource::new(bytes, "memory"),
         };
         Self::new(Arc::new(bytes), 0, T::DATATYPE, Byteorder::NATIVE, shape.to_vec())
     }

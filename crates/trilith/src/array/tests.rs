@@ -8,7 +8,7 @@ use num_complex::Complex;
 use proptest::prelude::*;
 
 use super::*;
-use crate::bytes::{Slice, Source, SourceRef};
+use crate::bytes::{MemorySource, Source, SourceRef};
 use crate::{Kind, Limits, Result};
 
 mod text;
@@ -145,7 +145,7 @@ fn array() -> impl Strategy<Value = (Array, Vec<u8>)> {
                 })
                 .collect();
             let source: SourceRef =
-                if in_memory { Arc::new(Slice::new(bytes.clone(), "memory")) } else { Counted::new(bytes.clone()) };
+                if in_memory { Arc::new(MemorySource::new(bytes.clone(), "memory")) } else { Counted::new(bytes.clone()) };
             (Array::strided(source, offset, datatype, byteorder, shape, strides).unwrap(), bytes)
         },
     )

@@ -287,10 +287,10 @@ fn is_plausible(block: &Block, source: &dyn Source) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     /// A header assembled field by field, as the table of section 1 lists them.
-    fn file(fields: &[&[u8]], header_size: u16, data: &[u8]) -> Slice {
+    fn file(fields: &[&[u8]], header_size: u16, data: &[u8]) -> MemorySource {
         let mut bytes = b"\xd3BLK".to_vec();
         bytes.extend_from_slice(&header_size.to_be_bytes());
         let start = bytes.len();
@@ -299,7 +299,7 @@ mod tests {
         }
         bytes.resize(start + usize::from(header_size), 0);
         bytes.extend_from_slice(data);
-        Slice::new(bytes, "test")
+        MemorySource::new(bytes, "test")
     }
 
     fn rows(token: &str, version: (u32, u32, u32)) -> Vec<&'static Generation> {

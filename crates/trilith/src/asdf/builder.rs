@@ -10,7 +10,7 @@ use super::generation::{Generation, Target};
 use super::outline;
 use super::write::{BlockOptions, BlockWriter, FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
-use crate::bytes::{Basis, Replace};
+use crate::bytes::{AtomicFile, Basis};
 use crate::codec::{Blosc, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
@@ -294,7 +294,7 @@ impl<'a> Builder<'a> {
     /// [`Kind::Io`](crate::Kind::Io), what reading the arrays says, and [`Kind::Usage`](crate::Kind::Usage) for
     /// keys and integers that a writer may not write ([`Value::check_subset`]).
     pub fn write(self, path: impl AsRef<Path>, tree: Value) -> Result<()> {
-        let mut file = Replace::create(path, Basis::Nothing)?;
+        let mut file = AtomicFile::create(path, Basis::Nothing)?;
         self.write_to(std::io::BufWriter::with_capacity(1 << 20, &mut file), tree)?;
         file.commit().map(drop)
     }

@@ -26,8 +26,8 @@ pub enum ChecksumOf {
 /// MD5 of a whole source, read in pieces.
 ///
 /// ```
-/// use trilith::{asdf::checksum, bytes::Slice};
-/// assert_eq!(checksum::md5_of(&Slice::new(b"abc".to_vec(), "example"))?[..2], [0x90, 0x01]);
+/// use trilith::{asdf::checksum, bytes::MemorySource};
+/// assert_eq!(checksum::md5_of(&MemorySource::new(b"abc".to_vec(), "example"))?[..2], [0x90, 0x01]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///
@@ -232,7 +232,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     #[test]
     fn the_thread_hashes_what_md5_hashes_however_the_bytes_are_cut() {
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_source_hashes_itself_in_whatever_order_it_is_read() {
         let bytes: Vec<u8> = (0..100_000u32).map(|n| (n * 7) as u8).collect();
-        let source = || Hashing::new(Arc::new(Slice::new(bytes.clone(), "bytes")));
+        let source = || Hashing::new(Arc::new(MemorySource::new(bytes.clone(), "bytes")));
         let (start, end, middle) = (0..40_000, 90_000..100_000, 30_000..90_000);
         for order in [vec![start.clone(), middle.clone(), end.clone()], vec![end, middle.clone(), start], vec![middle], vec![]] {
             let hashing = source();

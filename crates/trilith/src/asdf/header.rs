@@ -260,10 +260,10 @@ fn find_end(text: &[u8], from: usize, complete: bool) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     fn extent(bytes: &[u8]) -> Option<(u64, u64, bool)> {
-        let source = Slice::new(bytes.to_vec(), "test");
+        let source = MemorySource::new(bytes.to_vec(), "test");
         let limits = Limits::default();
         let header = read(&source, &limits).unwrap();
         find_tree(&source, &header, &limits).unwrap().map(|t| (t.start, t.end, t.closed))
@@ -301,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_header_line_is_exact_with_three_numbers() {
-        let exact = |line: &str| read(&Slice::new(format!("{line}\n").into(), "test"), &Limits::default()).unwrap().is_exact();
+        let exact =
+            |line: &str| read(&MemorySource::new(format!("{line}\n").into(), "test"), &Limits::default()).unwrap().is_exact();
         for line in ["#ASDF 1.0.0", "#ASDF 0.1.0", "%FINF 0.1.0", "%ASDF 00.1.0", "#ASDF 1.0.0-dev.3"] {
             assert!(exact(line), "{line}");
         }
@@ -313,7 +314,7 @@ mod tests {
     #[test]
     fn a_byte_order_mark_and_a_stray_line_are_named() {
         let said = |bytes: &[u8]| {
-            let source = Slice::new(bytes.to_vec(), "test");
+            let source = MemorySource::new(bytes.to_vec(), "test");
             let limits = Limits::default();
             let tree = read(&source, &limits).and_then(|header| find_tree(&source, &header, &limits));
             tree.map(|_| ()).map_err(|error| error.to_string())

@@ -146,10 +146,10 @@ pub fn wrong(problem: &str, at: u64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     fn entries(text: &str) -> Option<Vec<u64>> {
-        let source = Slice::new(text.as_bytes().to_vec(), "test");
+        let source = MemorySource::new(text.as_bytes().to_vec(), "test");
         find(&source, 0, &Limits::default()).unwrap().and_then(|index| index.entries.ok())
     }
 
@@ -166,7 +166,7 @@ mod tests {
         let offsets: Vec<u64> = (0..20_000).map(|n| 1000 + n * 1078).collect();
         let mut bytes = vec![0xff; 1_000_000];
         bytes.extend_from_slice(print(&offsets).as_bytes());
-        let source = Slice::new(bytes, "test");
+        let source = MemorySource::new(bytes, "test");
         let index = find(&source, 0, &Limits::default()).unwrap().unwrap();
         assert_eq!((index.offset, index.entries.unwrap()), (1_000_000, offsets));
     }
@@ -175,7 +175,7 @@ mod tests {
     fn the_early_form_has_a_mark_of_its_own() {
         let mut bytes = vec![0xff; 10];
         bytes.extend_from_slice(b"\xd3IDX # ASDF BLOCK INDEX\n5\n90\n");
-        let source = Slice::new(bytes, "test");
+        let source = MemorySource::new(bytes, "test");
         let found = find(&source, 0, &Limits::default()).unwrap();
         assert_eq!(found.unwrap().entries.unwrap(), [5, 90]);
     }

@@ -88,7 +88,7 @@ fn find_magic(source: &SourceRef, rows: &[&'static Generation], from: u64, to: u
 mod tests {
     use super::*;
     use crate::asdf::generation::candidates;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     /// A block as the rows of `%ASDF` and FINF write it (44 bytes of fields), or those of 1.x (48).
     fn block(mark: &[u8], late: bool) -> Vec<u8> {
@@ -121,7 +121,7 @@ mod tests {
                 bytes.extend_from_slice(&[other, junk].concat());
                 let at = bytes.len() as u64;
                 bytes.extend(block(mark, version.0 > 0));
-                let source: SourceRef = std::sync::Arc::new(Slice::new(bytes, "test"));
+                let source: SourceRef = std::sync::Arc::new(MemorySource::new(bytes, "test"));
                 let found = first_block(&source, &rows, 0, &Limits::default()).unwrap();
                 assert_eq!(found, Some(at), "{token} {} {}", mark.escape_ascii(), junk.escape_ascii());
             }
@@ -134,7 +134,7 @@ mod tests {
             let mut bytes = block(b"\xd3BLK", version.0 > 0);
             bytes[12] = 0xff;
             bytes.extend(block(b"\xd3BLK", version.0 > 0));
-            let source: SourceRef = std::sync::Arc::new(Slice::new(bytes, "test"));
+            let source: SourceRef = std::sync::Arc::new(MemorySource::new(bytes, "test"));
             let rows = candidates(token, version).unwrap();
             assert_eq!(first_block(&source, &rows, 0, &Limits::default()).unwrap(), Some(0), "{token}");
         }

@@ -10,7 +10,7 @@ use super::ndarray::{self, Ndarray, Origin};
 use super::sections::Sections;
 use super::uris::{self, Notes};
 use crate::array::{Array, Mask};
-use crate::bytes::{Nowhere, Resolve, Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec, to_usize};
 use crate::codec::chain::Described;
 use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
@@ -24,9 +24,9 @@ use crate::tree::{self, Node, Tree};
 /// ```
 /// use std::sync::Arc;
 /// use trilith::asdf::AsdfFile;
-/// use trilith::{Limits, bytes::Slice};
+/// use trilith::{Limits, bytes::MemorySource};
 /// let text = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\na: !core/ndarray-1.1.0 [1, 2, 3]\n...\n";
-/// let file = AsdfFile::open(Arc::new(Slice::new(text.into(), "example")), &Limits::default())?;
+/// let file = AsdfFile::open(Arc::new(MemorySource::new(text.into(), "example")), &Limits::default())?;
 /// let array = file.array_at("/a")?;
 /// assert_eq!(array.load::<i64>()?, [1, 2, 3]);
 /// # Ok::<(), trilith::Error>(())
@@ -85,7 +85,7 @@ impl AsdfFile {
             sections,
             tree,
             limits: limits.clone(),
-            resolve: Arc::new(Nowhere),
+            resolve: Arc::new(NoReferences),
             fits: None,
             container: None,
             decoded: Mutex::default(),

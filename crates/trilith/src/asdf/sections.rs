@@ -10,7 +10,7 @@ use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
 use super::marks::{first_block, is_block, next_block};
-use crate::bytes::{Access, Nearby, Source, SourceRef, read_vec};
+use crate::bytes::{Access, ReadAhead, Source, SourceRef, read_vec};
 use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 
@@ -316,7 +316,7 @@ impl Sections {
         if let Err(error) = self.announce(&places) {
             return Some(error.to_string());
         }
-        let nearby = Nearby::new(self.source.clone());
+        let nearby = ReadAhead::new(self.source.clone());
         for place in 0..self.indexed.len() {
             let next = self.indexed.get(place + 1).map(|(next, _)| *next).or(close);
             let (Ok(block), Some(next)) = (self.indexed_block_in(&nearby, place), next) else { continue };
@@ -402,7 +402,7 @@ impl Sections {
         let (size, limits) = (self.source.len(), Limits::default());
         let index_at = self.index.as_ref().map(|index| index.offset);
         let mut rows = self.header.rows.clone();
-        let nearby = Nearby::new(self.source.clone());
+        let nearby = ReadAhead::new(self.source.clone());
         let mut next = self.first_block;
         let mut stride = Stride::default();
         while let Some(at) = next {

@@ -69,12 +69,12 @@ pub struct Written {
 ///
 /// ```
 /// use trilith::asdf::{FileWriter, WriteOptions, GENERATIONS, BlockOptions};
-/// use trilith::bytes::Slice;
+/// use trilith::bytes::MemorySource;
 /// let mut out = std::io::Cursor::new(Vec::new());
 /// let newest = GENERATIONS.last().unwrap();
 /// let mut writer = FileWriter::new(&mut out, newest, WriteOptions::default());
 /// writer.header("#ASDF 1.0.0", &["#ASDF_STANDARD 1.6.0".to_owned()], Some("%YAML 1.1\n---\na: 1\n...\n"))?;
-/// writer.block(&Slice::new(vec![1, 2, 3], "data"), &BlockOptions::default())?;
+/// writer.block(&MemorySource::new(vec![1, 2, 3], "data"), &BlockOptions::default())?;
 /// writer.finish()?;
 /// assert!(out.into_inner().starts_with(b"#ASDF 1.0.0\n"));
 /// # Ok::<(), trilith::Error>(())

@@ -1,6 +1,6 @@
 //! Every change to a file on disk, in one place: so that tests can record it, cut it off, and let it fail.
 //!
-//! [`Replace`](super::Replace) and [`Journal`](super::Journal) write through here. With the feature `fault-injection`,
+//! [`AtomicFile`](super::AtomicFile) and [`Journal`](super::Journal) write through here. With the feature `fault-injection`,
 //! which is for tests, a `Watch` sees each act before it happens and may refuse it; without it there is no such hook.
 
 #[cfg(feature = "fault-injection")]

@@ -329,7 +329,7 @@ impl Hashing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::{Replace, SourceRef, open, read_text};
+    use crate::bytes::{AtomicFile, SourceRef, open, read_text};
 
     fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     fn put(path: &Path, content: &[u8]) {
-        let mut new = Replace::create(path, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(path, Basis::Nothing).unwrap();
         new.write_all(content).unwrap();
         new.commit().unwrap();
     }
@@ -449,7 +449,7 @@ mod tests {
             assert!(source.notice().is_some_and(|notice| notice.contains(".trilith-journal")), "{:?}", source.notice());
             for error in [
                 Journal::recover(&path).unwrap_err(),
-                Replace::create(&path, Basis::Nothing).unwrap_err(),
+                AtomicFile::create(&path, Basis::Nothing).unwrap_err(),
                 update().commit(&*source).unwrap_err(),
             ] {
                 assert_eq!(error.kind(), Kind::Usage, "{error}");
@@ -555,12 +555,12 @@ mod tests {
             update
         };
         assert!(small().commit(&*during).is_err());
-        assert!(Replace::create(&path, Basis::Own(&*during)).is_err());
+        assert!(AtomicFile::create(&path, Basis::Own(&*during)).is_err());
         // Changes within one tick of the clock are noticed as well.
         for _ in 0..200 {
             let (first, second) = (opened(&path), opened(&path));
             small().commit(&*first).unwrap();
-            assert!(second.is_changed() && Replace::create(&path, Basis::Own(&*second)).is_err());
+            assert!(second.is_changed() && AtomicFile::create(&path, Basis::Own(&*second)).is_err());
         }
     }
 

@@ -21,18 +21,18 @@ pub(super) const TEMPORARY: &str = ".trilith-tmp";
 /// meantime is lost.
 ///
 /// ```
-/// use trilith::bytes::{Basis, Replace, open};
+/// use trilith::bytes::{Basis, AtomicFile, open};
 /// # use std::io::Write as _;
 /// # let folder = std::env::temp_dir().join(format!("trilith-basis-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let path = folder.join("x");
-/// let mut new = Replace::create(&path, Basis::Nothing)?;
+/// let mut new = AtomicFile::create(&path, Basis::Nothing)?;
 /// new.write_all(b"one").unwrap();
 /// new.commit()?;
 ///
 /// let read = open(&path, Default::default())?;
 /// Replace::create(&path, Basis::Nothing)?.commit()?; // another writer
-/// assert!(Replace::create(&path, Basis::Own(&*read)).is_err());
+/// assert!(AtomicFile::create(&path, Basis::Own(&*read)).is_err());
 /// # std::fs::remove_dir_all(&folder).unwrap();
 /// # Ok::<(), trilith::Error>(())
 /// ```

@@ -1,5 +1,5 @@
 //! Bytes: where they come from ([`Source`]), how they are read ([`Cursor`]) and how a file is
-//! replaced without ever losing the old one ([`Replace`]).
+//! replaced without ever losing the old one ([`AtomicFile`]).
 //!
 //! Positions in a file are `u64`; a `usize` comes out of [`to_usize`] or a bounds check only.
 //! This module and `file.rs` are the only ones that open files.
@@ -49,13 +49,13 @@ pub(crate) use listing::{files_of, is_plain_file};
 pub use local::{LocalFile, LocalOptions, open};
 pub use lock::{Basis, remove_stale};
 pub use metered::Metered;
-pub use nearby::Nearby;
+pub use nearby::ReadAhead;
 pub use output::{NewFile, WriteSeek, Written};
 #[cfg(feature = "remote")]
 pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
-pub use replace::{Replace, read_text, remove};
+pub use replace::{AtomicFile, read_text, remove};
 pub(crate) use resolve::Moved;
-pub use resolve::{Folder, Nowhere, Resolve, is_url, percent_decode, percent_encode};
-pub use source::{Access, Derived, Slice, Source, SourceRef, Window, read_vec, to_usize};
+pub use resolve::{DirectoryResolver, NoReferences, Resolve, is_url, percent_decode, percent_encode};
+pub use source::{Access, Derived, MemorySource, Source, SourceRef, Window, read_vec, to_usize};
 pub use spool::{private_file, set_aside, spool, unnamed_file};
 pub use update::{Content, Update};

@@ -13,7 +13,7 @@ const CLOSE: u64 = 8 << 10;
 
 /// A source for going through small things in order, such as block headers: where one follows soon after the other, they
 /// are read many at a time; where they lie far apart, each is read by itself, and nothing between them.
-pub struct Nearby {
+pub struct ReadAhead {
     inner: SourceRef,
     window: Mutex<Window>,
 }
@@ -26,7 +26,7 @@ struct Window {
     last: Option<u64>,
 }
 
-impl Nearby {
+impl ReadAhead {
     /// Reads of `inner`.
     pub fn new(inner: SourceRef) -> Self {
         Self { inner, window: Mutex::default() }
@@ -40,7 +40,7 @@ impl Window {
     }
 }
 
-impl Source for Nearby {
+impl Source for ReadAhead {
     fn len(&self) -> u64 {
         self.inner.len()
     }
@@ -93,12 +93,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     #[test]
     fn reads_are_those_of_the_source_wherever_they_lie() {
         let bytes: Vec<u8> = (0..300_000u32).map(|n| (n ^ (n >> 8)) as u8).collect();
-        let nearby = Nearby::new(Arc::new(Slice::new(bytes.clone(), "bytes")));
+        let nearby = ReadAhead::new(Arc::new(MemorySource::new(bytes.clone(), "bytes")));
         let dense = (0..1000).map(|n| n * 290);
         for at in dense.chain([299_990, 5, 100_000, 100_100, 20, 299_000, 299_900, 299_989]) {
             let mut into = [0; 10];

@@ -6,14 +6,14 @@ use std::path::Path;
 use super::gzip::{gzip, is_packed};
 use super::lock::Basis;
 use super::metered::Metered;
-use super::replace::Replace;
+use super::replace::AtomicFile;
 use super::spool::unnamed_file;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// A file that is being written.
 ///
-/// A path is [replaced](Replace) when the file is committed. A pipe or a device, by name or as a stream, cannot
+/// A path is [replaced](AtomicFile) when the file is committed. A pipe or a device, by name or as a stream, cannot
 /// go back to fill in sizes: what is written waits in a temporary file and is copied out at the end. So does what
 /// becomes a gzip file: one whose name ends in `.gz`, and one that was a gzip file and is written anew.
 pub struct NewFile {
@@ -23,7 +23,7 @@ pub struct NewFile {
 }
 
 enum Kind {
-    Path(Box<BufWriter<Metered<Replace>>>),
+    Path(Box<BufWriter<Metered<AtomicFile>>>),
     Stream(BufWriter<Metered<std::fs::File>>, Box<dyn Write>, String),
 }
 
@@ -45,12 +45,12 @@ impl NewFile {
     /// Starts a file at a path; `basis` says what its content is made from.
     ///
     /// # Errors
-    /// As [`Replace::create`]; [`Kind::Usage`](crate::Kind::Usage) for a terminal.
+    /// As [`AtomicFile::create`]; [`Kind::Usage`](crate::Kind::Usage) for a terminal.
     pub fn create(path: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
         let path = path.as_ref();
         if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             let unpacked = if is_to_be_packed(path, basis)? { Some(aside()?) } else { None };
-            let out = BufWriter::with_capacity(1 << 20, uncounted(Replace::create(path, basis)?));
+            let out = BufWriter::with_capacity(1 << 20, uncounted(AtomicFile::create(path, basis)?));
             return Ok(Self { kind: Kind::Path(Box::new(out)), unpacked });
         }
         let name = path.display().to_string();
@@ -96,7 +96,7 @@ impl NewFile {
     /// Puts the file into place.
     ///
     /// # Errors
-    /// As [`Replace::commit`]; [`Kind::Io`](crate::Kind::Io) of the stream.
+    /// As [`AtomicFile::commit`]; [`Kind::Io`](crate::Kind::Io) of the stream.
     pub fn commit(mut self) -> Result<Written> {
         let fail = |e| Error::io("writing", e);
         if let Some(unpacked) = self.unpacked.take() {

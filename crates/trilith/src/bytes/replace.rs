@@ -1,6 +1,6 @@
 //! Replacing a file so that a failure at any point leaves the old one whole.
 //!
-//! The new content goes to a temporary file beside the target; [`Replace::commit`] syncs it, renames
+//! The new content goes to a temporary file beside the target; [`AtomicFile::commit`] syncs it, renames
 //! it over the target and syncs the folder. Whatever happens before the rename, the old file stands.
 
 use std::io::{Seek, SeekFrom, Write};
@@ -11,13 +11,13 @@ use super::lock::{Basis, Lock, temporary};
 use super::{journal, owner};
 use crate::error::{Error, Result};
 
-/// A new file that takes the place of `target` when it is [committed](Replace::commit), or vanishes.
+/// A new file that takes the place of `target` when it is [committed](AtomicFile::commit), or vanishes.
 ///
 /// While it is being written it is locked, and so is the file that it will replace: a second writer is
 /// refused. It keeps mode, owner, group and extended attributes of the old file, and only its owner may read
 /// it until it is in place. [`remove_stale`](super::remove_stale) removes what a killed process left.
 #[derive(Debug)]
-pub struct Replace {
+pub struct AtomicFile {
     file: Option<Output>,
     temporary: PathBuf,
     /// The target, and the lock on the file that is there now.
@@ -25,7 +25,7 @@ pub struct Replace {
     warnings: Vec<String>,
 }
 
-impl Replace {
+impl AtomicFile {
     /// Starts a new file beside `target`, removing what an earlier, killed run left there. `basis` says what
     /// the new content is made from.
     ///
@@ -102,7 +102,7 @@ impl Replace {
     }
 }
 
-impl Drop for Replace {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if self.file.take().is_some() {
             let _ = disk::remove(&self.temporary);
@@ -110,7 +110,7 @@ impl Drop for Replace {
     }
 }
 
-impl Write for Replace {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.file()?.write(bytes)
     }
@@ -120,7 +120,7 @@ impl Write for Replace {
     }
 }
 
-impl Seek for Replace {
+impl Seek for AtomicFile {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.file()?.seek(to)
     }
@@ -166,7 +166,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
         std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&target).unwrap().write_all(b"old").unwrap();
-        let mut new = Replace::create(&target, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"half").unwrap();
         drop(new);
         assert_eq!(read_text(&target, 100).unwrap(), b"old");
@@ -179,7 +179,7 @@ mod tests {
         let target = folder.path().join("x.asdf");
         let stale = folder.path().join(".x.asdf.trilith-tmp-1-0");
         std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&stale).unwrap();
-        let mut new = Replace::create(&target, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"new").unwrap();
         new.commit().unwrap();
         assert_eq!(read_text(&target, 100).unwrap(), b"new");
@@ -191,8 +191,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
         for _ in 0..2 {
-            let mut first = Replace::create(&target, Basis::Nothing).unwrap();
-            let error = Replace::create(&target, Basis::Nothing).unwrap_err();
+            let mut first = AtomicFile::create(&target, Basis::Nothing).unwrap();
+            let error = AtomicFile::create(&target, Basis::Nothing).unwrap_err();
             assert_eq!(error.kind(), Kind::Io);
             assert!(error.to_string().contains("is being changed by another process"), "{error}");
             first.write_all(b"first").unwrap();
@@ -202,19 +202,19 @@ mod tests {
         let read = crate::bytes::open(&target, Default::default()).unwrap();
         let begin = || crate::bytes::Update::new().begin(&*read);
         let update = begin().unwrap();
-        assert!(Replace::create(&target, Basis::Nothing).is_err());
+        assert!(AtomicFile::create(&target, Basis::Nothing).is_err());
         drop(update);
         assert!(super::super::Journal::recover(&target).unwrap());
         let read = crate::bytes::open(&target, Default::default()).unwrap();
         let begin = || crate::bytes::Update::new().begin(&*read);
-        let replace = Replace::create(&target, Basis::Nothing).unwrap();
+        let replace = AtomicFile::create(&target, Basis::Nothing).unwrap();
         assert!(begin().is_err());
         drop(replace);
         assert!(begin().is_ok());
     }
 
     fn write(target: &Path, content: &[u8]) {
-        let mut new = Replace::create(target, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(target, Basis::Nothing).unwrap();
         new.write_all(content).unwrap();
         new.commit().unwrap();
     }
@@ -225,15 +225,15 @@ mod tests {
         let target = folder.path().join("x.asdf");
         write(&target, b"one");
         let read = crate::bytes::open(&target, Default::default()).unwrap();
-        assert!(Replace::create(&target, Basis::Own(&*read)).is_ok());
+        assert!(AtomicFile::create(&target, Basis::Own(&*read)).is_ok());
         write(&target, b"two");
         assert!(read.is_changed());
         for basis in [Basis::Own(&*read), Basis::Read(&*read)] {
-            let error = Replace::create(&target, basis).unwrap_err();
+            let error = AtomicFile::create(&target, basis).unwrap_err();
             assert!(error.to_string().contains("since it was read"), "{error}");
         }
         // Another file may be made from it.
-        assert!(Replace::create(folder.path().join("y"), Basis::Read(&*read)).is_ok());
+        assert!(AtomicFile::create(folder.path().join("y"), Basis::Read(&*read)).is_ok());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
@@ -242,7 +242,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
         write(&target, b"one");
-        let mut new = Replace::create(&target, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
         new.write_all(b"new").unwrap();
         let other = folder.path().join("other");
         write(&other, b"theirs");
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(read_text(&target, 100).unwrap(), b"theirs");
         // The same for a file that was not there at first.
         let fresh = folder.path().join("fresh");
-        let new = Replace::create(&fresh, Basis::Nothing).unwrap();
+        let new = AtomicFile::create(&fresh, Basis::Nothing).unwrap();
         write(&other, b"theirs");
         std::fs::rename(&other, &fresh).unwrap();
         assert!(new.commit().is_err());
@@ -267,13 +267,13 @@ mod tests {
         write(&target, b"old");
         for mode in [0o600, 0o640, 0o644, 0o755] {
             std::fs::set_permissions(&target, std::fs::Permissions::from_mode(mode)).unwrap();
-            let new = Replace::create(&target, Basis::Nothing).unwrap();
+            let new = AtomicFile::create(&target, Basis::Nothing).unwrap();
             assert_eq!(new.file.as_ref().unwrap().file().metadata().unwrap().mode() & 0o777, 0o600);
             new.commit().unwrap();
             assert_eq!(std::fs::metadata(&target).unwrap().mode() & 0o777, mode);
         }
         std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o444)).unwrap();
-        assert!(Replace::create(&target, Basis::Nothing).unwrap_err().to_string().contains("read-only"));
+        assert!(AtomicFile::create(&target, Basis::Nothing).unwrap_err().to_string().contains("read-only"));
     }
 
     #[cfg(unix)]

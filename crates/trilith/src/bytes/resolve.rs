@@ -1,6 +1,6 @@
 //! Opening what a file refers to: external blocks, `$ref` targets, layouts beside a file.
 //!
-//! Only the caller decides what a reference may reach. [`Folder`] is the sandbox for local files: the file's
+//! Only the caller decides what a reference may reach. [`DirectoryResolver`] is the sandbox for local files: the file's
 //! own folder and those below it, and the folders that were allowed; no link that leads out of them.
 
 use std::ops::Range;
@@ -64,9 +64,9 @@ pub fn is_url(text: &str) -> bool {
 
 /// Refuses everything: for bytes that came without a place.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nowhere;
+pub struct NoReferences;
 
-impl Resolve for Nowhere {
+impl Resolve for NoReferences {
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         Err(Error::limit(format!("the reference {uri:?} leads out of bytes that have no folder")))
     }
@@ -78,8 +78,8 @@ impl Resolve for Nowhere {
 /// `file:` URIs included. What they name is opened where it lies in one of these folders, links followed.
 ///
 /// ```
-/// use trilith::bytes::{Folder, LocalOptions, Resolve};
-/// let folder = Folder::new(".", LocalOptions::default(), 8);
+/// use trilith::bytes::{DirectoryResolver, LocalOptions, Resolve};
+/// let folder = DirectoryResolver::new(".", LocalOptions::default(), 8);
 /// assert!(folder.resolve("../secret.asdf").is_err());
 /// assert!(folder.resolve("/etc/passwd").is_err());
 /// assert!(folder.resolve("http://example.org/x.asdf").is_err());
@@ -87,7 +87,7 @@ impl Resolve for Nowhere {
 /// assert!(folder.allowing("..").permits("../secret.asdf"));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Folder {
+pub struct DirectoryResolver {
     /// That of the file, and what was allowed.
     roots: Arc<[Root]>,
     /// That of the file in which the references stand.
@@ -122,14 +122,14 @@ impl Root {
     }
 }
 
-impl Folder {
+impl DirectoryResolver {
     /// A sandbox of `folder`; references may lead on from file to file `depth` times.
     pub fn new(folder: impl AsRef<Path>, options: LocalOptions, depth: u64) -> Self {
         let own = Root::new(folder.as_ref());
         Self { current: own.real.clone(), roots: Arc::new([own]), options, depth, most: depth }
     }
 
-    /// As [`Folder::new`], for bytes without a place: only absolute references mean something, and nothing is
+    /// As [`DirectoryResolver::new`], for bytes without a place: only absolute references mean something, and nothing is
     /// opened that was not allowed.
     pub fn nowhere(options: LocalOptions, depth: u64) -> Self {
         Self { current: PathBuf::new(), roots: Arc::new([]), options, depth, most: depth }
@@ -163,7 +163,7 @@ impl Folder {
     }
 }
 
-impl Resolve for Folder {
+impl Resolve for DirectoryResolver {
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
         let depth = self.depth.checked_sub(1).ok_or_else(|| {
@@ -286,7 +286,7 @@ mod tests {
         write(&outside.path().join("secret"));
         write(&folder.join("a b.asdf"));
         write(&folder.join("deep/c.asdf"));
-        let sandbox = Folder::new(&folder, LocalOptions::default(), 2);
+        let sandbox = DirectoryResolver::new(&folder, LocalOptions::default(), 2);
         assert!(sandbox.resolve("a%20b.asdf").is_ok());
         let (_, inner) = sandbox.resolve("./deep/c.asdf").unwrap();
         assert!(inner.resolve("c.asdf").is_ok());
@@ -311,7 +311,7 @@ mod tests {
         write(&folder.join("real.asdf"));
         std::os::unix::fs::symlink(outside.path().join("secret"), folder.join("out.asdf")).unwrap();
         std::os::unix::fs::symlink("real.asdf", folder.join("link.asdf")).unwrap();
-        let sandbox = Folder::new(&folder, LocalOptions::default(), 8);
+        let sandbox = DirectoryResolver::new(&folder, LocalOptions::default(), 8);
         assert_eq!(sandbox.resolve("out.asdf").err().map(|e| e.kind()), Some(Kind::Limit));
         assert!(sandbox.resolve("link.asdf").is_ok());
     }

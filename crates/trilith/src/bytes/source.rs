@@ -24,8 +24,8 @@ pub enum Access {
 /// Implementations hold no position, so one source serves many threads.
 ///
 /// ```
-/// use trilith::bytes::{Slice, Source};
-/// let source = Slice::new(b"#ASDF 1.0.0\n".to_vec(), "memory");
+/// use trilith::bytes::{MemorySource, Source};
+/// let source = MemorySource::new(b"#ASDF 1.0.0\n".to_vec(), "memory");
 /// let mut token = [0; 5];
 /// source.read_at(0, &mut token)?;
 /// assert_eq!(&token, b"#ASDF");
@@ -118,12 +118,12 @@ pub type SourceRef = Arc<dyn Source>;
 
 /// Bytes in memory.
 #[derive(Debug, Clone)]
-pub struct Slice {
+pub struct MemorySource {
     bytes: Arc<Memory>,
     name: String,
 }
 
-impl Slice {
+impl MemorySource {
     /// Bytes that this source owns, and what to call them in messages.
     pub fn new(bytes: Vec<u8>, name: impl Into<String>) -> Self {
         Self { bytes: Arc::new(Memory::Vec(bytes)), name: name.into() }
@@ -135,7 +135,7 @@ impl Slice {
     }
 }
 
-impl Source for Slice {
+impl Source for MemorySource {
     fn len(&self) -> u64 {
         self.bytes.len() as u64
     }

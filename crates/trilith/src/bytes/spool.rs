@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::local::{LocalFile, LocalOptions};
-use super::source::{Slice, SourceRef};
+use super::source::{MemorySource, SourceRef};
 use super::system::{process_number, temporary_folder};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -57,7 +57,7 @@ impl Spooled {
     }
 
     fn into_source(self, name: &str) -> Result<SourceRef> {
-        let Some(file) = self.file else { return Ok(Arc::new(Slice::new(self.head, name))) };
+        let Some(file) = self.file else { return Ok(Arc::new(MemorySource::new(self.head, name))) };
         let metadata = file.metadata().map_err(|e| Error::io(format!("reading {name}"), e))?;
         Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions::default())))
     }

@@ -28,12 +28,12 @@ const FIXED_BETWEEN: u64 = 16;
 /// Changes to a file in place: bytes that are overwritten or appended, all or none of them.
 ///
 /// ```
-/// use trilith::bytes::{Basis, Replace, Update, open, read_text};
+/// use trilith::bytes::{Basis, AtomicFile, Update, open, read_text};
 /// # use std::io::Write as _;
 /// # let folder = std::env::temp_dir().join(format!("trilith-update-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let path = folder.join("x");
-/// # let mut file = Replace::create(&path, Basis::Nothing)?;
+/// # let mut file = AtomicFile::create(&path, Basis::Nothing)?;
 /// # file.write_all(b"one two three").unwrap();
 /// # file.commit()?;
 /// let read = open(&path, Default::default())?;

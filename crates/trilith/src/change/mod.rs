@@ -14,7 +14,7 @@ use crate::asdf::generation::Generation;
 use crate::asdf::update::{self, NewBlock, Placement};
 use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, Target, WriteOptions, ndarray, walk};
 use crate::assemble::{self, NewSource, Parts, is_own_part};
-use crate::bytes::{self, Basis, Replace};
+use crate::bytes::{self, AtomicFile, Basis};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
@@ -386,7 +386,7 @@ impl<'f> Change<'f> {
 
     /// Writes a new file of the exploded form, which must not be there yet.
     fn write_part(&self, path: &Path, content: &AsdfFile) -> Result<()> {
-        let mut out = Replace::create(path, Basis::Absent)?;
+        let mut out = AtomicFile::create(path, Basis::Absent)?;
         let source = content.sections().source();
         let whole = bytes::read_vec(&**source, 0, source.len(), self.file.limits())?;
         out.write_all(&whole).map_err(|e| Error::io(format!("writing {}", path.display()), e))?;

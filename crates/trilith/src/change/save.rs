@@ -72,7 +72,7 @@ impl Change<'_> {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io) where another process writes the file, has changed it since it was read, or the disk says
     /// no. [`Kind::Usage`](crate::Kind::Usage) where there is no file to change (bytes, a pipe, an address) and no output was named,
-    /// and as [`Update::commit`](crate::bytes::Update::commit) and [`Replace::create`](crate::bytes::Replace::create).
+    /// and as [`Update::commit`](crate::bytes::Update::commit) and [`AtomicFile::create`](crate::bytes::AtomicFile::create).
     ///
     /// ```
     /// use trilith::change::{Change, SaveOptions};

@@ -55,7 +55,7 @@ pub use crate::threads::{set_threads, threads};
 #[allow(unused_imports, reason = "empty where nothing was left out")]
 use left_out::*;
 
-use crate::bytes::{Slice, Source, SourceRef, to_usize};
+use crate::bytes::{MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -218,13 +218,13 @@ pub fn codec(id: CodecId) -> Result<&'static Codec> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::bytes::Slice;
+/// use trilith::bytes::MemorySource;
 /// use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
 /// use trilith::Limits;
 ///
 /// let id = CodecId(*b"zlib");
 /// let stored = encode(id, b"three stones", &EncodeOptions::default())?;
-/// let source = decoder(id, Arc::new(Slice::new(stored, "memory")), 12, &Limits::default())?;
+/// let source = decoder(id, Arc::new(MemorySource::new(stored, "memory")), 12, &Limits::default())?;
 /// let mut word = [0; 6];
 /// source.read_at(6, &mut word)?;
 /// assert_eq!(&word, b"stones");
@@ -240,7 +240,7 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
     }
     let codec = codec(id)?;
     if decoded_len == 0 && stored.len() == 0 {
-        return Ok(Arc::new(Slice::new(Vec::new(), stored.name())));
+        return Ok(Arc::new(MemorySource::new(Vec::new(), stored.name())));
     }
     let (name, ratio) = (codec.ratio)(limits);
     if decoded_len > stored.len().saturating_mul(ratio) {

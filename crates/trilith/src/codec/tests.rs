@@ -39,7 +39,7 @@ pub(super) fn mixed(len: usize, seed: u64) -> Vec<u8> {
 }
 
 fn slice(bytes: Vec<u8>) -> SourceRef {
-    Arc::new(Slice::new(bytes, "test"))
+    Arc::new(MemorySource::new(bytes, "test"))
 }
 
 fn open(id: CodecId, stored: &[u8], len: usize) -> Result<SourceRef> {

@@ -81,10 +81,10 @@ fn steps(root: Node<'_>, array: Option<&Held>, place: &dyn Fn() -> Place, found:
         } else {
             step.index(0).filter(|_| step.is_sequence()).map(|name| (name, step.index(1)))
         };
-        let is_right = named.is_some_and(|(name, arguments)| {
+        let is_ok = named.is_some_and(|(name, arguments)| {
             name.as_str().is_some() && step.len() <= 2 && arguments.is_none_or(|arguments| arguments.is_mapping())
         });
-        let Some((name, arguments)) = named.filter(|_| is_right) else {
+        let Some((name, arguments)) = named.filter(|_| is_ok) else {
             found.add(
                 Check::ChainEntry,
                 place(),

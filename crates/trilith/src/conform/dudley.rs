@@ -132,7 +132,7 @@ fn stream(items: &Items<'_>, end: Option<u64>, found: &mut Found) -> Result<()> 
 
 /// A compressed array decodes to its size.
 fn filtered(items: &Items<'_>, entry: &Entry, place: &dyn Fn() -> Place, found: &mut Found) -> Result<()> {
-    let compresses = items.file().layout().opt_filter(entry.item).is_some_and(|filter| filter.compresses);
+    let compresses = items.file().layout().filter_of(entry.item).is_some_and(|filter| filter.compresses);
     if !compresses || entry.kind != EntryKind::Data || entry.typed == ResolvedType::Dynamic {
         return Ok(());
     }

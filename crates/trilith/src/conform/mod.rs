@@ -134,12 +134,12 @@ pub struct ConformOptions {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::bytes::{Nowhere, Slice};
+/// use trilith::bytes::{NoReferences, MemorySource};
 /// use trilith::conform::{ConformOptions, Document, conform};
 /// let text = "#ASDF 1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: 1\n...\n";
-/// let source = Arc::new(Slice::new(text.into(), "x.asdf"));
+/// let source = Arc::new(MemorySource::new(text.into(), "x.asdf"));
 /// let limits = trilith::Limits::default();
-/// let found = conform(source, Arc::new(Nowhere), Document::named("asdf-1.x")?, &ConformOptions::default(), &limits)?;
+/// let found = conform(source, Arc::new(NoReferences), Document::named("asdf-1.x")?, &ConformOptions::default(), &limits)?;
 /// assert_eq!(found.conforms(), Some(false));
 /// let rule = found.deviations[0].rule;
 /// assert_eq!((rule.section, rule.sentence), ("Header", 9));

@@ -65,12 +65,12 @@ fn place(node: Node<'_>, path: &dyn Fn() -> String) -> Place {
 fn root(file: &AsdfFile, law: &AsdfLaw, found: &mut Found) {
     let node = file.tree().root();
     let tag = node.tag();
-    let is_right = match tag.and_then(tag_parts) {
+    let is_ok = match tag.and_then(tag_parts) {
         Some(("core/asdf", version)) if law.major > 0 => version.starts_with("1."),
         Some(("core/asdf", "")) => tag.is_some_and(|tag| tag.starts_with(law.prefix)),
         _ => false,
     };
-    if !is_right {
+    if !is_ok {
         let has = tag.map_or_else(|| "no tag".to_owned(), |tag| format!("the tag {tag}"));
         let version = if law.major > 0 { "-1.1.0" } else { "" };
         let message = format!("the root has {has}, expected {}core/asdf{version}", law.prefix);

@@ -55,11 +55,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     fn chosen(bytes: Vec<u8>, item: u64) -> Option<String> {
         let hint = Hint { item, row: None, is_float: false };
-        choose(&(Arc::new(Slice::new(bytes, "sample")) as SourceRef), Some(&hint)).unwrap().map(|id| id.to_string())
+        choose(&(Arc::new(MemorySource::new(bytes, "sample")) as SourceRef), Some(&hint)).unwrap().map(|id| id.to_string())
     }
 
     /// Numbers between 0 and 1 that nothing foretells.

@@ -1,7 +1,7 @@
 //! Encoding chains on writing: which steps a block can have, and what quantising costs it.
 
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Slice, SourceRef, to_usize};
+use crate::bytes::{MemorySource, SourceRef, to_usize};
 use crate::codec::chain::{self, Described, Step};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -81,7 +81,7 @@ pub(super) fn quantize_error(
     limits: &Limits,
 ) -> Result<Error64> {
     const PIECE: u64 = 1 << 20;
-    let stored: SourceRef = std::sync::Arc::new(Slice::new(encoded.to_vec(), "encoded"));
+    let stored: SourceRef = std::sync::Arc::new(MemorySource::new(encoded.to_vec(), "encoded"));
     let decoded = chain::decoder(steps, stored, Some(original.len()), Some(array), limits)?;
     let mut found = Error64 { largest: 0.0, differs: false };
     let mut at = 0;

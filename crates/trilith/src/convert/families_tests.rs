@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::Limits;
 use crate::asdf::{ArrayOptions, Target};
-use crate::bytes::Slice;
+use crate::bytes::MemorySource;
 use crate::convert::{asdf_to_draft, describe_layout, stream_to_asdf};
 use crate::dudley::DudleyFile;
 use crate::layout::{Byteorder, Layout};
@@ -39,7 +39,7 @@ fn a_tree_survives_the_way_through_a_stream() {
     assert_eq!(losses, []);
     let mut out = Cursor::new(Vec::new());
     draft.write(Byteorder::Big, &Limits::default(), &mut out).unwrap();
-    let stream = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "x.bd")), None, &Limits::default()).unwrap();
+    let stream = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "x.bd")), None, &Limits::default()).unwrap();
     assert_eq!(stream.array_at("/deep/data").unwrap().load::<i16>().unwrap(), [1, 2, 3, 4]);
     assert_eq!(stream.array_at("/list[1]/inner/x").unwrap().load::<i64>().unwrap(), [1, 2]);
     let mut out = Cursor::new(Vec::new());
@@ -70,7 +70,7 @@ fn a_stream_survives_the_way_through_a_tree() {
     let text = b"#: dialect=2025, title=\"run\"\nN : 3  ## how many\nt = <i4[N]  ## kelvin\n#: unit=\"K\", range=[1, 2]\ng/ s = {a = <u2  b = u1}[2]\n";
     let bytes: Vec<u8> = (0..32).collect();
     let layout = Layout::read(text).unwrap();
-    let stream = DudleyFile::open(Arc::new(Slice::new(bytes, "x")), Some(layout), &Limits::default()).unwrap();
+    let stream = DudleyFile::open(Arc::new(MemorySource::new(bytes, "x")), Some(layout), &Limits::default()).unwrap();
     let mut out = Cursor::new(Vec::new());
     stream_to_asdf(&stream, Target::newest(), &ArrayOptions::default(), false, &mut out).unwrap();
     let tree = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
@@ -98,7 +98,7 @@ fn a_layout_of_a_file_of_blocks_reads_the_same_bytes() {
     let file = crate::file::open_asdf_bytes(bytes.clone()).unwrap();
     let text = describe_layout(&file).unwrap();
     let layout = Layout::read(text.as_bytes()).unwrap();
-    let stream = DudleyFile::open(Arc::new(Slice::new(bytes, "x")), Some(layout), &Limits::default()).unwrap();
+    let stream = DudleyFile::open(Arc::new(MemorySource::new(bytes, "x")), Some(layout), &Limits::default()).unwrap();
     assert_eq!(stream.array_at("/\"a b\"").unwrap().load::<f64>().unwrap(), [1.0, 2.0, 3.0]);
     assert_eq!(stream.array_at("/c").unwrap().len(), file.sections().block(1).unwrap().used);
     assert!(text.contains("asdf_compression=\"zlib\"") && text.contains("asdf_shape=[10, 100]"), "{text}");

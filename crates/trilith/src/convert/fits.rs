@@ -13,7 +13,7 @@ use super::{ConvertOptions, Loss};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
-use crate::bytes::{self, Derived, Slice, SourceRef};
+use crate::bytes::{self, Derived, MemorySource, SourceRef};
 use crate::error::{Error, Result};
 use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, Part};
@@ -218,7 +218,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
     let order = last.map_or_else(|| kept.clone(), |last| (0..=last).collect());
     for block in order.into_iter().filter_map(|index| blocks.get(index)) {
         if !kept.contains(&block.index) {
-            writer.block(&Slice::new(Vec::new(), "nothing"), &BlockOptions::default())?;
+            writer.block(&MemorySource::new(Vec::new(), "nothing"), &BlockOptions::default())?;
         } else if block.is_streamed() {
             writer.block(&*file.block_data(block.index as i64)?, &BlockOptions::default())?;
         } else {
@@ -226,7 +226,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
         }
     }
     writer.finish()?;
-    Ok(Arc::new(Slice::new(out.into_inner(), "the embedded ASDF file")))
+    Ok(Arc::new(MemorySource::new(out.into_inner(), "the embedded ASDF file")))
 }
 
 /// Writes what a FITS file holds as a file of the ASDF family: the ASDF file in it, or else its headers and data.

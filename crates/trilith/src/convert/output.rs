@@ -7,7 +7,7 @@ use super::Converted;
 use super::plan::{Data, Form, Plan, Planned};
 use crate::array::Byteorder;
 use crate::asdf::{BlockOptions, BlockWriter, FileWriter, Written, chain as text};
-use crate::bytes::{Slice, SourceRef};
+use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::chain::{self, Described};
 use crate::error::{Context, Result};
 
@@ -22,7 +22,7 @@ impl Plan<'_> {
             bytes.extend_from_slice(part);
             self.file.limits().charge_memory(bytes.len() as u64, "quantising a block")
         })?;
-        Ok(Arc::new(Slice::new(bytes, "memory")))
+        Ok(Arc::new(MemorySource::new(bytes, "memory")))
     }
 
     /// The decoded bytes of an old block: through its array, which may complete an encoding chain.
@@ -106,7 +106,7 @@ impl Plan<'_> {
                 return writer.copy(&*block.stored(sections.source())?, block);
             }
             (Form::Encoded { text, bytes, len }, _) => {
-                let stored = Slice::new([text.as_bytes(), bytes].concat(), "encoded");
+                let stored = MemorySource::new([text.as_bytes(), bytes].concat(), "encoded");
                 return writer.encoded(&stored, *len);
             }
             (Form::Chain { steps, array }, _) => {

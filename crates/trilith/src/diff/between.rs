@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{DiffOptions, Difference, DifferenceKind, ignored};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
-use crate::bytes::Slice;
+use crate::bytes::MemorySource;
 use crate::convert::stream_to_asdf;
 use crate::dudley::DudleyFile;
 use crate::error::{Error, Result, Setting};
@@ -16,7 +16,7 @@ pub(super) fn as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
     let mut out = Bounded { inner: Cursor::new(Vec::new()), most: limits.memory };
     stream_to_asdf(file, Target::newest(), &ArrayOptions::default(), false, &mut out)
         .map_err(|error| if out.is_full() { too_large(limits.memory) } else { error })?;
-    AsdfFile::open(Arc::new(Slice::new(out.inner.into_inner(), file.source().name())), limits)
+    AsdfFile::open(Arc::new(MemorySource::new(out.inner.into_inner(), file.source().name())), limits)
 }
 
 fn too_large(limit: u64) -> Error {

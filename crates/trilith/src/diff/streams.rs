@@ -16,10 +16,10 @@ use crate::tree::TreePath;
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use trilith::{Limits, bytes::Slice, diff::{DiffOptions, diff_streams}, dudley::DudleyFile, layout::Layout};
+/// # use trilith::{Limits, bytes::MemorySource, diff::{DiffOptions, diff_streams}, dudley::DudleyFile, layout::Layout};
 /// let open = |bytes: &[u8]| {
 ///     let layout = Layout::read(b"n = u1[2]")?;
-///     DudleyFile::open(Arc::new(Slice::new(bytes.to_vec(), "x")), Some(layout), &Limits::default())
+///     DudleyFile::open(Arc::new(MemorySource::new(bytes.to_vec(), "x")), Some(layout), &Limits::default())
 /// };
 /// let found = diff_streams(&open(b"\x01\x02")?, &open(b"\x01\x05")?, &DiffOptions::default())?;
 /// assert_eq!((found[0].path.as_str(), found[0].kind.name()), ("/n", "elements"));
@@ -175,14 +175,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
     use crate::diff::ignored;
     use crate::layout::Layout;
     use crate::limits::Limits;
 
     fn open(layout: &str, bytes: &[u8]) -> DudleyFile {
         let layout = Layout::read(layout.as_bytes()).unwrap();
-        DudleyFile::open(Arc::new(Slice::new(bytes.to_vec(), "x")), Some(layout), &Limits::default()).unwrap()
+        DudleyFile::open(Arc::new(MemorySource::new(bytes.to_vec(), "x")), Some(layout), &Limits::default()).unwrap()
     }
 
     fn kinds(a: (&str, &[u8]), b: (&str, &[u8]), options: &DiffOptions) -> Vec<(String, &'static str)> {

@@ -11,7 +11,7 @@ use super::read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 use super::signature::Signature;
 use super::write::{Supplier, dialect_line, evaluate_more, write_items};
 use crate::array::Array;
-use crate::bytes::{self, Folder, LocalOptions, SourceRef, Update};
+use crate::bytes::{self, DirectoryResolver, LocalOptions, SourceRef, Update};
 use crate::error::{Error, Result, Setting};
 use crate::layout::{Byteorder, Entry, Layout, Options};
 use crate::limits::Limits;
@@ -32,7 +32,7 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limit
 /// Opens a file that is to be appended to.
 fn open(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
     let options = LocalOptions { map: false, ..LocalOptions::default() };
-    let folder = Folder::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
+    let folder = DirectoryResolver::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
     DudleyFile::open_with(bytes::open(path, options)?, &folder, how, limits)
 }
 

@@ -263,7 +263,7 @@ fn instances(layout: &Layout, items: &Items<'_>) -> Result<HashMap<String, Vec<i
 
 /// Whether an item is stored compressed.
 fn is_compressed(layout: &Layout, item: ItemId) -> bool {
-    layout.opt_filter(item).is_some_and(|filter| filter.compresses)
+    layout.filter_of(item).is_some_and(|filter| filter.compresses)
 }
 
 /// The parameters of all files.

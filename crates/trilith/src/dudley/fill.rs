@@ -17,14 +17,14 @@ use crate::limits::Limits;
 /// # use std::{io::Cursor, sync::Arc};
 /// use trilith::array::Array;
 /// use trilith::dudley::{DudleyFile, Filling};
-/// use trilith::{Limits, bytes::Slice, layout::{Byteorder, Layout}};
+/// use trilith::{Limits, bytes::MemorySource, layout::{Byteorder, Layout}};
 /// let layout = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
 /// let mut filling = Filling::default();
 /// filling.params.push(("N".to_owned(), 2));
 /// filling.data.push(("rho".to_owned(), Array::from_slice(&[1.5, 2.5], &[2])?));
 /// let mut out = Cursor::new(Vec::new());
 /// filling.write(&layout, Byteorder::Little, true, &Limits::default(), &mut out)?;
-/// let file = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "x.bd")), None, &Limits::default())?;
+/// let file = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "x.bd")), None, &Limits::default())?;
 /// assert_eq!(file.array_at("/rho")?.load::<f64>()?, [1.5, 2.5]);
 /// # Ok::<(), trilith::Error>(())
 /// ```

@@ -25,7 +25,7 @@ impl Catalog {
     /// use trilith::array::Array;
     /// use trilith::dudley::{Catalog, Draft, DudleyFile};
     /// use trilith::layout::{Byteorder, Layout, Options};
-    /// use trilith::{Limits, bytes::{Nowhere, Slice}};
+    /// use trilith::{Limits, bytes::{NoReferences, MemorySource}};
     /// // A catalog of two files that have 3 and 3 cells.
     /// let catalog = Draft::dict([
     ///     ("files", Draft::data(Array::from_texts(&["a.bd", "b.bd"], &[2])?)),
@@ -33,10 +33,10 @@ impl Catalog {
     /// ]);
     /// let mut out = Cursor::new(Vec::new());
     /// catalog.write(Byteorder::Little, &Limits::default(), &mut out)?;
-    /// let stream = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "c.bd")), None, &Limits::default())?;
+    /// let stream = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "c.bd")), None, &Limits::default())?;
     /// let template = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
     /// let options = Options { native: true, order: Some(Byteorder::Little), ..Options::default() };
-    /// let rho = Catalog::read(&stream)?.array_at(&template, "/rho", 0..2, &options, Arc::new(Nowhere))?;
+    /// let rho = Catalog::read(&stream)?.array_at(&template, "/rho", 0..2, &options, Arc::new(NoReferences))?;
     /// assert_eq!(rho.shape(), [2, 3]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
@@ -105,7 +105,7 @@ impl Catalog {
             first: rows.start,
             pieces,
             span,
-            filter: template.opt_filter(found.item).filter(|filter| filter.compresses).cloned(),
+            filter: template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
             whole,
             native: options.native,
             order: if template.order().is_none() { options.order } else { None },

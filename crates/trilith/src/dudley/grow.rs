@@ -20,7 +20,7 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
     if before.kind != EntryKind::Data || before.typed == ResolvedType::Dynamic {
         return fixed("only arrays and lists have records");
     }
-    if file.layout().opt_filter(before.item).is_some_and(|filter| filter.compresses) {
+    if file.layout().filter_of(before.item).is_some_and(|filter| filter.compresses) {
         return fixed("it is stored compressed, as one whole");
     }
     let Some(param) = file.layout().counted_by(before.item) else {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bytes::{self, Slice, SourceRef, read_vec, to_usize};
+use crate::bytes::{self, MemorySource, SourceRef, read_vec, to_usize};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, Result};
 use crate::layout::{Byteorder, Entry, Filter, ResolvedType};
@@ -65,7 +65,7 @@ pub(super) fn inflated(filter: &Filter, stored: SourceRef, form: &Form, limits: 
     if form.order == Some(Byteorder::Little) && form.word == 2 {
         out.chunks_exact_mut(2).for_each(<[u8]>::reverse);
     }
-    Ok(Arc::new(Slice::new(out, stored.name())))
+    Ok(Arc::new(MemorySource::new(out, stored.name())))
 }
 
 /// The elements of an image, numbers big-endian.
@@ -108,5 +108,5 @@ fn gunzipped(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> 
         let more = if out.len() as u64 > len { "more" } else { "fewer" };
         return Err(Error::malformed(format!("the gzip data decode to {more} than the {len} bytes of the array")));
     }
-    Ok(Arc::new(Slice::new(out, stored.name())))
+    Ok(Arc::new(MemorySource::new(out, stored.name())))
 }

@@ -7,7 +7,7 @@ use super::inflate::{Form, inflated};
 use super::outline::Outline;
 use super::signature::Signature;
 use crate::array::Array;
-use crate::bytes::{Nowhere, Resolve, Slice, SourceRef, Window, read_vec};
+use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Window, read_vec};
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
     Byteorder, Diagnostic, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
@@ -44,12 +44,12 @@ pub enum LayoutOrigin {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::{Limits, bytes::Slice, dudley::DudleyFile};
+/// use trilith::{Limits, bytes::MemorySource, dudley::DudleyFile};
 /// let mut bytes = b"\x8d<BD\r\n\x1a\n".to_vec();
 /// bytes.extend(24u64.to_le_bytes());               // the layout is at byte 24
 /// bytes.extend([2i32, 0x10203].map(i32::to_le_bytes).concat());
 /// bytes.extend(b"N : i4  x = u1[N]");
-/// let file = DudleyFile::open(Arc::new(Slice::new(bytes, "x.bd")), None, &Limits::default())?;
+/// let file = DudleyFile::open(Arc::new(MemorySource::new(bytes, "x.bd")), None, &Limits::default())?;
 /// assert_eq!(file.array_at("/x")?.load::<u8>()?, [3, 2]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
@@ -73,7 +73,7 @@ impl DudleyFile {
     /// # Errors
     /// As [`DudleyFile::open_with`].
     pub fn open(source: SourceRef, layout: Option<Layout>, limits: &Limits) -> Result<Self> {
-        Self::open_with(source, &Nowhere, StreamOptions { layout, ..StreamOptions::default() }, limits)
+        Self::open_with(source, &NoReferences, StreamOptions { layout, ..StreamOptions::default() }, limits)
     }
 
     /// Opens a file; `resolve` may find the layout beside it.
@@ -226,7 +226,7 @@ impl DudleyFile {
     /// The bytes in which an item lies, and where it starts in them.
     fn bytes_of(&self, entry: &Entry) -> Result<(SourceRef, u64)> {
         let file = self;
-        let filter = file.layout.opt_filter(entry.item).filter(|filter| filter.compresses && entry.kind == EntryKind::Data);
+        let filter = file.layout.filter_of(entry.item).filter(|filter| filter.compresses && entry.kind == EntryKind::Data);
         let Some(address) = entry.address else {
             let has_elements = !entry.shape.contains(&0) && entry.typed.size() != Some(0);
             if has_elements && entry.nbytes != Some(0) {
@@ -235,7 +235,7 @@ impl DudleyFile {
             if has_elements && filter.is_some() {
                 return Err(Error::malformed("no bytes are stored for a compressed array"));
             }
-            return Ok((Arc::new(Slice::new(Vec::new(), file.source.name())), 0));
+            return Ok((Arc::new(MemorySource::new(Vec::new(), file.source.name())), 0));
         };
         let start = file.base.checked_add(address).ok_or_else(|| Error::malformed(format!("address {address} is too large")))?;
         let Some(filter) = filter else { return Ok((file.source.clone(), start)) };

@@ -28,11 +28,11 @@ impl DudleyFile {
     ///
     /// ```
     /// # use std::{io::Cursor, sync::Arc};
-    /// # use trilith::{Limits, bytes::Slice};
+    /// # use trilith::{Limits, bytes::MemorySource};
     /// use trilith::dudley::{DudleyFile, Rewrite};
     /// use trilith::layout::{Byteorder, Layout};
     /// let layout = Layout::read(b"x = >u2[2] @3")?;
-    /// let file = DudleyFile::open(Arc::new(Slice::new(vec![9, 9, 9, 0, 1, 0, 2], "x")), Some(layout), &Limits::default())?;
+    /// let file = DudleyFile::open(Arc::new(MemorySource::new(vec![9, 9, 9, 0, 1, 0, 2], "x")), Some(layout), &Limits::default())?;
     /// let (mut out, mut how) = (Cursor::new(Vec::new()), Rewrite::default());
     /// how.order = Some(Byteorder::Little);
     /// file.rewrite(&how, &mut out)?;

@@ -104,10 +104,10 @@ fn damage(bytes: &[u8; 16]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     fn read(bytes: &[u8]) -> Result<Option<Signature>> {
-        Signature::read(&Slice::new(bytes.to_vec(), "test"))
+        Signature::read(&MemorySource::new(bytes.to_vec(), "test"))
     }
 
     #[test]

@@ -16,9 +16,9 @@ impl Items<'_> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use trilith::{Limits, bytes::Slice, dudley::DudleyFile, layout::Layout};
+    /// # use trilith::{Limits, bytes::MemorySource, dudley::DudleyFile, layout::Layout};
     /// let layout = Layout::read(b"t [u1] n = u1 t [2]")?;
-    /// let file = DudleyFile::open(Arc::new(Slice::new(vec![5, 0, 6, 7], "x")), Some(layout), &Limits::default())?;
+    /// let file = DudleyFile::open(Arc::new(MemorySource::new(vec![5, 0, 6, 7], "x")), Some(layout), &Limits::default())?;
     /// assert_eq!(file.items()?.stacked("/t")?.unwrap().load::<u8>()?, [5, 6, 7]);
     /// # Ok::<(), trilith::Error>(())
     /// ```

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::array::{Byteorder, Datatype};
-use crate::bytes::Slice;
+use crate::bytes::MemorySource;
 use crate::error::{Kind, Result};
 use crate::layout::Layout;
 use crate::limits::Limits;
@@ -22,12 +22,12 @@ fn native(order: Byteorder, data: &[u8], layout: &str) -> Vec<u8> {
 }
 
 fn open(bytes: Vec<u8>) -> Result<DudleyFile> {
-    DudleyFile::open(Arc::new(Slice::new(bytes, "x.bd")), None, &Limits::default())
+    DudleyFile::open(Arc::new(MemorySource::new(bytes, "x.bd")), None, &Limits::default())
 }
 
 fn under(bytes: &[u8], layout: &str) -> DudleyFile {
     let layout = Layout::read(layout.as_bytes()).unwrap();
-    DudleyFile::open(Arc::new(Slice::new(bytes.to_vec(), "x")), Some(layout), &Limits::default()).unwrap()
+    DudleyFile::open(Arc::new(MemorySource::new(bytes.to_vec(), "x")), Some(layout), &Limits::default()).unwrap()
 }
 
 fn f8(values: &[f64]) -> Vec<u8> {
@@ -154,7 +154,7 @@ fn compressed_arrays_are_zlib_or_gzip() {
     let file = under(&[3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3], "x: <u1(3, 3) -> zfp\n");
     let error = DudleyFile::open_with(
         file.source().clone(),
-        &crate::bytes::Nowhere,
+        &crate::bytes::NoReferences,
         StreamOptions { layout: Some(file.layout().clone()), order: Some(Byteorder::Little), ..StreamOptions::default() },
         &Limits::default(),
     )
@@ -191,7 +191,7 @@ fn hostile_streams_are_errors() {
         for len in 0..bytes.len() {
             let mut limits = Limits::default();
             limits.items = 1000;
-            let source = Arc::new(Slice::new(bytes[..len].to_vec(), "x.bd"));
+            let source = Arc::new(MemorySource::new(bytes[..len].to_vec(), "x.bd"));
             let Ok(file) = DudleyFile::open(source, None, &limits) else { continue };
             let Ok(items) = file.items() else { continue };
             for entry in items.entries() {
@@ -410,7 +410,7 @@ impl crate::bytes::Resolve for Files {
     fn resolve(&self, uri: &str) -> Result<(crate::bytes::SourceRef, Arc<dyn crate::bytes::Resolve>)> {
         self.1.lock().unwrap().push(uri.to_owned());
         let bytes = self.0.get(uri).ok_or_else(|| crate::Error::usage(format!("no file {uri}")))?;
-        Ok((Arc::new(Slice::new(bytes.clone(), uri)), Arc::new(crate::bytes::Nowhere)))
+        Ok((Arc::new(MemorySource::new(bytes.clone(), uri)), Arc::new(crate::bytes::NoReferences)))
     }
 }
 
@@ -512,7 +512,7 @@ fn images_are_png_files_behind_their_length() {
     assert_eq!(bytes[at as usize..][..8], *b"\x89PNG\r\n\x1a\n");
     // An image of another size, and one that is cut.
     let other = Layout::read(b"a: u1(3,2) -> png").unwrap();
-    let wrong = DudleyFile::open(Arc::new(Slice::new(bytes.clone(), "x")), Some(other), &Limits::default()).unwrap();
+    let wrong = DudleyFile::open(Arc::new(MemorySource::new(bytes.clone(), "x")), Some(other), &Limits::default()).unwrap();
     assert!(wrong.array_at("/a").and_then(|a| a.load::<u8>()).unwrap_err().to_string().contains("the layout says"));
     for cut in 0..60 {
         let mut broken = bytes.clone();

@@ -43,11 +43,11 @@ impl<'l> NewStream<'l> {
     /// use std::{io::Cursor, sync::Arc};
     /// use trilith::array::Array;
     /// use trilith::dudley::{DudleyFile, NewStream};
-    /// use trilith::{Limits, bytes::Slice, layout::Layout};
+    /// use trilith::{Limits, bytes::MemorySource, layout::Layout};
     /// let layout = Layout::read(b"N : i8  x = f8[N]")?;
     /// let mut out = Cursor::new(Vec::new());
     /// NewStream::new(&layout, vec![2]).write(&mut |_| Array::from_slice(&[1.5, 2.5], &[2]), &mut out)?;
-    /// let file = DudleyFile::open(Arc::new(Slice::new(out.into_inner(), "x.bd")), None, &Limits::default())?;
+    /// let file = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "x.bd")), None, &Limits::default())?;
     /// assert_eq!(file.array_at("/x")?.load::<f64>()?, [1.5, 2.5]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
@@ -141,7 +141,7 @@ pub(super) fn evaluate_more<'l>(
 }
 
 fn is_compressed(layout: &Layout, item: crate::layout::ItemId) -> bool {
-    layout.opt_filter(item).is_some_and(|filter| filter.compresses)
+    layout.filter_of(item).is_some_and(|filter| filter.compresses)
 }
 
 /// The arrays from `from` on that are stored compressed.
@@ -149,7 +149,7 @@ fn pack(layout: &Layout, options: &Options, found: &Evaluation<'_>, from: Reache
     let mut packed: Packed = Vec::new();
     for (_, entry) in (0..options.limits.items).zip(found.entries_behind(from)?) {
         let entry = entry?;
-        let Some(filter) = layout.opt_filter(entry.item).filter(|filter| filter.compresses) else { continue };
+        let Some(filter) = layout.filter_of(entry.item).filter(|filter| filter.compresses) else { continue };
         if entry.kind == EntryKind::Data && !entry.shape.contains(&0) {
             let bytes = compress(filter, &entry, data).map_err(|e| e.context(entry.path.clone()))?;
             packed.push((entry.path, bytes));

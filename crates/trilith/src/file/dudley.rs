@@ -40,7 +40,7 @@ impl DudleyFile {
     fn described(&self, entry: &Entry) -> Result<Description> {
         let mut shape = entry.shape.clone();
         let (datatype, byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
-        let filter = self.layout().opt_filter(entry.item).map(|filter| filter.name.clone());
+        let filter = self.layout().filter_of(entry.item).map(|filter| filter.name.clone());
         let mut remarks = Vec::new();
         if byteorder == Byteorder::Big && datatype.as_struct().is_none() {
             remarks.push("big-endian".to_owned());

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::array::Array;
 use crate::asdf::{AsdfFile, Container, FitsArrays};
-use crate::bytes::{self, Derived, Resolve, Slice, SourceRef};
+use crate::bytes::{self, Derived, MemorySource, Resolve, SourceRef};
 use crate::error::{Context, Error, Result};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
@@ -75,7 +75,7 @@ pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> 
 /// A FITS file as a tree with a `fits` list, whatever its HDUs hold.
 fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
     let container = Container { hdu: 0, offset: 0, size: fits.source().len() };
-    let text = Slice::new(listing(&fits)?.into(), fits.source().name());
+    let text = MemorySource::new(listing(&fits)?.into(), fits.source().name());
     let source = Derived::new(Arc::new(text), fits.source().clone());
     let file = AsdfFile::open(Arc::new(source), fits.limits()).doing(|| "making a tree of a FITS file")?;
     Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, meant: false })))

@@ -9,7 +9,7 @@ use super::item::File;
 use super::permissions::Permissions;
 use super::series::Series;
 use crate::asdf::AsdfFile;
-use crate::bytes::{self, LocalOptions, Nowhere, Resolve, Slice, SourceRef};
+use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
 use crate::dudley::{DudleyFile, StreamOptions};
 use crate::error::{Error, Result, Setting};
 use crate::layout::{Byteorder, Layout};
@@ -202,7 +202,7 @@ impl OpenOptions {
     /// # Errors
     /// As [`open`].
     pub fn open_bytes(&self, bytes: Vec<u8>) -> Result<File> {
-        self.open_source(Arc::new(Slice::new(bytes, "memory")), Arc::new(Nowhere))
+        self.open_source(Arc::new(MemorySource::new(bytes, "memory")), Arc::new(NoReferences))
     }
 
     /// Opens a file from bytes that are open already; `resolve` opens what it refers to.
@@ -288,7 +288,7 @@ pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
 /// # Errors
 /// As [`open_asdf`].
 pub fn open_asdf_bytes(bytes: Vec<u8>) -> Result<AsdfFile> {
-    open_asdf_source(Arc::new(Slice::new(bytes, "memory")), Arc::new(Nowhere), &Limits::default())
+    open_asdf_source(Arc::new(MemorySource::new(bytes, "memory")), Arc::new(NoReferences), &Limits::default())
 }
 
 /// As many bytes as it takes to tell what a file is.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::bytes::{self, Folder, LocalOptions, Resolve};
+use crate::bytes::{self, DirectoryResolver, LocalOptions, Resolve};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -53,10 +53,10 @@ impl Permissions {
     /// has no folder.
     pub fn resolver(&self, path: &Path, options: LocalOptions, limits: &Limits) -> Arc<dyn Resolve> {
         let own = match path.parent() {
-            _ if path == Path::new("-") => Folder::nowhere(options, limits.external_depth),
-            folder => Folder::new(folder.unwrap_or(Path::new(".")), options, limits.external_depth),
+            _ if path == Path::new("-") => DirectoryResolver::nowhere(options, limits.external_depth),
+            folder => DirectoryResolver::new(folder.unwrap_or(Path::new(".")), options, limits.external_depth),
         };
-        Arc::new(self.folders.iter().fold(own, Folder::allowing))
+        Arc::new(self.folders.iter().fold(own, DirectoryResolver::allowing))
     }
 
     /// What resolves the references of a file of this machine, those to the addresses allowed by `remote` included.

@@ -114,7 +114,7 @@ fn is_sign(c: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     #[test]
     fn encoding_is_that_of_the_standard() {
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn only_sums_that_are_there_are_renewed() {
-        let data = Slice::new(vec![7; 100], "data");
+        let data = MemorySource::new(vec![7; 100], "data");
         let mut header = Header::new(vec![Card::new("A", 1i64, "").unwrap()]);
         renew(&mut header, &data, 0, 100, true).unwrap();
         assert_eq!(header.cards().len(), 1);

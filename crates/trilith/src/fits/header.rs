@@ -206,10 +206,10 @@ fn read_records(source: &dyn Source, at: u64, limits: &Limits) -> Result<Vec<u8>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     fn read(bytes: Vec<u8>) -> Result<(Header, u64)> {
-        Header::read(&Slice::new(bytes, "test"), 0, &Limits::default())
+        Header::read(&MemorySource::new(bytes, "test"), 0, &Limits::default())
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(read(bytes).unwrap_err().kind(), crate::Kind::Malformed);
         }
         let limits = Limits { text: 10_000, ..Limits::default() };
-        let long = Slice::new(vec![b' '; 20_000], "test");
+        let long = MemorySource::new(vec![b' '; 20_000], "test");
         assert_eq!(Header::read(&long, 0, &limits).unwrap_err().kind(), crate::Kind::Limit);
     }
 

@@ -15,12 +15,12 @@ use crate::limits::Limits;
 /// ```
 /// use std::sync::Arc;
 /// use trilith::fits::{FitsFile, Part, write};
-/// use trilith::{Limits, array::Array, bytes::Slice};
+/// use trilith::{Limits, array::Array, bytes::MemorySource};
 /// let image = Array::from_slice(&[1.5f32, 2.5], &[2])?;
 /// let mut bytes = Vec::new();
 /// write(&mut bytes, &[Part::primary(Some(&image))?])?;
 ///
-/// let fits = FitsFile::open(Arc::new(Slice::new(bytes, "example")), &Limits::default())?;
+/// let fits = FitsFile::open(Arc::new(MemorySource::new(bytes, "example")), &Limits::default())?;
 /// assert_eq!(fits.array(fits.find("0")?)?.load::<f32>()?, [1.5, 2.5]);
 /// # Ok::<(), trilith::Error>(())
 /// ```

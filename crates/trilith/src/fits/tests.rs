@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Kind;
 use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
-use crate::bytes::Slice;
+use crate::bytes::MemorySource;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Tree, Value};
@@ -32,7 +32,7 @@ fn unit(cards: &[&str], data: &[u8]) -> Vec<u8> {
 const EMPTY: [&str; 3] = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0"];
 
 fn open(bytes: Vec<u8>) -> Result<FitsFile> {
-    FitsFile::open(Arc::new(Slice::new(bytes, "test")), &Limits::default())
+    FitsFile::open(Arc::new(MemorySource::new(bytes, "test")), &Limits::default())
 }
 
 fn file(units: &[Vec<u8>]) -> FitsFile {
@@ -608,7 +608,7 @@ fn an_asdf_file_is_found_in_all_three_forms_and_written_in_that_of_today() {
         assert_eq!(source.view(0, 12), Some(&asdf[..]));
 
         let mut out = Vec::new();
-        write_asdf(&mut out, &fits, Some(Arc::new(Slice::new(b"#ASDF 1.0.0\nnew".to_vec(), "new")))).unwrap();
+        write_asdf(&mut out, &fits, Some(Arc::new(MemorySource::new(b"#ASDF 1.0.0\nnew".to_vec(), "new")))).unwrap();
         assert_eq!(out[..2880], unit(&EMPTY, &[]));
         let again = open(out).unwrap();
         let hdu = again.asdf().unwrap();

@@ -52,10 +52,10 @@ pub struct Listing {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use trilith::{Limits, bytes::Slice, fits::*, tree::Value};
+/// # use trilith::{Limits, bytes::MemorySource, fits::*, tree::Value};
 /// # let mut bytes = Vec::new();
 /// # write(&mut bytes, &[Part::primary(None)?])?;
-/// let fits = FitsFile::open(Arc::new(Slice::new(bytes, "example")), &Limits::default())?;
+/// let fits = FitsFile::open(Arc::new(MemorySource::new(bytes, "example")), &Limits::default())?;
 /// let listing = to_value(&fits, &mut |_, _| Ok(Value::null()))?;
 /// let simple = &listing.fits.items()[0].get("header").unwrap().items()[0];
 /// assert_eq!(simple.items()[0].as_str(), Some("SIMPLE"));

@@ -617,7 +617,7 @@ impl Layout {
     }
 
     /// The filter of a data array (2026).
-    pub fn opt_filter(&self, id: ItemId) -> Option<&Filter> {
+    pub fn filter_of(&self, id: ItemId) -> Option<&Filter> {
         self.data_of(id).and_then(|data| self.filter(data.filter))
     }
 

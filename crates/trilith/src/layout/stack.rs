@@ -169,5 +169,5 @@ impl Stacking<'_> {
 
 /// Whether an array is stored compressed.
 fn is_filtered(evaluation: &Evaluation<'_>, found: &Located) -> bool {
-    evaluation.layout().opt_filter(found.item).is_some_and(|filter| filter.compresses)
+    evaluation.layout().filter_of(found.item).is_some_and(|filter| filter.compresses)
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::bytes::{Slice, SourceRef, Window};
+use crate::bytes::{MemorySource, SourceRef, Window};
 use crate::error::{Error, Result};
 use crate::fits::{FitsFile, Hdu, asdf_hdu, write_changed};
 use crate::limits::Limits;
@@ -28,7 +28,7 @@ impl Around {
 
     /// Writes the FITS file with another ASDF file in it.
     pub(super) fn write(&self, asdf: Vec<u8>, out: &mut dyn Write) -> Result<()> {
-        let asdf = Slice::new(asdf, self.fits.source().name());
+        let asdf = MemorySource::new(asdf, self.fits.source().name());
         let changed = [(self.hdu.number(), asdf_hdu(&self.hdu, Arc::new(asdf))?)];
         write_changed(out, &self.fits, &changed.into_iter().collect())
     }

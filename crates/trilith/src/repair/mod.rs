@@ -20,7 +20,7 @@ use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
 use crate::asdf::uris::moved_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
-use crate::bytes::{Base, Resolve, Slice, Source, SourceRef, gunzip, is_gzip, read_vec, set_aside};
+use crate::bytes::{Base, MemorySource, Resolve, Source, SourceRef, gunzip, is_gzip, read_vec, set_aside};
 use crate::error::{Error, Kind, Result};
 use crate::file::{self, FileKind};
 use crate::limits::Limits;
@@ -94,13 +94,13 @@ pub struct Salvage {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::{Limits, bytes::Slice, file, repair};
+/// use trilith::{Limits, bytes::MemorySource, file, repair};
 /// let cut = "#ASDF 1.0.0\n%YAML 1.1\n---\na: 1\nb: [2, 3";
 /// assert!(file::open_asdf_bytes(cut.into()).is_err());
-/// let mut left = repair::salvage(Arc::new(Slice::new(cut.into(), "memory")), &Limits::default())?;
-/// let written = left.verified(Arc::new(trilith::bytes::Nowhere))?;
+/// let mut left = repair::salvage(Arc::new(MemorySource::new(cut.into(), "memory")), &Limits::default())?;
+/// let written = left.verified(Arc::new(trilith::bytes::NoReferences))?;
 /// assert_eq!(left.report().wrong, Some(vec![]));
-/// let file = file::open_asdf_source(written, Arc::new(trilith::bytes::Nowhere), &Limits::default())?;
+/// let file = file::open_asdf_source(written, Arc::new(trilith::bytes::NoReferences), &Limits::default())?;
 /// assert_eq!(file.tree().at("/a").and_then(|a| a.as_i64()), Some(1));
 /// assert!(!left.report().is_whole());
 /// # Ok::<(), trilith::Error>(())
@@ -163,7 +163,7 @@ fn read_header(source: &SourceRef, limits: &Limits, notes: &mut Vec<String>) -> 
         Err(error) => {
             let start = read_vec(&**source, 0, source.len().min(64 << 10), limits)?;
             let tree = ["%YAML", "---"].iter().filter_map(|mark| memchr::memmem::find(&start, mark.as_bytes())).min();
-            let standard = Slice::new(b"#ASDF 1.0.0\n".to_vec(), source.name());
+            let standard = MemorySource::new(b"#ASDF 1.0.0\n".to_vec(), source.name());
             let header = header::read(&standard, limits)?;
             let block = crate::asdf::next_block(source, &header.rows, 0, limits)?;
             let from = tree.map(|at| at as u64).into_iter().chain(block).min();
@@ -336,7 +336,7 @@ impl Salvage {
                 }
                 // The number stays taken, so that those behind keep theirs.
                 _ => {
-                    writer.block(&Slice::new(Vec::new(), "nothing"), &BlockOptions::default())?;
+                    writer.block(&MemorySource::new(Vec::new(), "nothing"), &BlockOptions::default())?;
                 }
             }
         }

@@ -223,7 +223,7 @@ impl Program {
                 }
                 None => {
                     let gap = self.gap(format!("schema {whole} is not known, so that what refers to it is not checked"));
-                    return Ok(Located::Nowhere(gap));
+                    return Ok(Located::NoReferences(gap));
                 }
             },
         };
@@ -231,7 +231,7 @@ impl Program {
             Some((document, (node, base))) => Ok(Located::At(Place { document, node: Some(node) }, Arc::from(base.as_str()))),
             None => {
                 let gap = format!("schema {whole} has no part {fragment}, so that what refers to it is not checked");
-                Ok(Located::Nowhere(self.gap(gap)))
+                Ok(Located::NoReferences(self.gap(gap)))
             }
         }
     }
@@ -284,7 +284,7 @@ impl Program {
                     let found = self.locate(schemas, &whole, Some(task.place.document), limits);
                     match found.doing(|| format!("following {reference} in schema {uri}"))? {
                         Located::At(place, base) => Some(self.reserve(place, &base, task.beside)),
-                        Located::Nowhere(gap) => {
+                        Located::NoReferences(gap) => {
                             gaps.push(gap);
                             None
                         }
@@ -306,8 +306,8 @@ impl Program {
 enum Located {
     /// To this place, whose references are relative to this URI.
     At(Place, Arc<str>),
-    /// Nowhere: the number of the gap that it leaves.
-    Nowhere(u32),
+    /// NoReferences: the number of the gap that it leaves.
+    NoReferences(u32),
 }
 
 /// A part that a rule needs: another node of the document, or one by reference.

@@ -33,7 +33,7 @@ pub struct Examination {
 
 impl Examination {
     /// Whether nothing is wrong.
-    pub fn is_right(&self) -> bool {
+    pub fn is_ok(&self) -> bool {
         self.report.is_valid() && self.notes.is_empty() && self.examples.is_empty()
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use trilith::asdf::WriteOptions;
-use trilith::bytes::Slice;
+use trilith::bytes::MemorySource;
 use trilith::{Array, ArrayOptions, Builder, Index, Target, Value};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -62,7 +62,7 @@ fn write(what: &str, path: &str, megabytes: usize) -> Outcome<(f64, f64)> {
     let len = numbers.len() as u64;
     let array = Array::from_slice(&numbers, &[len])?;
     drop(numbers);
-    let bytes = Slice::new(bytes, "memory");
+    let bytes = MemorySource::new(bytes, "memory");
     time(2, || {
         if what == "md5" {
             return Ok(usize::from(trilith::asdf::checksum::md5_of(&bytes)?[0]));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use trilith::Limits;
-use trilith::bytes::{Slice, SourceRef};
+use trilith::bytes::{MemorySource, SourceRef};
 use trilith::codec::{CodecId, EncodeOptions, decoder, encode};
 use trilith::threads::{each, set_threads};
 
@@ -74,7 +74,7 @@ fn run(words: &[&str]) -> Outcome<f64> {
 fn ours(id: CodecId, stored: &[Vec<u8>], into: &mut [u8], part: usize) -> Outcome<f64> {
     let mut jobs = Vec::new();
     for (block, into) in stored.iter().zip(into.chunks_mut(part)) {
-        let bytes: SourceRef = Arc::new(Slice::new(block.clone(), "memory"));
+        let bytes: SourceRef = Arc::new(MemorySource::new(block.clone(), "memory"));
         jobs.push((decoder(id, bytes, into.len() as u64, &Limits::default())?, into));
     }
     let start = Instant::now();

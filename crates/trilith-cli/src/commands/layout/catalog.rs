@@ -100,7 +100,7 @@ fn under(path: &str, layout: &Layout, options: &Options) -> Result<DudleyFile> {
     let mut how = StreamOptions::default();
     how.layout = Some(layout.clone());
     how.order = options.order();
-    DudleyFile::open_with(options.open(path)?, &bytes::Nowhere, how, &options.limits()?)
+    DudleyFile::open_with(options.open(path)?, &bytes::NoReferences, how, &options.limits()?)
 }
 
 /// The folder in which a file lies or is to lie.

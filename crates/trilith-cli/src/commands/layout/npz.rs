@@ -8,7 +8,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use trilith::array::Array;
-use trilith::bytes::{Slice, SourceRef, Window, read_vec};
+use trilith::bytes::{MemorySource, SourceRef, Window, read_vec};
 use trilith::dudley::Draft;
 use trilith::{Error, Limits, Result};
 
@@ -140,7 +140,7 @@ fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRe
             if out.len() as u64 != entry.size {
                 return Err(Error::malformed(format!("it decodes to {} bytes, not to {}", out.len(), entry.size)));
             }
-            Ok(Arc::new(Slice::new(out, source.name())))
+            Ok(Arc::new(MemorySource::new(out, source.name())))
         }
         method => Err(Error::unsupported(format!("zip method {method}")).hint("numpy writes 0 (stored) and 8 (deflated)")),
     }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     fn draft(bytes: Vec<u8>) -> Result<Draft> {
-        draft_of(&(Arc::new(Slice::new(bytes, "x.npz")) as SourceRef), &Limits::default())
+        draft_of(&(Arc::new(MemorySource::new(bytes, "x.npz")) as SourceRef), &Limits::default())
     }
 
     #[test]

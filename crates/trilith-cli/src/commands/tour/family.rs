@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use trilith::bytes::Basis;
 use trilith::array::Array;
-use trilith::bytes::{self, Folder, LocalOptions};
+use trilith::bytes::{self, DirectoryResolver, LocalOptions};
 use trilith::dudley::{self, Catalog, Draft, DudleyFile, NewStream, append_records};
 use trilith::layout::{Byteorder, Entry, Layout, Options as Evaluate};
 use trilith::{Error, Result};
@@ -149,7 +149,7 @@ fn gather(guide: &mut Guide, folder: &Path, template: &Layout, catalog: &Catalog
         folder.join("restart.dud").display(),
         folder.join("catalog.bd").display()
     ))?;
-    let resolve = Arc::new(Folder::new(folder, LocalOptions::default(), options.limits()?.external_depth));
+    let resolve = Arc::new(DirectoryResolver::new(folder, LocalOptions::default(), options.limits()?.external_depth));
     let rho = catalog.array_at(template, "/rho", FILES - ALIKE..FILES, &how(options)?, resolve)?;
     let corner = rho.slice(&trilith::array::Index::parse_list(":,0,0")?)?;
     let values = corner.load::<f64>()?;

@@ -21,7 +21,7 @@ proptest! {
         }
         written.unwrap();
         prop_assert!(std::str::from_utf8(&file[10..file.len() - array.nbytes() as usize]).unwrap().ends_with('\n'));
-        let back = Array::from_npy(Arc::new(Slice::new(file, "npy")), &Limits::default()).unwrap();
+        let back = Array::from_npy(Arc::new(MemorySource::new(file, "npy")), &Limits::default()).unwrap();
         prop_assert_eq!(back.shape(), array.shape());
         prop_assert_eq!(back.read_bytes(Byteorder::Big).unwrap(), array.read_bytes(Byteorder::Big).unwrap());
     }
@@ -31,11 +31,11 @@ proptest! {
         let mut file = npy_header(&Datatype::Float32, &[2, 3]).unwrap();
         file.resize(file.len() + 24, 0);
         file.truncate(file.len() - cut.min(24) - cut / 2);
-        let _ = Array::from_npy(Arc::new(Slice::new(file, "npy")), &Limits::default());
+        let _ = Array::from_npy(Arc::new(MemorySource::new(file, "npy")), &Limits::default());
         let mut odd = b"\x93NUMPY\x01\x00".to_vec();
         odd.extend((text.len() as u16).to_le_bytes());
         odd.extend(text.as_bytes());
-        prop_assert!(Array::from_npy(Arc::new(Slice::new(odd, "npy")), &Limits::default()).is_err());
+        prop_assert!(Array::from_npy(Arc::new(MemorySource::new(odd, "npy")), &Limits::default()).is_err());
     }
 
     #[test]

@@ -223,7 +223,7 @@ mod tests {
 
     use super::super::tests::{expected, noise};
     use super::*;
-    use crate::bytes::Slice;
+    use crate::bytes::MemorySource;
 
     #[test]
     fn many_streams_of_any_lengths_give_what_each_gives_alone() {
@@ -234,7 +234,8 @@ mod tests {
         let equal = vec![40_000; 18];
         let mixed: Vec<usize> = (0..40).map(|n| [0, 1, 55, 56, 63, 64, 65, 4096, PIECE - 1, PIECE, PIECE + 1][n % 11]).collect();
         for lens in [equal, mixed, vec![300_000, 10, 20, 30, 40], vec![5], vec![]] {
-            let sources: Vec<SourceRef> = lens.iter().map(|n| Arc::new(Slice::new(noise(*n), "noise")) as SourceRef).collect();
+            let sources: Vec<SourceRef> =
+                lens.iter().map(|n| Arc::new(MemorySource::new(noise(*n), "noise")) as SourceRef).collect();
             let wanted: Vec<_> = lens.iter().map(|n| expected(&noise(*n))).collect();
             for level in &levels {
                 let read = AtomicU64::new(0);

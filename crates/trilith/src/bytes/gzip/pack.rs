@@ -122,7 +122,7 @@ pub(crate) fn deflated(level: u32, write: &mut dyn FnMut(&mut dyn Write) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bytes::{Slice, is_gzip, read_vec};
+    use crate::bytes::{MemorySource, is_gzip, read_vec};
 
     fn packed(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn unpack(bytes: Vec<u8>, limits: &Limits) -> Result<Vec<u8>> {
-        let source = gunzip(Arc::new(Slice::new(bytes, "test")), limits)?;
+        let source = gunzip(Arc::new(MemorySource::new(bytes, "test")), limits)?;
         assert!(source.origin().is_some());
         read_vec(&*source, 0, source.len(), limits)
     }

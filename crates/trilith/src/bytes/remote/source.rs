@@ -17,7 +17,7 @@ use super::stream::stream;
 use super::whole::WholeFile;
 use super::{lock, shared};
 use crate::bytes::source::past_end;
-use crate::bytes::{Access, Slice, Source, SourceRef, side_by_side, to_usize};
+use crate::bytes::{Access, MemorySource, Source, SourceRef, side_by_side, to_usize};
 use crate::error::{Error, Kind, Result};
 
 /// The first request: as much holds the tree of most files.
@@ -154,10 +154,10 @@ pub(super) fn open(target: Target, first: &[Range<u64>]) -> Result<SourceRef> {
     }
     match first_answer(target, wanted.last().unwrap_or(&(0..HEAD)))? {
         First::Whole(opened) => WholeFile::open(opened.0, opened.1),
-        First::Empty => Ok(shared(Slice::new(Vec::new(), name))),
+        First::Empty => Ok(shared(MemorySource::new(Vec::new(), name))),
         First::Part(fetcher, start, bytes) if fetcher.version.is_nameless() => {
             if start == 0 && bytes.len() as u64 == fetcher.size {
-                return Ok(shared(Slice::new(bytes, name)));
+                return Ok(shared(MemorySource::new(bytes, name)));
             }
             // Two answers could be parts of two versions, and nothing would tell: all comes by one.
             let reply = whole_answer(&fetcher.target)?;

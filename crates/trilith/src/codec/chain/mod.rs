@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
-use crate::bytes::{Slice, Source, SourceRef};
+use crate::bytes::{MemorySource, Source, SourceRef};
 use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 
@@ -177,14 +177,14 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::bytes::Slice;
+/// use trilith::bytes::MemorySource;
 /// use trilith::codec::chain::{Described, Step, decoder};
 /// use trilith::Limits;
 ///
 /// // Two tiles of 2 by 2 bytes make an array of 2 by 4.
 /// let steps = [Step::Tile { shape: vec![2, 2], original_shape: None, item_size: None }];
 /// let array = Described { shape: vec![2, 4], item_size: 1, big_endian: false };
-/// let stored = Arc::new(Slice::new(b"abefcdgh".to_vec(), "memory"));
+/// let stored = Arc::new(MemorySource::new(b"abefcdgh".to_vec(), "memory"));
 /// let source = decoder(&steps, stored, Some(8), Some(&array), &Limits::default())?;
 /// let mut row = [0; 4];
 /// source.read_at(4, &mut row)?;
@@ -333,7 +333,7 @@ fn undo(step: &Ready, stored: SourceRef, len: Option<u64>, limits: &Limits) -> R
 }
 
 fn unsparse(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
-    Ok(Arc::new(Slice::new(sparse::decode(stored, limits)?, stored.name())))
+    Ok(Arc::new(MemorySource::new(sparse::decode(stored, limits)?, stored.name())))
 }
 
 /// Inflates a stream of unknown length, which the ratio and the memory limit bound.
@@ -345,7 +345,7 @@ fn inflate_all(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
     loop {
         let n = pull.pull(&mut piece)?;
         if n == 0 {
-            return Ok(Arc::new(Slice::new(out, stored.name())));
+            return Ok(Arc::new(MemorySource::new(out, stored.name())));
         }
         let len = out.len() as u64 + n as u64;
         limits.charge_memory(len, "inflating a block of unknown length")?;

@@ -169,7 +169,7 @@ impl Parser<'_> {
         } else if self.at(bracket) {
             return self.not_integer(draft, self.token.span);
         }
-        let placed = self.opt_placement()?;
+        let placed = self.placement_of()?;
         self.add_param(draft, None, placed);
         Ok(())
     }

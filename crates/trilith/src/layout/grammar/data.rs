@@ -76,7 +76,7 @@ impl Parser<'_> {
             (Dialect::D2026, T::Into | T::From) if draft.owner != Owner::Reference => self.parse_filter(draft)?,
             _ => 0,
         };
-        let placed = self.opt_placement()?;
+        let placed = self.placement_of()?;
         self.complete(draft, filter, placed)
     }
 
@@ -160,7 +160,7 @@ impl Parser<'_> {
     }
 
     /// placement = '@' INTEGER | '%' INTEGER
-    pub(super) fn opt_placement(&mut self) -> Parse<Placed> {
+    pub(super) fn placement_of(&mut self) -> Parse<Placed> {
         if !matches!(self.token.kind, T::At | T::Percent) {
             return Ok(Placed::default());
         }

@@ -108,7 +108,7 @@ impl Parser<'_> {
         if !self.at(T::Percent) || self.dialect == Dialect::D2026 {
             return Ok(0);
         }
-        Ok(match self.opt_placement()?.placement {
+        Ok(match self.placement_of()?.placement {
             Placement::Align(align) => align,
             _ => 0,
         })

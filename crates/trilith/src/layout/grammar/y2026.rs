@@ -210,7 +210,7 @@ impl Parser<'_> {
             Some(_) => self.aim(item),
             None => self.aim_after_next(item),
         }
-        let placed = self.opt_placement()?;
+        let placed = self.placement_of()?;
         let filter = if decision::COPY_KEEPS_FILTER { data.filter } else { 0 };
         let draft = Draft { owner: Owner::Element, item, name: span, symbol: Symbol::NONE, type_span: span, ty: data.what.ty };
         let copy = Data { placement: placed.placement, filter, ..data };
