@@ -50,7 +50,7 @@ fn made(input: &[u8]) -> Vec<u8> {
     let at = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
     let (text, data) = rest.split_at(at);
     let order = if *kind == b'1' { Byteorder::Little } else { Byteorder::Big };
-    let mut out = Signature { order, layout_at: Some(16 + data.len() as u64) }.bytes().to_vec();
+    let mut out = Signature::new(order, Some(16 + data.len() as u64)).bytes().to_vec();
     out.extend_from_slice(data);
     out.extend_from_slice(text);
     out

@@ -31,7 +31,7 @@ pub(super) const TEMPORARY: &str = ".trilith-tmp";
 /// new.commit()?;
 ///
 /// let read = open(&path, Default::default())?;
-/// Replace::create(&path, Basis::Nothing)?.commit()?; // another writer
+/// AtomicFile::create(&path, Basis::Nothing)?.commit()?; // another writer
 /// assert!(AtomicFile::create(&path, Basis::Own(&*read)).is_err());
 /// # std::fs::remove_dir_all(&folder).unwrap();
 /// # Ok::<(), trilith::Error>(())

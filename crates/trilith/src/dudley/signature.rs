@@ -11,7 +11,7 @@ use crate::layout::Byteorder;
 /// ```
 /// use trilith::dudley::Signature;
 /// use trilith::layout::Byteorder;
-/// let header = Signature { order: Byteorder::Little, layout_at: None }.bytes();
+/// let header = Signature::new(Byteorder::Little, None).bytes();
 /// assert_eq!(header[..8], *b"\x8d<BD\r\n\x1a\n");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,11 @@ const TAIL: [u8; 6] = *b"BD\r\n\x1a\n";
 impl Signature {
     /// Bytes of signature and layout address.
     pub const LEN: u64 = 16;
+
+    /// The signature of a file in this byte order, with its layout at a byte of the file, or elsewhere.
+    pub fn new(order: Byteorder, layout_at: Option<u64>) -> Self {
+        Self { order, layout_at }
+    }
 
     /// Whether the first bytes of a file are those of a native file, whole or damaged in transfer.
     pub fn is_at(start: &[u8]) -> bool {
