@@ -2,6 +2,9 @@
 //!
 //! Bytes go in and out through one buffer, which the host sees in the memory of the module.
 
+// Elsewhere functions of these names would take the place of those of the system.
+#![cfg(target_family = "wasm")]
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trilith::{Array, ArrayOptions, Builder, Index, Result, Target, Value};

@@ -170,22 +170,26 @@ impl<'t> Reader<'t> {
 
     /// One declaration, or none of it where a layout cannot say all.
     fn declaration(&mut self) -> Result<()> {
-        let (start, written) = (self.at, self.out.len());
+        let (start, written) = (self.at, std::mem::take(&mut self.out));
         self.types.mark();
         self.constants.mark();
         let is_typedef = self.eat("typedef");
         let done = self.datatype(0).and_then(|ty| self.declared(&ty, is_typedef));
+        // After an error nothing of the declaration is written, however far it had come.
+        let made = std::mem::replace(&mut self.out, written);
         match done {
             Err(error) if error.kind() == trilith::Kind::Unsupported => {
                 self.left_out.push(error);
-                self.out.truncate(written);
                 self.types.back();
                 self.constants.back();
                 self.at = start;
                 self.pass();
                 Ok(())
             }
-            done => done,
+            done => {
+                self.out.push_str(&made);
+                done
+            }
         }
     }
 
@@ -269,7 +273,7 @@ impl<'t> Reader<'t> {
             self.next();
         }
         if let ([name], Some(known)) = (words.as_slice(), words.first().and_then(|name| self.types.get(&format!("#{name}"))))
-            && self.constants.get(*name).map(i64::to_string).as_ref() == Some(&known.name)
+            && self.constants.get(name).map(i64::to_string).as_ref() == Some(&known.name)
         {
             return Ok(quoted_name(name));
         }
