@@ -140,7 +140,7 @@ pub(super) fn text(
         return Ok(());
     };
     if tree.start > end {
-        between(law, end, format!("{} bytes", tree.start - end), found);
+        between(law, end, &format!("{} bytes", tree.start - end), found);
     }
     let text = read_vec(&**source, tree.start, tree.end - tree.start, limits)?;
     let place = |at: usize| {
@@ -172,7 +172,7 @@ fn lines_before(source: &SourceRef, at: u64) -> Result<usize> {
 }
 
 /// What lies between header and tree and belongs to neither.
-pub(super) fn between(law: &AsdfLaw, at: u64, what: String, found: &mut Found) {
+pub(super) fn between(law: &AsdfLaw, at: u64, what: &str, found: &mut Found) {
     if law.comments {
         found.add(Check::Comments, Place::byte(at), format!("{what} between header and tree, expected comment lines only"));
     } else {
@@ -223,7 +223,7 @@ pub(super) fn unreadable(source: &dyn Source, end: u64, error: Error, law: &Asdf
     match ahead.first() {
         Some(byte) if byte.is_ascii() && !ahead.starts_with(b"%") && !ahead.starts_with(b"---") => {
             let line = String::from_utf8_lossy(ahead.split(|byte| *byte == b'\n').next().unwrap_or(&[])).into_owned();
-            between(law, end, format!("the line {line:?}"), found);
+            between(law, end, &format!("the line {line:?}"), found);
             Ok(())
         }
         _ => {

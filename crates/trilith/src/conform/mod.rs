@@ -154,7 +154,7 @@ pub fn conform(
 ) -> Result<Conformity> {
     let mut found = found::Found::new(document);
     match &document.law {
-        Law::Asdf(law) => subject::check(source, resolve, law, limits, &mut found)?,
+        Law::Asdf(law) => subject::check(&source, resolve, law, limits, &mut found)?,
         Law::Dudley(dialect) => dudley::check(source, &*resolve, *dialect, options, limits, &mut found)?,
     }
     Ok(found.finish())

@@ -12,14 +12,14 @@ use crate::limits::Limits;
 
 /// Compares a file with a document of the family.
 pub(super) fn check(
-    source: SourceRef,
+    source: &SourceRef,
     resolve: Arc<dyn Resolve>,
     law: &AsdfLaw,
     limits: &Limits,
     found: &mut Found,
 ) -> Result<()> {
-    let Some(end) = header::check(&*source, law, found)? else { return Ok(()) };
-    match asdf::header::read(&*source, limits) {
+    let Some(end) = header::check(&**source, law, found)? else { return Ok(()) };
+    match asdf::header::read(&**source, limits) {
         // What is wrong with the line was found.
         Err(error) if error.kind() == Kind::Malformed && !found.is_empty() => return Ok(()),
         Err(error) => return found.judge(Check::First, Place::of(&error), error),
@@ -27,9 +27,9 @@ pub(super) fn check(
     }
     let sections = match Sections::read(source.clone(), limits) {
         Ok(sections) => sections,
-        Err(error) => return header::unreadable(&*source, end, error, law, found),
+        Err(error) => return header::unreadable(&**source, end, error, law, found),
     };
-    header::text(&source, &sections, end, law, limits, found)?;
+    header::text(source, &sections, end, law, limits, found)?;
     let file = match AsdfFile::open(source.clone(), limits) {
         Ok(file) => Some(file.with_resolver(resolve)),
         Err(error) => {
@@ -40,8 +40,8 @@ pub(super) fn check(
             None
         }
     };
-    let is_sound = blocks::check(&source, &sections, file.as_ref(), law, limits, found)?;
-    index::check(&source, &sections, law, is_sound, limits, found)?;
+    let is_sound = blocks::check(source, &sections, file.as_ref(), law, limits, found)?;
+    index::check(source, &sections, law, is_sound, limits, found)?;
     if let Some(file) = &file {
         tree::check(file, law, is_sound, found)?;
     }
