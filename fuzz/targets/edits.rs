@@ -53,8 +53,9 @@ fuzz_target!(|input: Input| match input {
 
 fn made(mut model: Value, changes: &[Change]) {
     let limits = limits();
-    let handles = vec![("!e!".to_owned(), "tag:e.org:".to_owned())];
-    let text = print_document(&model, &PrintOptions { handles, ..PrintOptions::default() });
+    let mut options = PrintOptions::default();
+    options.handles = vec![("!e!".to_owned(), "tag:e.org:".to_owned())];
+    let text = print_document(&model, &options);
     let mut tree = Tree::parse(text, &limits).expect("what was printed parses");
     for change in changes.iter().take(8) {
         let (path, keys) = walk(&model, &change.way);

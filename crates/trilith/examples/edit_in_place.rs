@@ -1,4 +1,5 @@
 //! Changes a value and an array where they are: `cargo run --example edit_in_place image.asdf`.
+#![allow(clippy::print_stdout, reason = "a program")]
 
 use trilith::change::SaveOptions;
 use trilith::{Array, ArrayOptions};

@@ -1,7 +1,7 @@
 //! Reads one item of a thousand files as one array: `cargo run --example family catalog.bd run.dud /rho`.
+#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a program")]
 
-use trilith::layout::Layout;
-use trilith::s;
+use trilith::{layout::Layout, s};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [catalog, layout, item] =

@@ -1,4 +1,5 @@
 //! Opens a file, takes a part of an array and hands it to ndarray: `cargo run --example open_slice image.asdf /data`.
+#![allow(clippy::print_stdout, reason = "a program")]
 
 use trilith::s;
 

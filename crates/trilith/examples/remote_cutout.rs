@@ -1,4 +1,5 @@
 //! Reads a cutout of an array on a server, by ranges: `cargo run --features remote --example remote_cutout URL /data`.
+#![allow(clippy::print_stdout, reason = "a program")]
 
 use trilith::s;
 

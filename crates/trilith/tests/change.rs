@@ -82,28 +82,28 @@ fn arrays_are_replaced_added_and_removed_in_place_in_every_form() {
         let size = |file: &AsdfFile| file.sections().source().len();
         let before = size(&open_asdf(&path_of).unwrap());
         // As large: it takes the place of the old one.
-        let file = in_place(&path_of, |c| c.set_array(&path("/b"), &numbers(-100, 100), &ArrayOptions::default()).unwrap());
+        let file = in_place(&path_of, |c| c.set_array(path("/b"), &numbers(-100, 100), &ArrayOptions::default()).unwrap());
         assert_eq!((load(&file, "/b")[0], load(&file, "/c")[99], size(&file)), (-100, 2099, before), "{}", target.name);
         assert_eq!(file.tree().at("/b").unwrap().tag(), file.tree().at("/a").unwrap().tag());
         // Larger: appended; the old place is empty.
-        let file = in_place(&path_of, |c| c.set_array(&path("/b"), &numbers(7, 200), &ArrayOptions::default()).unwrap());
+        let file = in_place(&path_of, |c| c.set_array(path("/b"), &numbers(7, 200), &ArrayOptions::default()).unwrap());
         assert_eq!((load(&file, "/b")[199], load(&file, "/a")[5], load(&file, "/view")[0]), (206, 5, 1), "{}", target.name);
         let blocks = file.sections().blocks().unwrap();
         assert_eq!((blocks.len(), blocks[1].used, blocks[1].allocated >= 400), (4, 0, true));
         assert_eq!(file.sections().index_report().present, target.generation().index, "{}", target.name);
         let grown = size(&file);
         // Another that fits goes there.
-        let file = in_place(&path_of, |c| c.insert_array(&path("/d"), &numbers(50, 60), &ArrayOptions::default()).unwrap());
+        let file = in_place(&path_of, |c| c.insert_array(path("/d"), &numbers(50, 60), &ArrayOptions::default()).unwrap());
         assert_eq!((load(&file, "/d")[59], size(&file), file.sections().blocks().unwrap()[1].used), (109, grown, 240));
         assert_eq!(file.tree().at("/d/source").unwrap().as_i64(), Some(1));
         // `a` is shared with a view: its block stays when it goes.
-        let file = in_place(&path_of, |c| c.delete(&path("/a")).unwrap());
+        let file = in_place(&path_of, |c| c.delete(path("/a")).unwrap());
         assert_eq!((load(&file, "/view"), file.sections().blocks().unwrap()[0].used), (vec![1, 2, 3], 400));
         let file = in_place(&path_of, |c| {
-            c.delete(&path("/view")).unwrap();
+            c.delete(path("/view")).unwrap();
             c.edit(|edit, _| edit.set(&path("/note"), &"x".into())).unwrap();
             c.set_array(
-                &path("/m"),
+                path("/m"),
                 &numbers(0, 3)
                     .with_mask(Mask::Array(std::sync::Arc::new(Array::from_slice(&[true, false, false], &[3]).unwrap())))
                     .unwrap(),
@@ -117,7 +117,7 @@ fn arrays_are_replaced_added_and_removed_in_place_in_every_form() {
         assert_eq!((load(&file, "/c")[0], load(&file, "/b")[0], load(&file, "/d")[0]), (2000, 7, 50));
         // As a new file the empty blocks are gone.
         let mut change = Change::new(&file);
-        change.delete(&path("/c")).unwrap();
+        change.delete(path("/c")).unwrap();
         let mut out = std::io::Cursor::new(Vec::new());
         change.write(&mut out, &WriteOptions::default()).unwrap();
         let file = trilith::open_asdf_bytes(out.into_inner()).unwrap();
@@ -148,8 +148,8 @@ fn blocks_of_every_row_are_replaced_in_place() {
         writer.finish().unwrap();
         out.commit().unwrap();
         let file = in_place(&path_of, |c| {
-            c.set_array(&path("/0"), &numbers(9, 2), &ArrayOptions::default()).unwrap();
-            c.set_array(&path("/1"), &numbers(5, 20), &ArrayOptions::default()).unwrap();
+            c.set_array(path("/0"), &numbers(9, 2), &ArrayOptions::default()).unwrap();
+            c.set_array(path("/1"), &numbers(5, 20), &ArrayOptions::default()).unwrap();
         });
         assert_eq!(file.sections().generation_name(), row.name);
         assert_eq!((load(&file, "/0"), load(&file, "/1")[19]), (vec![9, 10], 24), "{}", row.name);
@@ -170,21 +170,21 @@ fn what_cannot_be_done_in_place_says_so_and_writes_nothing() {
     let bytes = std::fs::read(&path_of).unwrap();
     let file = open_asdf(&path_of).unwrap();
     let mut change = Change::new(&file);
-    change.insert_array(&path("/new"), &numbers(1, 5), &ArrayOptions::default()).unwrap();
+    change.insert_array(path("/new"), &numbers(1, 5), &ArrayOptions::default()).unwrap();
     assert!(!change.save(quietly()).unwrap().in_place);
     assert_ne!(std::fs::read(&path_of).unwrap(), bytes);
     let file = open_asdf(&path_of).unwrap();
     assert_eq!((load(&file, "/rows"), load(&file, "/new")), (vec![0, 1, 2, 3], vec![1, 2, 3, 4, 5]));
     assert!(file.sections().block(-1).unwrap().is_streamed());
     let mut change = Change::new(&file);
-    change.insert_array(&path("/newer"), &numbers(1, 5), &ArrayOptions::default()).unwrap();
+    change.insert_array(path("/newer"), &numbers(1, 5), &ArrayOptions::default()).unwrap();
     // As a new file, a streamed block stays the last.
     let mut out = std::io::Cursor::new(Vec::new());
     change.write(&mut out, &WriteOptions::default()).unwrap();
     let made = trilith::open_asdf_bytes(out.into_inner()).unwrap();
     assert_eq!((load(&made, "/rows"), load(&made, "/new")), (vec![0, 1, 2, 3], vec![1, 2, 3, 4, 5]));
     assert!(made.sections().block(-1).unwrap().is_streamed());
-    let refused = change.set_array(&path("/s"), &numbers(0, 1), &ArrayOptions::streamed()).unwrap_err();
+    let refused = change.set_array(path("/s"), &numbers(0, 1), &ArrayOptions::streamed()).unwrap_err();
     assert_eq!(refused.kind(), Kind::Usage);
 }
 
@@ -198,8 +198,8 @@ fn a_file_of_a_tree_alone_gets_its_first_blocks_in_place() {
     )
     .unwrap();
     let file = in_place(&path_of, |c| {
-        c.set_array(&path("/a"), &numbers(3, 4), &ArrayOptions::default()).unwrap();
-        c.set_array(&path("/b"), &numbers(4, 4), &ArrayOptions::codec("zlib").unwrap()).unwrap();
+        c.set_array(path("/a"), &numbers(3, 4), &ArrayOptions::default()).unwrap();
+        c.set_array(path("/b"), &numbers(4, 4), &ArrayOptions::codec("zlib").unwrap()).unwrap();
     });
     assert_eq!((load(&file, "/a"), load(&file, "/b")), (vec![3, 4, 5, 6], vec![4, 5, 6, 7]));
     assert_eq!(file.sections().index_report().valid, Some(true));
@@ -217,7 +217,7 @@ fn blocks_that_nothing_known_refers_to_keep_their_numbers() {
     assert!(trilith::asdf::update::tree_in_place(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
     let file = opened(&path_of);
     let mut change = Change::new(&file);
-    change.delete(&path("/c")).unwrap();
+    change.delete(path("/c")).unwrap();
     let mut out = std::io::Cursor::new(Vec::new());
     change.write(&mut out, &WriteOptions::default()).unwrap();
     let made = trilith::open_asdf_bytes(out.into_inner()).unwrap();
@@ -246,15 +246,15 @@ fn in_an_exploded_file_new_arrays_get_files_of_their_own() {
         change.save(quietly()).unwrap();
         open_asdf(&main).unwrap()
     };
-    let file = save(&|c| c.insert_array(&path("/b"), &numbers(10, 3), &ArrayOptions::default()).unwrap());
+    let file = save(&|c| c.insert_array(path("/b"), &numbers(10, 3), &ArrayOptions::default()).unwrap());
     assert_eq!((load(&file, "/a"), load(&file, "/b")), (vec![0, 1, 2, 3], vec![10, 11, 12]));
     assert_eq!(file.tree().at("/b/source").unwrap().text(), "x0001.asdf");
     assert!(file.sections().blocks().unwrap().is_empty());
     // Replaced: the new file is there before the tree names it, the old one goes.
-    let file = save(&|c| c.set_array(&path("/a"), &numbers(20, 9), &ArrayOptions::default()).unwrap());
+    let file = save(&|c| c.set_array(path("/a"), &numbers(20, 9), &ArrayOptions::default()).unwrap());
     assert_eq!((load(&file, "/a").len(), load(&file, "/b")[0]), (9, 10));
     assert!(!folder.path().join("x0000.asdf").exists() && folder.path().join("x0002.asdf").exists());
-    let file = save(&|c| c.delete(&path("/b")).unwrap());
+    let file = save(&|c| c.delete(path("/b")).unwrap());
     assert_eq!(load(&file, "/a")[0], 20);
     assert!(!folder.path().join("x0001.asdf").exists());
 }

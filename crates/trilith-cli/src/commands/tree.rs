@@ -168,7 +168,7 @@ impl Text {
             }
             let mut line = "  ".repeat(depth.saturating_sub(1));
             if depth > 0 {
-                let name = visit.name.map_or_else(|| format!("- {}", visit.index).into(), |name| name);
+                let name = visit.name.unwrap_or_else(|| format!("- {}", visit.index).into());
                 line.push_str(&self.paint("36", &clean(&name)));
                 line.push_str(": ");
             }

@@ -129,7 +129,7 @@ fn checksum_word(of: Option<ChecksumOf>) -> Option<&'static str> {
 fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) -> Result<()> {
     for block in &report.blocks {
         match (&block.problem, checksum_word(block.checksum_of)) {
-            (Some(error), _) => out.line(&format!("{name}: {}", said(&error)))?,
+            (Some(error), _) => out.line(&format!("{name}: {}", said(error)))?,
             (None, word) if options.verbose > 0 => {
                 let word = word.map_or("no checksum".to_owned(), |word| format!("checksum of the {word} bytes is right"));
                 out.line(&format!("{name}: block {}: {word}", block.index))?;
@@ -138,7 +138,7 @@ fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) ->
         }
     }
     for error in &report.structure {
-        out.line(&format!("{name}: {}", said(&error)))?;
+        out.line(&format!("{name}: {}", said(error)))?;
     }
     for (path, error) in &report.arrays {
         out.line(&format!("{name}: {path}: {}", said(error)))?;

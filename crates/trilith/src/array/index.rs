@@ -261,7 +261,7 @@ impl Array {
         match (self.shape.first(), start.checked_add(count)) {
             (Some(len), Some(stop)) if stop <= *len => {
                 let bound = |n| i64::try_from(n).unwrap_or(i64::MAX);
-                self.slice(&[Index::Range { start: Some(bound(start)), stop: Some(bound(stop)), step: 1 }])
+                self.slice([Index::Range { start: Some(bound(start)), stop: Some(bound(stop)), step: 1 }])
             }
             _ => Err(Error::usage(format!("{count} rows from row {start} on of an array of shape {:?}", self.shape))),
         }

@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(stacked.shape(), [3, 2, 3]);
         let all: Vec<i32> = [0, 20, 30].iter().flat_map(|from| *from..from + 6).collect();
         assert_eq!(stacked.load::<i32>().unwrap(), all);
-        let cut = stacked.slice(&Index::parse_list("1:,1,::2").unwrap()).unwrap();
+        let cut = stacked.slice(Index::parse_list("1:,1,::2").unwrap()).unwrap();
         assert_eq!(cut.load::<i32>().unwrap(), [23, 25, 33, 35]);
         let joined = Array::concatenate(vec![turned.clone(), turned]).unwrap();
         assert_eq!((joined.shape(), joined.load::<i32>().unwrap()), (&[6, 2][..], [10, 13, 11, 14, 12, 15].repeat(2)));

@@ -361,7 +361,7 @@ fn masks_mark_values_not_numbers_and_broadcast() {
     let row = Array::from_bytes(vec![0, 7, 0], Datatype::Bool8, Byteorder::Big, vec![3]).unwrap();
     let image = Array::from_slice(&[1i16; 6], &[2, 3]).unwrap().with_mask(Mask::Array(Arc::new(row.clone()))).unwrap();
     assert_eq!(image.mask_bytes().unwrap().unwrap(), [0, 1, 0, 0, 1, 0]);
-    let part = image.slice(&Index::parse_list("1,1:").unwrap()).unwrap();
+    let part = image.slice(Index::parse_list("1,1:").unwrap()).unwrap();
     assert_eq!(part.mask_bytes().unwrap().unwrap(), [1, 0]);
     assert_eq!(image.reshape(&[6]).unwrap().mask_bytes().unwrap().unwrap(), [0, 1, 0, 0, 1, 0]);
     assert_eq!(image.transpose(None).unwrap().mask_bytes().unwrap().unwrap(), [0, 0, 1, 1, 0, 0]);
@@ -391,7 +391,7 @@ fn a_mask_may_be_of_any_kind_of_number() {
             assert_eq!(masked.mask_bytes().unwrap().unwrap(), [0, 1, 0, 0, 1, 0], "{datatype} {order:?}");
             let made = masked.mask_array().unwrap().unwrap();
             assert_eq!(made.load::<bool>().unwrap(), [false, true, false, false, true, false], "{datatype} {order:?}");
-            let part = masked.slice(&Index::parse_list("1,1:").unwrap()).unwrap();
+            let part = masked.slice(Index::parse_list("1,1:").unwrap()).unwrap();
             assert_eq!(part.mask_bytes().unwrap().unwrap(), [1, 0], "{datatype}");
             assert_eq!(masked.transpose(None).unwrap().mask_bytes().unwrap().unwrap(), [0, 0, 1, 1, 0, 0], "{datatype}");
             checked += 1;
@@ -443,10 +443,10 @@ fn a_slice_reads_only_its_bytes() {
     let image = Array::new(source.clone(), 0, Datatype::Float64, Byteorder::Little, vec![1024, 1024]).unwrap();
     assert_eq!(source.reads.load(Ordering::Relaxed), 0);
     // Rows that lie together: one read.
-    image.slice(&Index::parse_list("10:20").unwrap()).unwrap().load::<f64>().unwrap();
+    image.slice(Index::parse_list("10:20").unwrap()).unwrap().load::<f64>().unwrap();
     assert_eq!((source.reads.load(Ordering::Relaxed), source.amount.load(Ordering::Relaxed)), (1, 81920));
     // Far columns: one read a row, and the plan says so before.
-    let part = image.slice(&Index::parse_list("0:100,5:10").unwrap()).unwrap();
+    let part = image.slice(Index::parse_list("0:100,5:10").unwrap()).unwrap();
     let plan = part.plan(4096);
     assert_eq!((plan.len(), plan[1].clone()), (100, 8232..8272));
     source.asked.lock().unwrap().clear();

@@ -85,7 +85,7 @@ mod tests {
         let numbers: Vec<i32> = (0..60).collect();
         let cube = Array::from_slice(&numbers, &[3, 4, 5]).unwrap();
         for list in ["...", "::-1", "1:,::-2,1", "0,0:0", "::2,:,::-1", "2:3,1:2,3:4", "-1,-1,-1"] {
-            let part = cube.slice(&Index::parse_list(list).unwrap()).unwrap();
+            let part = cube.slice(Index::parse_list(list).unwrap()).unwrap();
             for part in [part.transpose(None).unwrap(), part] {
                 let view = part.as_ndarray::<i32>().unwrap_or_else(|| panic!("no view of {list}"));
                 assert_eq!(view, part.to_ndarray::<i32>().unwrap(), "{list}");

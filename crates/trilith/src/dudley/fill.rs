@@ -110,7 +110,7 @@ impl Filling {
             && let Ok(row) = index.parse::<i64>()
             && let Some(array) = paths.iter().position(|path| path.strip_prefix(list) == Some(inner)).and_then(&mut take)
         {
-            return array.slice(&[Index::At(row)]);
+            return array.slice([Index::At(row)]);
         }
         // Structs from the columns of their members.
         if let ResolvedType::Struct(_) = entry.typed {

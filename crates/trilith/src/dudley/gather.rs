@@ -35,7 +35,8 @@ impl Catalog {
     /// catalog.write(Byteorder::Little, &Limits::default(), &mut out)?;
     /// let stream = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "c.bd")), None, &Limits::default())?;
     /// let template = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
-    /// let options = Options { native: true, order: Some(Byteorder::Little), ..Options::default() };
+    /// let mut options = Options::default();
+    /// (options.native, options.order) = (true, Some(Byteorder::Little));
     /// let rho = Catalog::read(&stream)?.array_at(&template, "/rho", 0..2, &options, Arc::new(NoReferences))?;
     /// assert_eq!(rho.shape(), [2, 3]);
     /// # Ok::<(), trilith::Error>(())

@@ -182,7 +182,7 @@ impl Lists {
             let column = list.columns.iter_mut().find(|column| column.inner == inner);
             if let (Some(row), Some(column)) = (row, column) {
                 column.used += 1;
-                return column.rows.slice(&[Index::At(i64::try_from(row).unwrap_or(i64::MAX))]);
+                return column.rows.slice([Index::At(i64::try_from(row).unwrap_or(i64::MAX))]);
             }
         }
         Err(Error::usage(format!("there are no records for {}", entry.path))

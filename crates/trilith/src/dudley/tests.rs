@@ -459,7 +459,7 @@ fn an_item_of_a_whole_family_is_one_array_with_a_leading_axis() {
         let rho = catalog.array_at(&template, "/rho", 0..50, &options, files.clone()).unwrap();
         assert_eq!(rho.shape(), [50, 3]);
         assert!(files.1.lock().unwrap().is_empty(), "nothing is opened before elements are read");
-        let one = rho.slice(&crate::array::Index::parse_list("7").unwrap()).unwrap();
+        let one = rho.slice(crate::array::Index::parse_list("7").unwrap()).unwrap();
         assert_eq!(one.load::<f64>().unwrap(), [70.0, 71.0, 72.0]);
         assert_eq!(*files.1.lock().unwrap(), ["run0007.bd"]);
         let all = rho.load::<f64>().unwrap();

@@ -34,7 +34,8 @@ impl Default for PrintOptions {
 /// use trilith::yaml::{PrintOptions, print_document};
 /// use trilith::tree::Value;
 /// let root = Value::map([("shape", Value::seq([2, 3])), ("version", "1.10".into())]).tagged("tag:e.org:x");
-/// let options = PrintOptions { handles: vec![("!".into(), "tag:e.org:".into())], ..PrintOptions::default() };
+/// let mut options = PrintOptions::default();
+/// options.handles = vec![("!".into(), "tag:e.org:".into())];
 /// assert_eq!(
 ///     print_document(&root, &options),
 ///     "%YAML 1.1\n%TAG ! tag:e.org:\n--- !x\nshape: [2, 3]\nversion: '1.10'\n...\n"

@@ -128,7 +128,7 @@ fn axes_change_places_for_every_width_and_odd_sizes() {
         let bytes: Vec<u8> = (0..size).map(|i| (i * 7 + i / 251) as u8).collect();
         let array = Array::from_bytes(bytes.clone(), datatype.clone(), Byteorder::Big, shape.to_vec()).unwrap();
         for order in [[2usize, 1, 0], [2, 0, 1], [1, 2, 0]] {
-            let turned = array.transpose(Some(&order)).unwrap().slice(&Index::parse_list("...,::-1").unwrap()).unwrap();
+            let turned = array.transpose(Some(&order)).unwrap().slice(Index::parse_list("...,::-1").unwrap()).unwrap();
             assert_eq!(turned.read_bytes(Byteorder::Little).unwrap(), naive(&turned, &bytes, Byteorder::Little), "{datatype}");
         }
     }
@@ -185,7 +185,7 @@ fn texts_are_padded_and_come_back() {
 fn large_copies_are_the_same_however_many_threads_share_them() {
     let bytes: Vec<u8> = (0..12u32 << 20).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect();
     let array = Array::from_bytes(bytes.clone(), Datatype::Uint32, Byteorder::Big, vec![3, 1 << 10, 1 << 10]).unwrap();
-    for part in [array.clone(), array.transpose(None).unwrap(), array.slice(&Index::parse_list("::-1,:,1:").unwrap()).unwrap()] {
+    for part in [array.clone(), array.transpose(None).unwrap(), array.slice(Index::parse_list("::-1,:,1:").unwrap()).unwrap()] {
         let all = part.read_bytes(Byteorder::Little).unwrap();
         for threads in [Some(1), Some(3), None] {
             crate::threads::set_threads(threads);
