@@ -8,7 +8,8 @@ use trilith::layout::{self, Dialect, Entry, Evaluation, Layout, Options, ParseOp
 
 fuzz_target!(|bytes: &[u8]| {
     for dialect in [None, Some(Dialect::D2025), Some(Dialect::D2026)] {
-        let options = ParseOptions { dialect, limits: limits() };
+        let mut options = ParseOptions::default();
+        (options.dialect, options.limits) = (dialect, limits());
         let Ok(parsed) = layout::parse(bytes, &options) else { continue };
         for diagnostic in &parsed.diagnostics {
             assert!(diagnostic.line >= 1 && diagnostic.column >= 1);
@@ -33,7 +34,8 @@ fn limits() -> Limits {
 
 /// The text in the dialect it was made for; None where it is too long or too deep to be parsed here.
 fn again(text: &str, dialect: Dialect) -> Option<Layout> {
-    let options = ParseOptions { dialect: Some(dialect), limits: limits() };
+    let mut options = ParseOptions::default();
+    (options.dialect, options.limits) = (Some(dialect), limits());
     let parsed = layout::parse(text.as_bytes(), &options).ok()?;
     Some(parsed.layout.unwrap_or_else(|| panic!("{text}{:?}", parsed.diagnostics)))
 }
@@ -67,7 +69,8 @@ fn evaluated(layout: &Layout, seed: u64) -> Option<Evaluation<'_>> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize
     };
-    let options = Options { order: layout.order(), limits: limits(), ..Options::default() };
+    let mut options = Options::default();
+    (options.order, options.limits) = (layout.order(), limits());
     layout.evaluate(&options, |_| Ok(Supply::Value([0, 1, 2, 3, -1][roll() % 5]))).ok()
 }
 

@@ -12,10 +12,13 @@ fuzz_target!(|bytes: &[u8]| {
     let at = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let (text, stream) = bytes.split_at(at);
     let stream = stream.get(1..).unwrap_or(&[]);
-    let Ok(parsed) = layout::parse(text, &ParseOptions { dialect: None, limits: limits() }) else { return };
+    let mut how = ParseOptions::default();
+    how.limits = limits();
+    let Ok(parsed) = layout::parse(text, &how) else { return };
     let Some(layout) = parsed.layout else { return };
     for order in [Byteorder::Little, Byteorder::Big] {
-        let options = Options { native: bytes.len() % 2 == 0, order: Some(order), limits: limits() };
+        let mut options = Options::default();
+        (options.native, options.order, options.limits) = (bytes.len() % 2 == 0, Some(order), limits());
         if let Ok(mut found) = layout.evaluate(&options, |request| supply(stream, request)) {
             check(&layout, &options, &found);
             let before = listed(&found);

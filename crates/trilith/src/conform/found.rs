@@ -9,6 +9,7 @@ const MOST: usize = 1000;
 
 /// Where something departs from its document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The node of the tree, or the item of the layout.
     pub path: Option<String>,
@@ -69,6 +70,7 @@ impl std::fmt::Display for Place {
 
 /// One thing that departs from a document.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Deviation {
     /// The rule.
     pub rule: &'static Rule,
@@ -80,6 +82,7 @@ pub struct Deviation {
 
 /// Something that the document leaves open, or that could not be looked at.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Open {
     /// Where.
     pub place: Place,
@@ -89,6 +92,7 @@ pub struct Open {
 
 /// What comparing a file with a document found.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Conformity {
     /// The document.
     pub document: &'static Document,

@@ -38,6 +38,7 @@ pub use rule::Rule;
 
 /// A document of the family.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Document {
     /// Its name on the command line: `asdf-1.x`.
     pub name: &'static str,

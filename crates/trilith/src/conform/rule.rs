@@ -2,6 +2,7 @@
 
 /// What one sentence of a document asks of a file.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Rule {
     /// The section, by its heading or its number.
     pub section: &'static str,
