@@ -53,7 +53,7 @@ def test_pyarrow(f):
         with pytest.raises(kind):
             pa.array(f[name])
     for name in ("uneven",):
-        with pytest.raises(TypeError, match="no table"):
+        with pytest.raises(TypeError, match="not a table"):
             pa.table(f[name])
 
 

@@ -411,7 +411,7 @@ fn chains_in_the_wrong_order_and_streamed_ones_are_malformed() {
     let streamed = block(b"\xd3BLK", 36, &[&3u32.to_be_bytes()], b"--- [zlib]\n...\nx");
     assert!(read(streamed).to_string().contains("exclude each other"));
     let error = read(encoded("{zlib: 1}", b"x", 4));
-    assert!(error.to_string().contains("no list"), "{error}");
+    assert!(error.to_string().contains("not a list"), "{error}");
 }
 
 #[test]

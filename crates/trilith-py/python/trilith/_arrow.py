@@ -37,7 +37,7 @@ def table_stream(mapping, requested_schema=None):
     columns = dict(_columns(mapping))
     lengths = {column.length for column in columns.values()}
     if len(lengths) != 1:
-        raise TypeError("this mapping is no table: it needs columns, and all of one length")
+        raise TypeError("this mapping is not a table: it needs columns of equal length")
     na = _nanoarrow()
     schema = na.struct({name: column.schema for name, column in columns.items()})
     return _stream(na.c_array_from_buffers(schema, lengths.pop(), [None], null_count=0, children=[*columns.values()]))
@@ -50,7 +50,7 @@ def _columns(mapping):
             if isinstance(value, Array) and len(value.shape) > 0:
                 yield name, _whole(value)
             elif (mapping.tag or name) and isinstance(value, (Array, Mapping, Sequence)):
-                raise TypeError(f"this mapping is no table: {name!r} is no column")
+                raise TypeError(f"this mapping is not a table: {name!r} is not a column")
         return
     for number, column in enumerate(listed):
         # A column of astropy has its data, a quantity its value.

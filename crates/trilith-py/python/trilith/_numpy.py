@@ -55,7 +55,7 @@ def _operator(name):
 def _single(convert):
     def method(self):
         if self.size != 1:
-            raise TypeError(f"an array of {self.size} elements is no single number")
+            raise TypeError(f"an array of {self.size} elements is not a single number")
         single = elements(self)
         if numpy.ma.is_masked(single):
             if convert is float:
@@ -146,7 +146,7 @@ def _rows(array, ranges, rest):
 
 
 def _places(item):
-    """An index as an int or an array, where it is no slice, ... or None."""
+    """An index as an int or an array, where it is not a slice, ... or None."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, int) and not isinstance(item, bool):

@@ -125,7 +125,7 @@ def binary(text):
     try:
         return binascii.a2b_base64(text)
     except binascii.Error as error:
-        raise ValueError(f"!!binary that is no base 64: {error}") from None
+        raise ValueError(f"!!binary that is not base 64: {error}") from None
 
 
 def base64(data):
