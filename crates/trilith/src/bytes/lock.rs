@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -172,6 +173,19 @@ impl Locked {
     }
 }
 
+/// Locks a file, and waits a moment where it is locked: for an instant the locks of a program are also those of a
+/// process that it starts, even where it has given them up.
+fn lock_soon(file: &File) -> std::result::Result<(), TryLockError> {
+    const STEP: Duration = Duration::from_millis(5);
+    for _ in 0..40 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
+            other => return other,
+        }
+    }
+    file.try_lock()
+}
+
 /// Locks the file that a path leads to; None where another writer holds the lock.
 fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
     for _ in 0..100 {
@@ -185,7 +199,7 @@ fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
             }
             Err(error) => return Err(error),
         };
-        match file.try_lock() {
+        match lock_soon(&file) {
             Err(TryLockError::WouldBlock) => return Ok(None),
             // A file system without locks.
             Err(TryLockError::Error(_)) => {}
@@ -258,7 +272,7 @@ pub fn remove_stale(target: &Path) -> bool {
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
         {
-            match file.try_lock() {
+            match lock_soon(&file) {
                 Ok(()) => drop(disk::remove(&entry.path())),
                 Err(TryLockError::WouldBlock) => alive = true,
                 Err(TryLockError::Error(_)) => {}
