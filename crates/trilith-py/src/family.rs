@@ -32,7 +32,7 @@ impl Family {
     }
 
     fn names(&self) -> PyResult<Vec<String>> {
-        Ok(self.series()?.names().into_iter().map(str::to_owned).collect())
+        Ok(self.series()?.names())
     }
 }
 

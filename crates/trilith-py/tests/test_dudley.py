@@ -191,3 +191,13 @@ def test_a_stream_in_xarray(tmp_path):
     (tmp_path / "r.dat").write_bytes(np.arange(4.0).tobytes())
     with xarray.open_dataset(tmp_path / "r.dat", engine="trilith", layout="x = <f8[4]") as ds:
         assert float(ds.x.sum()) == 6
+
+
+def test_a_list_of_equal_arrays_is_one_array(tmp_path):
+    path = tmp_path / "h.bd"
+    trilith.write(path, {"te": [np.arange(3.0), np.arange(3.0) + 10]}, version="dudley-2025")
+    with trilith.open(path) as f:
+        te = f["te"]
+        assert te[:, 0].tolist() == [0, 10] and te.array.shape == (2, 3)
+        assert np.asarray(te).tolist() == [[0, 1, 2], [10, 11, 12]]
+        assert len(te) == 2 and te[1][:].tolist() == [10, 11, 12]

@@ -251,6 +251,21 @@ impl Error {
         self
     }
 
+    /// The same error once more, but for its [source](std::error::Error::source).
+    pub(crate) fn copy(&self) -> Self {
+        let mut copy = Self::new(self.0.kind, self.0.message.clone()).advised_by(self);
+        copy.0.location = self.0.location.clone();
+        copy.0.context.clone_from(&self.0.context);
+        copy
+    }
+
+    /// Takes over what another error says can be done.
+    pub(crate) fn advised_by(mut self, other: &Self) -> Self {
+        self.0.hint.clone_from(&other.0.hint);
+        self.0.setting.clone_from(&other.0.setting);
+        self
+    }
+
     /// Adds to the hint.
     pub(crate) fn also(mut self, more: impl fmt::Display) -> Self {
         self.0.hint = Some(self.0.hint.map_or_else(|| more.to_string(), |hint| format!("{hint}; {more}")));

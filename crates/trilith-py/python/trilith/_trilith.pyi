@@ -323,6 +323,9 @@ class Items:
 class Records:
     def __getitem__(self, key: Any, /) -> Any: ...
     def __len__(self) -> int: ...
+    @property
+    def array(self) -> Array: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.typing.NDArray[Any]: ...
     def to_list(self) -> list[Any]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Records: ...
@@ -363,6 +366,7 @@ def open(
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
+    raw: bool = False,
 ) -> File: ...
 @overload
 def open(
@@ -374,6 +378,7 @@ def open(
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
+    raw: bool = False,
 ) -> Stream: ...
 @overload
 def open(
@@ -385,6 +390,7 @@ def open(
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
+    raw: bool = False,
 ) -> Family: ...
 def write(
     target: str | os.PathLike[str] | BinaryIO,

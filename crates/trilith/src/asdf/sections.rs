@@ -44,7 +44,7 @@ struct Walk {
     /// Where an index begins that is no text.
     unreadable_index: Option<u64>,
     /// Why there may be blocks that were not found, and whose fault that is.
-    incomplete: Option<(Kind, String)>,
+    incomplete: Option<Error>,
 }
 
 /// What there is to say about the block index.
@@ -231,7 +231,7 @@ impl Sections {
         let walk = self.walk();
         match &walk.incomplete {
             // That a disk or a server cannot be read says nothing about the blocks.
-            Some((kind, message)) if *kind != Kind::Malformed => Err(Error::new(*kind, message.clone())),
+            Some(error) if error.kind() != Kind::Malformed => Err(error.copy()),
             _ => Ok(walk.blocks.iter().collect()),
         }
     }
@@ -252,8 +252,8 @@ impl Sections {
 
     /// Why there may be blocks besides those of [`Sections::blocks`]; None where it is certain that there are none.
     pub fn incomplete(&self) -> Option<Error> {
-        let (kind, message) = self.walked.get().and_then(|walk| walk.incomplete.as_ref())?;
-        (!self.is_chained()).then(|| Error::new(*kind, message.clone()))
+        let error = self.walked.get().and_then(|walk| walk.incomplete.as_ref())?;
+        (!self.is_chained()).then(|| error.copy())
     }
 
     /// Block number `number`; a negative number counts from the end, as a streamed source does.
@@ -275,8 +275,8 @@ impl Sections {
         let count = walk.blocks.len();
         let position = if number < 0 { count as i64 + number } else { number };
         usize::try_from(position).ok().and_then(|i| walk.blocks.get(i)).ok_or_else(|| {
-            if let Some((kind, message)) = walk.incomplete.as_ref().filter(|(kind, _)| *kind != Kind::Malformed) {
-                return Error::new(*kind, message.clone());
+            if let Some(error) = walk.incomplete.as_ref().filter(|error| error.kind() != Kind::Malformed) {
+                return error.copy();
             }
             let mut error = Error::malformed(format!("there is no block {number}: the file has {count}"));
             if let Some(last) = walk.warnings.last() {
@@ -390,8 +390,8 @@ impl Sections {
         self.walked.get_or_init(|| {
             let mut walk = Walk::default();
             if let Err(error) = self.skip_along(&mut walk) {
-                walk.incomplete = Some((error.kind(), error.to_string()));
                 walk.warnings.push(error.to_string());
+                walk.incomplete = Some(error);
             }
             walk
         })
@@ -422,7 +422,7 @@ impl Sections {
                 let behind = walk.blocks.last().and_then(|block| block.data_offset.checked_add(block.used));
                 let behind = behind.filter(|behind| *behind <= size).unwrap_or(at + 4);
                 if next_block(&self.source, &rows, behind, &limits)?.is_some() {
-                    walk.incomplete = Some((Kind::Malformed, message.clone()));
+                    walk.incomplete = Some(Error::malformed(message.clone()));
                 }
                 walk.warnings.push(message);
                 return Ok(());
@@ -450,7 +450,7 @@ impl Sections {
                 }
                 Some(at) => {
                     let message = format!("byte {at}: neither block nor block index; the file may be damaged");
-                    walk.incomplete = Some((Kind::Malformed, message.clone()));
+                    walk.incomplete = Some(Error::malformed(message.clone()));
                     walk.warnings.push(message);
                 }
             }

@@ -92,18 +92,24 @@ impl Series {
         self.catalog.locate(&self.template, item, &self.how, take)
     }
 
-    /// The arrays at the root of the layout, by name.
-    pub fn names(&self) -> Vec<&str> {
-        let items = (1..self.template.item_count()).filter_map(|at| self.template.item_at(at));
-        let at_root = items.filter(|id| self.template.parent(*id) == Some(ItemId::ROOT) && self.template.kind(*id) == Kind::Data);
-        at_root.filter_map(|id| self.template.name(id)).collect()
+    /// The paths of the arrays outside of lists, without the first `/`.
+    pub fn names(&self) -> Vec<String> {
+        let layout = &self.template;
+        let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at)).filter(|id| layout.kind(*id) == Kind::Data);
+        // Elements of lists and members of structs have no path of their own.
+        let is_named = |id: &ItemId| {
+            let above = std::iter::successors(Some(*id), |at| layout.parent(*at));
+            above.take_while(|at| layout.parent(*at).is_some()).all(|at| layout.name(at).is_some())
+        };
+        let path = |id| layout.path(id).trim_start_matches('/').to_owned();
+        items.filter(is_named).map(path).collect()
     }
 
     fn path_of(&self, at: &Place) -> Option<String> {
         match at {
             Place::Located { path, .. } => Some(path.to_string()),
             Place::Node(0) => None,
-            Place::Node(number) => self.names().get(number - 1).map(|name| format!("/{}", crate::layout::quoted_name(name))),
+            Place::Node(number) => self.names().get(number - 1).map(|name| format!("/{name}")),
         }
     }
 }
@@ -148,7 +154,7 @@ impl Backend for Series {
             return Ok(Vec::new());
         }
         let named = self.names().into_iter().enumerate();
-        Ok(named.map(|(n, name)| Child { name: Some(name.to_owned().into()), place: Place::Node(n + 1) }).collect())
+        Ok(named.map(|(n, name)| Child { name: Some(name.into()), place: Place::Node(n + 1) }).collect())
     }
 
     fn value(&self, _: &Place) -> Result<Scalar<'_>> {

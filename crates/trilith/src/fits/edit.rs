@@ -85,11 +85,7 @@ fn is_null(row: Node<'_>) -> bool {
 
 /// What is wrong with a row is the fault of who edits it; the tree of a FITS file has no lines of its own.
 fn as_usage(error: &Error, path: String) -> Error {
-    let made = Error::usage(error.message()).at_path(path);
-    match error.advice() {
-        Some(hint) => made.hint(hint),
-        None => made,
-    }
+    Error::usage(error.message()).at_path(path).advised_by(error)
 }
 
 /// Each new row with the old one that it is: equal rows in the same order.

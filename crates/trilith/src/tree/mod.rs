@@ -235,12 +235,8 @@ fn moved(error: Error, origin: Origin) -> Error {
     }
     match *error.location() {
         crate::error::Location::Text { line, column } => {
-            let mut made =
-                Error::new(error.kind(), error.message()).at_text(line.saturating_add(origin.line.saturating_sub(1)), column);
-            if let Some(hint) = error.advice() {
-                made = made.hint(hint);
-            }
-            made
+            let line = line.saturating_add(origin.line.saturating_sub(1));
+            Error::new(error.kind(), error.message()).at_text(line, column).advised_by(&error)
         }
         _ => error,
     }
