@@ -54,8 +54,7 @@ impl Array {
     /// # Errors
     /// As [`Array::load`].
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
-        let shape: Vec<usize> = self.shape.iter().map(|len| to_usize(*len)).collect::<Result<_>>()?;
-        ArrayD::from_shape_vec(IxDyn(&shape), self.load()?).map_err(|e| Error::unsupported(e.to_string()))
+        self.shaped(self.load()?)
     }
 
     /// As [`Array::to_ndarray`], converted to `T`: an error where a number does not fit.
@@ -70,8 +69,13 @@ impl Array {
     /// # Errors
     /// As [`Array::load_as`].
     pub fn to_ndarray_as<T: Element>(&self) -> Result<ArrayD<T>> {
+        self.shaped(self.load_as()?)
+    }
+
+    /// Elements in C order, in the shape of this array.
+    fn shaped<T>(&self, elements: Vec<T>) -> Result<ArrayD<T>> {
         let shape: Vec<usize> = self.shape.iter().map(|len| to_usize(*len)).collect::<Result<_>>()?;
-        ArrayD::from_shape_vec(IxDyn(&shape), self.load_as()?).map_err(|e| Error::unsupported(e.to_string()))
+        ArrayD::from_shape_vec(IxDyn(&shape), elements).map_err(|e| Error::unsupported(e.to_string()))
     }
 }
 

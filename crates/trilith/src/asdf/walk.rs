@@ -3,6 +3,7 @@
 //! Aliases and `$ref`s (into this file or another) count at each place where they stand; where one
 //! would close a cycle it is entered once. The number of nodes is bounded by [`Limits::nodes`].
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -66,12 +67,12 @@ pub struct Listed {
 }
 
 /// What a `$ref` says.
-fn reference(node: Node<'_>) -> Option<String> {
+pub(crate) fn reference(node: Node<'_>) -> Option<Cow<'_, str>> {
     // A reference is a small mapping; large ones are not searched for the key.
     if node.len() > 8 {
         return None;
     }
-    node.reference_text().map(std::borrow::Cow::into_owned)
+    node.reference_text()
 }
 
 /// The nodes of a file and of those that it refers to.
@@ -81,7 +82,7 @@ impl Places for Files<'_> {
     type Place = Found;
 
     fn reference(&self, at: &Found) -> Option<String> {
-        reference(at.node(self.0))
+        reference(at.node(self.0)).map(Cow::into_owned)
     }
 
     fn file(&mut self, at: &Found, uri: &str) -> Result<Found> {
@@ -284,7 +285,7 @@ pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
 }
 
 /// What a key adds to a path.
-fn key_of(key: Node<'_>) -> std::borrow::Cow<'_, str> {
+fn key_of(key: Node<'_>) -> Cow<'_, str> {
     if key.is_scalar() { key.text() } else { key.raw().into() }
 }
 

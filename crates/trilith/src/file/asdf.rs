@@ -36,14 +36,6 @@ fn destination(found: &Found, this: &AsdfFile) -> Destination {
     Destination { other, place: place(found.node(this)) }
 }
 
-/// What a small mapping with the key `$ref` says.
-fn reference(node: Node<'_>) -> Option<Cow<'_, str>> {
-    if node.len() > 8 || !node.is_mapping() {
-        return None;
-    }
-    node.reference_text()
-}
-
 impl Backend for AsdfFile {
     fn family(&self) -> &str {
         // HDU 0 never holds an ASDF file: the tree is made of the headers.
@@ -92,7 +84,7 @@ impl Backend for AsdfFile {
             },
             _ if node.is_alias() => ItemKind::Reference,
             NodeKind::Sequence => ItemKind::List,
-            NodeKind::Mapping if reference(node).is_some() => ItemKind::Reference,
+            NodeKind::Mapping if walk::reference(node).is_some() => ItemKind::Reference,
             NodeKind::Mapping => ItemKind::Mapping,
         }
     }
@@ -163,7 +155,7 @@ impl Backend for AsdfFile {
         let mut notes = Notes { tag: node.tag(), ..Notes::default() };
         // Most of the mappings that have no children of their own are arrays, which are told by their tag.
         if !node.is_alias() && !ndarray::is_ndarray(node) {
-            notes.reference = reference(node);
+            notes.reference = walk::reference(node);
         }
         notes
     }
