@@ -275,3 +275,26 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
         assert!(!report.is_whole() && (lost || !found.is_ok()), "{name}: {report:?}");
     }
 }
+
+#[test]
+fn of_a_file_cut_at_any_byte_a_second_repair_loses_nothing() {
+    for target in trilith::asdf::TARGETS {
+        let mut builder = Builder::new(target);
+        let values: Vec<i16> = (0..60).collect();
+        let one = builder.array(&Array::from_slice(&values, &[20, 3]).unwrap(), &ArrayOptions::default()).unwrap();
+        let two = builder.array(&Array::from_slice(&values, &[60]).unwrap(), &ArrayOptions::default()).unwrap();
+        let mut out = Cursor::new(Vec::new());
+        builder.write_to(&mut out, Value::map([("one", one), ("name", "x".into()), ("two", two)])).unwrap();
+        let bytes = out.into_inner();
+        for cut in 0..bytes.len() {
+            let salvaged = |bytes: Vec<u8>| salvage(Arc::new(MemorySource::new(bytes, "test")), &Limits::default());
+            let Ok(left) = salvaged(bytes[..cut].to_vec()) else { continue };
+            let mut out = Cursor::new(Vec::new());
+            left.write(&mut out).unwrap();
+            let again = salvaged(out.into_inner()).unwrap();
+            let report = again.report();
+            assert!(report.arrays.is_empty(), "{} cut at {cut}: {report:?}\nfirst: {:?}", target.name, left.report());
+            assert!(report.tree.as_ref().is_none_or(Vec::is_empty), "{} cut at {cut}: {report:?}", target.name);
+        }
+    }
+}

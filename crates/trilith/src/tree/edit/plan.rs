@@ -119,7 +119,9 @@ impl Plan {
             self.head = true;
             return;
         };
-        let new = if node.tag_span().is_some_and(has) { New::Tag } else { New::Any };
+        // The tag of an empty node is all that is written of it.
+        let is_tag = span != node.whole_span() && node.tag_span().is_some_and(has);
+        let new = if is_tag { New::Tag } else { New::Any };
         // Of two the one that says less holds.
         match (self.changed.get(&node.written_id()), &new) {
             (Some(New::Any), _) => {}
