@@ -29,7 +29,7 @@ static WHOLE: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 
 fn build(target: &'static Target, codec: Option<&str>) -> Vec<u8> {
     let mut how = WriteOptions::default();
-    how.align = 1;
+    how.align = Some(1);
     let mut builder = Builder::new(target).with_options(how);
     let values: Vec<i16> = (0..60).collect();
     let options = codec.map_or_else(ArrayOptions::default, |codec| ArrayOptions::codec(codec).expect("it exists"));

@@ -216,15 +216,16 @@ impl Options {
     /// the same from there.
     pub fn open_asdf_for(&self, path: &str, output: &str) -> Result<AsdfFile> {
         let file = self.open_asdf(path)?;
-        if path == output { Ok(file) } else { self.for_output(file, &Base::of(output)) }
+        if path == output { Ok(file) } else { self.for_output(file.into(), &Base::of(output))?.into_asdf() }
     }
 
     /// The same file as its text must read where references begin at `base`. A warning says which of them lead out
     /// of the folder there, since they are opened only where that is allowed.
-    pub fn for_output(&self, file: AsdfFile, base: &Base) -> Result<AsdfFile> {
-        let is_moved = file.base() != *base;
+    pub fn for_output(&self, file: File, base: &Base) -> Result<File> {
+        let is_moved = file.as_asdf().is_some_and(|asdf| asdf.base() != *base);
         let file = file.moved_to(base)?;
-        let uris = self.add_references(&file, file.tree())?;
+        let Some(asdf) = file.as_asdf() else { return Ok(file) };
+        let uris = self.add_references(asdf, asdf.tree())?;
         if let (true, Base::Folder(folder)) = (is_moved, base) {
             let there = DirectoryResolver::new(folder, LocalOptions::default(), 1);
             if let Some(first) = uris.iter().find(|uri| !uri.is_empty() && !there.permits(uri)) {

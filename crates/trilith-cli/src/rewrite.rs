@@ -109,7 +109,7 @@ impl FromArray {
         how.codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
             Some(CodecChoice::Set(id)) => Some(id),
             Some(CodecChoice::Plain) => None,
-            Some(CodecChoice::Auto) => return Err(Error::usage("name the codec of the block")),
+            Some(_) => return Err(Error::usage("name the codec of the block")),
             Some(CodecChoice::Keep) | None => codec_at(file, path),
         };
         Ok(Some((array, how)))

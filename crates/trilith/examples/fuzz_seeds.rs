@@ -76,7 +76,7 @@ fn save(folder: &Path, target: &str, name: &str, bytes: &[u8]) -> Result<()> {
 /// Two arrays and a mask, stored as `options` say, and some of what a tree can hold.
 fn asdf(target: &'static Target, options: &ArrayOptions) -> Result<Vec<u8>> {
     let mut how = WriteOptions::default();
-    how.align = 1;
+    how.align = Some(1);
     let mut builder = Builder::new(target).with_options(how);
     let mask = builder.array(&Array::from_slice(&[true, false, true, false], &[2, 2])?, &ArrayOptions::default())?;
     let mut first = builder.array(&Array::from_slice(&[1.5f32, 2.5, 3.5, 4.5], &[2, 2])?, &ArrayOptions::default())?;

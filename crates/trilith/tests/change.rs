@@ -136,7 +136,7 @@ fn blocks_of_every_row_are_replaced_in_place() {
         let micro = if row.major == 0 { "0.1.0" } else { "1.0.0" };
         let mut out = trilith::bytes::AtomicFile::create(&path_of, Basis::Nothing).unwrap();
         let mut layout = WriteOptions::default();
-        (layout.tree_padding, layout.align) = (500, 1);
+        (layout.tree_padding, layout.align) = (500, Some(1));
         let mut writer = FileWriter::new(&mut out, row, layout);
         let key = row.tree.datatype_key;
         let node = |n: u8| format!("{n}: !{} {{source: {n}, {key}: int32, byteorder: little, shape: [2]}}\n", row.tree.ndarray);
@@ -231,7 +231,7 @@ fn in_an_exploded_file_new_arrays_get_files_of_their_own() {
     let main = folder.path().join("x.asdf");
     let mut builder = Builder::new(Target::newest());
     let mut layout = WriteOptions::default();
-    layout.align = 1;
+    layout.align = Some(1);
     builder.array(&numbers(0, 4), &ArrayOptions::default()).unwrap();
     let mut out = trilith::bytes::AtomicFile::create(folder.path().join("x0000.asdf"), Basis::Nothing).unwrap();
     builder.with_options(layout).write_blocks(Target::newest().generation(), "#ASDF 1.0.0", &mut out).unwrap();

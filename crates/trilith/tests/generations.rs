@@ -500,7 +500,7 @@ fn enlarged_headers_of_encoded_and_streamed_blocks_are_read() {
 fn the_documented_block_header_is_written_on_request() {
     let file = everything(Target::named("asdf-1.5").unwrap());
     let mut options = ConvertOptions::default();
-    options.write.align = 1;
+    options.write.align = Some(1);
     for (target, programs, document) in [
         ("finf-0.1", b"\xd3BLK\0\x2c", b"\x89BLK\0\x28"),
         ("asdf-0.1-dev", b"\xd3BLK\0\x2c", b"\x89BLK\0\x2c"),

@@ -148,7 +148,9 @@ fn modules(root: &Path) -> Vec<Module> {
 
 /// The public items of a source, and the implementations for types.
 fn items(text: &str) -> Vec<Item> {
-    let lines: Vec<&str> = text.lines().take_while(|line| *line != "#[cfg(test)]").collect();
+    // The tests at the end of a file; a module of tests may also be named at its beginning.
+    let end = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+    let lines: Vec<&str> = text.get(..end).unwrap_or(text).lines().collect();
     let mut found = Vec::new();
     let (mut at, mut may_grow) = (0, false);
     while let Some(line) = lines.get(at) {

@@ -155,7 +155,7 @@ fn bytes_that_changed_are_kept_and_reported() {
 fn whatever_is_missing_of_the_head_what_is_written_opens() {
     for name in ["finf-0.1", "asdf-0.1", "asdf-1.6"] {
         let mut options = trilith::asdf::WriteOptions::default();
-        options.align = 1;
+        options.align = Some(1);
         let mut builder = Builder::new(Target::named(name).unwrap()).with_options(options);
         let one = builder.array(&Array::from_slice(&[1i16, 2, 3, 4], &[2, 2]).unwrap(), &ArrayOptions::default()).unwrap();
         let mut out = Cursor::new(Vec::new());
@@ -181,7 +181,7 @@ fn whatever_is_missing_of_the_head_what_is_written_opens() {
 fn whatever_byte_is_wrong_the_index_that_is_written_is_right() {
     for codec in ["zlib", "zstd"] {
         let mut options = trilith::asdf::WriteOptions::default();
-        options.align = 1;
+        options.align = Some(1);
         let mut builder = Builder::new(Target::newest()).with_options(options);
         let values: Vec<i16> = (0..60).collect();
         let packed = ArrayOptions::codec(codec).unwrap();

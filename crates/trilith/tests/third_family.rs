@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use trilith::array::Byteorder;
 use trilith::bytes::{Base, MemorySource, SourceRef};
+use trilith::convert::{ConvertOptions, To};
 use trilith::diff::{DiffOptions, DifferenceKind};
 use trilith::file::{Backend, Child, ExpandOptions, Part, Place};
 use trilith::tree::{PrintOptions, print_document};
 use trilith::yaml::Scalar;
-use trilith::{Array, Datatype, Error, File, ItemKind, Limits, Result, s};
+use trilith::{Array, Datatype, Error, File, ItemKind, Limits, OpenOptions, Result, s};
 
 /// A file of bytes in rows of two: `/rows` is the list of them, `/title` what the file says of itself.
 #[derive(Debug)]
@@ -153,6 +154,34 @@ fn it_is_written_out_with_what_its_arrays_are_or_hold() {
     assert_eq!(said, ["{", "rows", "[", "uint8 [2]", "end", "title", "Str(\"x\")", "end"]);
     let (value, _) = file.root().to_value().unwrap();
     assert!(print_document(&value, &PrintOptions::default()).contains("rows:\n- [1, 2]\ntitle: x\n"));
+}
+
+#[test]
+fn it_is_converted_to_any_form_that_arrays_have() {
+    for (to, family) in [("asdf-1.6", "asdf"), ("finf-0.1", "finf"), ("dudley-2025", "dudley"), ("dudley-2026", "dudley")] {
+        let file = rows(&[1, 2, 3, 4], "a title");
+        let mut options = ConvertOptions::default();
+        options.to = To::named(to).unwrap();
+        let mut out = std::io::Cursor::new(Vec::new());
+        let done = file.convert_into(&options, &mut out, &mut |_| ()).unwrap();
+        assert!(done.written && done.losses.is_empty(), "{to}: {done:?}");
+        let made = OpenOptions::new().open_bytes(out.into_inner()).unwrap();
+        assert_eq!(made.family(), family);
+        assert_eq!(made.array("/rows/1").unwrap().load::<u8>().unwrap(), [3, 4], "{to}");
+        let differences = file.diff(&made, &DiffOptions::default()).unwrap();
+        let named: Vec<_> = differences.iter().map(|difference| &difference.path).collect();
+        assert!(differences.iter().all(|difference| difference.path != "/rows/0"), "{to}: {named:?}");
+    }
+    let mut options = ConvertOptions::default();
+    options.to = To::Fits;
+    let error = rows(&[1, 2], "x").convert_into(&options, &mut std::io::Cursor::new(Vec::new()), &mut |_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "a file of the family rows is not converted to FITS; convert it to ASDF, and that to FITS");
+    // What only a copy can be given: a chain, another alignment, a codec for each block.
+    let mut options = ConvertOptions::default();
+    options.set_codec("auto").unwrap();
+    options.write.align = Some(4096);
+    let mut out = std::io::Cursor::new(Vec::new());
+    assert!(rows(&[1, 2], "x").convert_into(&options, &mut out, &mut |_| ()).unwrap().written);
 }
 
 #[test]

@@ -44,12 +44,12 @@ impl Explode {
         let item = Item::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
         let from_fits = file.container().is_some();
-        let file = standing_alone(file)?;
+        let file = standing_alone(&file)?.unwrap_or(file);
         let given = Path::new(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
             .map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
-        let file = options.for_output(file, &Base::of_folder(&folder))?;
+        let file = options.for_output(file.into(), &Base::of_folder(&folder))?.into_asdf()?;
         let only = one_array(&file, &item)?;
         let (stem, ending) = stem_and_ending(&item.file);
         // The arrays of a FITS file leave it: what is written are files of the ASDF family.

@@ -29,9 +29,9 @@ pub struct Repack {
     /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc (default: each keeps its own)
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
-    /// Bytes that the data of uncompressed blocks are aligned to
-    #[arg(long, value_name = "BYTES", default_value_t = 64)]
-    align: u64,
+    /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none)
+    #[arg(long, value_name = "BYTES")]
+    align: Option<u64>,
     /// The order of the blocks
     #[arg(long, value_name = "ORDER", value_enum, default_value_t)]
     order: OrderOf,
@@ -60,7 +60,7 @@ impl Repack {
             None | Some(CodecChoice::Keep) => None,
             Some(CodecChoice::Plain) => Some(None),
             Some(CodecChoice::Set(id)) => Some(Some(id)),
-            Some(CodecChoice::Auto) => {
+            Some(_) => {
                 return Err(Error::usage("repack does not choose codecs").hint("convert --codec auto does"));
             }
         };

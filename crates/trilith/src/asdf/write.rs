@@ -22,8 +22,9 @@ const LONGEST_FILLER: u64 = 32 << 10;
 #[non_exhaustive]
 pub struct WriteOptions {
     /// Data of uncompressed blocks begin at a multiple of this many bytes, so that they can be
-    /// viewed in place: 64 suits every datatype, 4096 direct I/O.
-    pub align: u64,
+    /// viewed in place: 64 suits every datatype, 4096 direct I/O. None is 64, and 1 before ASDF 1.0, where blocks
+    /// follow one another.
+    pub align: Option<u64>,
     /// Whether to write MD5 checksums of the stored bytes.
     pub checksums: bool,
     /// Whether to write a block index (where the generation has one).
@@ -37,7 +38,7 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { align: 64, checksums: true, index: true, tree_padding: 0, as_documented: false }
+        Self { align: None, checksums: true, index: true, tree_padding: 0, as_documented: false }
     }
 }
 
@@ -265,7 +266,8 @@ impl<W: Write + Seek> FileWriter<W> {
             return Err(Error::usage(format!("{} has no streamed blocks", self.generation.name)));
         }
         let plain = compression == [0; 4] && flags & ENCODED == 0;
-        self.align(if plain { self.options.align } else { 1 })?;
+        let align = self.options.align.unwrap_or(if self.generation.major == 0 { 1 } else { 64 });
+        self.align(if plain { align } else { 1 })?;
         let header_size = fields.size;
         let magic = if self.options.as_documented { self.generation.magic_documented } else { self.generation.magic };
         let offset = self.at;

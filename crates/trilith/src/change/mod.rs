@@ -193,7 +193,7 @@ impl<'f> Change<'f> {
         }
         let row = self.row()?;
         let mut layout = WriteOptions::default();
-        (layout.align, layout.index) = (1, false);
+        (layout.align, layout.index) = (Some(1), false);
         let mut builder = Builder::new(target_of(self.file)).with_options(layout);
         let mut node = builder.array(array, options)?;
         self.spell(&mut node);

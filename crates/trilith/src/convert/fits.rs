@@ -6,14 +6,14 @@
 //! `fits:NAME,1`: nothing is lost.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{BufWriter, Seek, Write};
+use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use super::{ConvertOptions, Loss};
+use super::{CodecChoice, ConvertOptions, Converted, Loss, To};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
-use crate::bytes::{self, Derived, MemorySource, SourceRef};
+use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek};
 use crate::error::{Error, Result};
 use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, Part};
@@ -33,7 +33,7 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
     let _call = fits.limits().call();
     let mut builder = Builder::new(Target::newest()).with_options(options.write.clone());
     let mut how = ArrayOptions::default();
-    if let super::CodecChoice::Set(id) = options.codec {
+    if let CodecChoice::Set(id) = options.codec {
         how.codec = Some(id);
     }
     (how.level, how.blosc) = (options.level, options.blosc);
@@ -242,22 +242,56 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
     }
 }
 
-/// As [`out_of_fits`], in a temporary file that is opened; a file that lies in no FITS file is given back.
+/// As [`out_of_fits`], in a temporary file that is opened; None for a file that lies in no FITS file.
 ///
 /// # Errors
 /// As [`from_fits`].
-pub fn standing_alone(file: AsdfFile) -> Result<AsdfFile> {
-    if fits_around(&file).is_none() {
-        return Ok(file);
+pub fn standing_alone(file: &AsdfFile) -> Result<Option<AsdfFile>> {
+    if fits_around(file).is_none() {
+        return Ok(None);
     }
-    let fail = |e| Error::io("making a temporary file", e);
-    let mut out = BufWriter::with_capacity(1 << 20, bytes::unnamed_file().map_err(fail)?);
-    out_of_fits(&file, &mut out, &ConvertOptions::default())?;
-    let mut out = out.into_inner().map_err(|e| fail(e.into_error()))?;
-    out.rewind().map_err(fail)?;
     let from = file.sections().source();
-    let source = Arc::new(Derived::new(bytes::spool(out, from.name(), u64::MAX)?, from.clone()));
-    Ok(AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone()))
+    let alone = bytes::set_aside(from.name(), |out| out_of_fits(file, out, &ConvertOptions::default()))?;
+    let source = Arc::new(Derived::new(alone, from.clone()));
+    Ok(Some(AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone())))
+}
+
+/// What there is to say of the FITS file around a file.
+pub(super) fn notes(file: &AsdfFile) -> Vec<String> {
+    fits_around(file).map_or_else(Vec::new, |fits| fits.warnings().to_vec())
+}
+
+/// Whether what a FITS file holds can be written at once, in the form that it has there.
+pub(super) fn is_copied_out(file: &AsdfFile, options: &ConvertOptions) -> bool {
+    let Some(container) = file.container().filter(|_| fits_around(file).is_some()) else { return false };
+    let is_direct = match options.codec {
+        CodecChoice::Keep => options.level.is_none(),
+        CodecChoice::Auto => false,
+        // What lies in an embedded ASDF file has codecs of its own.
+        CodecChoice::Plain | CodecChoice::Set(_) => container.hdu == 0,
+    };
+    is_direct && options.encode.is_none() && matches!(options.to, To::Same | To::Asdf)
+}
+
+/// As a FITS file; what is one already is copied, and the ASDF file in it written anew.
+pub(super) fn to_fits_with(
+    file: &AsdfFile,
+    options: &ConvertOptions,
+    mut out: &mut dyn WriteSeek,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    if options.encode.is_some() {
+        return Err(Error::usage("a FITS file has no place for --encode").hint("leave out --encode"));
+    }
+    if fits_around(file).is_some() {
+        let mut done = super::convert(file, out, options, progress)?;
+        done.notes.splice(0..0, notes(file));
+        return Ok(done);
+    }
+    if options.codec != CodecChoice::Keep {
+        return Err(Error::usage("the data of a FITS file have no codec").hint("leave out --codec"));
+    }
+    Ok(Converted { losses: to_fits(file, &mut out)?, ..Converted::default() })
 }
 
 /// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks, behind its own;
@@ -315,7 +349,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
 /// The array of an HDU as a block.
 fn write_hdu<W: Write + Seek>(writer: &mut FileWriter<W>, array: &Array, options: &ConvertOptions) -> Result<()> {
     let mut how = BlockOptions::default();
-    if let super::CodecChoice::Set(id) = options.codec {
+    if let CodecChoice::Set(id) = options.codec {
         how.codec = Some(id);
     }
     (how.encode.level, how.encode.blosc) = (options.level, options.blosc);

@@ -5,6 +5,7 @@
 //! Into another ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and what the
 //! other cannot hold is listed as a [`Loss`] before anything is written.
 
+mod any;
 mod arrays;
 mod choose;
 mod describe;
@@ -16,7 +17,11 @@ mod families;
 mod families_tests;
 #[cfg(feature = "fits")]
 mod fits;
+#[cfg(not(feature = "fits"))]
+#[path = "left_out.rs"]
+mod fits;
 mod history;
+mod items;
 mod loss;
 mod output;
 mod plan;
@@ -25,6 +30,7 @@ mod translate;
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 
+pub use any::To;
 pub use choose::choose;
 pub use describe::describe_layout;
 pub use families::{asdf_to_draft, stream_to_asdf};
@@ -33,7 +39,7 @@ pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits}
 pub use loss::Loss;
 pub use plan::{Plan, convert_to};
 
-use crate::array::Datatype;
+use crate::array::{Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, walk};
 use crate::bytes::SourceRef;
 use crate::codec::chain::Step;
@@ -43,6 +49,7 @@ use crate::file::write_around;
 
 /// Which codec blocks get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum CodecChoice {
     /// Each block keeps its own; compressed bytes are copied without decoding them.
     #[default]
@@ -72,10 +79,28 @@ impl CodecChoice {
     }
 }
 
+impl std::fmt::Display for CodecChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Keep => f.write_str("as it is"),
+            Self::Plain => f.write_str("none"),
+            Self::Auto => f.write_str("auto"),
+            Self::Set(id) => id.fmt(f),
+        }
+    }
+}
+
 /// How a file is written anew.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ConvertOptions {
+    /// The form to write ([`File::convert_into`](crate::File::convert_into) only).
+    pub to: To,
+    /// Whether a list of equal arrays in a Dudley file becomes one array with a leading axis
+    /// ([`File::convert_into`](crate::File::convert_into) only).
+    pub stack: bool,
+    /// The byte order of a Dudley file that is written; None is that of the file read, or little-endian.
+    pub byteorder: Option<Byteorder>,
     /// Which codec blocks get; a streamed block stays as it is.
     pub codec: CodecChoice,
     /// The level of the codec.
@@ -91,6 +116,18 @@ pub struct ConvertOptions {
 }
 
 impl ConvertOptions {
+    /// Sets the codec by its name: what [`CodecChoice::named`] knows, and `blsc-zstd`.
+    ///
+    /// # Errors
+    /// As [`CodecChoice::named`].
+    pub fn set_codec(&mut self, name: &str) -> Result<()> {
+        (self.codec, self.blosc) = match name {
+            "blsc-zstd" => (CodecChoice::named("blsc")?, Blosc::Zstd),
+            name => (CodecChoice::named(name)?, Blosc::default()),
+        };
+        Ok(())
+    }
+
     /// Whether a block that has the codec already can be copied: nothing is asked for but the codec.
     fn keeps(&self) -> bool {
         self.level.is_none() && self.blosc == Blosc::default()
@@ -99,6 +136,7 @@ impl ConvertOptions {
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Converted {
     /// Blocks written.
     pub blocks: usize,
@@ -111,6 +149,11 @@ pub struct Converted {
     /// What was done otherwise than asked without loss, such as steps of an encoding chain that a block
     /// cannot have, and what was copied although the standard asks writers to avoid it.
     pub notes: Vec<String>,
+    /// Whether blocks were counted: what was written is a file of the ASDF family made from one.
+    pub is_counted: bool,
+    /// Whether the file was written to its end; false where a loss was not allowed
+    /// ([`File::convert_into`](crate::File::convert_into) only).
+    pub written: bool,
 }
 
 /// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far. Where `file` lies
@@ -255,6 +298,7 @@ fn lost_flags(block: &Block) -> Option<String> {
 
 /// What the arrays say of the bytes of a block.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Hint {
     /// Bytes of an element.
     pub item: u64,

@@ -157,25 +157,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where there is none, with what there is instead.
     fn find(&self, path: &str) -> Result<Destination> {
-        let mut at = self.root();
-        for (depth, key) in TreePath::parse(path)?.keys().iter().enumerate() {
-            let children = self.children(&at)?;
-            let is_it = |(n, child): &(usize, &Child<'_>)| match &child.name {
-                Some(name) => *name == key.as_str(),
-                None => n.to_string() == *key,
-            };
-            let Some((_, child)) = children.iter().enumerate().find(is_it) else {
-                if key.is_empty() && depth == 0 {
-                    break;
-                }
-                let names: Vec<_> = children.iter().filter_map(|child| child.name.as_deref()).take(12).collect();
-                let hint =
-                    if names.is_empty() { "it has no items".to_owned() } else { format!("there are: {}", names.join(", ")) };
-                return Err(Error::usage(format!("there is no {key:?} here")).at_path(path).hint(hint));
-            };
-            at = child.place.clone();
-        }
-        Ok(Destination::here(at))
+        by_keys(self, path)
     }
 
     /// The path of a child, by that of its parent.
@@ -292,4 +274,26 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// # Errors
     /// Where one of them cannot be written there.
     fn moved_to(self: Box<Self>, base: &Base) -> Result<Box<dyn Backend>>;
+}
+
+/// The item at a JSON Pointer: its keys are names in mappings and numbers in lists.
+pub(super) fn by_keys<B: Backend + ?Sized>(backend: &B, path: &str) -> Result<Destination> {
+    let mut at = backend.root();
+    for (depth, key) in TreePath::parse(path)?.keys().iter().enumerate() {
+        let children = backend.children(&at)?;
+        let is_it = |(n, child): &(usize, &Child<'_>)| match &child.name {
+            Some(name) => *name == key.as_str(),
+            None => n.to_string() == *key,
+        };
+        let Some((_, child)) = children.iter().enumerate().find(is_it) else {
+            if key.is_empty() && depth == 0 {
+                break;
+            }
+            let names: Vec<_> = children.iter().filter_map(|child| child.name.as_deref()).take(12).collect();
+            let hint = if names.is_empty() { "it has no items".to_owned() } else { format!("there are: {}", names.join(", ")) };
+            return Err(Error::usage(format!("there is no {key:?} here")).at_path(path).hint(hint));
+        };
+        at = child.place.clone();
+    }
+    Ok(Destination::here(at))
 }

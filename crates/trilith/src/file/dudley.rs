@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::backend::{Backend, Child, Description, Destination, ListedArray, Place};
+use super::backend::{self, Backend, Child, Description, Destination, ListedArray, Place};
 use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
 use crate::array::{Array, Byteorder};
@@ -92,7 +92,8 @@ impl Backend for DudleyFile {
         }
         match self.outline()?.find(path)? {
             Some(id) => Ok(Destination::here(Place::Node(id.index()))),
-            None => Err(items.no_item(path)),
+            // A list is numbered by `[3]` there, and by `/3` in every family.
+            None => backend::by_keys(self, path).map_err(|_| items.no_item(path)),
         }
     }
 

@@ -313,11 +313,7 @@ impl Salvage {
     }
 
     fn write_alone<W: Write + Seek>(&self, out: W) -> Result<()> {
-        let mut options = WriteOptions::default();
-        if self.generation.major == 0 {
-            options.align = 1;
-        }
-        let mut writer = FileWriter::new(out, self.generation, options);
+        let mut writer = FileWriter::new(out, self.generation, WriteOptions::default());
         writer.header(&self.header.line, &self.header.comments, self.tree.as_deref())?;
         for (number, piece) in self.pieces.iter().enumerate() {
             match (&piece.block, &piece.data) {

@@ -83,6 +83,7 @@ struct Props {
 
 /// Where a text begins within its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Origin {
     /// The line of the text's first byte, from 1.
     pub line: u32,

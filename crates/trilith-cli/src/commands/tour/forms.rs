@@ -48,7 +48,6 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
         let target = asdf::Target::named(name)?;
         let mut how = ConvertOptions::default();
         how.allow_loss = true;
-        how.write.align = if target.standard.is_some() { 64 } else { 1 };
         form(guide, &folder.join(format!("observation-{name}.{extension}")), &format!("--to {name}"), options, |out| {
             convert::convert_to(&opened, target, out, &how, &mut |_| {}).map(|done| done.losses)
         })?;

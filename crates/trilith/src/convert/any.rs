@@ -1,0 +1,347 @@
+//! An open file of any family, written in any form.
+
+use std::path::Path;
+
+use super::{CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, convert, fits, items, stream_to_asdf};
+use crate::asdf::{ArrayOptions, AsdfFile, Target};
+use crate::bytes::{self, AtomicFile, Basis, WriteSeek};
+use crate::codec::CodecId;
+use crate::dudley::{DudleyFile, Rewrite};
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::layout::{Byteorder, Dialect, Packing, StoredAs};
+use crate::limits::Limits;
+
+/// The form that a file is written in.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub enum To {
+    /// As a file of the ASDF family: in the generation that it has, or the newest where it has none.
+    #[default]
+    Same,
+    /// As [`To::Same`], but FINF becomes ASDF.
+    Asdf,
+    /// As [`To::Same`], but ASDF becomes FINF.
+    Finf,
+    /// In this generation.
+    Generation(&'static Target),
+    /// As a native Dudley file, in this dialect; None is that of the file, or 2025.
+    Dudley(Option<Dialect>),
+    /// As a FITS file.
+    Fits,
+}
+
+impl To {
+    /// The generation or dialect of a name: `asdf-1.6`, `finf-0.1`, `dudley-2026`, `dudley`.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
+    pub fn named(name: &str) -> Result<Self> {
+        let dialects = || format!("dudley-{} and dudley-{}", Dialect::D2025, Dialect::D2026);
+        match name.strip_prefix("dudley").map(|rest| (rest, rest.strip_prefix('-').and_then(Dialect::named))) {
+            None => Target::named(name).map(Self::Generation),
+            Some(("", _)) => Ok(Self::Dudley(None)),
+            Some((_, Some(dialect))) => Ok(Self::Dudley(Some(dialect))),
+            Some((rest, None)) => {
+                Err(Error::usage(format!("there is no dialect dudley{rest}")).hint(format!("the dialects are {}", dialects())))
+            }
+        }
+    }
+
+    /// The form that the ending of a file's name stands for, `.gz` behind it aside.
+    ///
+    /// ```
+    /// use trilith::convert::To;
+    /// assert!(matches!(To::of_name("run.bd"), To::Dudley(None)));
+    /// assert!(matches!(To::of_name("image.FITS.gz"), To::Fits));
+    /// assert!(matches!(To::of_name("anything.dat"), To::Same));
+    /// ```
+    pub fn of_name(path: &str) -> Self {
+        let path = path.to_ascii_lowercase();
+        let path = Path::new(path.strip_suffix(".gz").unwrap_or(&path));
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("bd") => Self::Dudley(None),
+            Some("fits" | "fit" | "fts") => Self::Fits,
+            Some("finf") => Self::Finf,
+            Some("asdf") => Self::Asdf,
+            _ => Self::Same,
+        }
+    }
+}
+
+impl File {
+    /// Writes the file into `out`, which is at its start, in the form that `options.to` says; references in its text
+    /// stay as they are ([`File::moved_to`]). `progress` hears of the decoded bytes done so far.
+    ///
+    /// Where something would be lost and `options.allow_loss` is not set, [`Converted::written`] is false, and what
+    /// `out` holds is no file.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for options that the form has no place for,
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported) where one is not written from the other, and what reading and
+    /// writing say.
+    pub fn convert_into(
+        &self,
+        options: &ConvertOptions,
+        out: &mut dyn WriteSeek,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Converted> {
+        if options.stack && self.as_asdf().is_some() {
+            return Err(Error::usage("--stack joins the lists of a Dudley file, and this is not one").hint("leave out --stack"));
+        }
+        let _call = self.limits().call();
+        let mut done = match (self.as_asdf(), self.as_dudley()) {
+            (Some(file), _) => of_asdf(file, options, out, progress)?,
+            (_, Some(stream)) => of_stream(stream, options, out, progress)?,
+            _ => of_items(self, options, out, progress)?,
+        };
+        done.written = done.losses.is_empty() || options.allow_loss;
+        Ok(done)
+    }
+
+    /// As [`File::convert_into`], into a new file at `path`, which is complete or not there at all; it may be the path
+    /// that was read. References in the text are rewritten so that they lead where they led.
+    ///
+    /// ```
+    /// # let folder = std::env::temp_dir().join(format!("trilith-doc-convert-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let path = folder.join("old.finf");
+    /// use trilith::convert::{ConvertOptions, To};
+    /// let file = trilith::OpenOptions::new().open_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
+    /// let mut options = ConvertOptions::default();
+    /// options.to = To::named("finf-0.1")?;
+    /// file.convert(&path, &options)?;
+    /// assert_eq!(trilith::open(&path)?.family(), "finf");
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::convert_into`]; [`Kind::Usage`](crate::Kind::Usage) with every loss, where one is not allowed; where
+    /// the file changed since it was opened.
+    pub fn convert(self, path: impl AsRef<Path>, options: &ConvertOptions) -> Result<Converted> {
+        let file = self.moved_to(&bytes::Base::of_folder(path.as_ref().parent().unwrap_or(Path::new(""))))?;
+        let mut out = AtomicFile::create(path.as_ref(), Basis::Read(&**file.source()))?;
+        let done = file.convert_into(options, &mut out, &mut |_| ())?;
+        if !done.written {
+            return Err(refusal(&done.losses));
+        }
+        out.commit()?;
+        Ok(done)
+    }
+
+    /// The decoded bytes of the blocks of a file of the ASDF family, of which [`File::convert_into`] tells how many are
+    /// done; 0 for other files.
+    ///
+    /// # Errors
+    /// What reading the block headers says.
+    pub fn decoded_size(&self) -> Result<u64> {
+        let Some(file) = self.as_asdf() else { return Ok(0) };
+        Ok(file.sections().blocks()?.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len())))
+    }
+}
+
+/// The refusal that names every loss.
+fn refusal(losses: &[Loss]) -> Error {
+    let list: Vec<String> = losses.iter().map(Loss::to_string).collect();
+    Error::usage(format!("the new form cannot hold everything: {}", list.join("; ")))
+        .hint("allow these losses, or choose another form")
+}
+
+/// A file of the ASDF family, or one inside a FITS file.
+fn of_asdf(
+    file: &AsdfFile,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    if matches!(options.to, To::Fits) {
+        return fits::to_fits_with(file, options, out, progress);
+    }
+    let notes = fits::notes(file);
+    if fits::is_copied_out(file, options) {
+        fits::out_of_fits(file, out, options)?;
+        return Ok(Converted { notes, ..Converted::default() });
+    }
+    let alone = fits::standing_alone(file)?;
+    let file = alone.as_ref().unwrap_or(file);
+    let mut done = match options.to {
+        To::Dudley(dialect) => asdf_to_stream(file, dialect.unwrap_or(Dialect::D2025), options, out)?,
+        _ => asdf_to_asdf(file, options, out, progress)?,
+    };
+    done.notes.splice(0..0, notes);
+    Ok(done)
+}
+
+/// A file of the ASDF family as one.
+fn asdf_to_asdf(
+    file: &AsdfFile,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    let done = match target(file, options)? {
+        None => convert(file, out, options, progress)?,
+        Some(to) => {
+            let plan = Plan::new(file, to, options)?;
+            if !plan.losses().is_empty() && !options.allow_loss {
+                return Ok(Converted { losses: plan.losses().to_vec(), ..Converted::default() });
+            }
+            plan.write(out, progress)?
+        }
+    };
+    Ok(Converted { is_counted: true, ..done })
+}
+
+/// The generation to write; None keeps that of the file.
+fn target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static Target>> {
+    if let To::Generation(target) = options.to {
+        return Ok(Some(target));
+    }
+    let generation = file.sections().generation();
+    if options.encode.is_some() && generation.is_some_and(|generation| generation.encoded) {
+        return Target::named("asdf-0.1").map(Some);
+    }
+    if options.encode.is_some() {
+        return Err(Error::usage("this generation has no encoding chains").hint("write it with --to asdf-0.1"));
+    }
+    match (options.to, generation.map_or("", |generation| generation.family)) {
+        (To::Finf, "asdf") => Target::named("finf-0.1").map(Some),
+        (To::Asdf, "finf") => Ok(Some(Target::newest())),
+        _ => Ok(None),
+    }
+}
+
+/// A file of the ASDF family as a native Dudley file.
+fn asdf_to_stream(file: &AsdfFile, dialect: Dialect, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Converted> {
+    let (draft, losses) = asdf_to_draft(file)?;
+    let stored = stored_as(dialect, options)?;
+    if losses.is_empty() || options.allow_loss {
+        let order = options.byteorder.unwrap_or(Byteorder::Little);
+        draft.write_stored(dialect, &stored, order, file.limits(), &mut &mut *out)?;
+    }
+    Ok(Converted { losses, ..Converted::default() })
+}
+
+/// A Dudley stream in any form.
+fn of_stream(
+    file: &DudleyFile,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    let To::Dudley(dialect) = options.to else {
+        let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf(file, target, how, options.stack, out);
+        return as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write);
+    };
+    if options.stack {
+        return Err(Error::usage("--stack joins lists on the way to ASDF").hint("give OUT a name that ends in .asdf"));
+    }
+    let mut how = Rewrite::default();
+    (how.dialect, how.order) = (dialect, options.byteorder);
+    how.stored = stored_as(dialect.unwrap_or(file.layout().dialect()), options)?;
+    let losses = file.rewrite(&how, &mut &mut *out)?;
+    let losses = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
+    Ok(Converted { losses, ..Converted::default() })
+}
+
+/// A file of another family, or several files under one layout, in any form.
+fn of_items(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
+    let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| items::to_asdf(file, target, how, out);
+    if let To::Dudley(dialect) = options.to {
+        return through_asdf(file.family(), file.limits(), options, &write, |file| {
+            asdf_to_stream(file, dialect.unwrap_or(Dialect::D2025), options, out)
+        });
+    }
+    as_new_asdf(&format!("a file of the family {}", file.family()), file.limits(), options, out, progress, &write)
+}
+
+/// Writes a file of the ASDF family in a generation, and says what it cannot hold.
+type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Loss>>;
+
+/// As a new file of the ASDF family, which `write` writes. What only [`convert`] can do to one is done afterwards.
+fn as_new_asdf(
+    what: &str,
+    limits: &Limits,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: &mut dyn FnMut(u64),
+    write: WriteAsdf<'_>,
+) -> Result<Converted> {
+    if matches!(options.to, To::Fits) {
+        return Err(Error::unsupported(format!("{what} is not converted to FITS")).hint("convert it to ASDF, and that to FITS"));
+    }
+    let layout = &options.write;
+    let is_rare = options.codec == CodecChoice::Auto || options.encode.is_some();
+    if is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
+        return through_asdf(what, limits, options, write, |file| asdf_to_asdf(file, options, out, progress));
+    }
+    let target = match options.to {
+        To::Generation(target) => target,
+        To::Finf => Target::named("finf-0.1")?,
+        _ => Target::newest(),
+    };
+    let mut how = ArrayOptions::default();
+    match options.codec {
+        CodecChoice::Set(id) => (how.codec, how.level, how.blosc) = (Some(id), options.level, options.blosc),
+        _ if options.level.is_some() => return Err(Error::usage("the level of no codec").hint("give --codec too")),
+        _ => {}
+    }
+    Ok(Converted { losses: write(target, &how, out)?, ..Converted::default() })
+}
+
+/// By way of a temporary file of the newest generation, which `then` converts.
+fn through_asdf(
+    what: &str,
+    limits: &Limits,
+    options: &ConvertOptions,
+    write: WriteAsdf<'_>,
+    then: impl FnOnce(&AsdfFile) -> Result<Converted>,
+) -> Result<Converted> {
+    let mut losses = Vec::new();
+    let made = bytes::set_aside(what, |out| {
+        losses = write(Target::newest(), &ArrayOptions::default(), out)?;
+        Ok(())
+    })?;
+    if !losses.is_empty() && !options.allow_loss {
+        return Ok(Converted { losses, ..Converted::default() });
+    }
+    let mut done = then(&AsdfFile::open(made, limits)?)?;
+    done.losses.splice(0..0, losses);
+    Ok(done)
+}
+
+/// The only codec of blocks that is one of Dudley files, too.
+const ZLIB: CodecId = CodecId(*b"zlib");
+
+/// How a Dudley file stores its arrays; what it cannot do is refused.
+fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StoredAs> {
+    let refuse =
+        |what: &str, why: &str| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).hint(why.to_owned()));
+    if options.encode.is_some() || options.write.as_documented {
+        return refuse("encoding chains and one spelling of its signature", "leave --encode and --as-documented away");
+    }
+    let mut how = StoredAs::default();
+    let level = options.level.map(i64::from);
+    how.packing = match (options.codec, dialect) {
+        (CodecChoice::Keep, _) if level.is_some() => return refuse("level without a codec", "give --codec zlib too"),
+        (CodecChoice::Keep, _) => Packing::Keep,
+        (CodecChoice::Plain, _) if level.is_none() => Packing::Plain,
+        (CodecChoice::Plain, _) => return refuse("level without a codec", "leave out --level"),
+        (CodecChoice::Set(ZLIB), Dialect::D2026) if level.is_none_or(|level| (-1..=9).contains(&level)) => Packing::Gzip(level),
+        (CodecChoice::Set(ZLIB), Dialect::D2026) => {
+            return refuse(&format!("level {} of zlib", level.unwrap_or(0)), "levels are -1 to 9");
+        }
+        (codec, Dialect::D2026) => return refuse(&format!("codec {codec}"), "--codec zlib or none there are"),
+        (codec, Dialect::D2025) => {
+            return refuse(&format!("codec {codec}"), "2025 stores arrays plain; --to dudley-2026 has zlib");
+        }
+    };
+    if let Some(align) = options.write.align {
+        if !matches!(align, 1 | 2 | 4 | 8 | 16) {
+            return refuse(&format!("alignment to {align} bytes"), "1, 2, 4, 8 and 16 there are");
+        }
+        how.align = Some(align);
+    }
+    Ok(how)
+}

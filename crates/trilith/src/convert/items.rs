@@ -1,0 +1,110 @@
+//! The items of a file of any family as a tree with blocks.
+
+use std::io::{Seek, Write};
+
+use super::Loss;
+use crate::asdf::{ArrayOptions, Builder, Target};
+use crate::error::{Error, Result};
+use crate::file::{File, Item, ItemKind};
+use crate::tree::{Data, Value};
+
+/// Writes the items of a file as a file of the ASDF family; `how` says how arrays are stored. What is said about them
+/// (comments, units, attributes) goes into a mapping that is named like the family, by path.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) for datatypes that the generation lacks, what reading the items says, and
+/// [`Kind::Io`](crate::Kind::Io).
+pub(super) fn to_asdf<W: Write + Seek>(file: &File, target: &'static Target, how: &ArrayOptions, out: W) -> Result<Vec<Loss>> {
+    let mut made = Made { builder: Builder::new(target), how, said: Vec::new(), losses: Vec::new() };
+    let root = file.root();
+    // The open collections: the name of each, and what it holds so far.
+    let mut open: Vec<(Value, Data)> = Vec::new();
+    let mut whole = None;
+    let mut walk = root.walk();
+    while let Some(visit) = walk.step()? {
+        while open.len() > visit.depth {
+            close(&mut open, &mut whole);
+        }
+        let path = walk.path();
+        made.note(&visit.item, &path);
+        let name = visit.name.as_deref().map_or(Value::null(), Value::from);
+        match visit.item.kind() {
+            ItemKind::Mapping => open.push((name, Data::Map(Vec::new()))),
+            ItemKind::List => open.push((name, Data::Seq(Vec::new()))),
+            kind => {
+                let value = made.leaf(&visit.item, kind, &path)?;
+                put(&mut open, &mut whole, name, value);
+            }
+        }
+    }
+    while !open.is_empty() {
+        close(&mut open, &mut whole);
+    }
+    let mut tree = match whole {
+        Some(value) if matches!(value.data, Data::Map(_)) => value,
+        value => Value::map([("items", value.unwrap_or_else(Value::null))]),
+    };
+    let Made { builder, said, mut losses, .. } = made;
+    if !said.is_empty() {
+        let key = file.family();
+        match tree.get(key) {
+            Some(_) => {
+                losses.push(Loss::at(&format!("/{key}"), "an item of that name hides what the file says beside its items"));
+            }
+            None => tree.set(key, Value::map([("notes", Value::map(said))])),
+        }
+    }
+    builder.write_to(out, tree)?;
+    Ok(losses)
+}
+
+/// Ends the innermost collection.
+fn close(open: &mut Vec<(Value, Data)>, whole: &mut Option<Value>) {
+    if let Some((name, data)) = open.pop() {
+        put(open, whole, name, Value::from(data));
+    }
+}
+
+/// Adds an item to the innermost collection.
+fn put(open: &mut [(Value, Data)], whole: &mut Option<Value>, name: Value, value: Value) {
+    match open.last_mut() {
+        Some((_, Data::Map(pairs))) => pairs.push((name, value)),
+        Some((_, Data::Seq(items))) => items.push(value),
+        _ => *whole = Some(value),
+    }
+}
+
+struct Made<'a> {
+    builder: Builder<'a>,
+    how: &'a ArrayOptions,
+    said: Vec<(String, Value)>,
+    losses: Vec<Loss>,
+}
+
+impl Made<'_> {
+    fn leaf(&mut self, item: &Item<'_>, kind: ItemKind, path: &str) -> Result<Value> {
+        match kind {
+            ItemKind::Array => self.builder.array(&item.presented(item.array()?)?, self.how),
+            ItemKind::Reference => match item.notes().reference {
+                Some(uri) => Ok(Value::map([("$ref", Value::from(uri.as_ref()))])),
+                None => {
+                    self.losses.push(Loss::at(path, "the reference is not written as one"));
+                    Ok(Value::null())
+                }
+            },
+            _ => Ok(item.to_value().map_err(|error: Error| error.at_path(path))?.0),
+        }
+    }
+
+    /// Keeps what is said about an item besides its value.
+    fn note(&mut self, item: &Item<'_>, path: &str) {
+        let notes = item.notes();
+        let comment = notes.comment.iter().map(|text| ("comment".to_owned(), Value::from(text.as_ref())));
+        let unit = notes.unit.iter().map(|text| ("unit".to_owned(), Value::from(text.as_ref())));
+        let others = notes.attributes.iter().map(|(name, text)| (name.clone().into_owned(), Value::from(text.as_str())));
+        let said: Vec<(String, Value)> = comment.chain(unit).chain(others).collect();
+        if !said.is_empty() {
+            self.said.push((path.to_owned(), Value::map(said)));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! In the place of FITS files where the feature `fits` was left out: none can be opened or written.
+
+use super::{ConvertOptions, Converted};
+use crate::asdf::AsdfFile;
+use crate::bytes::WriteSeek;
+use crate::error::{Error, Result};
+
+pub(super) fn notes(_: &AsdfFile) -> Vec<String> {
+    Vec::new()
+}
+
+pub(super) fn is_copied_out(_: &AsdfFile, _: &ConvertOptions) -> bool {
+    false
+}
+
+pub(super) fn standing_alone(_: &AsdfFile) -> Result<Option<AsdfFile>> {
+    Ok(None)
+}
+
+pub(super) fn out_of_fits(_: &AsdfFile, _: &mut dyn WriteSeek, _: &ConvertOptions) -> Result<()> {
+    Err(Error::left_out("FITS", "fits"))
+}
+
+pub(super) fn to_fits_with(_: &AsdfFile, _: &ConvertOptions, _: &mut dyn WriteSeek, _: &mut dyn FnMut(u64)) -> Result<Converted> {
+    Err(Error::left_out("FITS", "fits"))
+}
