@@ -109,8 +109,8 @@ impl FromArray {
         how.codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
             Some(CodecChoice::Set(id)) => Some(id),
             Some(CodecChoice::Plain) => None,
-            Some(_) => return Err(Error::usage("name the codec of the block")),
             Some(CodecChoice::Keep) | None => codec_at(file, path),
+            Some(_) => return Err(Error::usage("name the codec of the block")),
         };
         Ok(Some((array, how)))
     }

@@ -3,8 +3,10 @@
 //! How something is stored (compression, byte order, strides, block order, spelling of a number) is
 //! no difference; what it says is.
 
+#[cfg(feature = "dudley")]
 mod between;
 mod items;
+#[cfg(feature = "dudley")]
 mod streams;
 
 use crate::array::{Array, Datatype};
@@ -99,6 +101,7 @@ pub struct Difference {
     pub elements: Option<ElementsDiffer>,
 }
 
+#[cfg(feature = "dudley")]
 pub use streams::diff_streams;
 
 impl File {
@@ -111,13 +114,17 @@ impl File {
     /// What reading the arrays says, [`Kind::Limit`](crate::Kind::Limit) for too many items and for a stream that
     /// needs too much memory.
     pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<Difference>> {
-        match ((self.as_asdf(), self.as_dudley()), (other.as_asdf(), other.as_dudley())) {
-            ((Some(a), _), (Some(b), _)) => diff(a, b, options),
-            ((_, Some(a)), (_, Some(b))) => diff_streams(a, b, options),
-            ((Some(a), _), (_, Some(b))) => between::diff(a, &between::as_asdf(b)?, options),
-            ((_, Some(a)), (Some(b), _)) => between::diff(&between::as_asdf(a)?, b, options),
-            _ => items::diff(self, other, options),
+        if let (Some(a), Some(b)) = (self.as_asdf(), other.as_asdf()) {
+            return diff(a, b, options);
         }
+        #[cfg(feature = "dudley")]
+        match ((self.as_asdf(), self.as_dudley()), (other.as_asdf(), other.as_dudley())) {
+            ((_, Some(a)), (_, Some(b))) => return diff_streams(a, b, options),
+            ((Some(a), _), (_, Some(b))) => return between::diff(a, &between::as_asdf(b)?, options),
+            ((_, Some(a)), (Some(b), _)) => return between::diff(&between::as_asdf(a)?, b, options),
+            _ => {}
+        }
+        items::diff(self, other, options)
     }
 }
 

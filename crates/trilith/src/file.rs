@@ -6,6 +6,7 @@
 
 mod asdf;
 mod backend;
+#[cfg(feature = "dudley")]
 mod dudley;
 mod expand;
 #[cfg(feature = "fits")]
@@ -16,10 +17,12 @@ mod fits;
 mod item;
 mod open;
 mod permissions;
+#[cfg(feature = "dudley")]
 mod series;
 mod stack;
 
 use crate::asdf::header::is_asdf;
+#[cfg(feature = "dudley")]
 use crate::dudley::Signature;
 
 pub use backend::{Backend, Child, Description, Destination, ListedArray, Place, Take};
@@ -30,6 +33,7 @@ pub use fits::{fits_around, open_fits, open_fits_file};
 pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
 pub use open::{OpenOptions, open, open_asdf, open_asdf_bytes, open_asdf_source};
 pub use permissions::Permissions;
+#[cfg(feature = "dudley")]
 pub use series::Series;
 
 /// What a file is.
@@ -58,10 +62,18 @@ impl FileKind {
             Some(Self::Asdf)
         } else if start.starts_with(b"SIMPLE  =") {
             Some(Self::Fits)
-        } else if Signature::is_at(start) {
+        } else if is_dudley(start) {
             Some(Self::Dudley)
         } else {
             None
         }
     }
+}
+
+/// Whether the first bytes of a file are those of a native Dudley file.
+fn is_dudley(start: &[u8]) -> bool {
+    #[cfg(feature = "dudley")]
+    return Signature::is_at(start);
+    #[cfg(not(feature = "dudley"))]
+    matches!(start, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
 }

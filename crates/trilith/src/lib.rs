@@ -68,6 +68,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `blosc` `bzip2` `lz4` `zlib` `zstd` | codecs of blocks; `zlib` also gzip files and filters; `zstd` is C |
+//! | `dudley` | Dudley layouts, and the files that they describe |
 //! | `fits` | FITS files, and ASDF files in them |
 //! | `schema` | validation of trees, and the bundled schemas |
 //! | `remote` | files at `https://` and `s3://` addresses |
@@ -86,6 +87,7 @@ mod percent;
 pub mod span;
 mod spelling;
 
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "some of it is for Dudley alone"))]
 pub mod bytes;
 pub mod threads;
 pub mod yaml;
@@ -99,11 +101,13 @@ pub mod tree;
 )]
 pub mod codec;
 pub mod core;
+#[cfg(feature = "dudley")]
 pub mod layout;
 #[cfg(feature = "schema")]
 pub mod schema;
 
 pub mod asdf;
+#[cfg(feature = "dudley")]
 pub mod dudley;
 #[cfg(feature = "fits")]
 pub mod fits;
@@ -113,6 +117,7 @@ mod writer;
 
 pub mod assemble;
 pub mod change;
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "some of it is for Dudley alone"))]
 pub mod conform;
 pub mod convert;
 pub mod diff;

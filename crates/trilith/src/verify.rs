@@ -2,6 +2,9 @@
 //!
 //! ASDF 1.x, "Block header" and "Block index". Validating the tree against schemas is another thing.
 
+#[cfg(feature = "dudley")]
+mod stream;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,11 +13,12 @@ use crate::asdf::checksum::{self, ChecksumOf};
 use crate::asdf::{AsdfFile, Block, deviation, md5, walk};
 use crate::bytes::SourceRef;
 use crate::codec;
-use crate::dudley::{DudleyFile, Items, LayoutOrigin};
 use crate::error::{Error, Location, Result};
 use crate::file::{ArrayEntry, File};
-use crate::layout::{Entry, EntryKind, ResolvedType};
 use crate::threads;
+
+#[cfg(feature = "dudley")]
+pub use stream::verify_stream;
 
 /// What a check found about one block.
 #[derive(Debug)]
@@ -63,11 +67,14 @@ impl File {
     /// # Errors
     /// Where not even the blocks or items can be found.
     pub fn verify(&self, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Report> {
-        match (self.as_asdf(), self.as_dudley()) {
-            (Some(file), _) => verify(file, deep, progress),
-            (_, Some(file)) => verify_stream(file, deep, progress),
-            _ => verify_items(self, deep, progress),
+        if let Some(file) = self.as_asdf() {
+            return verify(file, deep, progress);
         }
+        #[cfg(feature = "dudley")]
+        if let Some(file) = self.as_dudley() {
+            return verify_stream(file, deep, progress);
+        }
+        verify_items(self, deep, progress)
     }
 
     /// How many bytes [`File::verify`] will tell of.
@@ -196,54 +203,6 @@ fn ascii_places(datatype: &Datatype, at: usize, places: &mut Vec<Range<usize>>) 
         }
         _ => {}
     }
-}
-
-/// Checks a Dudley stream: every item lies in the file, and outside of header and layout; compressed
-/// arrays decode if `deep`. `progress` hears of the bytes that were read. Overlaps, which are legal, are
-/// warnings, and so is what is odd about the layout.
-///
-/// # Errors
-/// As [`DudleyFile::items`]: where not even the addresses can be found.
-pub fn verify_stream(file: &DudleyFile, deep: bool, progress: &dyn Fn(u64)) -> Result<Report> {
-    let _call = file.limits().call();
-    let items = file.items()?;
-    let mut report = Report { warnings: file.warnings(), ..Report::default() };
-    for entry in items.entries() {
-        let entry = entry?;
-        if let Err(error) = check_item(&items, &entry, deep, progress) {
-            report.arrays.push((entry.path, error));
-        }
-    }
-    report.warnings.extend(items.evaluation().overlaps()?.iter().map(ToString::to_string));
-    Ok(report)
-}
-
-fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: &dyn Fn(u64)) -> Result<()> {
-    let file = items.file();
-    let place = entry.address.and_then(|at| at.checked_add(file.base())).zip(entry.nbytes.filter(|size| *size > 0));
-    if let (Some((at, size)), LayoutOrigin::Embedded(layout)) = (place, file.origin())
-        && at.saturating_add(size) > *layout
-    {
-        let message = format!("its bytes {at}..{} reach into the layout at byte {layout}", at.saturating_add(size));
-        return Err(Error::malformed(message).at_byte(at));
-    }
-    if let Some((at, size)) = place
-        && at.checked_add(size).is_none_or(|end| end > file.source().len())
-    {
-        let message = format!("its bytes {at}..{} end behind the file of {} bytes", at.saturating_add(size), file.source().len());
-        return Err(Error::malformed(message).at_byte(at));
-    }
-    if entry.kind != EntryKind::Data || entry.typed == ResolvedType::Dynamic {
-        return Ok(());
-    }
-    let array = items.array(entry)?;
-    if deep && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
-        array.for_each_piece(1 << 20, |piece| {
-            progress(piece.len() as u64);
-            Ok(())
-        })?;
-    }
-    Ok(())
 }
 
 /// The MD5 that a block states, where it states one.

@@ -10,7 +10,10 @@ mod pack;
 use super::source::Source;
 use crate::error::Result;
 
-pub(crate) use pack::{deflated, gunzipped};
+#[cfg(feature = "dudley")]
+pub(crate) use pack::deflated;
+#[cfg(any(feature = "dudley", feature = "fits"))]
+pub(crate) use pack::gunzipped;
 pub use pack::{gunzip, gzip};
 
 /// Whether bytes begin like a gzip file (RFC 1952).

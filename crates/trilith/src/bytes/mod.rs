@@ -37,11 +37,15 @@ mod update;
 #[cfg(feature = "remote")]
 use system::read_exact_at;
 
+#[cfg(any(feature = "dudley", feature = "remote"))]
 pub(crate) use apart::side_by_side;
 pub(crate) use base::folder_named;
 pub use base::{Base, file_uri, local_path};
 pub use cursor::Cursor;
-pub(crate) use gzip::{deflated, gunzipped};
+#[cfg(feature = "dudley")]
+pub(crate) use gzip::deflated;
+#[cfg(any(feature = "dudley", feature = "fits"))]
+pub(crate) use gzip::gunzipped;
 pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;

@@ -109,6 +109,7 @@ pub(super) enum Check {
     UnitOrder,
     Schema(Module),
     // Dudley.
+    #[cfg(feature = "dudley")]
     Layout(crate::layout::Code),
     LayoutEnd,
     Inside,

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use super::{CodecChoice, ConvertOptions, Converted, Loss, Plan, asdf_to_draft, convert, fits, items, stream_to_asdf};
+#[cfg(feature = "dudley")]
+use super::streams;
+use super::{CodecChoice, ConvertOptions, Converted, Loss, Plan, convert, fits, items};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, Basis, WriteSeek};
-use crate::codec::CodecId;
-use crate::dudley::{DudleyFile, Rewrite};
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::layout::{Byteorder, Dialect, Packing, StoredAs};
+#[cfg(feature = "dudley")]
+use crate::layout::Dialect;
 use crate::limits::Limits;
 
 /// The form that a file is written in.
@@ -26,6 +27,7 @@ pub enum To {
     /// In this generation.
     Generation(&'static Target),
     /// As a native Dudley file, in this dialect; None is that of the file, or 2025.
+    #[cfg(feature = "dudley")]
     Dudley(Option<Dialect>),
     /// As a FITS file.
     Fits,
@@ -37,21 +39,35 @@ impl To {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
-        let dialects = || format!("dudley-{} and dudley-{}", Dialect::D2025, Dialect::D2026);
-        match name.strip_prefix("dudley").map(|rest| (rest, rest.strip_prefix('-').and_then(Dialect::named))) {
+        match name.strip_prefix("dudley") {
             None => Target::named(name).map(Self::Generation),
-            Some(("", _)) => Ok(Self::Dudley(None)),
-            Some((_, Some(dialect))) => Ok(Self::Dudley(Some(dialect))),
-            Some((rest, None)) => {
-                Err(Error::usage(format!("there is no dialect dudley{rest}")).hint(format!("the dialects are {}", dialects())))
+            Some(rest) => Self::dialect(rest),
+        }
+    }
+
+    /// A dialect of Dudley, by what follows `dudley`.
+    #[cfg(feature = "dudley")]
+    fn dialect(rest: &str) -> Result<Self> {
+        match rest.strip_prefix('-').and_then(Dialect::named) {
+            _ if rest.is_empty() => Ok(Self::Dudley(None)),
+            Some(dialect) => Ok(Self::Dudley(Some(dialect))),
+            None => {
+                let hint = format!("the dialects are dudley-{} and dudley-{}", Dialect::D2025, Dialect::D2026);
+                Err(Error::usage(format!("there is no dialect dudley{rest}")).hint(hint))
             }
         }
+    }
+
+    #[cfg(not(feature = "dudley"))]
+    fn dialect(_: &str) -> Result<Self> {
+        Err(Error::left_out("Dudley", "dudley"))
     }
 
     /// The form that the ending of a file's name stands for, `.gz` behind it aside.
     ///
     /// ```
     /// use trilith::convert::To;
+    /// # #[cfg(feature = "dudley")]
     /// assert!(matches!(To::of_name("run.bd"), To::Dudley(None)));
     /// assert!(matches!(To::of_name("image.FITS.gz"), To::Fits));
     /// assert!(matches!(To::of_name("anything.dat"), To::Same));
@@ -60,6 +76,7 @@ impl To {
         let path = path.to_ascii_lowercase();
         let path = Path::new(path.strip_suffix(".gz").unwrap_or(&path));
         match path.extension().and_then(|ending| ending.to_str()) {
+            #[cfg(feature = "dudley")]
             Some("bd") => Self::Dudley(None),
             Some("fits" | "fit" | "fts") => Self::Fits,
             Some("finf") => Self::Finf,
@@ -90,10 +107,9 @@ impl File {
             return Err(Error::usage("--stack joins the lists of a Dudley file, and this is not one").hint("leave out --stack"));
         }
         let _call = self.limits().call();
-        let mut done = match (self.as_asdf(), self.as_dudley()) {
-            (Some(file), _) => of_asdf(file, options, out, progress)?,
-            (_, Some(stream)) => of_stream(stream, options, out, progress)?,
-            _ => of_items(self, options, out, progress)?,
+        let mut done = match self.as_asdf() {
+            Some(file) => of_asdf(file, options, out, progress)?,
+            None => of_other(self, options, out, progress)?,
         };
         done.written = done.losses.is_empty() || options.allow_loss;
         Ok(done)
@@ -166,7 +182,8 @@ fn of_asdf(
     let alone = fits::standing_alone(file)?;
     let file = alone.as_ref().unwrap_or(file);
     let mut done = match options.to {
-        To::Dudley(dialect) => asdf_to_stream(file, dialect.unwrap_or(Dialect::D2025), options, out)?,
+        #[cfg(feature = "dudley")]
+        To::Dudley(dialect) => streams::of_asdf(file, dialect, options, out)?,
         _ => asdf_to_asdf(file, options, out, progress)?,
     };
     done.notes.splice(0..0, notes);
@@ -212,55 +229,26 @@ fn target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static T
     }
 }
 
-/// A file of the ASDF family as a native Dudley file.
-fn asdf_to_stream(file: &AsdfFile, dialect: Dialect, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Converted> {
-    let (draft, losses) = asdf_to_draft(file)?;
-    let stored = stored_as(dialect, options)?;
-    if losses.is_empty() || options.allow_loss {
-        let order = options.byteorder.unwrap_or(Byteorder::Little);
-        draft.write_stored(dialect, &stored, order, file.limits(), &mut &mut *out)?;
-    }
-    Ok(Converted { losses, ..Converted::default() })
-}
-
-/// A Dudley stream in any form.
-fn of_stream(
-    file: &DudleyFile,
-    options: &ConvertOptions,
-    out: &mut dyn WriteSeek,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Converted> {
-    let To::Dudley(dialect) = options.to else {
-        let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf(file, target, how, options.stack, out);
-        return as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write);
-    };
-    if options.stack {
-        return Err(Error::usage("--stack joins lists on the way to ASDF").hint("give OUT a name that ends in .asdf"));
-    }
-    let mut how = Rewrite::default();
-    (how.dialect, how.order) = (dialect, options.byteorder);
-    how.stored = stored_as(dialect.unwrap_or(file.layout().dialect()), options)?;
-    let losses = file.rewrite(&how, &mut &mut *out)?;
-    let losses = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
-    Ok(Converted { losses, ..Converted::default() })
-}
-
 /// A file of another family, or several files under one layout, in any form.
-fn of_items(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
+fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
+    #[cfg(feature = "dudley")]
+    if let Some(stream) = file.as_dudley() {
+        return streams::of_stream(stream, options, out, progress);
+    }
     let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| items::to_asdf(file, target, how, out);
+    #[cfg(feature = "dudley")]
     if let To::Dudley(dialect) = options.to {
-        return through_asdf(file.family(), file.limits(), options, &write, |file| {
-            asdf_to_stream(file, dialect.unwrap_or(Dialect::D2025), options, out)
-        });
+        let then = |file: &AsdfFile| streams::of_asdf(file, dialect, options, out);
+        return through_asdf(file.family(), file.limits(), options, &write, then);
     }
     as_new_asdf(&format!("a file of the family {}", file.family()), file.limits(), options, out, progress, &write)
 }
 
 /// Writes a file of the ASDF family in a generation, and says what it cannot hold.
-type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Loss>>;
+pub(super) type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Loss>>;
 
 /// As a new file of the ASDF family, which `write` writes. What only [`convert`] can do to one is done afterwards.
-fn as_new_asdf(
+pub(super) fn as_new_asdf(
     what: &str,
     limits: &Limits,
     options: &ConvertOptions,
@@ -309,39 +297,4 @@ fn through_asdf(
     let mut done = then(&AsdfFile::open(made, limits)?)?;
     done.losses.splice(0..0, losses);
     Ok(done)
-}
-
-/// The only codec of blocks that is one of Dudley files, too.
-const ZLIB: CodecId = CodecId(*b"zlib");
-
-/// How a Dudley file stores its arrays; what it cannot do is refused.
-fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StoredAs> {
-    let refuse =
-        |what: &str, why: &str| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).hint(why.to_owned()));
-    if options.encode.is_some() || options.write.as_documented {
-        return refuse("encoding chains and one spelling of its signature", "leave --encode and --as-documented away");
-    }
-    let mut how = StoredAs::default();
-    let level = options.level.map(i64::from);
-    how.packing = match (options.codec, dialect) {
-        (CodecChoice::Keep, _) if level.is_some() => return refuse("level without a codec", "give --codec zlib too"),
-        (CodecChoice::Keep, _) => Packing::Keep,
-        (CodecChoice::Plain, _) if level.is_none() => Packing::Plain,
-        (CodecChoice::Plain, _) => return refuse("level without a codec", "leave out --level"),
-        (CodecChoice::Set(ZLIB), Dialect::D2026) if level.is_none_or(|level| (-1..=9).contains(&level)) => Packing::Gzip(level),
-        (CodecChoice::Set(ZLIB), Dialect::D2026) => {
-            return refuse(&format!("level {} of zlib", level.unwrap_or(0)), "levels are -1 to 9");
-        }
-        (codec, Dialect::D2026) => return refuse(&format!("codec {codec}"), "--codec zlib or none there are"),
-        (codec, Dialect::D2025) => {
-            return refuse(&format!("codec {codec}"), "2025 stores arrays plain; --to dudley-2026 has zlib");
-        }
-    };
-    if let Some(align) = options.write.align {
-        if !matches!(align, 1 | 2 | 4 | 8 | 16) {
-            return refuse(&format!("alignment to {align} bytes"), "1, 2, 4, 8 and 16 there are");
-        }
-        how.align = Some(align);
-    }
-    Ok(how)
 }

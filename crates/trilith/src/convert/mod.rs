@@ -8,12 +8,15 @@
 mod any;
 mod arrays;
 mod choose;
+#[cfg(feature = "dudley")]
 mod describe;
 mod elements;
 mod encode;
+#[cfg(feature = "dudley")]
 mod expansion;
+#[cfg(feature = "dudley")]
 mod families;
-#[cfg(test)]
+#[cfg(all(test, feature = "dudley"))]
 mod families_tests;
 #[cfg(feature = "fits")]
 mod fits;
@@ -25,6 +28,8 @@ mod items;
 mod loss;
 mod output;
 mod plan;
+#[cfg(feature = "dudley")]
+mod streams;
 mod translate;
 
 use std::collections::HashMap;
@@ -32,7 +37,9 @@ use std::io::{Seek, Write};
 
 pub use any::To;
 pub use choose::choose;
+#[cfg(feature = "dudley")]
 pub use describe::describe_layout;
+#[cfg(feature = "dudley")]
 pub use families::{asdf_to_draft, stream_to_asdf};
 #[cfg(feature = "fits")]
 pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits};

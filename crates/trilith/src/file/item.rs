@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use super::backend::{Backend, Child, Description, Destination, ListedArray, Place};
 use super::expand::{ExpandOptions, Part};
+#[cfg(feature = "dudley")]
 use super::series::Series;
 use crate::array::Array;
 use crate::asdf::AsdfFile;
 use crate::bytes::{Base, SourceRef};
+#[cfg(feature = "dudley")]
 use crate::dudley::DudleyFile;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -108,11 +110,13 @@ impl File {
     }
 
     /// The file as a Dudley stream: layout, parameters, addresses.
+    #[cfg(feature = "dudley")]
     pub fn as_dudley(&self) -> Option<&DudleyFile> {
         (&*self.backend as &dyn Any).downcast_ref()
     }
 
     /// The file as a family of files under one layout, see [`OpenOptions::family`](super::OpenOptions::family).
+    #[cfg(feature = "dudley")]
     pub fn as_family(&self) -> Option<&Series> {
         (&*self.backend as &dyn Any).downcast_ref()
     }
@@ -131,6 +135,7 @@ impl File {
     ///
     /// # Errors
     /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a file of another family.
+    #[cfg(feature = "dudley")]
     pub fn into_dudley(self) -> Result<DudleyFile> {
         let family = self.family().to_owned();
         let any: Box<dyn Any> = self.backend;
@@ -156,6 +161,7 @@ impl From<AsdfFile> for File {
     }
 }
 
+#[cfg(feature = "dudley")]
 impl From<DudleyFile> for File {
     fn from(file: DudleyFile) -> Self {
         Self::new(file)

@@ -7,12 +7,16 @@ use super::FileKind;
 use super::fits::open_fits_source;
 use super::item::File;
 use super::permissions::Permissions;
+#[cfg(feature = "dudley")]
 use super::series::Series;
+use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
+#[cfg(feature = "dudley")]
 use crate::dudley::{DudleyFile, StreamOptions};
 use crate::error::{Error, Result, Setting};
-use crate::layout::{Byteorder, Layout};
+#[cfg(feature = "dudley")]
+use crate::layout::Layout;
 use crate::limits::Limits;
 
 /// Opens any file: every generation of the ASDF family, FITS, gzip around either, a native Dudley file, or any file
@@ -38,10 +42,12 @@ pub fn open(path_or_url: impl AsRef<Path>) -> Result<File> {
 /// How files are opened.
 ///
 /// ```
+/// # #[cfg(feature = "dudley")] {
 /// use trilith::{OpenOptions, layout::Layout};
 /// // Any bytes under a layout.
 /// let options = OpenOptions::new().layout(Layout::read(b"n = u1[2]")?);
 /// assert_eq!(options.open_bytes(vec![5, 6])?.array("/n")?.load::<u8>()?, [5, 6]);
+/// # }
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -51,12 +57,15 @@ pub struct OpenOptions {
     allow: Permissions,
     #[cfg(feature = "remote")]
     remote: bytes::RemoteOptions,
+    #[cfg(feature = "dudley")]
     layout: Option<Layout>,
     byteorder: Option<Byteorder>,
+    #[cfg(feature = "dudley")]
     series: Option<SeriesOptions>,
 }
 
 /// How a family of files under one layout is opened.
+#[cfg(feature = "dudley")]
 #[derive(Debug, Clone)]
 struct SeriesOptions {
     template: Layout,
@@ -101,6 +110,7 @@ impl OpenOptions {
     }
 
     /// Reads the file under this layout, whatever its first bytes are.
+    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn layout(mut self, layout: impl Into<Option<Layout>>) -> Self {
         self.layout = layout.into();
@@ -116,6 +126,7 @@ impl OpenOptions {
 
     /// The file is a catalog, and this the layout of the files that it lists: each item is one array, whose first axis
     /// counts the files.
+    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn family(mut self, template: Layout) -> Self {
         self.series = Some(SeriesOptions { template, raw: false, files: Vec::new() });
@@ -123,6 +134,7 @@ impl OpenOptions {
     }
 
     /// Of a family: its files have no signature.
+    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn raw(mut self, raw: bool) -> Self {
         if let Some(series) = &mut self.series {
@@ -132,6 +144,7 @@ impl OpenOptions {
     }
 
     /// Of a family: only these of its files, counted from 0, in this order; None is the first or the last.
+    #[cfg(feature = "dudley")]
     #[must_use]
     pub fn files(mut self, ranges: Vec<std::ops::Range<Option<usize>>>) -> Self {
         if let Some(series) = &mut self.series {
@@ -211,33 +224,47 @@ impl OpenOptions {
     /// As [`open`].
     pub fn open_source(&self, mut source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
         let mut start = first_bytes(&source)?;
-        // A layout given with a family is that of its files: the catalog has its own.
-        let layout = self.layout.as_ref().filter(|_| self.series.is_none());
-        let is_stream = match FileKind::detect(&start) {
-            _ if layout.is_some() => true,
-            Some(kind) => kind == FileKind::Dudley,
-            None => !bytes::is_gzip(&start) && DudleyFile::has_layout_beside(&source, &*resolve),
-        };
-        if is_stream {
-            let mut how = StreamOptions::default();
-            (how.layout, how.order) = (layout.cloned(), self.byteorder);
-            let stream = DudleyFile::open_with(source, &*resolve, how, &self.limits)?;
-            return match &self.series {
-                None => Ok(File::new(stream)),
-                Some(SeriesOptions { template, raw, files }) => {
-                    let template = template.clone();
-                    Series::open(&stream, template, !raw, self.byteorder, files, resolve).map(File::new)
-                }
-            };
-        }
-        if self.series.is_some() {
-            return Err(Error::usage(format!("{} is not a Dudley file, so not the catalog of a family", source.name())));
+        if let Some(stream) = self.stream(&source, &start, &resolve)? {
+            return Ok(stream);
         }
         if bytes::is_gzip(&start) {
             source = bytes::gunzip(source, &self.limits)?;
             start = first_bytes(&source)?;
         }
         asdf_of(source, &start, resolve, &self.limits).map(File::new)
+    }
+
+    /// A Dudley file, a family of them, or whatever a layout is given for; None for anything else.
+    #[cfg(feature = "dudley")]
+    fn stream(&self, source: &SourceRef, start: &[u8], resolve: &Arc<dyn Resolve>) -> Result<Option<File>> {
+        // A layout given with a family is that of its files: the catalog has its own.
+        let layout = self.layout.as_ref().filter(|_| self.series.is_none());
+        let is_stream = match FileKind::detect(start) {
+            _ if layout.is_some() => true,
+            Some(kind) => kind == FileKind::Dudley,
+            None => !bytes::is_gzip(start) && DudleyFile::has_layout_beside(source, &**resolve),
+        };
+        if !is_stream && self.series.is_some() {
+            return Err(Error::usage(format!("{} is not a Dudley file, so not the catalog of a family", source.name())));
+        }
+        if !is_stream {
+            return Ok(None);
+        }
+        let mut how = StreamOptions::default();
+        (how.layout, how.order) = (layout.cloned(), self.byteorder);
+        let stream = DudleyFile::open_with(source.clone(), &**resolve, how, &self.limits)?;
+        let Some(SeriesOptions { template, raw, files }) = &self.series else { return Ok(Some(File::new(stream))) };
+        let series = Series::open(&stream, template.clone(), !raw, self.byteorder, files, resolve.clone())?;
+        Ok(Some(File::new(series)))
+    }
+
+    #[cfg(not(feature = "dudley"))]
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    fn stream(&self, _: &SourceRef, start: &[u8], _: &Arc<dyn Resolve>) -> Result<Option<File>> {
+        match FileKind::detect(start) {
+            Some(FileKind::Dudley) => Err(Error::left_out("Dudley", "dudley")),
+            _ => Ok(None),
+        }
     }
 }
 

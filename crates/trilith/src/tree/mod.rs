@@ -36,7 +36,9 @@ pub use crate::yaml::{Data, Layout, PrintOptions, Scalar, Style, Value, print_do
 pub use children::{Entries, Items};
 pub use de::from_node;
 pub use edit::Edit;
-pub(crate) use expanded::{Expanded, Known};
+pub(crate) use expanded::Expanded;
+#[cfg(feature = "dudley")]
+pub(crate) use expanded::Known;
 pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
 pub use reference::{OpenTree, Reference, Target};

@@ -1,0 +1,84 @@
+//! Dudley streams written in any form, and files of the ASDF family as Dudley streams.
+
+use super::any::as_new_asdf;
+use super::{CodecChoice, ConvertOptions, Converted, Loss, To, asdf_to_draft, stream_to_asdf};
+use crate::asdf::{ArrayOptions, AsdfFile};
+use crate::bytes::WriteSeek;
+use crate::codec::CodecId;
+use crate::dudley::{DudleyFile, Rewrite};
+use crate::error::{Error, Result};
+use crate::layout::{Byteorder, Dialect, Packing, StoredAs};
+
+/// A file of the ASDF family as a native Dudley file.
+pub(super) fn of_asdf(
+    file: &AsdfFile,
+    dialect: Option<Dialect>,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+) -> Result<Converted> {
+    let dialect = dialect.unwrap_or(Dialect::D2025);
+    let (draft, losses) = asdf_to_draft(file)?;
+    let stored = stored_as(dialect, options)?;
+    if losses.is_empty() || options.allow_loss {
+        let order = options.byteorder.unwrap_or(Byteorder::Little);
+        draft.write_stored(dialect, &stored, order, file.limits(), &mut &mut *out)?;
+    }
+    Ok(Converted { losses, ..Converted::default() })
+}
+
+/// A Dudley stream in any form.
+pub(super) fn of_stream(
+    file: &DudleyFile,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Converted> {
+    let To::Dudley(dialect) = options.to else {
+        let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf(file, target, how, options.stack, out);
+        return as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write);
+    };
+    if options.stack {
+        return Err(Error::usage("--stack joins lists on the way to ASDF").hint("give OUT a name that ends in .asdf"));
+    }
+    let mut how = Rewrite::default();
+    (how.dialect, how.order) = (dialect, options.byteorder);
+    how.stored = stored_as(dialect.unwrap_or(file.layout().dialect()), options)?;
+    let losses = file.rewrite(&how, &mut &mut *out)?;
+    let losses = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
+    Ok(Converted { losses, ..Converted::default() })
+}
+
+/// The only codec of blocks that is one of Dudley files, too.
+const ZLIB: CodecId = CodecId(*b"zlib");
+
+/// How a Dudley file stores its arrays; what it cannot do is refused.
+fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StoredAs> {
+    let refuse =
+        |what: &str, why: &str| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).hint(why.to_owned()));
+    if options.encode.is_some() || options.write.as_documented {
+        return refuse("encoding chains and one spelling of its signature", "leave --encode and --as-documented away");
+    }
+    let mut how = StoredAs::default();
+    let level = options.level.map(i64::from);
+    how.packing = match (options.codec, dialect) {
+        (CodecChoice::Keep, _) if level.is_some() => return refuse("level without a codec", "give --codec zlib too"),
+        (CodecChoice::Keep, _) => Packing::Keep,
+        (CodecChoice::Plain, _) if level.is_none() => Packing::Plain,
+        (CodecChoice::Plain, _) => return refuse("level without a codec", "leave out --level"),
+        (CodecChoice::Set(ZLIB), Dialect::D2026) if level.is_none_or(|level| (-1..=9).contains(&level)) => Packing::Gzip(level),
+        (CodecChoice::Set(ZLIB), Dialect::D2026) => {
+            return refuse(&format!("level {} of zlib", level.unwrap_or(0)), "levels are -1 to 9");
+        }
+        (codec, Dialect::D2026) => return refuse(&format!("codec {codec}"), "--codec zlib or none there are"),
+        (codec, Dialect::D2025) => {
+            return refuse(&format!("codec {codec}"), "2025 stores arrays plain; --to dudley-2026 has zlib");
+        }
+    };
+    if let Some(align) = options.write.align {
+        if !matches!(align, 1 | 2 | 4 | 8 | 16) {
+            return refuse(&format!("alignment to {align} bytes"), "1, 2, 4, 8 and 16 there are");
+        }
+        how.align = Some(align);
+    }
+    Ok(how)
+}

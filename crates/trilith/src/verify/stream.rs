@@ -1,0 +1,54 @@
+//! Checking a Dudley stream: its items lie where they may, and its arrays decode.
+
+use super::Report;
+use crate::dudley::{DudleyFile, Items, LayoutOrigin};
+use crate::error::{Error, Result};
+use crate::layout::{Entry, EntryKind, ResolvedType};
+
+/// Checks a Dudley stream: every item lies in the file, and outside of header and layout; compressed
+/// arrays decode if `deep`. `progress` hears of the bytes that were read. Overlaps, which are legal, are
+/// warnings, and so is what is odd about the layout.
+///
+/// # Errors
+/// As [`DudleyFile::items`]: where not even the addresses can be found.
+pub fn verify_stream(file: &DudleyFile, deep: bool, progress: &dyn Fn(u64)) -> Result<Report> {
+    let _call = file.limits().call();
+    let items = file.items()?;
+    let mut report = Report { warnings: file.warnings(), ..Report::default() };
+    for entry in items.entries() {
+        let entry = entry?;
+        if let Err(error) = check_item(&items, &entry, deep, progress) {
+            report.arrays.push((entry.path, error));
+        }
+    }
+    report.warnings.extend(items.evaluation().overlaps()?.iter().map(ToString::to_string));
+    Ok(report)
+}
+
+fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: &dyn Fn(u64)) -> Result<()> {
+    let file = items.file();
+    let place = entry.address.and_then(|at| at.checked_add(file.base())).zip(entry.nbytes.filter(|size| *size > 0));
+    if let (Some((at, size)), LayoutOrigin::Embedded(layout)) = (place, file.origin())
+        && at.saturating_add(size) > *layout
+    {
+        let message = format!("its bytes {at}..{} reach into the layout at byte {layout}", at.saturating_add(size));
+        return Err(Error::malformed(message).at_byte(at));
+    }
+    if let Some((at, size)) = place
+        && at.checked_add(size).is_none_or(|end| end > file.source().len())
+    {
+        let message = format!("its bytes {at}..{} end behind the file of {} bytes", at.saturating_add(size), file.source().len());
+        return Err(Error::malformed(message).at_byte(at));
+    }
+    if entry.kind != EntryKind::Data || entry.typed == ResolvedType::Dynamic {
+        return Ok(());
+    }
+    let array = items.array(entry)?;
+    if deep && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
+        array.for_each_piece(1 << 20, |piece| {
+            progress(piece.len() as u64);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
