@@ -12,7 +12,7 @@ use crate::bytes::SourceRef;
 use crate::codec;
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
 use crate::error::{Error, Location, Result};
-use crate::file::{ArrayEntry, File};
+use crate::file::{ArrayEntry, File, fits_around};
 use crate::layout::{Entry, EntryKind, ResolvedType};
 use crate::threads;
 
@@ -143,6 +143,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> R
     if let Some(tree) = file.sections().tree().filter(|tree| !tree.closed) {
         report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
     }
+    report.structure.extend(fits_around(file).and_then(|fits| fits.cut_short()).map(Error::malformed));
     for listed in walk::arrays(file)? {
         let made = listed.found.and_then(|found| found.file(file).array(found.node(file)));
         if let Err(error) = made.and_then(|array| if deep { check_text(&array) } else { Ok(()) }) {
