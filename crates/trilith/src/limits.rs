@@ -78,7 +78,8 @@ limits! {
     /// group of the process allows.
     memory: machine::memory(),
     /// Bytes that a command may decode, hash, compare and go through in all, aliases and repeated references
-    /// included, where [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input.
+    /// included, where [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input. What slow
+    /// codecs (bzip2, tiles of FITS images) decode counts several times.
     work: 0,
     /// Bytes that a command may write in all; 0 as for [`Limits::work`].
     output: 0,
@@ -93,11 +94,11 @@ limits! {
     /// Decoded bytes for each stored byte of a bzip2 block: 45.9 MB of zeros, which honest masks are made of, are
     /// one block of 37 bytes.
     bzip2_ratio: 1_300_000,
-    /// Bytes of decoded values (4 each) for each stored byte of a RICE tile of a FITS image that has more than
-    /// 2^20 values.
+    /// Bytes of memory that a RICE tile of a FITS image and the band that it belongs to may need, for each stored byte of
+    /// the image; 256 KiB count where fewer are stored.
     rice_ratio: 1_000,
-    /// The same for PLIO tiles: 4,095 zeros are two bytes.
-    plio_ratio: 10_000,
+    /// The same for PLIO tiles.
+    plio_ratio: 1_000,
     /// The same for HCOMPRESS tiles.
     hcompress_ratio: 1_000,
     /// Decoded bytes for each stored byte of any other compressed block, and of a FITS image in tiles.

@@ -150,6 +150,8 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> R
     if let Some(tree) = file.sections().tree().filter(|tree| !tree.closed) {
         report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
     }
+    #[cfg(feature = "fits")]
+    report.structure.extend(crate::file::fits_around(file).and_then(|fits| fits.cut_short()).map(Error::malformed));
     for listed in walk::arrays(file)? {
         let made = listed.found.and_then(|found| found.file(file).array(found.node(file)));
         if let Err(error) = made.and_then(|array| if deep { check_text(&array) } else { Ok(()) }) {

@@ -105,6 +105,12 @@ fn bombs(cases: &mut Cases) {
         let shape = format!("datatype: uint8, shape: [{}]", all.data_size);
         cases.limit(format!("work: {codec} of {} GiB", all.data_size >> 30), asdf(&array(&shape), &[all]));
     }
+    // Half a gigabyte that is slow to decode: bzip2 has to sort every byte of it.
+    let period: Vec<u8> = (0..8 << 20).map(|n: u32| n as u8).collect();
+    let one = Block::encoded("bzp2", &period);
+    let all = Block { data_size: 64 * (8 << 20), codec: one.codec, ..Block::of(&one.data.repeat(64)) };
+    let shape = format!("datatype: uint8, shape: [{}]", all.data_size);
+    cases.limit("work: 64 slow streams of bzip2", asdf(&array(&shape), &[all])).limits = Some("work=100M");
 }
 
 /// An image in one tile, and an array that is it.

@@ -6,6 +6,13 @@
 
 use super::rice::Bits;
 
+/// How many bytes that are copied each byte of a tile's values is worth: the inverse transform goes over all of them again
+/// and again, and every bit plane that is stored is gone through once more.
+pub(super) fn cost(bytes: &[u8]) -> u64 {
+    let planes = bytes.get(22..25).unwrap_or_default();
+    24 + planes.iter().map(|n| u64::from(*n)).sum::<u64>() / 4
+}
+
 /// Decodes a tile of `count` values; None where the bytes are cut short, or of another size.
 pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
     let rest = bytes.strip_prefix(&[0xdd, 0x99])?;

@@ -54,10 +54,7 @@ impl FitsFile {
             at = hdu.end();
             file.hdus.push(hdu);
         }
-        if let Some(last) = file.hdus.last().filter(|hdu| hdu.data.end > file.source.len()) {
-            let missing = last.data.end - file.source.len();
-            file.warnings.push(format!("{} is cut short: {missing} bytes of its data are missing", last.label()));
-        }
+        file.warnings.extend(file.cut_short());
         Ok(file)
     }
 
@@ -94,6 +91,17 @@ impl FitsFile {
     /// The limits that it was opened with.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What is missing at the end of the file, where it is cut short: data, or the filling of the last block (FITS
+    /// Standard 4.0, section 3.3.2).
+    pub fn cut_short(&self) -> Option<String> {
+        let (last, len) = (self.hdus.last()?, self.source.len());
+        let (missing, of_what) = match last.data.end.checked_sub(len) {
+            Some(missing @ 1..) => (missing, "its data"),
+            _ => (last.end().checked_sub(len).filter(|missing| *missing > 0)?, "the filling of its last block of 2880 bytes"),
+        };
+        Some(format!("{} is cut short: {missing} bytes of {of_what} are missing", last.label()))
     }
 
     /// What is odd about the file but does not stop reading it.

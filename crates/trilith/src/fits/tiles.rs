@@ -50,8 +50,8 @@ const ZERO: i32 = i32::MIN + 2;
 
 /// Bytes of an image that is decoded as a whole and kept; of a larger one only a band of tiles is.
 const KEPT: u64 = 64 << 20;
-/// Tiles of no more values cost little, whatever ratio they have: empty ones are a few bytes.
-const FREE: usize = 1 << 20;
+/// As so many stored bytes counts whatever is less: the tiles of an empty image are a few bytes each.
+const FREE: u64 = 256 << 10;
 /// Bytes of a value while it is decoded.
 const WIDTH: u64 = 4;
 
@@ -286,6 +286,8 @@ impl Tiles {
         let size = bands.end.saturating_mul(self.band_size()).min(self.size).saturating_sub(first);
         self.limits.charge_memory(size, "a compressed image")?;
         self.limits.charge_work(size)?;
+        let largest = self.plan.axes.iter().zip(&self.plan.tile).map(|(len, tile)| len.min(tile)).product();
+        self.check_memory(largest, size)?;
         let size = to_usize(size)?;
         let mut image = Vec::new();
         image.try_reserve_exact(size).map_err(|_| Error::limit(format!("no memory for an image of {size} bytes")))?;
@@ -311,23 +313,33 @@ impl Tiles {
         Ok(image)
     }
 
-    /// Refuses a tile that makes far more of its bytes than its codec does of an honest image.
-    fn charge_tile(&self, stored: usize, count: usize) -> Result<()> {
-        let (name, ratio) = match self.plan.method {
-            Method::Rice { .. } => ("rice_ratio", self.limits.rice_ratio),
-            Method::Plio => ("plio_ratio", self.limits.plio_ratio),
-            Method::Transformed => ("hcompress_ratio", self.limits.hcompress_ratio),
-            Method::Gzip | Method::Shuffled => ("zlib_ratio", self.limits.zlib_ratio),
-            Method::Plain => return Ok(()),
+    /// Refuses tiles of so many values that need far more memory, together with the `beside` bytes of their band, than
+    /// those of an honest image of so many stored bytes.
+    fn check_memory(&self, count: u64, beside: u64) -> Result<()> {
+        // The last is what a tile needs for each byte of its values.
+        let (name, ratio, needed) = match self.plan.method {
+            Method::Rice { .. } => ("rice_ratio", self.limits.rice_ratio, 2),
+            Method::Plio => ("plio_ratio", self.limits.plio_ratio, 2),
+            Method::Transformed => ("hcompress_ratio", self.limits.hcompress_ratio, 3),
+            Method::Gzip | Method::Shuffled | Method::Plain => ("zlib_ratio", self.limits.zlib_ratio, 2),
         };
-        let bytes = (count as u64).saturating_mul(WIDTH);
-        if count > FREE && bytes > (stored as u64).saturating_mul(ratio) {
-            let what = format_args!("a tile of {count} values, {bytes} bytes, comes out of {stored}");
+        let needed = count.saturating_mul(WIDTH).saturating_mul(needed).saturating_add(beside);
+        let whole = self.plan.end.saturating_sub(self.plan.table);
+        if needed > whole.max(FREE).saturating_mul(ratio) {
+            let what = format_args!("tiles of {count} values need {needed} bytes of memory, out of {whole} that are stored");
             return Err(Limits::exceeded(name, ratio, what));
         }
-        // What the transform needs beside its result.
-        let needed = if self.plan.method == Method::Transformed { bytes.saturating_mul(3) } else { bytes.saturating_mul(2) };
         self.limits.charge_memory(needed, "a tile")
+    }
+
+    /// Counts what decoding a tile costs besides writing its values down.
+    fn charge_tile(&self, stored: &[u8], count: usize) -> Result<()> {
+        let cost = match self.plan.method {
+            Method::Rice { .. } => 4,
+            Method::Transformed => hcompress::cost(stored),
+            _ => 2,
+        };
+        self.limits.charge_work((count as u64).saturating_mul(WIDTH).saturating_mul(cost))
     }
 
     /// First index and lengths of a tile, the fastest axis first.
@@ -374,7 +386,7 @@ impl Tiles {
         let heap = |name| plan.heap_bytes(&*self.source, row, name, &self.limits);
         let cut = || Error::malformed("its bytes are cut short or do not decode");
         if let Some(bytes) = heap("COMPRESSED_DATA")? {
-            self.charge_tile(bytes.len(), count)?;
+            self.charge_tile(&bytes, count)?;
             let whole: Vec<i32> = match plan.method {
                 Method::Rice { width, block } => rice::decode(&bytes, count, width, block).ok_or_else(cut)?,
                 Method::Plio => plio::decode(&bytes, count).ok_or_else(cut)?,
@@ -393,6 +405,7 @@ impl Tiles {
         }
         // Tiles that could not be quantised are kept without loss.
         if let Some(bytes) = heap("GZIP_COMPRESSED_DATA")? {
+            self.charge_tile(&[], count)?;
             let (bytes, width) = gunzipped(&bytes, count, false)?;
             return if width == size { Ok(bytes) } else { Err(cut()) };
         }

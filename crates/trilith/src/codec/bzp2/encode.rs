@@ -7,7 +7,7 @@ use bzip2::{Action, Compress, Compression, Status};
 use super::super::bits::{BitWriter, bits_at};
 use super::super::pieces::put;
 use super::super::{Encode, EncodeOptions, level_in};
-use super::{BLOCK, END};
+use super::marks::{BLOCK, END};
 use crate::error::{Error, Result};
 use crate::threads::{each, threads};
 

@@ -13,6 +13,7 @@
 //! Readers: all of them.
 
 mod encode;
+mod marks;
 mod parallel;
 
 use std::sync::Arc;
@@ -20,18 +21,27 @@ use std::sync::Arc;
 use bzip2::{Decompress, Status};
 pub(super) use encode::encoder;
 
+use self::marks::Marks;
 use super::stream::{Engine, Opens, Pull, Pulling, Streamed};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::threads;
 
-/// The mark at the start of every block, and the one at the end of a stream: 48 bits each.
-const BLOCK: u64 = 0x3141_5926_5359;
-const END: u64 = 0x1772_4538_5090;
-
 /// A stored block shorter than this holds one bzip2 block or two: nothing to share.
 const PARALLEL: u64 = 100_000;
+
+/// How many bytes that are copied a decoded byte is worth, and one that was sorted: what the transform puts in order is
+/// at most [`SORTED`] bytes a block, also of runs that are far longer when they are decoded.
+const COST: u64 = 2;
+const COST_SORTED: u64 = 12;
+/// Bytes that a block of level 9 holds in the form that is sorted.
+const SORTED: u64 = 900_000;
+
+/// Counts what decoding costs, as much of it as is not the length that everybody counts.
+fn charge(limits: &Limits, made: u64, sorted: u64) -> Result<()> {
+    limits.charge_work(made.saturating_mul(COST - 1).saturating_add(sorted.saturating_mul(COST_SORTED)))
+}
 
 /// The decoded bytes.
 pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
@@ -47,11 +57,11 @@ pub(super) fn open(stored: &SourceRef, most: u64, limits: &Limits) -> Result<Box
 struct Bzip2;
 
 impl Opens for Bzip2 {
-    fn open(&self, stored: &SourceRef, len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
+    fn open(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn Pull>> {
         if threads() > 1 && stored.len() >= PARALLEL {
-            return Ok(Box::new(parallel::Parallel::new(stored.clone(), len)));
+            return Ok(Box::new(parallel::Parallel::new(stored.clone(), len, limits)));
         }
-        Ok(Box::new(serial(stored.clone())))
+        Ok(Box::new(serial(stored.clone(), limits)))
     }
 }
 
@@ -67,20 +77,46 @@ fn stream_level(header: &[u8]) -> Option<u8> {
 type Serial = Pulling<Bunzip>;
 
 /// One stream of them.
-struct Bunzip(Decompress);
+struct Bunzip {
+    stream: Decompress,
+    limits: Limits,
+    /// Finds the blocks in what was taken, whose number bounds what had to be sorted.
+    marks: Marks,
+    blocks: u64,
+    made: u64,
+    /// How many bytes of `made` were counted as sorted.
+    sorted: u64,
+}
 
 /// Streams from the start of `stored` on, decoded in order.
-fn serial(stored: SourceRef) -> Serial {
-    Pulling::new(stored, Bunzip(Decompress::new(false)))
+fn serial(stored: SourceRef, limits: &Limits) -> Serial {
+    let (stream, limits, marks) = (Decompress::new(false), limits.clone(), Marks::default());
+    Pulling::new(stored, Bunzip { stream, limits, marks, blocks: 0, made: 0, sorted: 0 })
+}
+
+impl Bunzip {
+    /// Counts what the bytes that were taken and made cost.
+    fn charge(&mut self, taken: &[u8], made: u64) -> Result<()> {
+        let blocks = &mut self.blocks;
+        self.marks.find(taken, |_, is_end| *blocks += u64::from(!is_end));
+        self.made = self.made.saturating_add(made);
+        let sorted = self.made.min(self.blocks.saturating_mul(SORTED));
+        let more = sorted.saturating_sub(self.sorted);
+        self.sorted = sorted.max(self.sorted);
+        charge(&self.limits, made, more)
+    }
 }
 
 impl Engine for Bunzip {
     const NAME: &'static str = "bzip2";
 
     fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>) {
-        let before = (self.0.total_in(), self.0.total_out());
-        let status = self.0.decompress(from, into);
-        let (taken, made) = ((self.0.total_in() - before.0) as usize, (self.0.total_out() - before.1) as usize);
+        let before = (self.stream.total_in(), self.stream.total_out());
+        let status = self.stream.decompress(from, into);
+        let (taken, made) = ((self.stream.total_in() - before.0) as usize, (self.stream.total_out() - before.1) as usize);
+        if let Err(error) = self.charge(from.get(..taken).unwrap_or(from), made as u64) {
+            return (taken, made, Err(error));
+        }
         let ended = match status {
             Ok(Status::MemNeeded) => Err(Error::limit("bzip2 found no memory to decode with")),
             Ok(status) => Ok(status == Status::StreamEnd),
@@ -98,7 +134,7 @@ impl Engine for Bunzip {
         }
         let follows = stream_level(&header).is_some();
         if follows {
-            self.0 = Decompress::new(false);
+            self.stream = Decompress::new(false);
         }
         Ok(follows)
     }

@@ -12,9 +12,11 @@ use bzip2::{Decompress, Status};
 
 use super::super::bits::{BitWriter, bits_at};
 use super::super::stream::Pull;
-use super::{BLOCK, END, Serial, serial, stream_level};
+use super::marks::{END, Marks};
+use super::{SORTED, Serial, charge, serial, stream_level};
 use crate::bytes::{SourceRef, to_usize};
 use crate::error::Result;
+use crate::limits::Limits;
 use crate::threads::{each, threads};
 
 /// Stored bytes read at once for each thread.
@@ -49,6 +51,7 @@ struct Job {
 pub(super) struct Parallel {
     stored: SourceRef,
     len: u64,
+    limits: Limits,
     /// Stored bytes from byte `window_at` on, and the marks in them.
     window: Vec<u8>,
     window_at: u64,
@@ -68,10 +71,11 @@ pub(super) struct Parallel {
 }
 
 impl Parallel {
-    pub(super) fn new(stored: SourceRef, len: u64) -> Self {
+    pub(super) fn new(stored: SourceRef, len: u64, limits: &Limits) -> Self {
         Self {
             stored,
             len,
+            limits: limits.clone(),
             window: Vec::new(),
             window_at: 0,
             marks: VecDeque::new(),
@@ -106,7 +110,7 @@ impl Parallel {
         let from = old.saturating_sub(6);
         let base = 8 * (self.window_at + from as u64);
         let known = self.marks.back().map_or(0, |mark| mark.bit + 1);
-        find_marks(self.window.get(from..).unwrap_or(&[]), |bit, end| {
+        Marks::default().find(self.window.get(from..).unwrap_or(&[]), |bit, end| {
             if base + bit >= known {
                 self.marks.push_back(Mark { bit: base + bit, end });
             }
@@ -182,6 +186,7 @@ impl Parallel {
             match step {
                 Step::Block { crc } => {
                     let Some(Some(block)) = blocks.next() else { return Ok(false) };
+                    charge(&self.limits, block.len() as u64, (block.len() as u64).min(SORTED))?;
                     self.sum = self.sum.rotate_left(1) ^ crc;
                     self.ready.push_back(block);
                 }
@@ -203,7 +208,7 @@ impl Parallel {
     fn hand_over(&mut self) -> Result<&mut Serial> {
         self.ready.clear();
         self.window = Vec::new();
-        let mut serial = serial(self.stored.clone());
+        let mut serial = serial(self.stored.clone(), &self.limits);
         let mut scratch = vec![0; 256 << 10];
         let mut left = self.made;
         while left > 0 {
@@ -278,61 +283,4 @@ fn decode_block(window: &[u8], base: u64, job: &Job, most: u64) -> Option<Vec<u8
         }
     }
     (state.total_in() as usize == stream.len()).then_some(out)
-}
-
-/// For the byte that ends 16 (first) or 24 (second) bits before the end of the eight bytes looked
-/// at: at which of the eight bit positions it may belong to a mark (low: block, high: end).
-const MAY_BE: [[u16; 256]; 2] = {
-    let mut tables = [[0; 256]; 2];
-    let mut shift = 0;
-    while shift < 8 {
-        let mut which = 0;
-        while which < 2 {
-            let down = 16 + 8 * which;
-            tables[which][(BLOCK << shift >> down) as usize & 255] |= 1 << shift;
-            tables[which][(END << shift >> down) as usize & 255] |= 1 << (shift + 8);
-            which += 1;
-        }
-        shift += 1;
-    }
-    tables
-};
-
-/// Calls `found` with the bit position of every mark, in order, and whether it is the end of a stream.
-fn find_marks(bytes: &[u8], mut found: impl FnMut(u64, bool)) {
-    const MASK: u64 = (1 << 48) - 1;
-    let mut last = 0u64;
-    for (at, byte) in bytes.iter().enumerate() {
-        last = last << 8 | u64::from(*byte);
-        let may = MAY_BE[0][(last >> 16) as usize & 255] & MAY_BE[1][(last >> 24) as usize & 255];
-        if may == 0 {
-            continue;
-        }
-        let end = 8 * (at as u64 + 1);
-        for shift in (0..8).rev() {
-            let bits = last >> shift & MASK;
-            if (bits == BLOCK || bits == END) && end >= shift + 48 {
-                found(end - shift - 48, bits == END);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn marks_are_found_at_every_bit() {
-        for shift in 0..24 {
-            let mut writer = BitWriter::default();
-            writer.put(0x00ab_cdef, shift);
-            writer.put(BLOCK, 48);
-            writer.put(1, 3);
-            writer.put(END, 48);
-            let mut marks = Vec::new();
-            find_marks(&writer.finish(), |bit, end| marks.push((bit, end)));
-            assert_eq!(marks, [(u64::from(shift), false), (u64::from(shift) + 51, true)]);
-        }
-    }
 }
