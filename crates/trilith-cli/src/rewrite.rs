@@ -110,7 +110,7 @@ impl FromArray {
             Some(CodecChoice::Set(id)) => Some(id),
             Some(CodecChoice::Plain) => None,
             Some(_) => return Err(Error::usage("name the codec of the block")),
-            Some(CodecChoice::Keep) | None => codec_at(file, path),
+            None => codec_at(file, path),
         };
         Ok(Some((array, how)))
     }

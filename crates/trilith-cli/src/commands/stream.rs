@@ -110,8 +110,8 @@ impl Stream {
         how.level = self.level;
         how.codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
             Some(CodecChoice::Set(id)) => Some(id),
-            Some(CodecChoice::Auto) => return Err(Error::usage("name the codec of the block")),
-            Some(CodecChoice::Keep | CodecChoice::Plain) | None => None,
+            Some(CodecChoice::Plain) | None => None,
+            Some(_) => return Err(Error::usage("name the codec of the block")),
         };
         Ok(how)
     }
