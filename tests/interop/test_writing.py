@@ -34,6 +34,38 @@ class Writing(peer.Case):
                 peer.trilith("convert", path, copy)
                 self.reads(copy, {"rows": array})
 
+    def test_rows_that_were_streamed(self):
+        for name, array in peer.samples().items():
+            if not array.size or not array.ndim or array.dtype.kind not in "iufcSU" or np.ma.isMaskedArray(array):
+                continue
+            with self.subTest(array=name):
+                path, raw = self.folder / f"{name}.asdf", self.folder / f"{name}.raw"
+                raw.write_bytes(np.ascontiguousarray(array).tobytes())
+                shape = ["--row-shape", ",".join(map(str, array.shape[1:]))] if array.ndim > 1 else []
+                dtype = "f2" if array.dtype == np.float16 else array.dtype.str
+                peer.trilith("stream", f"{path}#/run/rows", "--dtype", dtype, *shape, "--from", raw)
+                with asdf.open(path) as opened:
+                    opened.validate()
+                    self.assertTrue(peer.same(peer.load(opened["run"]["rows"]), array), name)
+                peer.trilith("stream", f"{path}#/run/rows", "--from", raw, "--finalise", "--codec", "zlib")
+                self.assertEqual(self.compressions(path), {"zlib"})
+                with asdf.open(path, validate_checksums=True, lazy_load=False) as opened:
+                    opened.validate()
+                    both = np.concatenate([array, array])
+                    self.assertTrue(peer.same(peer.load(opened["run"]["rows"]), both), f"{name}, finalised")
+
+    def test_rows_streamed_into_a_file_of_theirs(self):
+        path, raw = self.folder / "theirs.asdf", self.folder / "rows.raw"
+        tree = {"a": np.arange(1000.0), "b": np.ones(3, "u1")}
+        asdf.AsdfFile(tree).write_to(path)
+        rows = np.arange(12, dtype=">i4").reshape(4, 3)
+        raw.write_bytes(rows.tobytes())
+        peer.trilith("stream", f"{path}#/rows", "--dtype", ">i4", "--row-shape", "3", "--from", raw)
+        self.reads(path, {**tree, "rows": rows})
+        (self.folder / "none").write_bytes(b"")
+        peer.trilith("stream", f"{path}#/rows", "--from", self.folder / "none", "--finalise")
+        self.reads(path, {**tree, "rows": rows})
+
     def test_codec_of_each_block_is_kept(self):
         tree = {codec: np.arange(5000, dtype="i4") for codec in ("plain", "zlib", "bzp2", "lz4")}
         path, copy = self.folder / "mixed.asdf", self.folder / "copy.asdf"

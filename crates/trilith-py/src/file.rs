@@ -58,12 +58,7 @@ pub fn open<'py>(
     remote: Option<&Bound<'py, PyDict>>,
     raw: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let byteorder = match byteorder {
-        None => None,
-        Some("little") => Some(Byteorder::Little),
-        Some("big") => Some(Byteorder::Big),
-        Some(other) => return Err(PyValueError::new_err(format!("unknown byteorder {other:?}; known: little, big"))),
-    };
+    let byteorder = crate::source::order(byteorder)?;
     let (layout, template) = (layout::given(layout)?, layout::given(family)?);
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may stand in another folder: the path is absolute.
@@ -82,7 +77,7 @@ pub fn open<'py>(
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
     if let Some(template) = template {
-        return Ok(Bound::new(py, Family { file, template: Layout(template), home })?.into_any());
+        return Ok(Bound::new(py, Family { file, template: Layout(template, None), home })?.into_any());
     }
     if file.as_dudley().is_some() {
         let opened = py.detach(|| file.into_dudley().and_then(Opened::new)).or_raise(About::Argument)?;

@@ -1,15 +1,17 @@
 //! `trilith.Layout`: the text that says where every array of a binary file lies.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
-use trilith::bytes::read_text;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use trilith::bytes::{self, Basis, LocalOptions, NewFile, NoReferences, read_text};
+use trilith::dudley::{DudleyFile, Filling, Listing, StreamOptions, native_order};
 use trilith::layout::{Dialect, Kind, Layout as Parsed, ParseOptions, parse};
 use trilith::{Error, Limits};
 
-use crate::errors::{About, Raise};
+use crate::drafts;
+use crate::errors::{About, Raise, raise_at};
 
 /// A layout: where every array of a binary file lies, in the language of Dudley.
 ///
@@ -22,9 +24,12 @@ use crate::errors::{About, Raise};
 /// >>> f = trilith.open(bytes([2, 0, 0, 0, 0, 0, 0, 0]) + bytes(16), layout=layout)
 /// >>> f["x"].shape, f["N"]
 /// ((2,), 2)
+///
+/// One layout describes every file of a family: `Layout("run.dud").write("r0001.bd", N=2, x=...)` writes one of
+/// them, and `catalog` lists many.
 #[pyclass(frozen, module = "trilith")]
 #[derive(Clone)]
-pub struct Layout(pub Parsed);
+pub struct Layout(pub Parsed, pub Option<PathBuf>);
 
 /// Reads the text of a layout; the error is the first that was found, with its place.
 fn read(text: &[u8]) -> trilith::Result<Parsed> {
@@ -44,9 +49,12 @@ impl Layout {
     fn new(py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Self> {
         let bytes = match text.cast::<PyBytes>() {
             Ok(bytes) => bytes.as_bytes().to_vec(),
-            Err(_) => text.extract::<String>()?.into_bytes(),
+            Err(_) => match text.extract::<String>() {
+                Ok(text) if !is_path(&text) => text.into_bytes(),
+                _ => return Self::read(py, text.extract()?),
+            },
         };
-        Ok(Self(py.detach(|| read(&bytes)).or_raise(About::Argument)?))
+        Ok(Self(py.detach(|| read(&bytes)).or_raise(About::Argument)?, None))
     }
 
     /// Reads a layout from a file of its own.
@@ -55,7 +63,76 @@ impl Layout {
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let made =
             py.detach(|| read(&read_text(&path, Limits::from_env()?.text)?).map_err(|e| e.context(path.display().to_string())));
-        Ok(Self(made.or_raise(About::Argument)?))
+        Ok(Self(made.or_raise(About::Argument)?, Some(path)))
+    }
+
+    /// Writes a native file under the layout: a path, which is replaced only when all is written.
+    ///
+    /// Every stored parameter gets an integer and every item an array of the datatype and shape that the layout says:
+    /// an item, a list (its elements along the first axis), or a member of `"" = {...}[NREC]`. They are keywords, or, where
+    /// the name is no keyword, entries of `values` by their paths. The layout is put at the end of the file, unless
+    /// `embed` is false.
+    ///
+    /// >>> import numpy, tempfile, trilith
+    /// >>> layout = trilith.Layout("{ N : i8 }  rho = f8[N]")
+    /// >>> path = tempfile.mkdtemp() + "/r0001.bd"
+    /// >>> layout.write(path, N=2, rho=numpy.array([1.5, 2.5]))
+    /// >>> trilith.open(path)["rho"][:].tolist()
+    /// [1.5, 2.5]
+    #[pyo3(signature = (path, values=None, /, *, embed=true, byteorder=None, **items))]
+    #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        values: Option<&Bound<'_, PyDict>>,
+        embed: bool,
+        byteorder: Option<&str>,
+        items: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let order = crate::source::order(byteorder)?.or(self.0.order()).unwrap_or(native_order());
+        let mut filling = Filling::default();
+        for given in values.into_iter().chain(items) {
+            for (name, value) in given {
+                let name: String = name.extract()?;
+                if Filling::is_param(&self.0, &name) {
+                    filling.params.push((name, value.extract()?));
+                } else {
+                    filling.data.push((name, drafts::array(&value)?));
+                }
+            }
+        }
+        let done = py.detach(|| {
+            let limits = Limits::from_env()?;
+            let mut file = NewFile::create(&path, Basis::Nothing)?;
+            filling.write(&self.0, order, embed, &limits, &mut file.writer())?;
+            file.commit().map(drop)
+        });
+        done.map_err(|error| raise_at(&error, Some(&path)))
+    }
+
+    /// Writes a catalog of files that have this layout: each with the parameters from which follows where everything lies
+    /// in it. `trilith.open(path, family=layout)` then opens them as one.
+    ///
+    /// Raises:
+    ///     ValueError: a file lies outside of the folder of the catalog, or says something against its parameters,
+    ///         such as an end before its data end.
+    #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn catalog(&self, py: Python<'_>, files: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
+        let files = files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<PathBuf>>>()?;
+        let done = py.detach(|| {
+            let limits = Limits::from_env()?;
+            let mut open = |path: &Path, layout: Option<&Parsed>| {
+                let mut how = StreamOptions::default();
+                how.layout = layout.cloned();
+                DudleyFile::open_with(bytes::open(path, LocalOptions::default())?, &NoReferences, how, &limits)
+            };
+            let draft = Listing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?.draft()?;
+            let mut file = NewFile::create(&path, Basis::Nothing)?;
+            draft.write(self.0.order().unwrap_or(native_order()), &limits, &mut file.writer())?;
+            file.commit().map(drop)
+        });
+        done.map_err(|error| raise_at(&error, Some(&path)))
     }
 
     /// The dialect: "2025" or "2026".
@@ -128,6 +205,11 @@ impl Layout {
     }
 }
 
+/// Whether a text is the path of a layout rather than a layout.
+fn is_path(text: &str) -> bool {
+    !text.contains(['=', ':', '\n']) && (text.ends_with(".dud") || (!text.is_empty() && Path::new(text).is_file()))
+}
+
 /// A layout that was handed in: as such, as the path of its file, or as its text.
 pub fn given(layout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Parsed>> {
     let Some(layout) = layout else { return Ok(None) };
@@ -136,7 +218,7 @@ pub fn given(layout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Parsed>> {
     }
     if let Ok(text) = layout.cast::<PyString>()
         && text.to_str()?.contains(['=', ':', '\n'])
-        && !std::path::Path::new(text.to_str()?).exists()
+        && !Path::new(text.to_str()?).exists()
     {
         return Ok(Some(Layout::new(layout.py(), layout)?.0));
     }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use trilith::bytes::{Source, SourceRef};
+use trilith::layout::Byteorder;
 use trilith::{Error, Result};
 
 /// Where a file comes from.
@@ -128,5 +129,15 @@ impl Source for FileObject {
 
     fn name(&self) -> &str {
         &self.name
+    }
+}
+
+/// The byte order that a keyword names.
+pub fn order(name: Option<&str>) -> PyResult<Option<Byteorder>> {
+    match name {
+        None => Ok(None),
+        Some("little") => Ok(Some(Byteorder::Little)),
+        Some("big") => Ok(Some(Byteorder::Big)),
+        Some(other) => Err(PyValueError::new_err(format!("unknown byteorder {other:?}; known: little, big"))),
     }
 }

@@ -217,7 +217,7 @@ impl Stream {
     /// The layout: that in the file, that beside it, or that which was handed in.
     #[getter]
     fn layout(&self) -> PyResult<Layout> {
-        Ok(Layout(self.opened()?.file.layout().clone()))
+        Ok(Layout(self.opened()?.file.layout().clone(), None))
     }
 
     /// The root dict.

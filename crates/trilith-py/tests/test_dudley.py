@@ -201,3 +201,91 @@ def test_a_list_of_equal_arrays_is_one_array(tmp_path):
         assert te[:, 0].tolist() == [0, 10] and te.array.shape == (2, 3)
         assert np.asarray(te).tolist() == [[0, 1, 2], [10, 11, 12]]
         assert len(te) == 2 and te[1][:].tolist() == [10, 11, 12]
+
+
+# The state template of the document of the language.
+RESTART = """{
+  IMAX := i8    ## leading dimension of mesh arrays
+  JMAX := i8    ## second dimension of mesh arrays
+  NGROUP := i8  ## number of photon energy groups
+  time = f8     ## (ns) simulation time
+}  # summary completely specifies any file described by this layout
+r = f8[JMAX, IMAX]  ## (um) radial node coordinates
+z = f8[JMAX, IMAX]  ## (um) axial node coordinates
+rho = f8[JMAX-, IMAX-]  ## (g/cc) zonal mass density
+te = f8[JMAX-, IMAX-]   ## (eV) zonal temperature
+gb = f8[NGROUP+]  ## (eV) group boundaries (also no data if NGROUP zero)
+unu = f8[NGROUP, JMAX-, IMAX-]  ## (GJ/cc/eV) zonal radiation density
+"""
+
+
+def restart(n, imax, jmax, groups=0):
+    nodes, zones = np.full((jmax, imax), float(n)), np.full((jmax - 1, imax - 1), n + 0.5)
+    more = {"gb": np.arange(groups + 1.0), "unu": np.full((groups, jmax - 1, imax - 1), float(n))} if groups else {}
+    return {"time": n / 10, "r": nodes, "z": -nodes, "rho": zones, "te": 2 * zones, **more}
+
+
+def test_a_thousand_restart_files_are_one_array(tmp_path):
+    (tmp_path / "run.dud").write_text(RESTART)
+    layout = trilith.Layout(tmp_path / "run.dud")
+    files = [tmp_path / f"r{n:04}.bd" for n in range(1000)]
+    for n, file in enumerate(files):
+        layout.write(file, IMAX=4, JMAX=3, NGROUP=0, **restart(n, 4, 3))
+    layout.catalog(files, tmp_path / "c.bd")
+    run = trilith.open(tmp_path / "c.bd", family=layout)
+    assert len(run.files) == 1000 and run.files[7] == "r0007.bd"
+    assert run["rho"].shape == (1000, 2, 3)
+    np.testing.assert_array_equal(run["rho"][:, 1, 2], np.arange(1000) + 0.5)
+    np.testing.assert_allclose(run["time"][:], np.arange(1000) / 10)
+    # One by one they say the same.
+    with trilith.open(files[5]) as one:
+        np.testing.assert_array_equal(one["te"][:], np.full((2, 3), 11.0))
+        assert one["IMAX"] == 4
+
+
+def test_a_layout_writes_files_of_any_size_and_says_what_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.dud").write_text(RESTART)
+    layout = trilith.Layout("run.dud")
+    assert layout == trilith.Layout.read("run.dud")
+    layout.write("a.bd", {"IMAX": 4, "/JMAX": 3}, NGROUP=2, **restart(1, 4, 3, groups=2))
+    layout.write("b.bd", IMAX=5, JMAX=2, NGROUP=0, embed=False, byteorder="big", **restart(2, 5, 2))
+    with trilith.open("a.bd") as a, trilith.open("b.bd", layout=layout) as b:
+        assert a["unu"].shape == (2, 2, 3) and b["rho"][:].tolist() == [[2.5] * 4]
+    layout.catalog(["a.bd", "b.bd"], "c.bd")
+    with trilith.open("c.bd") as c:
+        assert np.asarray(c["records"])[:].tolist() == [[4, 3, 2], [5, 2, 0]]
+    before = (tmp_path / "a.bd").read_bytes()
+    good = restart(1, 4, 3)
+    for words, message in [
+        ({"IMAX": 4, "JMAX": 3}, "NGROUP has no value"),
+        ({"IMAX": 4, "JMAX": 3, "NGROUP": 0, "KMAX": np.zeros(2)}, "no item /KMAX"),
+        ({"IMAX": 5, "JMAX": 3, "NGROUP": 0}, "the layout says float64"),
+        ({"IMAX": 4, "JMAX": 3, "NGROUP": 1}, "no data for /gb"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            layout.write("a.bd", **(good | words))
+    with pytest.raises(TypeError):
+        layout.write("a.bd", **(good | {"IMAX": 4.5, "JMAX": 3, "NGROUP": 0}))
+    assert (tmp_path / "a.bd").read_bytes() == before
+    # A file that ends before its data, and one outside of the folder of the catalog.
+    (tmp_path / "b.bd").write_bytes((tmp_path / "b.bd").read_bytes()[:100])
+    with pytest.raises(ValueError, match="b.bd: it has 100 bytes"):
+        layout.catalog(["a.bd", "b.bd"], "d.bd")
+    (tmp_path / "below").mkdir()
+    with pytest.raises(ValueError, match="folder of the catalog"):
+        layout.catalog(["a.bd"], "below/c.bd")
+    with pytest.raises(FileNotFoundError):
+        layout.catalog(["missing.bd"], "d.bd")
+    with pytest.raises(FileNotFoundError):
+        trilith.Layout("missing.dud")
+    assert not (tmp_path / "d.bd").exists() and not (tmp_path / "below" / "c.bd").exists()
+
+
+def test_lists_and_records_are_written_by_their_names(tmp_path):
+    layout = trilith.Layout('{ NREC := i8 }\nte = [f4[2]]\nte[1] te[1]\n"" = { t = f8  x = i4[2] }[NREC]\n')
+    te = np.arange(6, dtype="f4").reshape(3, 2)
+    layout.write(tmp_path / "x.bd", NREC=3, te=te, t=np.arange(3.0), x=np.arange(6, dtype="i4").reshape(3, 2))
+    with trilith.open(tmp_path / "x.bd") as f:
+        np.testing.assert_array_equal(f["te"][:, 1], [1, 3, 5])
+        np.testing.assert_array_equal(f[""]["t"][:], [0, 1, 2])

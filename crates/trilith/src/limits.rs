@@ -199,7 +199,7 @@ impl FromStr for Limits {
 }
 
 /// Reads `10`, `64k`, `256M`, `4G` or `1T`.
-pub(crate) fn parse_size(text: &str) -> Result<u64> {
+pub fn parse_size(text: &str) -> Result<u64> {
     let text = text.trim();
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 10),

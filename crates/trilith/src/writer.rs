@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::array::{Array, Byteorder, Element};
+use crate::array::{Array, Byteorder, Datatype, Element};
 use crate::asdf::{ArrayOptions, Builder, Target};
 use crate::error::{Error, Result};
 use crate::tree::{self, Data, TreePath, Value};
@@ -117,6 +117,17 @@ impl<'a> Writer<'a> {
             take(&T::bytes(&piece))
         };
         let node = self.builder.pieces(&T::DATATYPE, Byteorder::NATIVE, &shape, &self.options, pieces)?;
+        self.put(path, node)
+    }
+
+    /// Adds an array without rows that grows once the file is there ([`RowWriter`](crate::change::RowWriter)): the
+    /// streamed last block, behind which no array can be added.
+    ///
+    /// # Errors
+    /// As [`Writer::array`]; [`Kind::Unsupported`](crate::Kind::Unsupported) where the generation has no streamed blocks.
+    pub fn rows(&mut self, path: &str, datatype: &Datatype, order: Byteorder, row_shape: &[u64]) -> Result<()> {
+        let shape = [&[0], row_shape].concat();
+        let node = self.builder.pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
         self.put(path, node)
     }
 

@@ -60,6 +60,7 @@ commands![
     edit::Edit,
     update::Update,
     append::Append,
+    stream::Stream,
     history::History,
     schema::Schema,
     layout::Layout,

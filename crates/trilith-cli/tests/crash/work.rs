@@ -150,6 +150,34 @@ pub const ALL: &[Work] = &[
     },
     Work { name: "resolve to itself", prepare: plain, words: &["resolve", "x.asdf", "x.asdf"], main: "x.asdf", of: any },
     Work { name: "append", prepare: streamed, words: &["append", "x.asdf#/table", "rows.npy"], main: "x.asdf", of: streams },
+    Work {
+        name: "stream",
+        prepare: streamed_raw,
+        words: &["stream", "x.asdf#/table", "--from", "rows.raw"],
+        main: "x.asdf",
+        of: streams,
+    },
+    Work {
+        name: "stream, a new array",
+        prepare: plain_raw,
+        words: &["stream", "x.asdf#/more", "--dtype", "float64", "--row-shape", "2", "--from", "none.raw"],
+        main: "x.asdf",
+        of: streams,
+    },
+    Work {
+        name: "stream, a new file",
+        prepare: plain_raw,
+        words: &["stream", "new.asdf#/more", "--dtype", "float64", "--from", "none.raw"],
+        main: "new.asdf",
+        of: newest,
+    },
+    Work {
+        name: "stream --finalise",
+        prepare: streamed_raw,
+        words: &["stream", "x.asdf#/table", "--finalise", "--from", "none.raw"],
+        main: "x.asdf",
+        of: streams,
+    },
     Work { name: "append to .bd", prepare: stream, words: &["append", "x.bd#/time", "rows.npy"], main: "x.bd", of: newest },
     Work {
         name: "append to an array of .bd",
@@ -255,6 +283,23 @@ fn text_of(folder: &Path) {
 fn streamed(folder: &Path, target: &'static Target) {
     file(&folder.join("x.asdf"), target, "old", true);
     rows(folder, &[4, 2]);
+}
+
+/// The same with rows as bytes alone, and without any.
+fn streamed_raw(folder: &Path, target: &'static Target) {
+    file(&folder.join("x.asdf"), target, "old", true);
+    raw(folder);
+}
+
+fn plain_raw(folder: &Path, target: &'static Target) {
+    plain(folder, target);
+    raw(folder);
+}
+
+fn raw(folder: &Path) {
+    let values: Vec<u8> = (0..8u8).flat_map(|n| (f64::from(n) + 100.0).to_ne_bytes()).collect();
+    std::fs::write(folder.join("rows.raw"), values).expect("it can be written");
+    std::fs::write(folder.join("none.raw"), []).expect("it can be written");
 }
 
 fn with_rows(folder: &Path, target: &'static Target) {

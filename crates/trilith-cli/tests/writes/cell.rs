@@ -152,6 +152,10 @@ fn lay_out(place: &Path, kind: &Kind, way: Way) {
         array.write_npy(&mut npy).expect("memory");
         std::fs::write(place.join(format!("aid/{name}.npy")), npy).expect("it can be written");
     }
+    let raw = rows().read_bytes(trilith::array::Byteorder::NATIVE).expect("memory");
+    for (name, content) in [("rows", raw), ("none", Vec::new())] {
+        std::fs::write(place.join(format!("aid/{name}.raw")), content).expect("it can be written");
+    }
     if let Ok(file) = trilith::open_asdf(&own) {
         std::fs::write(place.join("aid/new.yaml"), file.tree().text().replace("old", "new")).expect("it can be written");
     }

@@ -357,6 +357,32 @@ pub const ALL: &[Operation] = &[
         expect: add_rows,
         ..BASE
     },
+    Operation {
+        name: "stream",
+        command: "stream",
+        path: |k| tree_or_card(k, "/table", "/fits/1/data"),
+        words: &["--from", "aid/rows.raw"],
+        output: Output::InPlace,
+        expect: add_rows,
+        ..BASE
+    },
+    Operation {
+        name: "stream (a new array)",
+        command: "stream",
+        path: |_| "/more",
+        words: &["--dtype", "float64", "--row-shape", "2", "--from", "aid/rows.raw"],
+        output: Output::InPlace,
+        expect: add_array,
+        ..BASE
+    },
+    Operation {
+        name: "stream --finalise",
+        command: "stream",
+        path: |k| tree_or_card(k, "/table", "/fits/1/data"),
+        words: &["--finalise", "--from", "aid/none.raw"],
+        output: Output::InPlace,
+        ..BASE
+    },
     Operation { name: "convert", command: "convert", output: Output::Second, ..BASE },
     Operation { name: "convert --codec", command: "convert", words: &["--codec", "zlib"], output: Output::Second, ..BASE },
     Operation {

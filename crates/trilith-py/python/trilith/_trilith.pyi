@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from collections.abc import Iterable as _Iterable
 from collections.abc import Mapping as _Mapping
 from types import EllipsisType
 from typing import Any, BinaryIO, SupportsIndex, TypeAlias, final, overload
@@ -259,13 +260,24 @@ class File:
 
 @final
 class Layout:
-    def __new__(cls, text: str | bytes) -> Layout: ...
+    def __new__(cls, text: str | bytes | os.PathLike[str]) -> Layout: ...
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Layout: ...
     @property
     def dialect(self) -> str: ...
     @property
     def text(self) -> str: ...
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        values: dict[str, Any] | None = None,
+        /,
+        *,
+        embed: bool = True,
+        byteorder: str | None = None,
+        **items: int | numpy.typing.ArrayLike,
+    ) -> None: ...
+    def catalog(self, files: _Iterable[str | os.PathLike[str]], path: str | os.PathLike[str]) -> None: ...
     def translate(self, dialect: str) -> tuple[str, list[str]]: ...
     def items(self) -> list[tuple[str, str]]: ...
     def __eq__(self, other: object, /) -> bool: ...

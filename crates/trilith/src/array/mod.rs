@@ -39,6 +39,7 @@ pub use handle::Array;
 pub use index::Index;
 pub use mask::Mask;
 pub use npy::npy_header;
+pub(crate) use npy::numpy_name;
 pub use pages::Pages;
 pub use scalar::{FloatText, Nested, Precision, Scalar, complex_text, float_text};
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};

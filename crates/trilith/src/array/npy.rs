@@ -209,15 +209,22 @@ fn read_fields(list: &[Literal]) -> Result<StructType> {
 }
 
 fn read_name(name: &str) -> Result<(Datatype, Byteorder)> {
-    let unknown = || Error::unsupported(format!("the .npy datatype {name:?}"));
+    let (datatype, order) = numpy_name(name).ok_or_else(|| Error::unsupported(format!("the .npy datatype {name:?}")))?;
+    let without_sign = if name.starts_with('|') { Byteorder::Little } else { Byteorder::NATIVE };
+    Ok((datatype, order.unwrap_or(without_sign)))
+}
+
+/// The datatype that numpy calls so (`<f8`, `i2`, `S4`), and the byte order that its sign gives.
+pub(crate) fn numpy_name(name: &str) -> Option<(Datatype, Option<Byteorder>)> {
     let (order, rest) = match name.as_bytes().first() {
-        Some(b'>') => (Byteorder::Big, &name[1..]),
-        Some(b'<' | b'|') => (Byteorder::Little, &name[1..]),
-        Some(b'=') => (Byteorder::NATIVE, &name[1..]),
-        _ => (Byteorder::NATIVE, name),
+        Some(b'>') => (Some(Byteorder::Big), &name[1..]),
+        Some(b'<') => (Some(Byteorder::Little), &name[1..]),
+        Some(b'=') => (Some(Byteorder::NATIVE), &name[1..]),
+        Some(b'|') => (None, &name[1..]),
+        _ => (None, name),
     };
-    let (kind, size) = rest.split_at_checked(1).ok_or_else(unknown)?;
-    let size: u64 = size.parse().map_err(|_| unknown())?;
+    let (kind, size) = rest.split_at_checked(1)?;
+    let size: u64 = size.parse().ok()?;
     let named = |family: &str| {
         let bits = size.checked_mul(8)?;
         Datatype::from_name(&format!("{family}{bits}"))
@@ -228,9 +235,9 @@ fn read_name(name: &str) -> Result<(Datatype, Byteorder)> {
         "u" => named("uint"),
         "f" => named("float"),
         "c" => named("complex"),
-        "S" | "a" => Some(Datatype::with_length("ascii", size)?),
-        "U" => Some(Datatype::with_length("ucs4", size)?),
+        "S" | "a" => Datatype::with_length("ascii", size).ok(),
+        "U" => Datatype::with_length("ucs4", size).ok(),
         _ => None,
     };
-    Ok((datatype.ok_or_else(unknown)?, order))
+    Some((datatype?, order))
 }

@@ -27,6 +27,7 @@ pub mod walk;
 mod write;
 
 pub use append::append_rows;
+pub(crate) use append::{StreamEnd, row_bytes};
 pub use block::{Block, codec_name};
 pub use builder::{ArrayOptions, Builder};
 pub use expand::{ExpandOptions, Part, expand, key_name, key_text};
@@ -36,7 +37,7 @@ pub use header::Header;
 pub use index::BlockIndex;
 pub use inline::complex;
 pub use marks::next_block;
-pub use ndarray::Ndarray;
+pub use ndarray::{Ndarray, datatype_named};
 pub use read::{AsdfFile, Container, FitsArrays};
 pub use sections::{IndexReport, Sections};
 pub use walk::{Found, Listed};

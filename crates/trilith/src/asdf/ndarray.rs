@@ -250,6 +250,30 @@ fn shape(node: Node<'_>) -> Result<Vec<Dim>> {
         .collect()
 }
 
+/// The datatype that a user writes, and its byte order: a name of ours (`float32`), a list as a tree has it
+/// (`[ascii, 8]`, or the fields of a structure), or one of numpy's names (`>f4`), whose sign counts before `order`.
+///
+/// ```
+/// use trilith::array::{Byteorder, Datatype};
+/// use trilith::asdf::datatype_named;
+/// let limits = trilith::Limits::default();
+/// assert_eq!(datatype_named(">i2", None, &limits)?, (Datatype::Int16, Byteorder::Big));
+/// let (row, _) = datatype_named("[{name: t, datatype: float64}, {name: n, datatype: int32}]", None, &limits)?;
+/// assert_eq!(row.item_size(), 12);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Kind::Malformed`](crate::Kind::Malformed) naming the nearest known datatype.
+pub fn datatype_named(text: &str, order: Option<Byteorder>, limits: &Limits) -> Result<(Datatype, Byteorder)> {
+    let ours = order.unwrap_or(Byteorder::NATIVE);
+    if let Some((datatype, own)) = crate::array::numpy_name(text) {
+        return Ok((datatype, own.unwrap_or(ours)));
+    }
+    let tree = crate::tree::Tree::parse(text, limits)?;
+    Ok((read_datatype(tree.root(), ours, limits)?, ours))
+}
+
 /// Reads a datatype: a name, `[ascii, n]`, `[ucs4, n]`, or the list of the fields of a structure.
 ///
 /// `byteorder` is that of what states none itself.

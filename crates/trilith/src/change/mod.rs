@@ -19,9 +19,13 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 
+mod rows;
 mod save;
+mod streamed;
 
+pub use rows::{Added, RowOptions, RowWriter};
 pub use save::{Output, SaveOptions, Saved};
+pub use streamed::finalise;
 
 impl File {
     /// Starts a change of the file, to be saved in place or as a new file.

@@ -88,20 +88,20 @@ impl Catalog {
         Ok(Self { files: Arc::new(files), records, offsets })
     }
 
-    /// A catalog to be written, in which `template` is named as the layout of the files, each with its
-    /// name and the values of all stored parameters in the order of the text.
+    /// A catalog to be written, in which `template` is named as the layout of the files (if it has a name), each file with
+    /// its name and the values of all stored parameters in the order of the text.
     ///
     /// ```
     /// use trilith::dudley::Catalog;
     /// let rows = [("a.bd".to_owned(), vec![2, 3]), ("b.bd".to_owned(), vec![4, 5])];
-    /// let (text, _) = Catalog::draft("run.dud", &rows)?.layout()?;
+    /// let (text, _) = Catalog::draft(Some("run.dud"), &rows)?.layout()?;
     /// assert_eq!(text, "#: dialect=2025\n#: template=\"run.dud\"\nfiles = S1[2, 4]\nrecords = i8[2, 2]\n");
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the files have not the same number of parameters.
-    pub fn draft(template: &str, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
+    pub fn draft(template: Option<&str>, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
         let width = rows.first().map_or(0, |(_, values)| values.len());
         if let Some((file, values)) = rows.iter().find(|(_, values)| values.len() != width) {
             return Err(Error::usage(format!("{file} has {} parameters, the first file {width}", values.len())));
@@ -112,7 +112,8 @@ impl Catalog {
             ("files", Draft::data(Array::from_texts(&names, &[rows.len() as u64])?)),
             ("records", Draft::data(Array::from_slice(&values, &[rows.len() as u64, width as u64])?)),
         ]);
-        draft.attributes.push(("template".to_owned(), Attribute::Value(Scalar::Text(template.to_owned()))));
+        let text = |template: &str| Attribute::Value(Scalar::Text(template.to_owned()));
+        draft.attributes.extend(template.map(|template| ("template".to_owned(), text(template))));
         Ok(draft)
     }
 

@@ -68,6 +68,13 @@ impl Filling {
         }
     }
 
+    /// Whether a path is that of a stored parameter, whose value is an integer; otherwise what belongs there is an array.
+    pub fn is_param(layout: &Layout, path: &str) -> bool {
+        let path = canonical_path(path).unwrap_or_default();
+        let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at));
+        items.filter(|id| layout.param_of(*id).is_some_and(|param| param.fixed.is_none())).any(|id| layout.path(id) == path)
+    }
+
     /// The values of all stored parameters in the order of the text.
     fn values(&self, layout: &Layout, order: Byteorder, limits: &Limits) -> Result<Vec<i64>> {
         let given: Vec<(String, i64)> =

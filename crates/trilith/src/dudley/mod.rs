@@ -16,6 +16,7 @@ mod grow;
 mod inflate;
 #[cfg(feature = "jpeg")]
 mod jpeg;
+mod listing;
 mod outline;
 mod path;
 #[cfg(feature = "png")]
@@ -37,6 +38,7 @@ pub(crate) use datatype::primitive_of;
 pub use draft::{Draft, DraftKind};
 pub use family::{Catalog, Place};
 pub use fill::{Filling, Mismatch};
+pub use listing::{Listing, Opener, folder_of};
 pub use outline::{Children, Outline, OutlineId, Thing};
 pub use path::Step;
 pub(crate) use read::find_text;

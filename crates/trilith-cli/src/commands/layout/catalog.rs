@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use trilith::bytes::Basis;
-use trilith::dudley::{Catalog as Parameters, DudleyFile, Mismatch, StreamOptions, native_order};
+use trilith::dudley::{Catalog as Parameters, DudleyFile, Listing, Mismatch, StreamOptions, folder_of, native_order};
 use trilith::layout::Layout;
 use trilith::{Error, Limits, Result, bytes};
 
@@ -52,23 +52,15 @@ impl Catalog {
 
     fn write(&self, output: &str, layout: &Layout, limits: &Limits, options: &Options) -> Result<Outcome> {
         check_absent([&PathBuf::from(output)].into_iter().filter(|_| output != "-"), self.overwrite)?;
-        let folder = folder_of(output)?;
-        let (mut rows, mut found) = (Vec::new(), Vec::new());
-        for path in &self.files {
-            let name = below(&folder, path)?;
-            let file = under(path, layout, options)?;
-            let own = match file.signature().and_then(|signature| signature.layout_at) {
-                Some(_) => options.open_under(path, None)?.into_dudley().ok(),
-                None => None,
-            };
-            let (values, against) = Parameters::params_of(&name, &file, own.as_ref()).map_err(|e| e.context(path.clone()))?;
-            rows.push((name, values));
-            found.extend(against);
+        let mut open = |path: &Path, layout: Option<&Layout>| match layout {
+            Some(layout) => under(&path.to_string_lossy(), layout, options),
+            None => options.open_under(&path.to_string_lossy(), None)?.into_dudley(),
+        };
+        let listing = Listing::read(Path::new(output), Some(Path::new(&self.input.file)), &self.files, layout, &mut open)?;
+        if !listing.mismatches.is_empty() {
+            return differ(&listing.mismatches, options);
         }
-        if !found.is_empty() {
-            return differ(&found, options);
-        }
-        let draft = Parameters::draft(&below(&folder, &self.input.file).unwrap_or_else(|_| self.input.file.clone()), &rows)?;
+        let (draft, rows) = (listing.draft()?, &listing.rows);
         check_name(output, Form::Dudley, "name it otherwise")?;
         options.check_inputs(output, &[])?;
         let mut target = Target::create(output, Basis::Nothing)?;
@@ -83,7 +75,7 @@ impl Catalog {
         let limits = options.limits()?;
         let stream = options.open_under(path, None)?.into_dudley()?;
         let catalog = Parameters::read(&stream)?;
-        let folder = folder_of(path)?;
+        let folder = folder_of(Path::new(path))?;
         let mut open = |name: &str| under(&folder.join(name).to_string_lossy(), layout, options);
         let found = catalog.compare(layout, &mut open, &limits)?;
         if !found.is_empty() {
@@ -101,23 +93,6 @@ fn under(path: &str, layout: &Layout, options: &Options) -> Result<DudleyFile> {
     how.layout = Some(layout.clone());
     how.order = options.order();
     DudleyFile::open_with(options.open(path)?, &bytes::NoReferences, how, &options.limits()?)
-}
-
-/// The folder in which a file lies or is to lie.
-fn folder_of(path: &str) -> Result<PathBuf> {
-    let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::canonicalize(folder).map_err(|e| Error::io(format!("opening {}", folder.display()), e))
-}
-
-/// A path as a catalog in `folder` names it.
-fn below(folder: &Path, path: &str) -> Result<String> {
-    let real = std::fs::canonicalize(path).map_err(|e| Error::io(format!("opening {path}"), e))?;
-    let Ok(name) = real.strip_prefix(folder) else {
-        return Err(Error::usage(format!("{path} does not lie in the folder of the catalog, or below it"))
-            .hint("a catalog leads only to files beside it and below"));
-    };
-    let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
-    Ok(parts.join("/"))
 }
 
 /// Lists what differs.

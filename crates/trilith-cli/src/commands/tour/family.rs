@@ -90,7 +90,7 @@ fn write_files(guide: &mut Guide, folder: &Path, template: &Layout, options: &Op
         rows.push((name, params(step)));
     }
     replace(&folder.join("restart.dud"), options, |out| out.write_all(TEMPLATE.as_bytes()).map_err(|e| Error::io("writing", e)))?;
-    let draft = Catalog::draft("restart.dud", &rows)?;
+    let draft = Catalog::draft(Some("restart.dud"), &rows)?;
     let limits = options.limits()?;
     replace(&folder.join("catalog.bd"), options, |mut out| draft.write(Byteorder::Little, &limits, &mut out).map(drop))?;
     guide.done(&format!("{}: {} in {FILES} files, no layout in any of them, 4 meshes", folder.display(), size(bytes)))?;

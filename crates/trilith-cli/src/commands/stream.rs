@@ -1,0 +1,141 @@
+//! `trilith stream FILE#/path`: rows from standard input, kept in a streamed block as they come.
+
+use std::io::{IsTerminal, stdin};
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use trilith::asdf::{ArrayOptions, Target, datatype_named};
+use trilith::change::{Added, RowOptions, RowWriter, finalise};
+use trilith::convert::CodecChoice;
+use trilith::limits::parse_size;
+use trilith::{Error, Kind, Result};
+
+use crate::Outcome;
+use crate::item::Item;
+use crate::options::Options;
+use crate::output::size;
+use crate::outputs::{Form, check_name, is_stream, told};
+
+/// Add rows from standard input to a streamed array, and begin it where there is none
+///
+/// Standard input holds the elements alone, row after row in C order. They go into the file at checkpoints: each
+/// one is synced, and a crash leaves the rows of the one before, all of them whole. The array is begun in a new file, or in
+/// one that has no streamed block yet. --finalise then gives its block sizes, a checksum and a place in the block
+/// index, for readers that know no streamed blocks.
+#[derive(Debug, Args)]
+pub struct Stream {
+    /// The file, and the path of the array in its tree
+    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
+    item: String,
+    /// Datatype of the elements: float32, [ascii, 8], a list of fields as in a tree, or numpy's name (>f4)
+    #[arg(long, value_name = "TYPE")]
+    dtype: Option<String>,
+    /// Shape of one row, such as 3,4 (default: rows are single elements)
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    row_shape: Option<Vec<u64>>,
+    /// Generation of a new file: finf-0.1, asdf-0.1-dev, asdf-0.1, asdf-1.0 to asdf-1.6 (the default)
+    #[arg(long, value_name = "GENERATION")]
+    to: Option<String>,
+    /// Take the rows from this file instead of standard input
+    #[arg(long, value_name = "ROWS")]
+    from: Option<String>,
+    /// Make a checkpoint once so many bytes have come
+    #[arg(long, value_name = "BYTES", default_value = "64M")]
+    every_bytes: String,
+    /// Make a checkpoint at the latest so many seconds after a row has come
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+    every_seconds: f64,
+    /// At the end, turn the block into one with sizes and a checksum, listed in the block index
+    #[arg(long, alias = "finalize")]
+    finalise: bool,
+    /// Codec of the finished block: none, zlib, bzp2, lz4, lz4f, zstd, blsc
+    #[arg(long, value_name = "CODEC", requires = "finalise")]
+    codec: Option<String>,
+    /// Level of the codec
+    #[arg(long, value_name = "N", requires = "codec")]
+    level: Option<i32>,
+}
+
+impl Stream {
+    /// Adds the rows.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let item = Item::parse(&self.item);
+        let path = item.path.as_deref().filter(|path| !path.is_empty());
+        let path = path.ok_or_else(|| Error::usage("name the array: FILE#/path"))?;
+        if is_stream(&item.file) {
+            return Err(Error::usage(format!("{} cannot grow at its end", item.file)).hint("name a file"));
+        }
+        if Path::new(&item.file).extension().is_some_and(|ending| ending == "bd") && self.to.is_none() {
+            return Err(Error::unsupported("a Dudley file has no streamed blocks").hint("trilith append adds records to its lists"));
+        }
+        check_name(&item.file, Form::Asdf, "name it otherwise")?;
+        let (rows, stored) = (self.rows(options)?, self.stored()?);
+        let source = self.from.as_deref().map(|from| options.open(from)).transpose()?;
+        let is_piped = source.is_none() && !stdin().is_terminal();
+        if source.is_none() && !is_piped && !self.finalise {
+            return Err(Error::usage("rows are read from standard input, which is a terminal").hint("pipe them in, or use --from"));
+        }
+        options.check_inputs(&item.file, &[])?;
+        let mut writer = RowWriter::open(&item.file, path, rows, options.opening()?.byteorder(None))?;
+        match source {
+            Some(source) => writer.add_all(&*source)?,
+            None if is_piped => writer.feed(stdin())?,
+            None => {}
+        }
+        let added = writer.finish()?;
+        let finished = if self.finalise { Some(self.finish(&item.file, path, &stored, options)?) } else { None };
+        self.report(&item.file, path, added, finished, options)?;
+        Ok(Outcome::Yes)
+    }
+
+    /// What the rows are.
+    fn rows(&self, options: &Options) -> Result<RowOptions> {
+        let mut rows = RowOptions::default();
+        let limits = options.limits()?;
+        let datatype = self.dtype.as_deref().map(|text| datatype_named(text, options.order(), &limits)).transpose();
+        rows.datatype = datatype.map_err(|error| error.with_kind(Kind::Usage).context("--dtype"))?;
+        rows.row_shape = self.row_shape.clone();
+        rows.target = self.to.as_deref().map(generation).transpose()?;
+        rows.every_bytes = parse_size(&self.every_bytes).map_err(|error| error.context("--every-bytes"))?;
+        let seconds = Duration::try_from_secs_f64(self.every_seconds);
+        rows.every = seconds.map_err(|_| Error::usage("a number of seconds is not negative").context("--every-seconds"))?;
+        Ok(rows)
+    }
+
+    /// How the finished block is stored.
+    fn stored(&self) -> Result<ArrayOptions> {
+        let mut how = ArrayOptions::default();
+        how.level = self.level;
+        how.codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
+            Some(CodecChoice::Set(id)) => Some(id),
+            Some(CodecChoice::Plain) | None => None,
+            Some(_) => return Err(Error::usage("name the codec of the block")),
+        };
+        Ok(how)
+    }
+
+    fn finish(&self, file: &str, path: &str, how: &ArrayOptions, options: &Options) -> Result<(u64, u64)> {
+        let opened = options.open_asdf(file)?;
+        finalise(&opened, file, path, how)
+    }
+
+    fn report(&self, file: &str, path: &str, added: Added, finished: Option<(u64, u64)>, options: &Options) -> Result<()> {
+        let report = json!({
+            "file": file, "path": path, "added": added.rows, "rows": added.total, "checkpoints": added.checkpoints,
+            "begun": added.begun, "finalised": finished.is_some(), "size": finished.map(|(_, size)| size),
+        });
+        let done = finished.map_or_else(String::new, |(_, bytes)| format!(", finalised, {}", size(bytes)));
+        told(file, &report, &format!("{file}: {} rows added, {} in all{done}", added.rows, added.total), options)
+    }
+}
+
+/// A generation that has streamed blocks.
+fn generation(name: &str) -> Result<&'static Target> {
+    if name.starts_with("dudley") {
+        return Err(Error::unsupported(format!("{name} has no streamed blocks"))
+            .hint(format!("{} has them; trilith append adds records to a list of a Dudley file", Target::newest().name)));
+    }
+    Target::named(name)
+}

@@ -1,0 +1,160 @@
+//! The streamed block of a file: how one is begun in a file that is there, and how it gets sizes at the end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{Change, target_of};
+use crate::array::{Byteorder, Datatype};
+use crate::asdf::{
+    ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Generation, Target, WriteOptions, ndarray, row_bytes, walk,
+};
+use crate::assemble::{NewSource, with_sources};
+use crate::bytes::{Basis, NewFile, WriteSeek};
+use crate::error::{Error, Result};
+use crate::tree::{Tree, TreePath, Value};
+
+/// Refuses a generation whose block headers have no flags.
+pub(super) fn check_streams(row: Option<&Generation>, name: &str) -> Result<()> {
+    if row.is_some_and(|row| row.fields.flags.is_some()) {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!("{name} has no streamed blocks")).hint(format!("{} has them", Target::newest().name)))
+}
+
+/// Begins a streamed array in a file that has none: the file is written anew with an empty block at its end.
+pub(super) fn begin_in(file: &AsdfFile, path: &Path, item: &str, rows: (&Datatype, Byteorder, &[u64])) -> Result<()> {
+    let sections = file.sections();
+    let row = sections.generation();
+    check_streams(row, row.map_or("this file", |row| row.name))?;
+    if sections.all_blocks()?.last().is_some_and(|block| block.is_streamed()) {
+        return Err(Error::usage(format!("{} has a streamed block already, and can have one only", path.display()))
+            .hint("finalise that array first, or use another file"));
+    }
+    let (datatype, order, shape) = rows;
+    let shape = [&[0], shape].concat();
+    let mut node = Builder::new(target_of(file)).pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
+    // "The last block" is another now.
+    let tree = Tree::parse_at(absolute(file)?, file.tree().origin(), file.limits())?;
+    Change::new(file).spell(&mut node);
+    let mut edit = tree.edit();
+    edit.set(&TreePath::parse(item)?, &node)?;
+    write_anew(file, path, edit.finish(file.limits())?.text(), |writer| {
+        let mut how = BlockOptions::default();
+        how.streamed = true;
+        writer.begin(&how)?.finish().map(drop)
+    })
+    .map(drop)
+}
+
+/// The text of a tree that names blocks from the start instead of from the end.
+fn absolute(file: &AsdfFile) -> Result<String> {
+    let mut sources = BTreeMap::new();
+    for (node, source) in walk::sourced(file)? {
+        if let Some(number) = source.as_i64().filter(|number| *number < 0) {
+            sources.insert(node.id(), NewSource::Block(file.sections().block(number)?.index));
+        }
+    }
+    with_sources(file, &sources)
+}
+
+/// Turns a streamed block into one with sizes and a checksum, compressed if `options` say so, and gives the file a
+/// block index: what readers need that know no streams. Returns how many rows the array at `item` has, and the size of
+/// the file.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) where the array is not streamed, [`Kind::Malformed`](crate::Kind::Malformed)
+/// where its last row is not whole, [`Kind::Unsupported`](crate::Kind::Unsupported) where it lies in another file or
+/// this one in a FITS file, and as [`NewFile::commit`].
+pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &ArrayOptions) -> Result<(u64, u64)> {
+    let found = walk::find(file, item)?;
+    let node = found.node(file);
+    let number = Some(node).filter(|node| ndarray::is_ndarray(*node)).and_then(|node| node.get("source")?.as_i64());
+    let Some(number) = number.filter(|_| found.other().is_none()) else {
+        return Err(Error::unsupported("this is not an array in a block of this file")
+            .at_path(item)
+            .hint("an array that lies in another file is finalised there"));
+    };
+    let block = file.sections().block(number)?;
+    if !block.is_streamed() {
+        return Err(Error::usage("the array is not streamed: its block has sizes already").at_path(item));
+    }
+    let (array, data) = (file.array(node)?, file.block_data(number)?);
+    let row = row_bytes(array.datatype(), array.shape().get(1..).unwrap_or_default())?;
+    let rest = data.len() - array.extent().end.min(data.len());
+    if array.is_c_contiguous() && rest > 0 && rest < row {
+        return Err(Error::malformed(format!("{rest} bytes of an unfinished row of {row} stand at the end")));
+    }
+    if let Some(codec) = options.codec
+        && block.generation.fields.compression.is_none()
+    {
+        let message = format!("{} cannot hold a block compressed with {codec}", block.generation.name);
+        return Err(Error::usage(message)
+            .at_path(item)
+            .hint("leave the codec out here; converting the file to a newer generation compresses it"));
+    }
+    let text = sized(file, block)?;
+    let size = write_anew(file, path.as_ref(), &text, |writer| {
+        let mut how = BlockOptions::default();
+        how.codec = options.codec;
+        how.encode.level = options.level;
+        how.encode.blosc = options.blosc;
+        how.encode.item_size = usize::try_from(array.datatype().packed_size()).unwrap_or(1).max(1);
+        how.encode.row_bytes = Some(row);
+        writer.block(&*data, &how).map(drop)
+    })?;
+    Ok((array.shape().first().copied().unwrap_or(0), size))
+}
+
+/// The text of the tree in which the arrays of a streamed block have the shapes that they have now, and name the block
+/// by its number from the start.
+fn sized(file: &AsdfFile, block: &Block) -> Result<String> {
+    let mut edit = file.tree().edit();
+    for (node, source) in walk::sourced(file)? {
+        let number = source.as_i64().and_then(|number| Some(file.sections().block(number).ok()?.index));
+        if number != Some(block.index) {
+            continue;
+        }
+        edit.replace_node(source, &Value::from(block.index as u64));
+        if let Some(open) = node.get("shape").and_then(|shape| shape.items().next()).filter(|first| first.text() == "*") {
+            let rows = file.array(node)?.shape().first().copied().unwrap_or(0);
+            edit.replace_node(open, &Value::from(rows));
+        }
+    }
+    Ok(edit.finish(file.limits())?.into_text())
+}
+
+/// Writes a file anew at its own path with this tree, its blocks that have sizes as they are stored, and what `last`
+/// writes behind them; returns its size.
+fn write_anew(
+    file: &AsdfFile,
+    path: &Path,
+    text: &str,
+    last: impl FnOnce(&mut FileWriter<&mut dyn WriteSeek>) -> Result<()>,
+) -> Result<u64> {
+    let sections = file.sections();
+    let source = sections.source();
+    if file.container().is_some() || source.is_apart() {
+        return Err(Error::unsupported(
+            "a file that lies in a FITS file or was compressed as a whole can have no streamed block",
+        )
+        .hint("convert writes it as a file of its own"));
+    }
+    let blocks = sections.all_blocks()?;
+    let row = blocks.first().map(|block| block.generation).or_else(|| sections.generation());
+    let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+    let mut out = NewFile::create(path, Basis::Own(&**source))?.with_limits(file.limits());
+    let mut how = WriteOptions::default();
+    how.tree_padding = sections.padding().min(1 << 20);
+    let mut writer = FileWriter::new(out.writer(), row, how);
+    if sections.filling()? == b' ' {
+        writer.keep_spaces();
+    }
+    let header = sections.header();
+    writer.header(&header.line, &header.comments, Some(text))?;
+    for block in blocks.into_iter().filter(|block| !block.is_streamed()) {
+        writer.copy(&*block.stored(source)?, block)?;
+    }
+    last(&mut writer)?;
+    writer.finish()?;
+    Ok(out.commit()?.size)
+}

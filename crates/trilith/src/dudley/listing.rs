@@ -1,0 +1,93 @@
+//! The files of a family, as a catalog of them is to be written.
+
+use std::path::{Path, PathBuf};
+
+use super::draft::Draft;
+use super::family::Catalog;
+use super::fill::Mismatch;
+use super::read::DudleyFile;
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+
+/// Opens a file by its path: under the layout of the family, or (None) under that in the file.
+pub type Opener<'o> = dyn FnMut(&Path, Option<&Layout>) -> Result<DudleyFile> + 'o;
+
+/// The files that a catalog is to list, with their parameters and what they say against them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listing {
+    /// Each file as the catalog names it, with the values of its stored parameters in the order of the text.
+    pub rows: Vec<(String, Vec<i64>)>,
+    /// What files say against their parameters; a catalog with these would not be right.
+    pub mismatches: Vec<Mismatch>,
+    /// The layout as the catalog names it.
+    template: Option<String>,
+}
+
+impl Listing {
+    /// Reads the parameters of files under the layout of their family. `catalog` is where the catalog will lie: the files
+    /// are named from its folder. `template` is the path of the layout, if it has one.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) for a file outside of that folder, [`Kind::Io`](crate::Kind::Io) for one that is
+    /// not there, and as [`Catalog::params_of`].
+    pub fn read<P: AsRef<Path>>(
+        catalog: &Path,
+        template: Option<&Path>,
+        files: impl IntoIterator<Item = P>,
+        layout: &Layout,
+        open: &mut Opener<'_>,
+    ) -> Result<Self> {
+        let folder = folder_of(catalog)?;
+        let (mut rows, mut mismatches) = (Vec::new(), Vec::new());
+        for path in files {
+            let path = path.as_ref();
+            let name = below(&folder, path)?;
+            let file = open(path, Some(layout))?;
+            let own = match file.signature().and_then(|signature| signature.layout_at) {
+                Some(_) => open(path, None).ok(),
+                None => None,
+            };
+            let read = Catalog::params_of(&name, &file, own.as_ref());
+            let (values, against) = read.map_err(|error| error.context(path.display().to_string()))?;
+            rows.push((name, values));
+            mismatches.extend(against);
+        }
+        let template = template.map(|path| below(&folder, path).unwrap_or_else(|_| path.display().to_string()));
+        Ok(Self { rows, mismatches, template })
+    }
+
+    /// The catalog, to be written.
+    ///
+    /// # Errors
+    /// As [`Catalog::draft`]; [`Kind::Usage`](crate::Kind::Usage) where a file says something against its parameters.
+    pub fn draft(&self) -> Result<Draft> {
+        match self.mismatches.first() {
+            Some(first) => {
+                Err(Error::usage(format!("{}: {}", first.file, first.message))
+                    .hint("a catalog of these files would not be right"))
+            }
+            None => Catalog::draft(self.template.as_deref(), &self.rows),
+        }
+    }
+}
+
+/// The folder in which a catalog lies, or is to lie: its files are named from there.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io) where it is not there.
+pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
+    let folder = catalog.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    folder.canonicalize().map_err(|e| Error::io(format!("opening {}", folder.display()), e))
+}
+
+/// A path as a catalog in `folder` names it.
+fn below(folder: &Path, path: &Path) -> Result<String> {
+    let real = path.canonicalize().map_err(|e| Error::io(format!("opening {}", path.display()), e))?;
+    let Ok(name) = real.strip_prefix(folder) else {
+        return Err(Error::usage(format!("{} does not lie in the folder of the catalog, or below it", path.display()))
+            .hint("a catalog leads only to files beside it and below"));
+    };
+    let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+    Ok(parts.join("/"))
+}
