@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use trilith::bytes::Basis;
+use trilith::error::counted;
 use trilith::dudley::{Catalog as Parameters, DudleyFile, Mismatch, StreamOptions, native_order};
 use trilith::layout::Layout;
 use trilith::{Error, Limits, Result, bytes};
@@ -75,7 +76,7 @@ impl Catalog {
         draft.write(options.order().or(layout.order()).unwrap_or(native_order()), limits, &mut target.writer())?;
         let written = target.commit(options)?;
         let report = json!({"file": output, "written": true, "size": written, "files": rows.len()});
-        told(output, &report, &format!("{output}: {} files, {}", rows.len(), size(written)), options)?;
+        told(output, &report, &format!("{output}: {}, {}", counted(rows.len(), "file"), size(written)), options)?;
         Ok(Outcome::Yes)
     }
 
@@ -90,7 +91,7 @@ impl Catalog {
             return differ(&found, options);
         }
         let same = json!({"same": true, "differences": []});
-        told(path, &same, &format!("{path}: {} files as it says", catalog.len()), options)?;
+        told(path, &same, &format!("{path}: {} as it says", counted(catalog.len(), "file")), options)?;
         Ok(Outcome::Yes)
     }
 }
