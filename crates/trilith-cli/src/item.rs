@@ -1,5 +1,7 @@
 //! `FILE#/a/b/0`: a file and an item in it.
 
+use trilith::bytes::is_url;
+
 /// What an argument names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
@@ -29,6 +31,11 @@ impl Item {
     pub fn path(&self) -> &str {
         self.path.as_deref().unwrap_or("")
     }
+}
+
+/// Whether a word names a file: one that is there, an address, or an item of a file.
+pub fn is_file(word: &str) -> bool {
+    word == "-" || std::path::Path::new(word).exists() || is_url(word) || word.contains('#')
 }
 
 #[cfg(test)]

@@ -4,13 +4,17 @@
 //! One file per subcommand in `commands/`. Exit status: 0 yes or done, 1 no (different, invalid,
 //! nothing found, refused), 2 could not tell.
 
+mod choices;
 mod commands;
+mod complete;
 mod conform;
+mod help;
 mod item;
 mod json;
 mod options;
 mod output;
 mod outputs;
+mod paint;
 mod progress;
 mod rewrite;
 mod target;
@@ -18,7 +22,8 @@ mod words;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{FromArgMatches as _, Parser};
 use trilith::{Error, Kind};
 
 use crate::commands::Command;
@@ -46,13 +51,24 @@ struct Cli {
 /// The command with all its subcommands and options, for tests that must not forget one.
 #[must_use]
 pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    help::command()
+}
+
+/// The examples of `--help`, which a test runs in this order.
+#[must_use]
+pub fn examples() -> &'static [(&'static str, &'static str)] {
+    help::examples::EXAMPLES
 }
 
 /// Runs the command with these words, its own name first, and returns the exit status.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let mut cli = match Cli::try_parse_from(words) {
-        Ok(cli) => cli,
+    let words: Vec<OsString> = words.into_iter().collect();
+    if complete::is_asked(&words) {
+        complete::answer(&words);
+        return 0;
+    }
+    let (mut cli, name) = match parse(words) {
+        Ok(parsed) => parsed,
         Err(error) => {
             let _ = error.print();
             return if error.use_stderr() { 2 } else { 0 };
@@ -61,7 +77,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let malformed_is_no = cli.command.malformed_is_no();
     cli.options.whole = cli.command.reads_all();
     cli.options.instead = cli.command.instead();
+    let shown = progress::Shown::start(&name, &cli.options);
     let done = cli.options.prepare().and_then(|()| cli.command.run(&cli.options));
+    drop(shown);
     cli.options.warn_of_references();
     match done {
         Ok(Outcome::Yes) => 0,
@@ -72,6 +90,41 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
             report(&error);
             if malformed_is_no && error.kind() == Kind::Malformed { 1 } else { 2 }
         }
+    }
+}
+
+/// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
+fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
+    let command = help::command().color(paint::early(&words));
+    let matches = match command.clone().try_get_matches_from(&words) {
+        Ok(matches) => matches,
+        Err(mut error) => {
+            let Some(word) = unknown_command(&error) else { return Err(error) };
+            let at = words.iter().position(|given| *given == *word).unwrap_or(1);
+            if item::is_file(&word) {
+                words.insert(at, "info".into());
+                command.try_get_matches_from(&words)?
+            } else if let Some(meant) = help::meant(&word) {
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant.to_owned()]));
+                return Err(error);
+            } else if word.contains(['.', '/']) && word != "." {
+                let message =
+                    format!("{word:?} is neither a file that exists nor a command; trilith --help lists the commands\n");
+                return Err(clap::Error::raw(ErrorKind::InvalidSubcommand, message));
+            } else {
+                return Err(error);
+            }
+        }
+    };
+    let name = matches.subcommand_name().unwrap_or_default().to_owned();
+    Ok((Cli::from_arg_matches(&matches)?, name))
+}
+
+/// The word that stands where a command is expected.
+fn unknown_command(error: &clap::Error) -> Option<String> {
+    match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => Some(word.clone()),
+        _ => None,
     }
 }
 

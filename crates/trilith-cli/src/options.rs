@@ -18,34 +18,34 @@ use trilith::{Error, File, Limits, OpenOptions, Result, file};
 #[command(next_help_heading = "Common options")]
 pub struct Options {
     /// Print one JSON document instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub json: bool,
     /// Print no progress and no warnings
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, hide_short_help = true)]
     pub quiet: bool,
     /// Print more details
-    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    #[arg(long, short, global = true, hide_short_help = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Colour the output
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
     /// Number of threads (also TRILITH_THREADS; default: one per core)
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub threads: Option<usize>,
     /// Do not map files into memory (the default for commands)
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub no_mmap: bool,
     /// Raise or lower a limit against hostile files, e.g. depth=1000 or memory=8G
-    #[arg(long = "limit", global = true, value_name = "NAME=VALUE")]
+    #[arg(long = "limit", global = true, hide_short_help = true, value_name = "NAME=VALUE")]
     pub limits: Vec<String>,
     /// Let references out of a file lead into this folder (DIR/, .., file:///DIR/) or to URLs that begin so
-    #[arg(long = "allow", global = true, value_name = "DIR|URL-PREFIX")]
+    #[arg(long = "allow", global = true, hide_short_help = true, value_name = "DIR|URL-PREFIX")]
     pub allow: Vec<String>,
     /// How remote files are read, e.g. timeout=5, cache=256M or cache-dir=PATH (also TRILITH_REMOTE)
-    #[arg(long = "remote", global = true, value_name = "NAME=VALUE")]
+    #[arg(long = "remote", global = true, hide_short_help = true, value_name = "NAME=VALUE")]
     pub remote: Vec<String>,
     /// Download a remote file whole, however large, if its server does not support range requests
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub download: bool,
     /// Whether the command reads all of its files: then a server that gives no parts may send them whole.
     #[arg(skip)]
@@ -63,10 +63,10 @@ pub struct Options {
     #[arg(skip)]
     inputs: Mutex<Vec<String>>,
     /// Read the file with this Dudley layout, whatever its first bytes are
-    #[arg(long = "layout", global = true, value_name = "L.dud")]
+    #[arg(long = "layout", global = true, hide_short_help = true, value_name = "L.dud")]
     pub under: Option<String>,
     /// Byte order of data whose order neither the layout nor the file gives
-    #[arg(long = "byteorder", global = true, value_name = "ORDER")]
+    #[arg(long = "byteorder", global = true, hide_short_help = true, value_name = "ORDER")]
     pub stream_order: Option<Order>,
 }
 
@@ -82,7 +82,7 @@ pub enum Order {
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless NO_COLOR is set.
+    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb is set; anywhere with CLICOLOR_FORCE.
     Auto,
     /// Always.
     Always,
@@ -96,6 +96,11 @@ impl Options {
         if let Some(threads) = self.threads.or_else(trilith::threads::threads_from_env) {
             trilith::threads::set_threads(Some(threads));
         }
+        crate::paint::force(match self.color {
+            Color::Auto => None,
+            Color::Always => Some(true),
+            Color::Never => Some(false),
+        });
         crate::output::count_for(self.limits()?);
         Ok(())
     }
@@ -138,6 +143,9 @@ impl Options {
         self.add_input(path.to_owned());
         let (source, resolve) = self.reach(path, limits)?;
         limits.add_input(source.len());
+        if self.whole {
+            crate::progress::expect(source.len());
+        }
         Ok((source, resolve))
     }
 
@@ -305,16 +313,6 @@ impl Options {
     pub fn warn_all(&self, warnings: Vec<String>) {
         for warning in warnings {
             self.warn(&warning);
-        }
-    }
-
-    /// Whether to colour what goes to stdout.
-    pub fn colored(&self) -> bool {
-        use std::io::IsTerminal;
-        match self.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         }
     }
 

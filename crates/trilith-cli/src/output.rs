@@ -6,6 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use trilith::bytes::Metered;
 use trilith::{Error, Kind, Limits, Result};
 
+use crate::paint::{Ink, err, out as paint};
+use crate::progress::suspended;
+
 /// The limits of the command that runs: all that it writes counts towards them.
 static LIMITS: Mutex<Option<Limits>> = Mutex::new(None);
 
@@ -21,7 +24,12 @@ pub fn limits() -> Limits {
 
 /// Prints a line on stderr; control characters of a file never pass through.
 pub fn note(message: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", clean(message));
+    let message = clean(message);
+    let inks = [("trilith: ", Ink::Bad), ("warning: ", Ink::Warning)];
+    let painted = inks.into_iter().find_map(|(lead, ink)| Some(format!("{}{}", err(ink, lead), message.strip_prefix(lead)?)));
+    suspended(|| {
+        let _ = writeln!(io::stderr().lock(), "{}", painted.as_deref().unwrap_or(&message));
+    });
 }
 
 /// Buffered stdout.
@@ -47,10 +55,12 @@ impl Stdout {
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
+        let write = || match self {
             Self::Direct(out) => out.write(bytes),
             Self::Lines(out) => out.write(bytes),
-        }
+        };
+        // Both may be on one terminal.
+        suspended(write)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -71,6 +81,11 @@ impl Out {
     /// Writes a line of text, control characters made visible.
     pub fn line(&mut self, text: &str) -> Result<()> {
         writeln!(self.0, "{}", clean(text)).map_err(failed)
+    }
+
+    /// Writes a verdict on a file: `NAME: OK (2 blocks)`, the word painted.
+    pub fn verdict(&mut self, name: &str, ink: Ink, word: &str, more: &str) -> Result<()> {
+        self.raw(&format!("{}: {}{}\n", clean(name), paint(ink, word), clean(more)))
     }
 
     /// Writes text of several lines, control characters made visible.

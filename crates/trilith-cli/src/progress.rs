@@ -1,95 +1,150 @@
-//! Progress bars: on a terminal, for work that takes a while; none when stderr is piped.
+//! How far a command is: one bar on a terminal, from the first second on; nothing where standard error is piped.
+//!
+//! A command that goes through its input once is as far as the bytes that were read of it, inside of a block as
+//! well. One that knows better says so by a [`Progress`].
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use trilith::bytes::Watch;
+use trilith::bytes::{Watch, bytes_read};
 
 use crate::options::Options;
 
-/// A bar that counts bytes.
-pub struct Progress(ProgressBar);
+/// Work that is over sooner needs no bar.
+const SOON: Duration = Duration::from_secs(1);
+/// How often the bar moves.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Bytes that are to be read, as far as that is known.
+static EXPECTED: AtomicU64 = AtomicU64::new(0);
+/// Bytes that came from servers.
+static FETCHED: AtomicU64 = AtomicU64::new(0);
+/// What commands say themselves: bytes done, and to do.
+static DONE: AtomicU64 = AtomicU64::new(0);
+static TO_DO: AtomicU64 = AtomicU64::new(0);
+/// The bar, while a command runs that may show one.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// A bar for the time of a command.
+pub struct Shown(Option<(Arc<AtomicBool>, std::thread::JoinHandle<()>)>);
+
+impl Shown {
+    /// Shows how far a command is, if it takes a while and somebody looks.
+    pub fn start(doing: &str, options: &Options) -> Self {
+        if options.quiet || !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        for count in [&EXPECTED, &FETCHED, &DONE, &TO_DO] {
+            count.store(0, Ordering::Relaxed);
+        }
+        let over = Arc::new(AtomicBool::new(false));
+        let (seen, doing) = (over.clone(), doing.to_owned());
+        Self(Some((over, std::thread::spawn(move || tick(&doing, &seen)))))
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if let Some((over, thread)) = self.0.take() {
+            over.store(true, Ordering::Relaxed);
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+fn bar() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
+    BAR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Moves the bar until the command is over.
+fn tick(doing: &str, over: &AtomicBool) {
+    let (start, before) = (Instant::now(), bytes_read());
+    while !over.load(Ordering::Relaxed) {
+        std::thread::park_timeout(TICK);
+        if start.elapsed() >= SOON && !over.load(Ordering::Relaxed) {
+            let read = bytes_read().saturating_sub(before).saturating_add(FETCHED.load(Ordering::Relaxed));
+            let (done, total) = position(read);
+            let mut bar = bar();
+            let bar = bar.get_or_insert_with(|| made(doing, start));
+            styled(bar, total);
+            bar.set_position(done);
+        }
+    }
+    if let Some(bar) = bar().take() {
+        bar.finish_and_clear();
+    }
+}
+
+/// How many bytes of how many are done; of an unknown number where that is 0.
+fn position(read: u64) -> (u64, u64) {
+    let (done, to_do) = (DONE.load(Ordering::Relaxed), TO_DO.load(Ordering::Relaxed));
+    let (done, total) = if to_do > 0 { (done, to_do) } else { (read, EXPECTED.load(Ordering::Relaxed)) };
+    // What is read twice is no further than the end.
+    (if total > 0 { done.min(total) } else { done }, total)
+}
+
+fn made(doing: &str, start: Instant) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_elapsed(start.elapsed());
+    bar.set_message(doing.to_owned());
+    bar
+}
+
+fn styled(bar: &ProgressBar, total: u64) {
+    if bar.length() == Some(total) {
+        return;
+    }
+    let template = match total {
+        0 => "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec}",
+        _ => "{msg} {wide_bar} {percent}% {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left",
+    };
+    bar.set_length(total);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+}
+
+/// Does something that writes to the terminal without a bar in between.
+pub fn suspended<T>(write: impl FnOnce() -> T) -> T {
+    match bar().as_ref() {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// Says that so many bytes are going to be read.
+pub fn expect(bytes: u64) {
+    EXPECTED.fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// A part of the work whose size is known.
+pub struct Progress {
+    at: AtomicU64,
+}
 
 impl Progress {
-    /// A bar of so many bytes.
-    pub fn bytes(doing: &'static str, total: u64, options: &Options) -> Self {
-        OTHER.store(true, Ordering::Relaxed);
-        let bar = ProgressBar::new(total);
-        if options.quiet || total < 32 << 20 || !std::io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        } else if let Ok(style) =
-            ProgressStyle::with_template("{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}")
-        {
-            bar.set_style(style);
-        }
-        bar.set_message(doing);
-        Self(bar)
+    /// So many bytes are to be done.
+    pub fn bytes(total: u64) -> Self {
+        TO_DO.fetch_add(total, Ordering::Relaxed);
+        Self { at: AtomicU64::new(0) }
     }
 
     /// So many more bytes are done.
     pub fn add(&self, bytes: u64) {
-        self.0.inc(bytes);
-    }
-
-    /// So many bytes are done in all.
-    pub fn at(&self, bytes: u64) {
-        self.0.set_position(bytes);
+        self.at.fetch_add(bytes, Ordering::Relaxed);
+        DONE.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}
-
-/// Whether a bar of [`Progress`] is there: two would overwrite each other.
-static OTHER: AtomicBool = AtomicBool::new(false);
-/// A download that is over sooner needs no bar.
-const SOON: Duration = Duration::from_secs(1);
-
-/// Counts what comes from servers, on a terminal, from the first second on.
+/// Counts what comes from servers.
 pub fn watch(options: &Options) -> Option<Watch> {
     if options.quiet || !std::io::stderr().is_terminal() {
         return None;
     }
-    let start = Instant::now();
-    let state: Mutex<(u64, Option<Download>)> = Mutex::new((0, None));
-    Some(Arc::new(move |bytes, total| {
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.0 += bytes;
-        if start.elapsed() < SOON || OTHER.load(Ordering::Relaxed) {
-            return;
-        }
-        let done = state.0;
-        state.1.get_or_insert_with(|| Download::new(total)).0.set_position(done);
+    Some(Arc::new(|bytes, _| {
+        FETCHED.fetch_add(bytes, Ordering::Relaxed);
     }))
-}
-
-/// A bar that goes away when the file is closed.
-struct Download(ProgressBar);
-
-impl Download {
-    fn new(total: Option<u64>) -> Self {
-        let (bar, template) = match total {
-            Some(total) => {
-                (ProgressBar::new(total), "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}")
-            }
-            None => (ProgressBar::new_spinner(), "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec}"),
-        };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar.set_message("fetching");
-        Self(bar)
-    }
-}
-
-impl Drop for Download {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
 }

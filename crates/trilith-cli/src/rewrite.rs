@@ -9,7 +9,6 @@ use trilith::asdf::{ArrayOptions, AsdfFile};
 use trilith::bytes::Basis;
 use trilith::change::{Change, Output, SaveOptions};
 use trilith::codec::CodecId;
-use trilith::convert::CodecChoice;
 use trilith::{Error, Result, TreePath, Value, asdf};
 
 use crate::Outcome;
@@ -17,7 +16,7 @@ use crate::item::Item;
 use crate::options::Options;
 use crate::output::{Out, note};
 use crate::outputs::{Form, check_name};
-use crate::progress::Progress;
+use crate::progress;
 use crate::target::Target;
 use crate::words::said;
 
@@ -41,13 +40,9 @@ impl Save {
     /// Saves a change of the file that was opened from `name`; `anew` writes every block again.
     pub fn save(&self, change: &Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
         let source = change.file().sections().source();
-        let blocks = change.file().sections().all_blocks()?;
-        let total = blocks.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
-        let progress = Progress::bytes("writing", total, options);
-        let mut show = |bytes| progress.at(bytes);
+        progress::expect(source.len());
         let mut how = SaveOptions::default();
         (how.in_place, how.anew) = (self.in_place, anew);
-        how.progress = Some(&mut show);
         if let Some(output) = &self.output {
             check_name(output, Form::of(change.file()), "name it otherwise, or convert the file")?;
             options.check_inputs(output, &[name])?;
@@ -91,7 +86,7 @@ pub struct FromArray {
     /// Put an array there instead of a value: a .npy file, or FILE#/path
     #[arg(long, value_name = "X.npy")]
     from: Option<String>,
-    /// Codec of its block: none, zlib, bzp2, lz4, lz4f, zstd, blsc (default: that of the array it replaces)
+    /// Codec of its block (default: that of the array it replaces)
     #[arg(long, value_name = "CODEC", requires = "from")]
     codec: Option<String>,
 }
@@ -105,12 +100,13 @@ impl FromArray {
             Some(path) => options.open_file(&item.file)?.item(path)?.as_array()?,
             None => Array::from_npy(options.open(from)?, &options.limits()?)?,
         };
-        let mut how = ArrayOptions::default();
-        how.codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
-            Some(CodecChoice::Set(id)) => Some(id),
-            Some(CodecChoice::Plain) => None,
-            Some(CodecChoice::Keep) | None => codec_at(file, path),
-            Some(_) => return Err(Error::usage("name the codec of the block")),
+        let how = match &self.codec {
+            Some(name) => ArrayOptions::codec(name)?,
+            None => {
+                let mut how = ArrayOptions::default();
+                how.codec = codec_at(file, path);
+                how
+            }
         };
         Ok(Some((array, how)))
     }

@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+pub use crate::spelling::counted;
+
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -178,6 +180,33 @@ impl Error {
     #[cold]
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    /// A word that is none of the `choices`, which are all listed, the nearest one first.
+    ///
+    /// ```
+    /// use trilith::Error;
+    /// let error = Error::unknown("colour", "gren", ["red", "green"]);
+    /// assert_eq!(error.to_string(), "unknown colour \"gren\"; did you mean \"green\"? known: red, green");
+    /// ```
+    #[cold]
+    pub fn unknown<'w>(what: &str, word: &str, choices: impl IntoIterator<Item = &'w str>) -> Self {
+        let choices: Vec<&str> = choices.into_iter().collect();
+        let hint = crate::spelling::offer(word, "known: ", &choices, usize::MAX);
+        Self::usage(format!("unknown {what} {word:?}")).hint(hint)
+    }
+
+    /// A key that a mapping with these `names` does not have, or a list of so many items.
+    #[cold]
+    pub(crate) fn no_key(key: &str, names: &[&str], items: usize) -> Self {
+        const LISTED: usize = 12;
+        let error = Self::usage(format!("there is no {key:?} here"));
+        match (names, items) {
+            ([], 0) => error.hint("it holds no items"),
+            ([], 1) => error.hint("it is a list of 1 item, 0"),
+            ([], n) => error.hint(format!("it is a list of {n} items, 0 to {}", n - 1)),
+            (names, _) => error.hint(crate::spelling::offer(key, "there are: ", names, LISTED)),
+        }
     }
 
     /// The operating system said no while `doing` something; or one of our errors did, on its way through a writer.

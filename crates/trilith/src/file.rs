@@ -14,6 +14,7 @@ mod fits;
 #[cfg(not(feature = "fits"))]
 #[path = "file/left_out.rs"]
 mod fits;
+mod foreign;
 mod item;
 mod open;
 mod permissions;

@@ -123,9 +123,7 @@ impl Limits {
                 *field = number;
                 Ok(())
             }
-            None => {
-                Err(Error::usage(format!("unknown limit {name:?}")).hint(format!("known limits: {}", Self::NAMES.join(", "))))
-            }
+            None => Err(Error::unknown("limit", name, Self::NAMES.iter().copied())),
         }
     }
 

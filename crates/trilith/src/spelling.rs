@@ -31,6 +31,42 @@ pub fn nearest<'w>(word: &str, names: impl IntoIterator<Item = &'w str>) -> Opti
         .map(|(.., name)| name)
 }
 
+/// So many of something: `1 block`, `2 blocks`, `0 entries`.
+///
+/// ```
+/// use trilith::error::counted;
+/// assert_eq!(counted(1, "block"), "1 block");
+/// assert_eq!(counted(1000, "entry"), "1000 entries");
+/// ```
+pub fn counted(count: impl TryInto<u64> + Copy + std::fmt::Display, one: &str) -> String {
+    if count.try_into().is_ok_and(|count| count == 1) {
+        return format!("{count} {one}");
+    }
+    match one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o'])) {
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {one}s"),
+    }
+}
+
+/// What to offer instead of `word`: the nearest of the names, then the first `most` of them behind `lead`.
+pub(crate) fn offer(word: &str, lead: &str, names: &[&str], most: usize) -> String {
+    let near = nearest(word, names.iter().copied()).or_else(|| longer(word, names));
+    let mut text = near.map_or_else(String::new, |near| format!("did you mean {near:?}? "));
+    text.push_str(lead);
+    let listed: Vec<&str> = names.iter().copied().take(most).collect();
+    text.push_str(&listed.join(", "));
+    if names.len() > most {
+        text.push_str(&format!(" and {} more", names.len() - most));
+    }
+    text
+}
+
+/// The only name that goes on where `word` ends: `exp` for `exposure_time`.
+fn longer<'w>(word: &str, names: &[&'w str]) -> Option<&'w str> {
+    let mut longer = names.iter().copied().filter(|name| word.len() > 1 && name.len() > word.len() && name.starts_with(word));
+    longer.next().filter(|_| longer.next().is_none())
+}
+
 fn letters(word: &str) -> Vec<char> {
     word.chars().take(LONGEST + 1).flat_map(char::to_lowercase).collect()
 }
@@ -62,6 +98,16 @@ mod tests {
     fn a_swap_is_one_edit() {
         assert_eq!(distance(&letters("flaot64"), &letters("float64")), 1);
         assert_eq!(distance(&letters("kitten"), &letters("sitting")), 3);
+    }
+
+    #[test]
+    fn the_nearest_name_is_offered_first_and_a_long_list_is_counted() {
+        assert_eq!(offer("dat", "there are: ", &["data", "err"], 12), "did you mean \"data\"? there are: data, err");
+        assert_eq!(
+            offer("exp", "there are: ", &["exposure_time", "err"], 1),
+            "did you mean \"exposure_time\"? there are: exposure_time and 1 more"
+        );
+        assert_eq!(offer("q", "known: ", &["a", "b"], 12), "known: a, b");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
+use trilith::error::counted;
 use trilith::asdf::append_rows;
 use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
 use trilith::{Error, Result};
@@ -48,7 +49,7 @@ impl Append {
         let rows = Array::from_npy(options.open(rows)?, &options.limits()?)?;
         let name = append_rows(&file, item.path(), &rows)?;
         let count = rows.shape().first().copied().unwrap_or(0);
-        told(&name, &json!({"file": name, "added": count}), &format!("{name}: {count} rows added"), options)?;
+        told(&name, &json!({"file": name, "added": count}), &format!("{name}: {} added", counted(count, "row")), options)?;
         Ok(Outcome::Yes)
     }
 
@@ -79,7 +80,7 @@ impl Append {
         let written = append_variables(Path::new(&item.file), &variables, how, &limits)?;
         let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
         let report = json!({"file": item.file, "added": count, "size": written});
-        let line = format!("{}: {count} records added, {}", item.file, size(written));
+        let line = format!("{}: {} added, {}", item.file, counted(count, "record"), size(written));
         told(&item.file, &report, &line, options)?;
         if options.quiet {
             return Ok(Outcome::Yes);

@@ -5,6 +5,7 @@ use serde_json::json;
 use trilith::asdf::chain;
 use trilith::bytes::{Base, Basis};
 use trilith::convert::{self, ConvertOptions, Converted, Loss, To};
+use trilith::error::counted;
 use trilith::file::open_fits_file;
 use trilith::{Error, Kind, Result};
 
@@ -12,7 +13,6 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, note, size};
 use crate::outputs::{Form, check_name, told};
-use crate::progress::Progress;
 use crate::target::Target;
 
 /// Write a file anew: in another generation, recompressed or decompressed, aligned, with fresh checksums
@@ -29,8 +29,7 @@ pub struct Convert {
     /// The file to write, or - for standard output
     #[arg(value_name = "OUT")]
     output: String,
-    /// Generation to write: finf-0.1, asdf-0.1-dev, asdf-0.1, asdf-1.0 to asdf-1.6, dudley-2025, dudley-2026 (default: that of IN,
-    /// or the newest of the family that the extension of OUT names)
+    /// Generation to write (default: that of IN, or the newest of the family that the extension of OUT names)
     #[arg(long, value_name = "GENERATION")]
     to: Option<String>,
     /// Encoding chain of every block, for asdf-0.1: '[[tile, {shape: [32, 32]}], [quantize, {quality: 4}], zlib]'
@@ -49,8 +48,7 @@ pub struct Convert {
     /// Write the file although OUT cannot hold everything; what is lost is reported
     #[arg(long)]
     allow_loss: bool,
-    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc, blsc-zstd or auto (default: each keeps its own; a Dudley
-    /// file of 2026 has none and zlib, one of 2025 only none)
+    /// Codec of every block (default: each keeps its own; a Dudley file of 2026 has none and zlib, one of 2025 only none)
     ///
     /// auto takes none, lz4 or blsc for each block, by a sample of it: noise stays as it is, and can be sliced in place.
     /// blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with the package
@@ -80,15 +78,13 @@ impl Convert {
         }
         let how = self.options(options)?;
         let file = options.for_output(options.open_file(&self.input)?, &Base::of(&self.output))?;
-        let progress = Progress::bytes("writing", file.decoded_size()?, options);
         let form = match how.to {
             To::Fits => Form::Fits,
             To::Dudley(_) => Form::Dudley,
             _ => Form::Asdf,
         };
         let mut target = self.create(form, Basis::Read(&**file.source()), options)?;
-        let done = file.convert_into(&how, target.writer(), &mut |bytes| progress.at(bytes))?;
-        drop(progress);
+        let done = file.convert_into(&how, target.writer(), &mut |_| {})?;
         if done.written { self.finish(target, &done, options) } else { self.refuse(&done.losses, options) }
     }
 
@@ -146,7 +142,7 @@ impl Convert {
         for loss in losses {
             note(&format!("trilith: {}: loss: {loss}", self.input));
         }
-        note("trilith: nothing was written; --allow-loss writes it all the same");
+        note("trilith: nothing was written; add --allow-loss to write it anyway");
         if options.json {
             let mut out = Out::new();
             out.json(&json!({ "file": self.output, "written": false, "losses": listed(losses) }))?;
@@ -172,7 +168,7 @@ impl Convert {
                 "written": true, "losses": losses, "notes": done.notes,
             });
             let (decoded, stored) = (size(done.decoded), size(done.stored));
-            (report, format!("{whole} ({} blocks, {decoded} decoded, {stored} stored)", done.blocks))
+            (report, format!("{whole} ({}, {decoded} decoded, {stored} stored)", counted(done.blocks, "block")))
         } else {
             (json!({ "file": self.output, "size": written, "written": true, "losses": losses, "notes": done.notes }), whole)
         };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use trilith::error::counted;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::bytes::{self, Base, Basis, percent_encode};
 use trilith::convert::standing_alone;
@@ -82,7 +83,7 @@ impl Explode {
             out.finish()?;
         } else if !options.quiet {
             let kept = if kept > 0 && only.is_some() { format!("; {kept} stay") } else { String::new() };
-            note(&format!("{} and {} files of one block{kept}", names[0], names.len() - 1));
+            note(&format!("{} and {}, one for each block{kept}", names[0], counted(names.len() - 1, "file")));
         }
         Ok(Outcome::Yes)
     }

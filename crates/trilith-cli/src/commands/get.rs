@@ -8,6 +8,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use trilith::error::counted;
 use trilith::array::{Array, Index};
 use trilith::bytes::{self, Access, Base, Basis};
 use trilith::file::{Item, ItemKind};
@@ -20,6 +21,7 @@ use crate::item::Item as Argument;
 use crate::options::Options;
 use crate::output::{Out, size};
 use crate::outputs::{check_name, told};
+use crate::progress;
 use crate::target::Target;
 
 /// Print or save an array, a slice of it, or a value of the tree
@@ -27,6 +29,7 @@ use crate::target::Target;
 /// A slice reads only what it needs: its own bytes of an uncompressed block, or the pieces of a compressed block
 /// that contain it.
 #[derive(Debug, Args)]
+#[command(visible_alias = "cat")]
 pub struct Get {
     /// The file and the path of an item in it; with --catalog only the path
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
@@ -74,7 +77,11 @@ impl Get {
             // Text that goes into another folder must mean there what it means here.
             file = file.moved_to(&Base::of(output))?;
         }
-        let Some(item) = found(file.item(&path))? else { return Ok(Outcome::No) };
+        let chosen = |error: Error| match (&self.catalog, error.kind()) {
+            (Some(_), Kind::Usage) if error.message().contains("shape") => error.hint("choose files of one shape: --files FIRST:END"),
+            _ => error,
+        };
+        let Some(item) = found(file.item(&path).map_err(chosen))? else { return Ok(Outcome::No) };
         match self.as_array(&item, options)? {
             Some(array) => self.array(array, options),
             None => self.value(&item, options),
@@ -154,6 +161,11 @@ impl Get {
     }
 
     fn write(&self, array: &Array, options: &Options) -> Result<()> {
+        if array.nbytes() > LONG {
+            let ranges = array.plan(GAP).into_iter().map(|range| array.source().stored(range));
+            let ranges: Vec<_> = ranges.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+            progress::expect(merged(ranges, GAP).iter().map(|range| range.end - range.start).sum());
+        }
         let format = self.format(options);
         self.save(format, Some(array.shape()), options, |out| format::array(array, format, out))
     }
@@ -191,6 +203,11 @@ impl Get {
     }
 }
 
+/// Neighbours closer than this are read in one go.
+const GAP: u64 = 16 << 10;
+/// What is shorter is read before anybody looks how far it is.
+const LONG: u64 = 32 << 20;
+
 /// Ranges in order, those that overlap or lie closer than `gap` joined.
 fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
@@ -206,8 +223,6 @@ fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
 
 /// Which bytes would be read: of the decoded block, and of the file.
 fn explain(array: &Array, options: &Options) -> Result<Outcome> {
-    // Neighbours closer than this are read in one go.
-    const GAP: u64 = 16 << 10;
     // Of a remote file no more is read than must be: its ranges can share a request.
     let remote = array.source().access() == Access::Requests;
     let gap = if remote { 4 << 10 } else { GAP };
@@ -233,8 +248,8 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
         out.json(&plan)?;
     } else {
         out.line(&format!("{:?}, {} wanted", array.shape(), size(array.nbytes())))?;
-        out.line(&format!("{} of the array's bytes in {} ranges", size(sum(&decoded)), decoded.len()))?;
-        out.line(&format!("{} of the file in {} ranges:", size(sum(&stored)), stored.len()))?;
+        out.line(&format!("{} of the array's bytes in {}", size(sum(&decoded)), counted(decoded.len(), "range")))?;
+        out.line(&format!("{} of the file in {}:", size(sum(&stored)), counted(stored.len(), "range")))?;
         for range in stored.iter().take(20) {
             out.line(&format!("  {}..{}  {}", range.start, range.end, size(range.end - range.start)))?;
         }
@@ -243,7 +258,7 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
         }
         if remote {
             let count = bytes::requests(&stored).len();
-            out.line(&format!("{count} requests, where the server gives several ranges in one answer"))?;
+            out.line(&format!("{}, where the server gives several ranges in one answer", counted(count, "request")))?;
         }
     }
     out.finish()?;

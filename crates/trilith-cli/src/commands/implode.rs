@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use trilith::error::counted;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::bytes::Basis;
 use trilith::{Result, assemble};
@@ -50,7 +51,7 @@ impl Implode {
         let written = target.commit(options)?;
         let (count, taken) = (blocks.len(), plan.taken.len());
         let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken});
-        told(&output, &report, &format!("{output}: {count} blocks, {taken} taken in"), options)?;
+        told(&output, &report, &format!("{output}: {}, {taken} taken in", counted(count, "block")), options)?;
         Ok(Outcome::Yes)
     }
 }

@@ -1,15 +1,22 @@
 //! `trilith completions SHELL` and `trilith man`: made from the same definitions as `--help`.
 
-use clap::{Args, CommandFactory};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command};
 use clap_complete::Shell;
 use serde_json::json;
+use trilith::bytes::{AtomicFile, Basis};
 use trilith::{Error, Result};
 
 use crate::Outcome;
+use crate::help;
 use crate::options::Options;
-use crate::output::Out;
+use crate::output::{Out, note};
 
 /// Print completions for a shell
+///
+/// In bash, zsh and fish they complete commands, options, their values, files, and the items of a file behind
+/// `FILE#/`, for which they ask trilith.
 #[derive(Debug, Args)]
 pub struct Completions {
     /// The shell
@@ -20,24 +27,101 @@ pub struct Completions {
 impl Completions {
     /// Prints them.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        // The generator cannot report that its output is closed: it writes to memory.
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut crate::Cli::command(), "trilith", &mut script);
-        print(&String::from_utf8_lossy(&script), options)
+        let script = match self.shell {
+            Shell::Bash => include_str!("manual/trilith.bash").to_owned(),
+            Shell::Zsh => include_str!("manual/trilith.zsh").to_owned(),
+            Shell::Fish => include_str!("manual/trilith.fish").to_owned(),
+            shell => {
+                // The generator cannot report that its output is closed: it writes to memory.
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut help::command(), "trilith", &mut script);
+                String::from_utf8_lossy(&script).into_owned()
+            }
+        };
+        print(&script, options)
     }
 }
 
-/// Print the manual page
+/// Print a manual page, or install all of them
 #[derive(Debug, Args)]
-pub struct Man {}
+pub struct Man {
+    /// The command (default: trilith itself)
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+    /// Write the pages of all commands into man1 of this folder, such as ~/.local/share/man
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    install: Option<PathBuf>,
+}
 
 impl Man {
-    /// Prints it.
+    /// Prints it, or installs all.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(crate::Cli::command()).render(&mut page).map_err(|e| Error::io("making the page", e))?;
-        print(&String::from_utf8_lossy(&page), options)
+        let pages = pages()?;
+        if let Some(folder) = &self.install {
+            return install(&pages, folder, options);
+        }
+        let name = std::iter::once("trilith").chain(self.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
+        match pages.iter().find(|page| page.name == name || page.aliases.contains(&name)) {
+            Some(page) => print(&page.text, options),
+            None => {
+                let names = pages.iter().filter_map(|page| page.name.strip_prefix("trilith-"));
+                Err(Error::unknown("command", &self.command.join("-"), names))
+            }
+        }
     }
+}
+
+/// One manual page.
+struct Page {
+    name: String,
+    /// The names that its command has besides.
+    aliases: Vec<String>,
+    text: String,
+}
+
+/// The pages of the command and all that is below it.
+fn pages() -> Result<Vec<Page>> {
+    let mut command = help::command().disable_help_subcommand(true);
+    command.build();
+    let mut waiting = vec![command];
+    let mut pages = Vec::new();
+    while let Some(command) = waiting.pop() {
+        waiting.extend(command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned());
+        pages.push(page(command)?);
+    }
+    pages.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(pages)
+}
+
+fn page(command: Command) -> Result<Page> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let parent = name.strip_suffix(command.get_name()).unwrap_or("trilith-").to_owned();
+    let aliases = command.get_visible_aliases().map(|alias| format!("{parent}{alias}")).collect();
+    let mut text = Vec::new();
+    clap_mangen::Man::new(command).render(&mut text).map_err(|e| Error::io("making a manual page", e))?;
+    Ok(Page { name, aliases, text: String::from_utf8_lossy(&text).into_owned() })
+}
+
+fn install(pages: &[Page], folder: &Path, options: &Options) -> Result<Outcome> {
+    let folder = folder.join("man1");
+    std::fs::create_dir_all(&folder).map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
+    for page in pages {
+        let path = folder.join(format!("{}.1", page.name));
+        let mut file = AtomicFile::create(&path, Basis::Nothing)?;
+        std::io::Write::write_all(&mut file, page.text.as_bytes())
+            .map_err(|e| Error::io(format!("writing {}", path.display()), e))?;
+        file.commit()?;
+    }
+    if options.json {
+        let mut out = Out::new();
+        out.json(
+            &json!({ "folder": folder.display().to_string(), "pages": pages.iter().map(|page| &page.name).collect::<Vec<_>>() }),
+        )?;
+        out.finish()?;
+    } else if !options.quiet {
+        note(&format!("{}: {} pages", folder.display(), pages.len()));
+    }
+    Ok(Outcome::Yes)
 }
 
 fn print(text: &str, options: &Options) -> Result<Outcome> {
@@ -49,4 +133,26 @@ fn print(text: &str, options: &Options) -> Result<Outcome> {
     }
     out.finish()?;
     Ok(Outcome::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_page_refers_to_a_page_that_is_not_there() {
+        let pages = pages().unwrap();
+        assert!(pages.len() > 35 && pages.iter().any(|page| page.name == "trilith-layout-check"), "{}", pages.len());
+        let mut references = 0;
+        for page in &pages {
+            for (at, _) in page.text.match_indices("(1)") {
+                let before = page.text[..at].replace("\\-", "-");
+                let name = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or("").to_owned();
+                let name = name.strip_prefix("fR").unwrap_or(&name);
+                references += 1;
+                assert!(pages.iter().any(|page| page.name == name), "{} refers to {name}(1)", page.name);
+            }
+        }
+        assert!(references > 30, "{references}");
+    }
 }

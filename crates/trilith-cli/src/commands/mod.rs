@@ -6,24 +6,27 @@ use trilith::Result;
 use crate::Outcome;
 use crate::options::Options;
 
-/// Declares the modules and the subcommands, in the order of `--help`.
+/// Declares the modules and the subcommands in their groups, in the order of `--help`.
 macro_rules! commands {
-    ($($module:ident :: $Command:ident),+ $(,)?) => {
-        $(mod $module;)+
+    ($($group:literal { $($module:ident :: $Command:ident),+ $(,)? })+) => {
+        $($(mod $module;)+)+
 
         /// What to do.
         #[derive(Debug, Subcommand)]
         pub enum Command {
-            $($Command($module::$Command),)+
+            $($($Command($module::$Command),)+)+
             Completions(manual::Completions),
             Man(manual::Man),
         }
+
+        /// The groups of `--help`, each with the modules of its commands.
+        pub const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($module)),+]),)+ ("This command", &["completions", "man"])];
 
         impl Command {
             /// Does it.
             pub fn run(self, options: &Options) -> Result<Outcome> {
                 match self {
-                    $(Command::$Command(command) => command.run(options),)+
+                    $($(Command::$Command(command) => command.run(options),)+)+
                     Command::Completions(command) => command.run(options),
                     Command::Man(command) => command.run(options),
                 }
@@ -34,38 +37,48 @@ macro_rules! commands {
 
 mod manual;
 
-commands![
-    info::Info,
-    tree::Tree,
-    get::Get,
-    blocks::Blocks,
-    digest::Digest,
-    verify::Verify,
-    validate::Validate,
-    describe::Describe,
-    search::Search,
-    diff::Diff,
-    refs::Refs,
-    resolve::Resolve,
-    convert::Convert,
-    repack::Repack,
-    repair::Repair,
-    explode::Explode,
-    implode::Implode,
-    to_yaml::ToYaml,
-    set::Set,
-    insert::Insert,
-    delete::Delete,
-    rename::Rename,
-    edit::Edit,
-    update::Update,
-    append::Append,
-    stream::Stream,
-    history::History,
-    schema::Schema,
-    layout::Layout,
-    tour::Tour,
-];
+commands! {
+    "Look at files" {
+        info::Info,
+        tree::Tree,
+        blocks::Blocks,
+        digest::Digest,
+        verify::Verify,
+        validate::Validate,
+        describe::Describe,
+        search::Search,
+        diff::Diff,
+        refs::Refs,
+        schema::Schema,
+        tour::Tour,
+    }
+    "Take data out" {
+        get::Get,
+        to_yaml::ToYaml,
+    }
+    "Change a file" {
+        set::Set,
+        insert::Insert,
+        delete::Delete,
+        rename::Rename,
+        edit::Edit,
+        update::Update,
+        append::Append,
+        stream::Stream,
+        history::History,
+    }
+    "Convert and repair" {
+        convert::Convert,
+        repack::Repack,
+        repair::Repair,
+        explode::Explode,
+        implode::Implode,
+        resolve::Resolve,
+    }
+    "Describe binary files (Dudley)" {
+        layout::Layout,
+    }
+}
 
 impl Command {
     /// Whether a malformed file is an answer (exit status 1) and not a failure to answer (2).

@@ -2,10 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use trilith::error::counted;
 use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::assemble::Order;
 use trilith::bytes::Basis;
-use trilith::convert::CodecChoice;
+use trilith::codec::{self, Blosc};
 use trilith::{Error, Kind, Result, assemble};
 
 use crate::Outcome;
@@ -26,7 +27,7 @@ pub struct Repack {
     /// The file to write, which may be IN, or - for standard output
     #[arg(value_name = "OUT")]
     output: String,
-    /// Codec of every block: none, zlib, bzp2, lz4, lz4f, zstd, blsc (default: each keeps its own)
+    /// Codec of every block (default: each keeps its own)
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
     /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none)
@@ -56,13 +57,12 @@ impl Repack {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf_for(&self.input, &self.output)?;
-        let codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
-            None | Some(CodecChoice::Keep) => None,
-            Some(CodecChoice::Plain) => Some(None),
-            Some(CodecChoice::Set(id)) => Some(Some(id)),
-            Some(_) => {
-                return Err(Error::usage("repack does not choose codecs").hint("convert --codec auto does"));
+        let codec = match self.codec.as_deref().map(codec::named).transpose()? {
+            None => None,
+            Some((_, Blosc::Zstd)) => {
+                return Err(Error::usage("repack writes blsc with LZ4 inside").hint("convert --codec blsc-zstd writes it with Zstandard"));
             }
+            Some((id, _)) => Some(Some(id).filter(|id| !id.is_none())),
         };
         let order = match self.order {
             OrderOf::Blocks => Order::Blocks,
@@ -87,7 +87,8 @@ impl Repack {
         let dropped = all.len() - blocks.len();
         let unnamed = if self.drop_unused { 0 } else { walk::unnamed(&file)?.len() };
         let kept = match unnamed {
-            0 => format!("{dropped} unused blocks dropped"),
+            0 => format!("{} dropped", counted(dropped, "unused block")),
+            1 => "1 block that no array names is kept; --drop-unused drops it".to_owned(),
             n => format!("{n} blocks that no array names are kept; --drop-unused drops them"),
         };
         let report = json!({

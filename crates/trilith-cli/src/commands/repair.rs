@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use trilith::error::counted;
 use trilith::bytes::{Base, Basis};
 use trilith::codec::stream_source;
 use trilith::repair::{ArrayFate, Fate, Report, salvage};
@@ -79,7 +80,7 @@ impl Repair {
         }
         for (path, fate) in &report.arrays {
             match fate {
-                ArrayFate::Cut { rows, of } => out.line(&format!("{path}: {rows} of {of} rows are left"))?,
+                ArrayFate::Cut { rows, of } => out.line(&format!("{path}: {rows} of {} left", counted(*of, "row")))?,
                 ArrayFate::Lost(why) => out.line(&format!("{path}: lost, null now: {why}"))?,
                 _ => {}
             }
@@ -89,7 +90,7 @@ impl Repair {
         }
         let whole = report.blocks.iter().filter(|block| block.fate == Fate::Whole).count();
         let all = if report.is_whole() { "nothing was lost: " } else { "" };
-        out.line(&format!("{}: {all}{whole} of {} blocks are whole", self.output, report.blocks.len()))
+        out.line(&format!("{}: {all}{whole} of {} whole", self.output, counted(report.blocks.len(), "block")))
     }
 
     fn json(&self, report: &Report) -> Value {
@@ -132,7 +133,7 @@ impl Repair {
 fn block_text(fate: &Fate) -> Option<String> {
     match fate {
         Fate::Damaged => Some("its checksum is wrong: some bytes are damaged; they are kept as they are".to_owned()),
-        Fate::Part { have, of } => Some(format!("{have} of {of} bytes are left")),
+        Fate::Part { have, of } => Some(format!("{have} of {} left", counted(*of, "byte"))),
         Fate::Lost(why) => Some(format!("lost: {why}")),
         _ => None,
     }

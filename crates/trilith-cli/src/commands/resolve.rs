@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
+use trilith::error::counted;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::bytes::Basis;
 use trilith::{Error, Result, assemble};
@@ -43,7 +44,7 @@ impl Resolve {
         let written = target.commit(options)?;
         let (count, taken) = (plan.count, plan.taken.len());
         let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken});
-        told(&self.output, &report, &format!("{}: {count} references, {taken} blocks taken in", self.output), options)?;
+        told(&self.output, &report, &format!("{}: {} replaced, {} taken in", self.output, counted(count, "reference"), counted(taken, "block")), options)?;
         Ok(Outcome::Yes)
     }
 }

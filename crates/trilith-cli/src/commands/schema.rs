@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use trilith::error::counted;
 use trilith::bytes::read_text;
 use trilith::schema::{Examination, Schemas, Validator};
 use trilith::tree::Tree;
@@ -12,6 +13,7 @@ use trilith::{Error, Kind, Limits, Result};
 use super::validate::problem_json;
 use crate::Outcome;
 use crate::options::Options;
+use crate::paint::Ink;
 use crate::output::{Out, clean, note};
 use crate::words::said;
 
@@ -213,7 +215,7 @@ fn print(out: &mut Out, path: &Path, found: &Examination, options: &Options) -> 
     let name = path.display();
     if found.is_ok() {
         if options.verbose > 0 || !options.quiet {
-            out.line(&format!("{name}: right, {} examples", found.example_count))?;
+            out.verdict(&name.to_string(), Ink::Good, "OK", &format!(", {}", counted(found.example_count, "example")))?;
         }
         return Ok(());
     }

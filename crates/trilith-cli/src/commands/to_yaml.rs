@@ -17,6 +17,7 @@ use crate::output::Out;
 ///
 /// Without options the text is that of the file, byte for byte.
 #[derive(Debug, Args)]
+#[command(visible_alias = "header")]
 pub struct ToYaml {
     /// The file, or - for standard input
     #[arg(value_name = "FILE")]

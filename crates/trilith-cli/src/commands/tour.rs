@@ -10,6 +10,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use trilith::array::Index;
+use trilith::error::counted;
 use trilith::asdf::{ArrayOptions, Builder, Target};
 use trilith::convert::ConvertOptions;
 use trilith::tree::{TreePath, Value};
@@ -192,13 +193,13 @@ fn slice(guide: &mut Guide, path: &Path, sky: &Sky) -> Result<()> {
 }
 
 fn check(guide: &mut Guide, path: &Path) -> Result<()> {
-    guide.step("Are all bytes right?")?;
+    guide.step("Is every byte intact?")?;
     guide.command(&format!("verify --deep {}", path.display()))?;
     let report = verify::verify(&file::open_asdf(path)?, true, &|_| {})?;
     if !report.is_ok() {
         return Err(Error::malformed("the file that was just written is not right"));
     }
-    guide.done(&format!("{} blocks, structure and MD5 right", report.blocks.len()))
+    guide.done(&format!("{}, structure and MD5 OK", counted(report.blocks.len(), "block")))
 }
 
 fn edit(guide: &mut Guide, path: &Path) -> Result<()> {

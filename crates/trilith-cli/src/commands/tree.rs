@@ -1,6 +1,5 @@
 //! `trilith tree FILE[#/p]`: the items of a file.
 
-use std::borrow::Cow;
 use std::io::Write;
 
 use clap::Args;
@@ -16,23 +15,25 @@ use crate::item::Item;
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::{Escaped, Out, clean, json_text, json_value, note, size};
+use crate::paint::{Ink, out as paint};
 use crate::words::said;
 
 /// Show the tree of a file, or the part of it at a path
 ///
 /// Arrays are shown with datatype, shape, codec and size; no block is decoded unless --inline asks for it.
 #[derive(Debug, Args)]
+#[command(visible_alias = "ls")]
 pub struct Tree {
     /// The file, or - for standard input, with an optional #/path
     #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
     item: String,
-    /// Show so many levels (text only)
+    /// Show this many levels (not with --json)
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Write the elements of arrays out
+    /// With --json: write the elements of arrays
     #[arg(long)]
     inline: bool,
-    /// Put the targets of $ref in their place
+    /// With --json: replace each $ref by its target
     #[arg(long)]
     resolve: bool,
     /// Show tags
@@ -43,6 +44,9 @@ pub struct Tree {
 impl Tree {
     /// Prints the tree.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
+        if (self.inline || self.resolve) && !options.json {
+            return Err(Error::usage("--inline and --resolve apply to --json").hint("add --json, or take to-yaml"));
+        }
         let item = Item::parse(&self.item);
         let mut file = options.open_file(&item.file)?;
         if self.resolve && options.json {
@@ -57,7 +61,7 @@ impl Tree {
             how.tags = self.tags;
             write_json(&mut out, &found, how)?;
         } else {
-            Text { is_colored: options.colored(), depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
+            Text { depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
         }
         options.warn_all(file.warnings());
         out.finish()?;
@@ -152,7 +156,6 @@ fn described_json(found: &Description) -> serde_json::Value {
 
 /// The tree as indented text with arrays described.
 struct Text {
-    is_colored: bool,
     depth: usize,
     tags: bool,
 }
@@ -169,12 +172,12 @@ impl Text {
             let mut line = "  ".repeat(depth.saturating_sub(1));
             if depth > 0 {
                 let name = visit.name.unwrap_or_else(|| format!("- {}", visit.index).into());
-                line.push_str(&self.paint("36", &clean(&name)));
+                line.push_str(&paint(Ink::Name, &clean(&name)));
                 line.push_str(": ");
             }
             let notes = item.notes();
             if let Some(tag) = notes.tag.filter(|_| self.tags) {
-                line.push_str(&self.paint("35", &format!("<{}> ", clean(&shortened(tag)))));
+                line.push_str(&paint(Ink::Tag, &format!("<{}> ", clean(&shortened(tag)))));
             }
             let (what, is_whole) = self.what(item, &notes, depth)?;
             line.push_str(&what);
@@ -198,7 +201,7 @@ impl Text {
     /// What an item is, and whether that says it all.
     fn what(&self, item: &Node<'_>, notes: &Notes<'_>, depth: usize) -> Result<(String, bool)> {
         Ok(match item.kind() {
-            ItemKind::Array => (self.paint("32", &clean(&array_text(item))).into_owned(), true),
+            ItemKind::Array => (paint(Ink::Array, &clean(&array_text(item))).into_owned(), true),
             ItemKind::Reference => match &notes.reference {
                 Some(target) => (format!("-> {}", clean(target)), true),
                 None => ("(alias, see above)".to_owned(), true),
@@ -217,10 +220,6 @@ impl Text {
                 (clean(&shortened(&item.text()?)).into_owned(), true)
             }
         })
-    }
-
-    fn paint<'t>(&self, code: &str, text: &'t str) -> Cow<'t, str> {
-        if self.is_colored { format!("\x1b[{code}m{text}\x1b[0m").into() } else { text.into() }
     }
 }
 

@@ -4,11 +4,13 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::checksum::ChecksumOf;
 use trilith::verify::Report;
+use trilith::error::counted;
 use trilith::{Error, Kind, Location, Result};
 
 use crate::Outcome;
 use crate::conform;
 use crate::options::Options;
+use crate::paint::Ink;
 use crate::output::{Out, clean};
 use crate::progress::Progress;
 use crate::words::{advice, said};
@@ -74,7 +76,7 @@ impl Verify {
 
     fn check(&self, name: &str, options: &Options) -> Result<Report> {
         let file = options.open_file(name)?;
-        let progress = Progress::bytes("verifying", file.verified_size()?, options);
+        let progress = Progress::bytes(file.verified_size()?);
         file.verify(self.deep, &|bytes| progress.add(bytes))
     }
 }
@@ -131,7 +133,7 @@ fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) ->
         match (&block.problem, checksum_word(block.checksum_of)) {
             (Some(error), _) => out.line(&format!("{name}: {}", said(error)))?,
             (None, word) if options.verbose > 0 => {
-                let word = word.map_or("no checksum".to_owned(), |word| format!("checksum of the {word} bytes is right"));
+                let word = word.map_or("no checksum".to_owned(), |word| format!("checksum of the {word} bytes OK"));
                 out.line(&format!("{name}: block {}: {word}", block.index))?;
             }
             _ => {}
@@ -157,8 +159,8 @@ fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) ->
             n => format!(", {n} without checksum"),
         };
         // A Dudley stream has no blocks, and no checksums.
-        let said = if report.blocks.is_empty() { String::new() } else { format!(" ({} blocks{old}{none})", report.blocks.len()) };
-        out.line(&format!("{name}: right{said}"))?;
+        let said = if report.blocks.is_empty() { String::new() } else { format!(" ({}{old}{none})", counted(report.blocks.len(), "block")) };
+        out.verdict(name, Ink::Good, "OK", &said)?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::outline;
 use super::write::{BlockOptions, BlockWriter, FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
 use crate::bytes::{AtomicFile, Basis};
-use crate::codec::{Blosc, CodecId, EncodeOptions};
+use crate::codec::{self, Blosc, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
 use crate::yaml::{PrintOptions, print_document};
@@ -35,13 +35,13 @@ pub struct ArrayOptions {
 }
 
 impl ArrayOptions {
-    /// Stored with a codec, by its name (`lz4`, `zlib`, …).
+    /// Stored with a codec, by a name that [`codec::named`] knows (`none`, `lz4`, `zlib`, …).
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name.
+    /// [`Kind::Usage`](crate::Kind::Usage) for any other name.
     pub fn codec(name: &str) -> Result<Self> {
-        let id = CodecId::named(name).ok_or_else(|| Error::usage(format!("unknown codec {name:?}")))?;
-        Ok(Self { codec: Some(id), ..Self::default() })
+        let (id, blosc) = codec::named(name)?;
+        Ok(Self { codec: Some(id).filter(|id| !id.is_none()), blosc, ..Self::default() })
     }
 
     /// Written into the tree.

@@ -290,10 +290,10 @@ impl Target {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<&'static Self> {
-        TARGETS.iter().find(|target| target.name == name).ok_or_else(|| {
-            let names: Vec<_> = TARGETS.iter().map(|t| t.name).collect();
-            Error::usage(format!("unknown generation {name:?}")).hint(format!("known: {}", names.join(", ")))
-        })
+        TARGETS
+            .iter()
+            .find(|target| target.name == name)
+            .ok_or_else(|| Error::unknown("generation", name, TARGETS.iter().map(|target| target.name)))
     }
 
     /// The newest: what is written where nothing else was asked for.

@@ -115,14 +115,10 @@ pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
 
 #[cold]
 fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
-    let mut error = Error::usage(format!("there is no {key:?} here")).at_path(path.to_string());
-    if node.is_mapping() {
-        let keys: Vec<_> = node.entries().map(|(k, _)| k.key_text().into_owned()).take(12).collect();
-        error = error.hint(format!("there are: {}", keys.join(", ")));
-    } else if node.is_sequence() {
-        error = error.hint(format!("it is a list of {} items", node.len()));
-    }
-    error
+    let keys: Vec<_> = node.entries().map(|(key, _)| key.key_text()).collect();
+    let keys: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
+    let items = if node.is_sequence() { node.len() } else { 0 };
+    Error::no_key(key, &keys, items).at_path(path.to_string())
 }
 
 /// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed. A card of a FITS

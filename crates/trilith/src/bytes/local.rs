@@ -2,6 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
@@ -36,6 +37,15 @@ impl Default for LocalOptions {
     fn default() -> Self {
         Self::within(&Limits::default())
     }
+}
+
+/// Bytes that this process has read from files, without those of views.
+static READ: AtomicU64 = AtomicU64::new(0);
+
+/// How many bytes this process has read from files of this machine so far, temporary ones included, without what was
+/// seen through maps: for showing how far a long piece of work is.
+pub fn bytes_read() -> u64 {
+    READ.load(Ordering::Relaxed)
 }
 
 /// Opens a local file; a pipe is read into a spool first.
@@ -170,6 +180,7 @@ impl Source for LocalFile {
                 Error::io(format!("reading {}", self.name), error).at_byte(offset)
             }
         })?;
+        READ.fetch_add(into.len() as u64, Ordering::Relaxed);
         // After reading: what was read is then from before any change.
         if self.is_unchanged() { Ok(()) } else { Err(self.was_changed().at_byte(offset)) }
     }

@@ -50,7 +50,7 @@ pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;
 pub(crate) use listing::{files_of, is_plain_file};
-pub use local::{LocalFile, LocalOptions, open};
+pub use local::{LocalFile, LocalOptions, bytes_read, open};
 pub use lock::{Basis, remove_stale};
 pub use metered::Metered;
 pub use nearby::ReadAhead;

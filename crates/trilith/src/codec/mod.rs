@@ -11,16 +11,15 @@
 //! | `zlib` | decode what comes before | yes / no | every ASDF library |
 //! | `bzp2` | decode what comes before | yes / yes | every ASDF library |
 //! | `lz4` | decode their sub-blocks | yes / yes | Python asdf, asdf-cxx, libasdf, asdf-rs |
-//! | `lz4f` | decode their blocks, where these are independent | yes / then | Python asdf with `asdf-compression` |
-//! | `zstd` | decode their frames, where there are several | with [`EncodeOptions::frames`] / then | the same, asdf-cxx |
+//! | `lz4f` | decode their blocks, where these are independent | yes / where they are independent | Python asdf with `asdf-compression` |
+//! | `zstd` | decode their frames, where there are several | with [`EncodeOptions::frames`] / where there are several | the same, asdf-cxx |
 //! | `blsc` | decode their blocks | yes / yes | the same, asdf-cxx |
 //!
 //! Which to choose: noise in floats hardly compresses; `zlib` is read by everybody, `lz4` is fast
 //! and sliceable but gains nothing on floats, `blsc` is as fast and gains (its shuffle puts bytes of
 //! the same weight together), `zstd` is the middle, `bzp2` the smallest and slowest.
 //!
-//! This table is the only open one of this library: a codec is a file in this folder and a row in
-//! [`CODECS`].
+//! To add a codec, write a file in this folder and a row in [`CODECS`].
 
 mod bits;
 #[cfg(feature = "blosc")]
@@ -36,6 +35,7 @@ mod left_out;
 mod lz4;
 #[cfg(feature = "lz4")]
 mod lz4f;
+mod names;
 mod pieces;
 mod stream;
 #[cfg(feature = "lz4")]
@@ -50,13 +50,15 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+pub(crate) use self::names::unknown as unknown_name;
+pub use self::names::{named, names};
 pub use crate::threads::{set_threads, threads};
 
 #[allow(unused_imports, reason = "empty where nothing was left out")]
 use left_out::*;
 
 use crate::bytes::{MemorySource, Source, SourceRef, to_usize};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::limits::Limits;
 
 /// The four bytes that name a codec in a block header, as they are stored.
@@ -106,6 +108,8 @@ impl fmt::Debug for CodecId {
 pub struct Codec {
     /// The four bytes that name it.
     pub id: CodecId,
+    /// These bytes as text.
+    pub name: &'static str,
     /// What it is, in a few words.
     pub about: &'static str,
     /// Whether a slice decodes only a part of the block.
@@ -130,6 +134,7 @@ type Decode = fn(SourceRef, u64, &Limits) -> Result<SourceRef>;
 pub static CODECS: &[Codec] = &[
     Codec {
         id: CodecId(*b"zlib"),
+        name: "zlib",
         about: "one zlib stream",
         seekable: false,
         readers: "every ASDF library",
@@ -139,6 +144,7 @@ pub static CODECS: &[Codec] = &[
     },
     Codec {
         id: CodecId(*b"bzp2"),
+        name: "bzp2",
         about: "bzip2",
         seekable: false,
         readers: "every ASDF library",
@@ -148,6 +154,7 @@ pub static CODECS: &[Codec] = &[
     },
     Codec {
         id: CodecId(*b"lz4\0"),
+        name: "lz4",
         about: "raw LZ4 blocks in the framing of Python asdf",
         seekable: true,
         readers: "Python asdf, asdf-cxx, libasdf, asdf-rs",
@@ -157,6 +164,7 @@ pub static CODECS: &[Codec] = &[
     },
     Codec {
         id: CodecId(*b"lz4f"),
+        name: "lz4f",
         about: "LZ4 frames",
         seekable: true,
         readers: "Python asdf with asdf-compression",
@@ -166,6 +174,7 @@ pub static CODECS: &[Codec] = &[
     },
     Codec {
         id: CodecId(*b"zstd"),
+        name: "zstd",
         about: "Zstandard frames",
         seekable: true,
         readers: "Python asdf with asdf-compression, asdf-cxx",
@@ -175,6 +184,7 @@ pub static CODECS: &[Codec] = &[
     },
     Codec {
         id: CodecId(*b"blsc"),
+        name: "blsc",
         about: "one Blosc buffer",
         seekable: true,
         readers: "Python asdf with asdf-compression, asdf-cxx",
@@ -195,8 +205,7 @@ pub fn opt_codec(id: CodecId) -> Option<&'static Codec> {
 /// [`Kind::Unsupported`](crate::Kind::Unsupported) for an id that no codec here has.
 pub fn codec(id: CodecId) -> Result<&'static Codec> {
     opt_codec(id).ok_or_else(|| {
-        let known: Vec<_> = CODECS.iter().map(|codec| codec.id.to_string()).collect();
-        Error::unsupported(format!("unknown compression {:?}", id.to_string())).hint(format!("known: {}", known.join(", ")))
+        Error::unknown("compression", &id.to_string(), CODECS.iter().map(|codec| codec.name)).with_kind(Kind::Unsupported)
     })
 }
 

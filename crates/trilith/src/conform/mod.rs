@@ -115,10 +115,11 @@ impl Document {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn named(name: &str) -> Result<&'static Self> {
-        DOCUMENTS.iter().copied().find(|document| document.name == name).ok_or_else(|| {
-            let names: Vec<_> = DOCUMENTS.iter().map(|document| document.name).collect();
-            Error::usage(format!("unknown document {name:?}")).hint(format!("known: {}", names.join(", ")))
-        })
+        DOCUMENTS
+            .iter()
+            .copied()
+            .find(|document| document.name == name)
+            .ok_or_else(|| Error::unknown("document", name, DOCUMENTS.iter().map(|document| document.name)))
     }
 }
 

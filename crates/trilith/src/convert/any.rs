@@ -40,9 +40,16 @@ impl To {
     /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         match name.strip_prefix("dudley") {
-            None => Target::named(name).map(Self::Generation),
-            Some(rest) => Self::dialect(rest),
+            _ if name == "fits" => Err(Error::usage("FITS has no generation").hint("give the file a name that ends in .fits")),
+            None if Self::names().any(|known| known == name) => Target::named(name).map(Self::Generation),
+            Some(rest) if rest.is_empty() || Self::names().any(|known| known == name) => Self::dialect(rest),
+            _ => Err(Error::unknown("generation", name, Self::names())),
         }
+    }
+
+    /// The names that [`To::named`] knows, oldest first.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        crate::asdf::TARGETS.iter().map(|target| target.name).chain(["dudley-2025", "dudley-2026"])
     }
 
     /// A dialect of Dudley, by what follows `dudley`.
@@ -51,10 +58,7 @@ impl To {
         match rest.strip_prefix('-').and_then(Dialect::named) {
             _ if rest.is_empty() => Ok(Self::Dudley(None)),
             Some(dialect) => Ok(Self::Dudley(Some(dialect))),
-            None => {
-                let hint = format!("the dialects are dudley-{} and dudley-{}", Dialect::D2025, Dialect::D2026);
-                Err(Error::usage(format!("there is no dialect dudley{rest}")).hint(hint))
-            }
+            None => Err(Error::unknown("generation", &format!("dudley{rest}"), Self::names())),
         }
     }
 
@@ -272,7 +276,7 @@ pub(super) fn as_new_asdf(
     let mut how = ArrayOptions::default();
     match options.codec {
         CodecChoice::Set(id) => (how.codec, how.level, how.blosc) = (Some(id), options.level, options.blosc),
-        _ if options.level.is_some() => return Err(Error::usage("the level of no codec").hint("give --codec too")),
+        _ if options.level.is_some() => return Err(Error::usage("--level needs --codec").hint("add --codec zlib, or another")),
         _ => {}
     }
     Ok(Converted { losses: write(target, &how, out)?, ..Converted::default() })

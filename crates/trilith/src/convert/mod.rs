@@ -50,7 +50,7 @@ use crate::array::{Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, walk};
 use crate::bytes::SourceRef;
 use crate::codec::chain::Step;
-use crate::codec::{Blosc, CodecId};
+use crate::codec::{self, Blosc, CodecId};
 use crate::error::{Context, Error, Result};
 use crate::file::write_around;
 
@@ -70,19 +70,15 @@ pub enum CodecChoice {
 }
 
 impl CodecChoice {
-    /// `none`, `auto`, or the name of a codec.
+    /// `auto`, or a name that [`codec::named`] knows; of `blsc-zstd` only that it is `blsc`, for which
+    /// [`ConvertOptions::set_codec`] says the rest.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "none" => Ok(Self::Plain),
-            "auto" => Ok(Self::Auto),
-            name => CodecId::named(name).map(Self::Set).ok_or_else(|| {
-                let names: Vec<_> = crate::codec::CODECS.iter().map(|codec| codec.id.to_string()).collect();
-                Error::usage(format!("unknown codec {name:?}")).hint(format!("known: none, auto, {}", names.join(", ")))
-            }),
-        }
+        let mut options = ConvertOptions::default();
+        options.set_codec(name)?;
+        Ok(options.codec)
     }
 }
 
@@ -123,14 +119,16 @@ pub struct ConvertOptions {
 }
 
 impl ConvertOptions {
-    /// Sets the codec by its name: what [`CodecChoice::named`] knows, and `blsc-zstd`.
+    /// Which codec blocks get: `auto`, or a name that [`codec::named`] knows.
     ///
     /// # Errors
-    /// As [`CodecChoice::named`].
+    /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
     pub fn set_codec(&mut self, name: &str) -> Result<()> {
-        (self.codec, self.blosc) = match name {
-            "blsc-zstd" => (CodecChoice::named("blsc")?, Blosc::Zstd),
-            name => (CodecChoice::named(name)?, Blosc::default()),
+        (self.codec, self.blosc) = match codec::named(name) {
+            Ok((id, _)) if id.is_none() => (CodecChoice::Plain, Blosc::default()),
+            Ok((id, blosc)) => (CodecChoice::Set(id), blosc),
+            Err(_) if name.eq_ignore_ascii_case("auto") => (CodecChoice::Auto, Blosc::default()),
+            Err(_) => return Err(codec::unknown_name(name, &["auto"])),
         };
         Ok(())
     }

@@ -56,7 +56,7 @@ fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StoredAs> {
     let refuse =
         |what: &str, why: &str| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).hint(why.to_owned()));
     if options.encode.is_some() || options.write.as_documented {
-        return refuse("encoding chains and one spelling of its signature", "leave --encode and --as-documented away");
+        return refuse("encoding chains and one spelling of its signature", "leave out --encode and --as-documented");
     }
     let mut how = StoredAs::default();
     let level = options.level.map(i64::from);
@@ -69,14 +69,14 @@ fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StoredAs> {
         (CodecChoice::Set(ZLIB), Dialect::D2026) => {
             return refuse(&format!("level {} of zlib", level.unwrap_or(0)), "levels are -1 to 9");
         }
-        (codec, Dialect::D2026) => return refuse(&format!("codec {codec}"), "--codec zlib or none there are"),
+        (codec, Dialect::D2026) => return refuse(&format!("codec {codec}"), "give --codec zlib or none"),
         (codec, Dialect::D2025) => {
             return refuse(&format!("codec {codec}"), "2025 stores arrays plain; --to dudley-2026 has zlib");
         }
     };
     if let Some(align) = options.write.align {
         if !matches!(align, 1 | 2 | 4 | 8 | 16) {
-            return refuse(&format!("alignment to {align} bytes"), "1, 2, 4, 8 and 16 there are");
+            return refuse(&format!("alignment to {align} bytes"), "give 1, 2, 4, 8 or 16");
         }
         how.align = Some(align);
     }

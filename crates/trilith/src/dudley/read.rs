@@ -441,11 +441,11 @@ impl<'f> Items<'f> {
 
     /// The error for a path that leads nowhere, with what may have been meant.
     pub fn no_item(&self, path: &str) -> Error {
-        let error = Error::usage(format!("there is no item {path}")).at_path(path);
-        match self.file.layout.nearest_path(path) {
-            Some(near) => error.hint(format!("did you mean {near}?")),
-            None => error,
+        match self.file.layout.missing(path) {
+            Some(missing) => Error::no_key(&missing.name, &missing.names, 0),
+            None => Error::usage(format!("there is no item {path}")),
         }
+        .at_path(path)
     }
 
     /// The path of the item that a value of a reference array means (dialect 2026): `&k`; None for a null

@@ -289,9 +289,9 @@ pub(super) fn by_keys<B: Backend + ?Sized>(backend: &B, path: &str) -> Result<De
             if key.is_empty() && depth == 0 {
                 break;
             }
-            let names: Vec<_> = children.iter().filter_map(|child| child.name.as_deref()).take(12).collect();
-            let hint = if names.is_empty() { "it has no items".to_owned() } else { format!("there are: {}", names.join(", ")) };
-            return Err(Error::usage(format!("there is no {key:?} here")).at_path(path).hint(hint));
+            let names: Vec<&str> = children.iter().filter_map(|child| child.name.as_deref()).collect();
+            let items = if names.is_empty() { children.len() } else { 0 };
+            return Err(Error::no_key(key, &names, items).at_path(path));
         };
         at = child.place.clone();
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::FileKind;
 use super::fits::open_fits_source;
+use super::foreign;
 use super::item::File;
 use super::permissions::Permissions;
 #[cfg(feature = "dudley")]
@@ -14,7 +15,7 @@ use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
 #[cfg(feature = "dudley")]
 use crate::dudley::{DudleyFile, StreamOptions};
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, Result};
 #[cfg(feature = "dudley")]
 use crate::layout::Layout;
 use crate::limits::Limits;
@@ -276,9 +277,7 @@ fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &
         Some(FileKind::Dudley) => {
             Err(Error::unsupported("a native Dudley file, where one of the ASDF family is expected").at_byte(0))
         }
-        None => Err(Error::unsupported(format!("{} is neither an ASDF nor a Dudley file", source.name()))
-            .at_byte(0)
-            .setting("an ASDF file begins with \"#ASDF 1.0.0\"; for any other", Setting::Layout)),
+        None => Err(foreign::refusal(&*source)?),
     }
 }
 

@@ -121,6 +121,15 @@ impl Layout {
     /// assert_eq!(layout.nearest_path("/mesh/velocity"), None);
     /// ```
     pub fn nearest_path(&self, path: &str) -> Option<String> {
+        let missing = self.missing(path)?;
+        let near = nearest(&missing.name, missing.names.iter().copied())?;
+        let mut out = missing.dict;
+        super::lexer::push_name(&mut out, near);
+        Some(out)
+    }
+
+    /// The first name of a path that its dict does not have.
+    pub(crate) fn missing(&self, path: &str) -> Option<Missing<'_>> {
         let (mut dict, mut rest, mut out) = (ItemId::ROOT, path, String::new());
         while let Some((name, after)) = leading_name(rest) {
             out.push('/');
@@ -129,9 +138,8 @@ impl Layout {
                 let ids = std::iter::successors(Some(first), |id| Some(self.item(*id).next));
                 let children = ids.take_while(|id| *id != ItemId::NONE).map(|id| self.item(id));
                 let named = children.filter(|item| !matches!(item.kind, ItemKind::Type(_) | ItemKind::Pending));
-                let near = nearest(&name, named.map(|item| self.names.text(item.name)))?;
-                super::lexer::push_name(&mut out, near);
-                return Some(out);
+                let names = named.map(|item| self.names.text(item.name)).collect();
+                return Some(Missing { dict: out, name: name.into(), names });
             };
             super::lexer::push_name(&mut out, &name);
             if !after.starts_with('/') {
@@ -141,6 +149,16 @@ impl Layout {
         }
         None
     }
+}
+
+/// A name that a dict does not have.
+pub(crate) struct Missing<'l> {
+    /// The path of the dict, with a `/` behind it.
+    dict: String,
+    /// The name that was asked for.
+    pub name: String,
+    /// Those that there are.
+    pub names: Vec<&'l str>,
 }
 
 /// Where the last `/` outside of quotes stands.

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::bytes::Basis;
 use trilith::dudley::{Catalog as Parameters, DudleyFile, Listing, Mismatch, StreamOptions, folder_of, native_order};
+use trilith::error::counted;
 use trilith::layout::Layout;
 use trilith::{Error, Limits, Result, bytes};
 
@@ -67,7 +68,7 @@ impl Catalog {
         draft.write(options.order().or(layout.order()).unwrap_or(native_order()), limits, &mut target.writer())?;
         let written = target.commit(options)?;
         let report = json!({"file": output, "written": true, "size": written, "files": rows.len()});
-        told(output, &report, &format!("{output}: {} files, {}", rows.len(), size(written)), options)?;
+        told(output, &report, &format!("{output}: {}, {}", counted(rows.len(), "file"), size(written)), options)?;
         Ok(Outcome::Yes)
     }
 
@@ -82,7 +83,7 @@ impl Catalog {
             return differ(&found, options);
         }
         let same = json!({"same": true, "differences": []});
-        told(path, &same, &format!("{path}: {} files as it says", catalog.len()), options)?;
+        told(path, &same, &format!("{path}: {} as it says", counted(catalog.len(), "file")), options)?;
         Ok(Outcome::Yes)
     }
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
+use trilith::error::counted;
 use trilith::layout::{Code, Diagnostic, Dialect, Fault, Options as Evaluate, Supply};
 
 use super::{Input, list};
@@ -60,7 +61,7 @@ impl Check {
             }
             if !has_errors {
                 let items = parsed.layout.as_ref().map_or(0, |layout| layout.item_count() - 1);
-                out.line(&format!("{}: a layout of {}, {items} items", self.input.file, parsed.dialect))?;
+                out.line(&format!("{}: a layout of {}, {}", self.input.file, parsed.dialect, counted(items, "item")))?;
             }
         }
         out.finish()?;

@@ -161,8 +161,7 @@ impl RemoteOptions {
                 });
             }
             _ => {
-                return Err(Error::usage(format!("unknown remote option {name:?}"))
-                    .hint(format!("known options: {}", Self::NAMES.join(", "))));
+                return Err(Error::unknown("remote option", name, Self::NAMES.iter().copied()));
             }
         }
         Ok(())

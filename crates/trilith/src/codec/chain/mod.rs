@@ -118,7 +118,7 @@ pub struct Described {
 pub fn check(steps: &[Step]) -> Result<()> {
     for step in steps {
         if let Step::Unknown(name) = step {
-            return Err(Error::unsupported(format!("unknown encoding {name:?}")).hint("known: tile, quantize, zlib, sparse"));
+            return Err(Error::unknown("encoding", name, ["tile", "quantize", "zlib", "sparse"]).with_kind(Kind::Unsupported));
         }
     }
     let mut bytes_by: Option<&Step> = None;

@@ -1,0 +1,269 @@
+//! What completions ask: `trilith __complete SHELL -- WORD…`, of which the last word is being typed.
+//!
+//! The answer is a line that says what the others are, `files` (the shell completes names of files), `words`, or
+//! `parts` (no space behind them), and one line for each candidate, with a tab and a few words about it. Whatever
+//! goes wrong, the answer is short and the exit status 0: somebody has only pressed a key.
+
+mod keys;
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use clap::{Arg, Command};
+
+use crate::choices;
+
+/// The word that asks.
+const ASK: &str = "__complete";
+/// At most this many candidates are offered.
+const MOST: usize = 1000;
+
+/// What a word may become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The name of a file.
+    Files,
+    /// One of these, each with a few words about it.
+    Words(Vec<(String, String)>),
+    /// One of these, and more may follow.
+    Parts(Vec<(String, String)>),
+}
+
+/// Whether completions ask.
+pub fn is_asked(words: &[OsString]) -> bool {
+    words.get(1).is_some_and(|word| word == ASK)
+}
+
+/// Answers on standard output.
+pub fn answer(words: &[OsString]) {
+    let words: Vec<String> = words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_bash = words.first().is_some_and(|shell| shell == "bash");
+    let typed: Vec<String> = words.into_iter().skip_while(|word| word != "--").skip(1).collect();
+    let answer = answer_to(&if is_bash { joined(typed) } else { typed });
+    let (kind, candidates) = match &answer {
+        Answer::Files => ("files", [].as_slice()),
+        Answer::Words(words) => ("words", words.as_slice()),
+        Answer::Parts(parts) => ("parts", parts.as_slice()),
+    };
+    let mut text = format!("{kind}\n");
+    // A line break or a control character in a name would make two candidates, or drive the terminal.
+    let candidates = candidates.iter().filter(|(word, _)| !word.chars().any(char::is_control));
+    for (word, about) in candidates.take(MOST) {
+        let _ = writeln!(text, "{word}\t{}", crate::output::clean(about));
+    }
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Bash cuts words at `=` and `:`: `--codec = lz4` was typed as `--codec=lz4`. The last part stays by itself, since
+/// it is what bash replaces.
+fn joined(words: Vec<String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in words {
+        match out.last_mut() {
+            // Behind the last `=` a word begins anew.
+            Some(last) if last == "=" => *last = word,
+            Some(last) if word == "=" && last.starts_with("--") => out.push(word),
+            _ => out.push(word),
+        }
+    }
+    if let Some(last) = out.last_mut().filter(|last| *last == "=") {
+        last.clear();
+    }
+    out
+}
+
+/// What the last of these words may become.
+fn answer_to(words: &[String]) -> Answer {
+    let Some((current, before)) = words.split_last() else { return Answer::Files };
+    let mut command = crate::help::command();
+    command.build();
+    let at = Position::behind(&command, before);
+    if let Some(option) = at.option {
+        return value(&at, option, current, before);
+    }
+    if let Some((name, typed)) = current.strip_prefix("--").and_then(|rest| rest.split_once('=')) {
+        let Some(option) = long(at.command, name) else { return Answer::Words(Vec::new()) };
+        let behind = |(word, about)| (format!("--{name}={word}"), about);
+        return match value(&at, option, typed, before) {
+            Answer::Files => Answer::Files,
+            Answer::Words(words) => Answer::Words(words.into_iter().map(behind).collect()),
+            Answer::Parts(words) => Answer::Parts(words.into_iter().map(behind).collect()),
+        };
+    }
+    if current.starts_with('-') && current != "-" && !at.only_positionals {
+        let all = at.command.get_arguments().filter(|arg| !arg.is_hide_set());
+        let named = all.filter_map(|arg| Some((format!("--{}", arg.get_long()?), about(arg))));
+        return Answer::Words(starting(named, current));
+    }
+    if at.command.has_subcommands() {
+        let all = at.command.get_subcommands().filter(|sub| !sub.is_hide_set());
+        let named = all.flat_map(|sub| {
+            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+            std::iter::once(sub.get_name()).chain(sub.get_visible_aliases()).map(move |name| (name.to_owned(), about.clone()))
+        });
+        let found = starting(named, current);
+        // `trilith FILE` is `trilith info FILE`.
+        return if found.is_empty() && at.path.is_empty() { item_or_file(current, before) } else { Answer::Words(found) };
+    }
+    match at.command.get_positionals().nth(at.positional).or_else(|| at.command.get_positionals().last()) {
+        Some(arg) => value(&at, arg, current, before),
+        None => Answer::Words(Vec::new()),
+    }
+}
+
+/// Where in the command line a word is.
+struct Position<'c> {
+    command: &'c Command,
+    /// The names of the subcommands so far.
+    path: String,
+    /// The option that takes the next word.
+    option: Option<&'c Arg>,
+    /// How many positional arguments there were.
+    positional: usize,
+    /// Whether `--` was typed.
+    only_positionals: bool,
+}
+
+impl<'c> Position<'c> {
+    fn behind(command: &'c Command, words: &[String]) -> Self {
+        let mut at = Self { command, path: String::new(), option: None, positional: 0, only_positionals: false };
+        for word in words {
+            at.step(word);
+        }
+        at
+    }
+
+    fn step(&mut self, word: &str) {
+        if self.option.take().is_some() {
+            return;
+        }
+        if self.only_positionals || !word.starts_with('-') || word == "-" {
+            match self.command.find_subcommand(word) {
+                Some(sub) => {
+                    self.command = sub;
+                    self.path = format!("{} {}", self.path, sub.get_name()).trim_start().to_owned();
+                }
+                None => self.positional += 1,
+            }
+        } else if word == "--" {
+            self.only_positionals = true;
+        } else if let Some(name) = word.strip_prefix("--") {
+            self.option = long(self.command, name).filter(|arg| takes_value(arg));
+        } else {
+            let last = word.chars().last();
+            self.option = self.command.get_arguments().find(|arg| arg.get_short() == last).filter(|arg| takes_value(arg));
+        }
+    }
+}
+
+fn long<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
+    command.get_arguments().find(|arg| arg.get_long() == Some(name))
+}
+
+fn takes_value(arg: &Arg) -> bool {
+    arg.get_action().takes_values()
+}
+
+fn about(arg: &Arg) -> String {
+    arg.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Names of values that are not names of files.
+const NO_FILES: &[&str] = &[
+    "BYTES",
+    "CHAIN",
+    "DATATYPE",
+    "FIRST:END",
+    "GENERATION",
+    "GLOB",
+    "ITEM",
+    "N",
+    "N,N,…",
+    "NAME",
+    "NAME=VALUE",
+    "PATH",
+    "RE",
+    "RE|COMPARISON",
+    "SHAPE",
+    "SLICE",
+    "TAG",
+    "TEXT",
+    "VALUE",
+    "X",
+];
+
+/// What the value of an option, or an argument, may become.
+fn value(at: &Position<'_>, arg: &Arg, typed: &str, before: &[String]) -> Answer {
+    let values = arg.get_possible_values();
+    if !values.is_empty() {
+        let named = values
+            .iter()
+            .map(|value| (value.get_name().to_owned(), value.get_help().map(ToString::to_string).unwrap_or_default()));
+        return Answer::Words(starting(named, typed));
+    }
+    let choices = choices::completed(&at.path, arg.get_id().as_str());
+    if !choices.is_empty() {
+        let is_open = choices.iter().any(|choice| choice.ends_with('='));
+        let found = starting(choices.into_iter().map(|choice| (choice, String::new())), typed);
+        return if is_open { Answer::Parts(found) } else { Answer::Words(found) };
+    }
+    let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
+    if NO_FILES.contains(&name.as_str()) {
+        return Answer::Words(Vec::new());
+    }
+    if name.contains('#') || at.path == "info" || arg.get_id() == "from" { item_or_file(typed, before) } else { Answer::Files }
+}
+
+/// A file, or an item behind its `#`.
+fn item_or_file(typed: &str, before: &[String]) -> Answer {
+    let layout = before.windows(2).find_map(|pair| (pair.first()? == "--layout").then(|| pair.last()).flatten());
+    keys::behind(typed, layout.map(String::as_str)).map_or(Answer::Files, Answer::Parts)
+}
+
+/// Those of the candidates that begin so.
+fn starting(all: impl Iterator<Item = (String, String)>, typed: &str) -> Vec<(String, String)> {
+    all.filter(|(word, _)| word.starts_with(typed)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        let line: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        match answer_to(&line) {
+            Answer::Files => vec!["<files>".to_owned()],
+            Answer::Words(found) | Answer::Parts(found) => found.into_iter().map(|(word, _)| word).collect(),
+        }
+    }
+
+    #[test]
+    fn a_word_is_completed_by_its_place() {
+        assert_eq!(words("inf"), ["info"]);
+        assert_eq!(words("l"), ["ls", "layout"]);
+        assert_eq!(words("convert a b --codec lz"), ["lz4", "lz4f"]);
+        assert_eq!(words("convert a b --codec=bls"), ["--codec=blsc", "--codec=blsc-zstd"]);
+        assert_eq!(words("convert a b --to dud"), ["dudley-2025", "dudley-2026"]);
+        assert_eq!(words("get x --limit ratio"), ["ratio="]);
+        assert_eq!(words("verify --conform asdf-1"), ["asdf-1.x"]);
+        assert_eq!(words("get x --format np"), ["npy"]);
+        assert_eq!(words("get x --slice "), [""; 0]);
+        assert_eq!(words("layout tr"), ["translate"]);
+        assert_eq!(words("layout translate x --to 20"), ["2025", "2026"]);
+        for line in ["info ", "get ", "verify x ", "convert ", "get x -o ", "diff a ", "ls ", "set x --from "] {
+            assert_eq!(words(line), ["<files>"], "{line}");
+        }
+        assert!(words("set x --").contains(&"--in-place".to_owned()));
+        assert!(!words("set x --").contains(&"--byteorder".to_owned()));
+        assert_eq!(words("nothing like that"), ["<files>"]);
+    }
+
+    #[test]
+    fn bash_cuts_words_at_the_equals_sign() {
+        let cut = |line: &str| joined(line.split(' ').map(str::to_owned).collect());
+        assert_eq!(cut("--codec = lz"), ["--codec", "lz"]);
+        assert_eq!(joined(vec!["--codec".into(), "=".into()]), ["--codec", ""]);
+        assert_eq!(cut("--limit depth"), ["--limit", "depth"]);
+    }
+}

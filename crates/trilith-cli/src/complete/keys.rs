@@ -1,0 +1,86 @@
+//! The keys behind `FILE#/`, read from the file within a second.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use trilith::file::Item;
+use trilith::layout::Layout;
+use trilith::{Limits, OpenOptions, Result};
+
+use super::MOST;
+
+/// Longer than this nobody waits for a key.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a word may become that has a `#`, or that names a file; None where the shell should complete names of files.
+pub fn behind(typed: &str, layout: Option<&str>) -> Option<Vec<(String, String)>> {
+    let (file, path) = match typed.split_once('#') {
+        Some((file, path)) => (file.to_owned(), path.to_owned()),
+        None if is_local(typed) => (typed.to_owned(), String::new()),
+        None => return None,
+    };
+    if !is_local(&file) {
+        return Some(Vec::new());
+    }
+    let layout = layout.map(str::to_owned);
+    let (give, take) = mpsc::sync_channel(1);
+    // It ends with the process, which does not wait for it.
+    std::thread::spawn(move || {
+        let _ = give.send(keys(&file, &path, layout.as_deref()));
+    });
+    Some(take.recv_timeout(PATIENCE).ok().and_then(Result::ok).unwrap_or_default())
+}
+
+/// Whether it is a regular file of this machine: nothing is fetched, and nothing waits, because of a key press.
+fn is_local(name: &str) -> bool {
+    std::fs::metadata(expanded(name)).is_ok_and(|there| there.is_file())
+}
+
+/// `~/x` as the shell means it.
+fn expanded(name: &str) -> std::path::PathBuf {
+    match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => std::path::Path::new(&home).join(rest),
+        _ => name.into(),
+    }
+}
+
+/// The items whose path begins so, as whole words.
+fn keys(name: &str, path: &str, layout: Option<&str>) -> Result<Vec<(String, String)>> {
+    let mut limits = Limits::default();
+    (limits.memory, limits.text, limits.nodes) = (1 << 30, 64 << 20, 1_000_000);
+    let options = OpenOptions::new().limits(limits.for_command(0)).map(false);
+    let layout = layout.and_then(|path| std::fs::read(expanded(path)).ok()).map(|text| Layout::read(&text)).transpose()?;
+    let file = options.layout(layout).open(expanded(name))?;
+    let cut = path.rfind('/').unwrap_or(0);
+    let (parent, typed) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));
+    let above = children(&file.item(parent)?, parent, typed.trim_start_matches('/'))?;
+    // What is typed in full and holds more: what it holds.
+    let found = match above.as_slice() {
+        [(only, _)] if only == path => match file.item(path) {
+            Ok(item) if item.kind().is_collection() => children(&item, path, "")?,
+            _ => above,
+        },
+        _ => above,
+    };
+    Ok(found.into_iter().map(|(path, about)| (format!("{name}#{path}"), about)).collect())
+}
+
+/// The paths of the children whose key begins so, each with what it is.
+fn children(item: &Item<'_>, parent: &str, typed: &str) -> Result<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    if !item.kind().is_collection() {
+        return Ok(found);
+    }
+    let backend = item.backend();
+    let wanted = format!("{parent}/{typed}");
+    for (index, child) in backend.children(item.place())?.iter().enumerate() {
+        let path = backend.child_path(parent, child, index);
+        if path.starts_with(&wanted) {
+            found.push((path, backend.kind(&child.place).name().to_owned()));
+        }
+        if found.len() == MOST {
+            break;
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,168 @@
+//! The command as people see it: subcommands in groups, examples below each, common options out of the way, and
+//! lists of choices from the library's own tables.
+
+pub mod examples;
+
+use clap::builder::StyledStr;
+use clap::{Arg, Command, CommandFactory};
+
+use crate::choices;
+use crate::commands::GROUPS;
+
+/// Options that only files under a Dudley layout or of its kind need.
+const DUDLEY_ONLY: &[&str] = &["under", "stream_order"];
+/// Options about how files are opened.
+const OPENING: &[&str] = &["threads", "no_mmap", "limits", "allow", "remote", "download", "under", "stream_order"];
+
+/// The command with groups, examples, choices and without the options that a subcommand refuses.
+pub fn command() -> Command {
+    let command = crate::Cli::command();
+    let globals: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let top = top_template(&command);
+    names
+        .into_iter()
+        .fold(command, |command, name| command.mut_subcommand(&name, |sub| dressed(sub, &name, &globals)))
+        .help_template(top)
+        .after_help("trilith COMMAND --help shows examples and all options; trilith FILE is trilith info FILE.")
+}
+
+/// One subcommand; `path` is what is typed to get there.
+fn dressed(mut command: Command, path: &str, globals: &[Arg]) -> Command {
+    for global in globals.iter().filter(|global| is_refused(path, global.get_id().as_str())) {
+        command = command.arg(global.clone().hide(true));
+    }
+    command = command.mut_args(|arg| with_choices(path, arg));
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    for name in names {
+        let below = format!("{path} {name}");
+        command = command.mut_subcommand(&name, |sub| dressed(sub, &below, globals));
+    }
+    let examples = examples::text(path);
+    let short = "Common options (--json, --quiet, --limit and more): see --help";
+    let both = if examples.is_empty() { short.into() } else { format!("{examples}\n\n{short}") };
+    command.after_help(StyledStr::from(both)).after_long_help(StyledStr::from(examples))
+}
+
+/// Adds the choices that an option has to its help.
+fn with_choices(path: &str, arg: Arg) -> Arg {
+    let choices = choices::of(path, arg.get_id().as_str());
+    match arg.get_help().map(ToString::to_string) {
+        Some(help) if !choices.is_empty() => arg.help(format!("{help} [values: {}]", choices.join(", "))),
+        _ => arg,
+    }
+}
+
+/// Whether a command refuses a common option, or has no use for it.
+fn is_refused(path: &str, id: &str) -> bool {
+    let first = path.split(' ').next().unwrap_or(path);
+    match first {
+        "completions" | "man" | "tour" => OPENING.contains(&id),
+        "set" | "insert" | "delete" | "rename" | "edit" | "update" | "history" | "refs" | "resolve" | "explode" | "implode"
+        | "describe" | "to-yaml" | "repack" | "repair" | "schema" => DUDLEY_ONLY.contains(&id),
+        _ => false,
+    }
+}
+
+/// The page of the command itself: its subcommands in groups.
+fn top_template(command: &Command) -> StyledStr {
+    let style = command.get_styles();
+    let (head, name) = (style.get_header(), style.get_literal());
+    let mut text = format!("{{about-with-newline}}\n{head}Usage:{head:#} {name}trilith{name:#} [OPTIONS] COMMAND\n");
+    let about = |sub: &Command| sub.get_about().map(ToString::to_string).unwrap_or_default();
+    for (group, names) in GROUPS {
+        text.push_str(&format!("\n{head}{group}:{head:#}\n"));
+        for sub in names.iter().filter_map(|name| command.find_subcommand(name.replace('_', "-"))) {
+            let about = about(sub);
+            let line = first_part(&about);
+            text.push_str(&format!("  {name}{:<12}{name:#} {line}\n", sub.get_name()));
+        }
+    }
+    text.push_str(&format!("\n{head}Options:{head:#}\n{{options}}{{after-help}}"));
+    StyledStr::from(text)
+}
+
+/// What fits on a line beside the name of a command on 80 columns.
+fn first_part(about: &str) -> &str {
+    const FITS: usize = 64;
+    let cuts = [about.len()].into_iter().chain([about.find([':', ';']), about.find(", ")].into_iter().flatten());
+    cuts.filter_map(|end| about.get(..end)).find(|part| part.chars().count() <= FITS).unwrap_or(about)
+}
+
+/// Names that other programs have for our commands.
+const MEANT: &[(&str, &str)] = &[
+    ("append-rows", "append"),
+    ("check", "verify"),
+    ("checksum", "digest"),
+    ("compare", "diff"),
+    ("compress", "convert"),
+    ("copy", "convert"),
+    ("dump", "tree"),
+    ("export", "get"),
+    ("extract", "get"),
+    ("find", "search"),
+    ("fix", "repair"),
+    ("grep", "search"),
+    ("hash", "digest"),
+    ("head", "get"),
+    ("list", "tree"),
+    ("mv", "rename"),
+    ("open", "info"),
+    ("print", "get"),
+    ("read", "get"),
+    ("remove", "delete"),
+    ("rm", "delete"),
+    ("show", "tree"),
+    ("slice", "get"),
+    ("stat", "info"),
+    ("view", "tree"),
+];
+
+/// The command that somebody means who types another program's name for it.
+pub fn meant(word: &str) -> Option<&'static str> {
+    MEANT.iter().find(|(typed, _)| *typed == word).map(|(_, command)| *command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group_and_every_group_names_commands() {
+        let command = crate::Cli::command();
+        let mut listed: Vec<String> =
+            GROUPS.iter().flat_map(|(_, names)| names.iter().map(|name| name.replace('_', "-"))).collect();
+        listed.sort();
+        let mut names: Vec<String> =
+            command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(|sub| sub.get_name().to_owned()).collect();
+        names.sort();
+        assert_eq!(listed, names);
+        assert!(MEANT.iter().all(|(typed, meant)| names.contains(&(*meant).to_owned()) && !names.contains(&(*typed).to_owned())));
+    }
+
+    #[test]
+    fn the_first_page_fits_80_columns_and_short_help_leaves_common_options_out() {
+        let mut command = command();
+        let page = command.render_help().to_string();
+        assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+        assert!(page.contains("\nTake data out:\n  get ") && !page.contains("--limit"));
+        assert!(command.render_long_help().to_string().contains("--limit"));
+    }
+
+    #[test]
+    fn what_a_command_refuses_is_not_shown_with_it() {
+        let help = |path: &[&str]| {
+            let mut command = command();
+            command.build();
+            let mut at = &mut command;
+            for name in path {
+                at = at.find_subcommand_mut(name).unwrap();
+            }
+            at.clone().render_long_help().to_string()
+        };
+        assert!(help(&["get"]).contains("--byteorder") && help(&["layout", "resolve"]).contains("--limit"));
+        assert!(!help(&["set"]).contains("--byteorder") && help(&["set"]).contains("--limit"));
+        assert!(!help(&["completions"]).contains("--limit"));
+        assert!(help(&["convert"]).contains("blsc-zstd, auto]") && help(&["convert"]).contains("dudley-2026]"));
+    }
+}

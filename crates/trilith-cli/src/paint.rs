@@ -1,0 +1,129 @@
+//! Colour: whether there is any, and what it means. Everything reads the same without.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ink {
+    /// An error, or the verdict that something is wrong.
+    Bad,
+    /// A warning.
+    Warning,
+    /// The verdict that all is well.
+    Good,
+    /// The name of an item.
+    Name,
+    /// An array.
+    Array,
+    /// A tag.
+    Tag,
+}
+
+impl Ink {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Bad => "1;31",
+            Self::Warning => "33",
+            Self::Good => "32",
+            Self::Name => "36",
+            Self::Array => "32",
+            Self::Tag => "35",
+        }
+    }
+}
+
+/// What `--color` says, as far as it does.
+static FORCED: OnceLock<bool> = OnceLock::new();
+
+/// Looks for `--color` before the words are parsed, since the parser prints in colour itself.
+pub fn early(words: &[OsString]) -> clap::ColorChoice {
+    let words: Vec<Cow<'_, str>> = words.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy()).collect();
+    let behind = words.windows(2).filter_map(|pair| (pair.first()? == "--color").then(|| pair.last()).flatten());
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));
+    match behind.map(|word| &**word).chain(joined).last() {
+        Some("always") => clap::ColorChoice::Always,
+        Some("never") => clap::ColorChoice::Never,
+        _ => clap::ColorChoice::Auto,
+    }
+}
+
+/// Says what `--color` says; None leaves it to the terminal and the environment.
+pub fn force(colored: Option<bool>) {
+    if let Some(colored) = colored {
+        let _ = FORCED.set(colored);
+    }
+}
+
+/// Whether a stream is coloured: `--color`, then `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR=0` and `TERM=dumb`, then
+/// whether it is a terminal.
+fn is_colored(is_terminal: bool) -> bool {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    FORCED
+        .get()
+        .copied()
+        .unwrap_or_else(|| decide(&|name| variable(name).map(|value| value.to_string_lossy().into_owned()), is_terminal))
+}
+
+fn decide(variable: &dyn Fn(&str) -> Option<String>, is_terminal: bool) -> bool {
+    if variable("NO_COLOR").is_some() {
+        return false;
+    }
+    if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        return true;
+    }
+    is_terminal && variable("CLICOLOR").is_none_or(|value| value != "0") && variable("TERM").is_none_or(|value| value != "dumb")
+}
+
+/// Whether standard output is coloured.
+pub fn out_is_colored() -> bool {
+    static OUT: OnceLock<bool> = OnceLock::new();
+    *OUT.get_or_init(|| is_colored(std::io::stdout().is_terminal()))
+}
+
+fn err_is_colored() -> bool {
+    static ERR: OnceLock<bool> = OnceLock::new();
+    *ERR.get_or_init(|| is_colored(std::io::stderr().is_terminal()))
+}
+
+/// Text for standard output. It must be free of control characters.
+pub fn out(ink: Ink, text: &str) -> Cow<'_, str> {
+    painted(ink, text, out_is_colored())
+}
+
+/// Text for standard error. It must be free of control characters.
+pub fn err(ink: Ink, text: &str) -> Cow<'_, str> {
+    painted(ink, text, err_is_colored())
+}
+
+fn painted(ink: Ink, text: &str, is_colored: bool) -> Cow<'_, str> {
+    if is_colored { format!("\x1b[{}m{text}\x1b[0m", ink.code()).into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_decides_in_this_order() {
+        let with = |set: &'static [(&str, &str)], is_terminal| {
+            decide(&|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()), is_terminal)
+        };
+        assert!(with(&[], true) && !with(&[], false));
+        assert!(!with(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], true));
+        assert!(with(&[("CLICOLOR_FORCE", "1"), ("TERM", "dumb")], false));
+        assert!(!with(&[("CLICOLOR_FORCE", "0")], false));
+        assert!(!with(&[("CLICOLOR", "0")], true) && !with(&[("TERM", "dumb")], true));
+        assert!(with(&[("CLICOLOR", "1"), ("TERM", "xterm")], true));
+    }
+
+    #[test]
+    fn the_option_is_found_before_the_words_are_parsed() {
+        let early = |line: &str| early(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(early("trilith --color always tree x"), clap::ColorChoice::Always);
+        assert_eq!(early("trilith tree x --color=never"), clap::ColorChoice::Never);
+        assert_eq!(early("trilith get x -- --color=never"), clap::ColorChoice::Auto);
+    }
+}

@@ -1,0 +1,310 @@
+//! Every command line that is written for people runs: the examples of `--help`, and those of README.md and docs/.
+//!
+//! They run in the folder that `trilith tour` makes, beside a few files made here under the names that the pages use.
+//! A line with `…`, `[` options or `|` between words is a scheme and not a line; so is one marked in [`SCHEMES`].
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
+#![allow(clippy::disallowed_methods, reason = "tests make files on their own")]
+#![cfg(unix)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{repository, run, say, trilith};
+use trilith::asdf::{ArrayOptions, Builder, Target};
+use trilith::{Array, Value};
+
+/// A folder to run lines in, with the command first on the path.
+struct Folder {
+    kept: tempfile::TempDir,
+}
+
+impl Folder {
+    fn new() -> Self {
+        let kept = tempfile::tempdir().unwrap();
+        std::fs::create_dir(kept.path().join("bin")).unwrap();
+        let program = std::env::var_os("TRILITH_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_trilith").into());
+        std::os::unix::fs::symlink(program, kept.path().join("bin/trilith")).unwrap();
+        let folder = Self { kept };
+        folder.must("trilith tour . > tour.txt");
+        folder
+    }
+
+    fn path(&self) -> &Path {
+        self.kept.path()
+    }
+
+    /// Exit status and what was said.
+    fn line(&self, line: &str) -> (i32, String) {
+        let mut shell = Command::new("bash");
+        for (name, value) in trilith().get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        let path = std::env::var("PATH").unwrap_or_default();
+        shell.env("PATH", format!("{}:{path}", self.path().join("bin").display())).current_dir(self.path());
+        shell.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        shell.args(["-c", &format!("set -o pipefail; shopt -s nullglob; {line}")]);
+        let ended = run(shell, None);
+        (ended.status.unwrap_or(-1), ended.stderr)
+    }
+
+    fn must(&self, line: &str) {
+        let (status, said) = self.line(line);
+        assert_eq!(status, 0, "{line}\n{said}");
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// A .npy file of numbers from 0 on.
+    fn npy(&self, name: &str, shape: &[u64]) {
+        let count: u64 = shape.iter().product();
+        let numbers: Vec<f64> = (0..count).map(|n| n as f64).collect();
+        self.asdf("made.asdf", &numbers, shape, &ArrayOptions::default());
+        self.must(&format!("trilith get made.asdf#/rows -o {name}"));
+    }
+
+    fn asdf(&self, name: &str, numbers: &[f64], shape: &[u64], how: &ArrayOptions) {
+        let mut builder = Builder::new(Target::newest());
+        let rows = builder.array(&Array::from_slice(numbers, shape).unwrap(), how).unwrap();
+        builder.write(self.path().join(name), Value::map([("rows", rows)])).unwrap();
+    }
+}
+
+const SCHEMA: &str = "%YAML 1.1\n---\n$schema: \"http://stsci.edu/schemas/yaml-schema/draft-01\"\n\
+     id: \"http://example.org/schemas/mine-1.0.0\"\ntype: object\n...\n";
+const LINKED: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+     part: {$ref: \"parts-of.asdf#/x\"}\n...\n";
+const PARTS: &str =
+    "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nx: {y: 1}\n...\n";
+
+/// The folder with what the examples and the pages name besides the files of the tour.
+fn furnished() -> Folder {
+    let folder = Folder::new();
+    folder.write("my-schema.yaml", SCHEMA);
+    folder.write("schemas/mine-1.0.0.yaml", SCHEMA);
+    folder.write("linked.asdf", LINKED);
+    folder.write("parts-of.asdf", PARTS);
+    folder.write("records.h", "struct point { double x; int n; };\n");
+    folder.write("point.dud", "{\n N : i8\n}\nx = f8[N]\n");
+    folder.asdf("stream.asdf", &[0.0; 6], &[2, 3], &ArrayOptions::streamed());
+    folder.npy("rows.npy", &[2, 3]);
+    folder.npy("time.npy", &[1]);
+    folder.npy("x3.npy", &[3]);
+    folder.npy("new.npy", &[64, 64]);
+    std::fs::create_dir(folder.path().join("arrays")).unwrap();
+    folder.npy("arrays/x.npy", &[3]);
+    folder.must("trilith to-yaml observation.asdf > tree.yaml");
+    folder.must("head -c 30000000 observation-plain.asdf > damaged.asdf");
+    folder
+}
+
+#[test]
+fn every_example_of_the_help_runs() {
+    let folder = furnished();
+    let mut faults = String::new();
+    for (line, _) in trilith_cli::examples() {
+        let (status, said) = folder.line(line);
+        // What is rescued of a damaged file is not all of it.
+        let expected = i32::from(line.contains("repair"));
+        if status != expected {
+            faults.push_str(&format!("{line}\n  exit status {status}: {said}\n"));
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+    say(&format!("{} examples of --help ran", trilith_cli::examples().len()));
+}
+
+/// Lines that show a form, not a command.
+const SCHEMES: &[&str] = &["trilith info /dev/zero", "trilith verify --conform DOCUMENT FILE"];
+
+/// What stands for a file in the pages, and a file that is one; by the page and then for all pages.
+const NAMES: &[(&str, &str)] = &[
+    ("s3://bucket/x.asdf#/roman/data", "observation.asdf#/observation/data"),
+    ("s3://bucket/r0000101.asdf#/roman/data", "observation.asdf#/observation/data"),
+    ("https://data.example.org/run/catalog.bd", "runs/catalog.bd"),
+    ("https://data.example.org/r0000101.asdf", "observation.asdf"),
+];
+
+/// The lines of a page that begin with `trilith`: of code blocks, and of code within text.
+fn lines(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        let code = line.trim_start().trim_start_matches("$ ");
+        if (fenced || line.starts_with("    ")) && code.starts_with("trilith ") {
+            found.push(without_remark(code));
+        } else if !fenced {
+            let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("trilith "));
+            found.extend(spans.map(|span| span.replace("\\|", "|")));
+        }
+    }
+    found
+}
+
+/// A line of code without what is said beside it, two spaces or a `#` away.
+fn without_remark(line: &str) -> String {
+    let (mut quote, mut spaces) = (None, 0);
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            (None, ' ') if spaces > 0 => return line[..at].trim_end().to_owned(),
+            _ => {}
+        }
+        spaces = if c == ' ' { spaces + 1 } else { 0 };
+    }
+    line.to_owned()
+}
+
+fn is_scheme(line: &str) -> bool {
+    line.contains(['…', '[', '|']) && !line.contains("'[") || SCHEMES.contains(&line) || line.ends_with(" TEXT")
+}
+
+fn pages() -> Vec<PathBuf> {
+    let root = repository();
+    let mut pages = vec![root.join("README.md")];
+    pages.extend(common::files(&root.join("docs")).into_iter().filter(|path| path.extension().is_some_and(|e| e == "md")));
+    pages
+}
+
+/// What a line needs besides, made before it runs: the names of the pages are short, and mean another file each time.
+const BEFORE: &[(&str, &str)] = &[
+    ("trilith info FILE --layout L.dud", "echo 'x = u1[8]' > L.dud"),
+    ("trilith layout resolve L.dud", "printf '{ N : i8 }\\nx = f8[N]\\n' > L.dud"),
+    ("trilith get FILE#/path", "cp flat.asdf FILE"),
+    ("trilith layout new IN", "rm IN; cp -r arrays IN"),
+    ("trilith layout describe x.asdf", "cp observation-plain.asdf x.asdf"),
+    (
+        "trilith layout write L.dud OUT.bd --param N=3 --from x=x.npy y=y.npy",
+        "printf '{ N : i8 }\\nx = f8[N]\\ny = f8[N]\\n' > L.dud; cp x3.npy x.npy; cp x3.npy y.npy",
+    ),
+    (
+        "trilith layout catalog L.dud *.bd -o C.bd",
+        "rm -f *.bd; cp runs/restart.dud L.dud; cp runs/step0001.bd runs/step0002.bd .",
+    ),
+    ("trilith get run.bd#/rho", "cp rho.bd run.bd"),
+    ("trilith append run.bd#/history/t", "cp history.bd run.bd; cp time.npy ROWS.npy"),
+    ("trilith append 'run.bd#/\"\"' ROWS.npy", "cp records.bd run.bd; cp record.npy ROWS.npy"),
+    ("trilith append run.bd te=te.npy time=t.npy", "cp lists.bd run.bd; cp time.npy te.npy; cp time.npy t.npy"),
+    ("trilith convert x.bd", "cp observation.bd x.bd; rm -f x.asdf y.bd"),
+    ("trilith convert IN.bd", "cp observation.bd IN.bd"),
+    ("trilith convert x.fits x.asdf", "cp observation.fits x.fits"),
+    ("trilith convert x.asdf x.fits", "cp flat.asdf x.asdf; rm -f x.fits"),
+    ("trilith convert x.asdf out.fits", "cp flat.asdf x.asdf; cp observation.fits base.fits"),
+    ("trilith convert old.finf", "trilith convert flat.asdf old.finf --allow-loss"),
+    ("trilith convert new.asdf old.asdf", "cp flat.asdf new.asdf"),
+    ("trilith convert in.asdf out.asdf", "cp floats.asdf in.asdf"),
+    ("trilith get x.fits", "cp cards.fits x.fits"),
+    ("trilith set x.fits", "cp cards.fits x.fits"),
+    ("trilith insert x.fits", "cp cards.fits x.fits"),
+    ("trilith delete x.fits", "cp cards.fits x.fits"),
+    ("trilith rename 'x.fits", "cp cards.fits x.fits"),
+    ("trilith append FILE#/table", "cp stream.asdf FILE; trilith rename FILE#/rows table"),
+    ("trilith get --catalog", "cp runs/restart.dud run.dud"),
+    ("trilith get /te --layout run.dud --catalog c.bd", "cp runs/*.bd .; cp runs/catalog.bd c.bd; cp runs/restart.dud run.dud"),
+    ("trilith verify --conform asdf-1.x image.asdf", "cp observation.asdf image.asdf"),
+    ("trilith diff run.bd run.asdf", "cp observation.bd run.bd; trilith convert run.bd run.asdf --allow-loss"),
+];
+
+/// Lines that end in exit status 1 where all is well, since they show how a loss is refused or a deviation found.
+const NO: &[&str] = &["trilith verify --conform asdf-1.x image.asdf"];
+
+/// The files that the pages name.
+fn named() -> Folder {
+    let folder = furnished();
+    let mut builder = Builder::new(Target::newest());
+    let numbers: Vec<f64> = (0..64 * 64).map(f64::from).collect();
+    let array = builder.array(&Array::from_slice(&numbers, &[64, 64]).unwrap(), &ArrayOptions::default()).unwrap();
+    builder.write(folder.path().join("flat.asdf"), Value::map([("data", array.clone()), ("path", array)])).unwrap();
+    folder.must("cp flat.asdf floats.asdf; cp flat.asdf FILE; cp observation.fits jwst.fits");
+    folder.must("cp observation.asdf A; cp observation-zlib.asdf B; cp observation.asdf IN");
+    folder.must("cp runs/restart.dud run.dud; cp runs/catalog.bd c.bd; cp runs/catalog.bd runs.bd; cp runs/*.bd .");
+    folder.must("printf '{ N : i8 }\\nx = f8[N]\\n' > L.dud");
+    folder.must("printf 'rho = f8[20]\\n' > rho.dud");
+    folder.npy("rho.npy", &[20]);
+    folder.must("trilith layout write rho.dud rho.bd --from /rho=rho.npy");
+    std::fs::write(folder.path().join("history.bd"), native(&[1.0], 0, "history/\nt [f8]\n")).unwrap();
+    std::fs::write(folder.path().join("lists.bd"), native(&[1.0, 2.0], 0, "te [f8]\ntime [f8]\n")).unwrap();
+    std::fs::write(folder.path().join("records.bd"), native(&[1.0], 1, "{ NREC : i8 }\n\"\" = { time = f8 }[NREC]\n")).unwrap();
+    folder.must("trilith get 'records.bd#/\"\"' -o record.npy");
+    std::fs::write(folder.path().join("cards.fits"), cards()).unwrap();
+    folder.must("mkdir kept; cp *.bd kept");
+    folder
+}
+
+/// A native Dudley file: a stored parameter unless it is 0, numbers, and the layout behind them.
+fn native(numbers: &[f64], parameter: u64, layout: &str) -> Vec<u8> {
+    let mut data: Vec<u8> = if parameter == 0 { Vec::new() } else { parameter.to_le_bytes().to_vec() };
+    data.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    let mut bytes = b"\x8d<BD\r\n\x1a\n".to_vec();
+    bytes.extend((16 + data.len() as u64).to_le_bytes());
+    bytes.extend(data);
+    bytes.extend(layout.as_bytes());
+    bytes
+}
+
+/// A FITS file that is a header alone.
+fn cards() -> Vec<u8> {
+    let cards = [
+        "SIMPLE  =                    T",
+        "BITPIX  =                    8",
+        "NAXIS   =                    0",
+        "OBJECT  = 'M31     '",
+        "EXPTIME =                 10.0 / [s]",
+        "HIERARCH ESO DET CHIP = 'A'",
+        "HISTORY bias done",
+        "HISTORY dark done",
+        "HISTORY fringes done",
+        "END",
+    ];
+    let text: String = cards.iter().map(|card| format!("{card:<80}")).collect();
+    format!("{text:<2880}").into_bytes()
+}
+
+#[test]
+fn every_line_of_the_pages_runs() {
+    let folder = named();
+    let (mut faults, mut ran, mut schemes) = (String::new(), 0, 0);
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for line in lines(&text) {
+            if is_scheme(&line) {
+                schemes += 1;
+                continue;
+            }
+            let before = BEFORE.iter().find(|(start, _)| line.starts_with(start)).map_or("", |(_, before)| before);
+            if !before.is_empty() {
+                // A line before it may have wanted the folder without them.
+                folder.must("cp kept/*.bd .");
+                let (status, said) = folder.line(before);
+                if status != 0 {
+                    faults.push_str(&format!("{before}\n  exit status {status}: {said}\n"));
+                }
+            }
+            let local = NAMES.iter().fold(line.clone(), |line, (name, here)| line.replace(name, here));
+            let (status, said) = folder.line(&local);
+            ran += 1;
+            if status != i32::from(NO.iter().any(|no| line.starts_with(no))) {
+                faults.push_str(&format!(
+                    "{}: {line}\n  exit status {status}: {said}\n",
+                    page.file_name().unwrap().to_string_lossy()
+                ));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+    say(&format!("{ran} lines of README.md and docs/ ran, {schemes} are schemes"));
+}

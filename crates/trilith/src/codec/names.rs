@@ -1,0 +1,91 @@
+//! The names by which a codec is asked for, and what people type instead.
+
+use super::{Blosc, CODECS, CodecId, opt_codec};
+use crate::error::{Error, Result};
+
+/// No compression.
+const NONE: &str = "none";
+/// `blsc` with Zstandard inside instead of LZ4.
+const BLSC_ZSTD: &str = "blsc-zstd";
+
+/// Other names of the same compression.
+const ALIASES: &[(&str, &str)] = &[
+    ("blosc", "blsc"),
+    ("bz2", "bzp2"),
+    ("bzip2", "bzp2"),
+    ("plain", NONE),
+    ("raw", NONE),
+    ("uncompressed", NONE),
+    ("zst", "zstd"),
+    ("zstandard", "zstd"),
+];
+
+/// Compression that no block can have, with what is like it.
+const INSTEAD: &[(&str, &str)] = &[("deflate", "zlib"), ("gz", "zlib"), ("gzip", "zlib"), ("lzma", "bzp2"), ("xz", "bzp2")];
+
+/// The names that [`named`] knows, without aliases.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    [NONE].into_iter().chain(CODECS.iter().map(|codec| codec.name)).chain([BLSC_ZSTD])
+}
+
+/// The codec of a name, and what compresses inside of a Blosc buffer: `none`, the name of a codec, or `blsc-zstd`.
+/// Upper case and other names of the same compression (`bzip2`, `zstandard`) mean the same.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) with the names that there are.
+///
+/// ```
+/// use trilith::codec::{CodecId, named};
+/// assert_eq!(named("bzip2")?.0, CodecId(*b"bzp2"));
+/// assert!(named("none")?.0.is_none());
+/// let error = named("gzip").unwrap_err().to_string();
+/// assert!(error.contains("did you mean \"zlib\"?"), "{error}");
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn named(name: &str) -> Result<(CodecId, Blosc)> {
+    let lower = name.to_ascii_lowercase();
+    let lower = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(lower.as_str(), |(_, meant)| meant);
+    match lower {
+        NONE => return Ok((CodecId::NONE, Blosc::default())),
+        BLSC_ZSTD => return Ok((CodecId(*b"blsc"), Blosc::Zstd)),
+        _ => {}
+    }
+    match CodecId::named(lower).and_then(opt_codec) {
+        Some(codec) => Ok((codec.id, Blosc::default())),
+        None => Err(unknown(name, &[])),
+    }
+}
+
+/// The error for a name that means no codec; `also` are names that the caller knows besides.
+pub(crate) fn unknown(name: &str, also: &[&'static str]) -> Error {
+    let known: Vec<&str> = names().chain(also.iter().copied()).collect();
+    let lower = name.to_ascii_lowercase();
+    match INSTEAD.iter().find(|(typed, _)| *typed == lower) {
+        Some((_, instead)) => {
+            Error::usage(format!("unknown codec {name:?}")).hint(format!("did you mean {instead:?}? known: {}", known.join(", ")))
+        }
+        None => Error::unknown("codec", name, known),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_and_alias_means_a_codec_and_the_table_agrees_with_itself() {
+        assert!(CODECS.iter().all(|codec| codec.id.to_string() == codec.name));
+        assert!(names().all(|name| named(name).is_ok() && named(&name.to_uppercase()).is_ok()));
+        for (alias, meant) in ALIASES {
+            assert_eq!(named(alias).ok(), named(meant).ok(), "{alias}");
+        }
+        for (typed, instead) in INSTEAD {
+            assert!(named(instead).is_ok());
+            assert!(named(typed).is_err_and(|error| error.to_string().contains(instead)));
+        }
+        assert_eq!(
+            named("evil").unwrap_err().to_string(),
+            "unknown codec \"evil\"; known: none, zlib, bzp2, lz4, lz4f, zstd, blsc, blsc-zstd"
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! What a file is that no family here reads: named, with what to do about it.
+
+use crate::bytes::{Source, read_vec};
+use crate::error::{Error, Result, Setting};
+use crate::limits::Limits;
+
+/// How much of a file is looked at.
+const LOOK: u64 = 4 << 10;
+
+/// Where a mark is.
+type At = &'static [usize];
+
+/// One format that other programs read.
+struct Format {
+    /// Its name, with its article.
+    name: &'static str,
+    /// The bytes that it has at one of these places.
+    mark: &'static [u8],
+    at: At,
+    /// What to do.
+    advice: &'static str,
+}
+
+const START: At = &[0];
+/// HDF5 may have a header of somebody else in front.
+const HDF5: At = &[0, 512, 1024, 2048];
+const H5PY: &str = "read it with h5py or h5dump";
+const PICTURE: &str = "open it with an image viewer or Pillow";
+const UNZIP: &str = "unpack it with unzip and name the files that it held";
+const PROGRAM: &str = "name a data file";
+const TABLE: &str = "read it with pandas, polars or DuckDB";
+const TIFF: &str = "read it with tifffile or rasterio";
+
+/// `Format { … }` in one line.
+const fn row(name: &'static str, mark: &'static [u8], at: At, advice: &'static str) -> Format {
+    Format { name, mark, at, advice }
+}
+
+/// Every format that is known by its mark; the first that fits counts.
+const FORMATS: &[Format] = &[
+    row("an HDF5 file (as netCDF-4 files are)", b"\x89HDF\r\n\x1a\n", HDF5, H5PY),
+    row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
+    row("a netCDF-3 file", b"CDF\x01", START, "read it with netCDF4, scipy or ncdump"),
+    row("a netCDF-3 file", b"CDF\x02", START, "read it with netCDF4, scipy or ncdump"),
+    row("a netCDF-3 file", b"CDF\x05", START, "read it with netCDF4 or ncdump"),
+    row("a numpy .npy file", b"\x93NUMPY", START, "put it into a file with trilith insert FILE#/path --from X.npy"),
+    row("a TIFF image", b"II*\0", START, TIFF),
+    row("a TIFF image", b"MM\0*", START, TIFF),
+    row("a TIFF image", b"II+\0", START, TIFF),
+    row("a PNG image", b"\x89PNG\r\n\x1a\n", START, PICTURE),
+    row("a GIF image", b"GIF8", START, PICTURE),
+    row("a JPEG image", b"\xff\xd8\xff", START, PICTURE),
+    row("a JPEG 2000 image", b"\0\0\0\x0cjP  \r\n\x87\n", START, PICTURE),
+    row("a PDF document", b"%PDF-", START, "open it with a PDF viewer"),
+    row("a Parquet file", b"PAR1", START, TABLE),
+    row("an Arrow file", b"ARROW1", START, TABLE),
+    row("an SQLite database", b"SQLite format 3\0", START, "open it with sqlite3"),
+    row("a MATLAB file", b"MATLAB 5.0 MAT-file", START, "read it with scipy.io.loadmat"),
+    row("a ROOT file", b"root\0", START, "read it with uproot"),
+    row("a GRIB file", b"GRIB", START, "read it with cfgrib or ecCodes"),
+    row("a file compressed with Zstandard", b"\x28\xb5\x2f\xfd", START, "unpack it with unzstd, and name the file that it held"),
+    row("a file compressed with bzip2", b"BZh", START, "unpack it with bunzip2, and name the file that it held"),
+    row("a file compressed with xz", b"\xfd7zXZ\0", START, "unpack it with unxz, and name the file that it held"),
+    row("a file compressed with LZ4", b"\x04\x22\x4d\x18", START, "unpack it with unlz4, and name the file that it held"),
+    row("a tar archive", b"ustar", &[257], "unpack it with tar -xf, and name the files that it held"),
+    row("a 7z archive", b"7z\xbc\xaf\x27\x1c", START, "unpack it with 7z x, and name the files that it held"),
+    row("an empty ZIP archive", b"PK\x05\x06", START, PROGRAM),
+    row("a program (ELF)", b"\x7fELF", START, PROGRAM),
+    row("a program (Windows)", b"MZ\x90\0", START, PROGRAM),
+    row(
+        "a Git LFS pointer, not the file itself",
+        b"version https://git-lfs.github.com/",
+        START,
+        "fetch the file with git lfs pull",
+    ),
+    row("a git-annex pointer, not the file itself", b"/annex/objects/", START, "fetch the file with git annex get"),
+    row(
+        "a part of an ASDF file: a block without header and tree",
+        b"\xd3BLK",
+        START,
+        "trilith repair FILE -o OUT rescues what is left",
+    ),
+];
+
+/// The error for a file that begins like none that can be read. Only its first bytes are looked at.
+///
+/// # Errors
+/// Those of reading.
+#[cold]
+pub(super) fn refusal(source: &dyn Source) -> Result<Error> {
+    let start = read_vec(source, 0, source.len().min(LOOK), &Limits::default())?;
+    let (what, advice) = name(&start, source.len());
+    let name = source.name();
+    let under = "to read it as binary data of a known structure";
+    Ok(match what {
+        // Text may be data, too.
+        Some(what) if what.ends_with("text file") || what.ends_with("JSON file") => {
+            Error::unsupported(format!("{name} is {what}")).setting(under, Setting::Layout).hint(advice)
+        }
+        Some(what) => Error::unsupported(format!("{name} is {what}")).hint(advice),
+        None => Error::unsupported(format!("{name} is not an ASDF, FITS or Dudley file: its format is not known"))
+            .setting(under, Setting::Layout)
+            .hint("an ASDF file begins with \"#ASDF 1.0.0\""),
+    })
+}
+
+/// What bytes begin, where that is known, and what to do about it.
+fn name(start: &[u8], len: u64) -> (Option<String>, String) {
+    let said = |what: &str, advice: &str| (Some(what.to_owned()), advice.to_owned());
+    if len == 0 {
+        return said("empty (0 bytes)", "copy or download it again");
+    }
+    if let Some(format) = FORMATS.iter().find(|format| is_marked(start, format)) {
+        return said(format.name, format.advice);
+    }
+    if start.starts_with(b"PK\x03\x04") {
+        return zip(start);
+    }
+    if let Some(at) = header_behind(start) {
+        return (
+            Some(format!("not an ASDF file from its first byte on: an ASDF header begins at byte {at}")),
+            format!("cut off what is in front of it: tail -c +{} FILE > OUT", at + 1),
+        );
+    }
+    if start.iter().all(|byte| *byte == 0) {
+        return said("nothing but zeros at its beginning", "the copy or download may not be complete: repeat it");
+    }
+    if begins_asdf(start) {
+        return said("cut short within the header line of an ASDF file", "copy or download it again");
+    }
+    text(start).map_or((None, String::new()), |(what, advice)| said(what, advice))
+}
+
+fn is_marked(start: &[u8], format: &Format) -> bool {
+    format.at.iter().any(|at| start.get(*at..).is_some_and(|rest| rest.starts_with(format.mark)))
+}
+
+/// A ZIP archive by its first member: `.npz` holds arrays of numpy.
+fn zip(start: &[u8]) -> (Option<String>, String) {
+    let length = start.get(26..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes);
+    let member = start.get(30..30 + usize::from(length)).unwrap_or_default();
+    let (what, advice) = match member {
+        name if name.ends_with(b".npy") => (
+            "a numpy .npz archive",
+            "unpack it with unzip, and put its arrays into a file with trilith insert FILE#/path --from X.npy",
+        ),
+        b"[Content_Types].xml" => ("an Office document", "save its tables as CSV"),
+        _ => ("a ZIP archive", UNZIP),
+    };
+    (Some(what.to_owned()), advice.to_owned())
+}
+
+/// Where a header line of ASDF begins behind something else, at the start of a line.
+fn header_behind(start: &[u8]) -> Option<usize> {
+    start.windows(7).position(|bytes| bytes == b"\n#ASDF ").map(|at| at + 1)
+}
+
+/// Whether these are less than a header line.
+fn begins_asdf(start: &[u8]) -> bool {
+    [b"#ASDF 1.0.0".as_slice(), b"SIMPLE  ="]
+        .iter()
+        .any(|mark| start.len() > 1 && start.len() < mark.len() && mark.starts_with(start))
+}
+
+/// What kind of text it is; None where it is not text.
+fn text(start: &[u8]) -> Option<(&'static str, &'static str)> {
+    // The last character may be cut.
+    let text = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(start.get(..error.valid_up_to())?).ok()?,
+        Err(_) => return None,
+    };
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}')) {
+        return None;
+    }
+    let text = text.trim_start_matches('\u{feff}').trim_start().to_ascii_lowercase();
+    let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
+    let web = "a server may have answered with it instead of the file: check the address, and whether you must log in";
+    let yaml = "an ASDF file begins with \"#ASDF 1.0.0\", and its tree with \"%YAML 1.1\" and \"---\"";
+    Some(if begins(&["<!doctype html", "<html", "<head", "<body"]) {
+        ("a web page (HTML)", web)
+    } else if begins(&["<?xml", "<"]) {
+        if text.contains("<error>") { ("an error message of a server (XML)", web) } else { ("an XML file", web) }
+    } else if begins(&["{", "["]) && is_json(&text) {
+        ("a JSON file", "trilith set FILE#/path VALUE puts values into an ASDF file")
+    } else if begins(&["%yaml", "---"]) {
+        ("a YAML file without the header of ASDF", yaml)
+    } else if begins(&["#!"]) {
+        ("a script", PROGRAM)
+    } else {
+        ("a text file", "an ASDF file begins with \"#ASDF 1.0.0\"; a Dudley layout is read by trilith layout check")
+    })
+}
+
+/// Whether text that opens a bracket goes on like JSON; a Dudley layout does not.
+fn is_json(text: &str) -> bool {
+    let next = text.get(1..).unwrap_or("").trim_start().chars().next();
+    next.is_some_and(|c| match text.as_bytes().first() {
+        Some(b'{') => matches!(c, '"' | '}'),
+        _ => matches!(c, '"' | '[' | '{' | ']' | '-' | '0'..='9' | 't' | 'f' | 'n'),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::MemorySource;
+
+    fn said(bytes: &[u8]) -> String {
+        refusal(&MemorySource::new(bytes.to_vec(), "x")).map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn every_format_is_named_with_something_to_do() {
+        for format in FORMATS {
+            for at in format.at {
+                let mut bytes = vec![b'?'; *at];
+                bytes.extend(format.mark);
+                let text = said(&bytes);
+                assert!(text.starts_with(&format!("x is {}", format.name)) && text.ends_with(format.advice), "{text}");
+                assert!(!format.advice.is_empty() && !format.advice.ends_with('.'));
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_told_from_each_other_and_from_bytes() {
+        for (bytes, what) in [
+            (b"".as_slice(), "x is empty (0 bytes)"),
+            (b"#ASD", "x is cut short within the header line of an ASDF file"),
+            (b"\n<!DOCTYPE html><html>404</html>", "x is a web page (HTML)"),
+            (b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", "x is an error message of a server (XML)"),
+            (b"<svg/>", "x is an XML file"),
+            (b"{\"a\": 1}", "x is a JSON file"),
+            (b"%YAML 1.1\n---\na: 1\n", "x is a YAML file without the header of ASDF"),
+            (b"#!/bin/sh\n", "x is a script"),
+            (b"{ N : i8 }\n", "x is a text file"),
+            (b"hello\n\xc3", "x is a text file"),
+            (
+                b"HTTP/1.1 200 OK\n\n#ASDF 1.0.0\n",
+                "x is not an ASDF file from its first byte on: an ASDF header begins at byte 17",
+            ),
+            (&[0; 100], "x is nothing but zeros at its beginning"),
+            (b"\x01\x02\x03\xff", "x is not an ASDF, FITS or Dudley file: its format is not known"),
+            (b"\xff\xff\xff", "x is not an ASDF, FITS or Dudley file: its format is not known"),
+        ] {
+            let text = said(bytes);
+            assert!(text.starts_with(what), "{text}");
+        }
+        let mut npz = b"PK\x03\x04".to_vec();
+        npz.resize(30, 0);
+        npz[26] = 5;
+        npz.extend(b"a.npy");
+        assert!(said(&npz).starts_with("x is a numpy .npz archive"));
+        npz[26] = 200;
+        assert!(said(&npz).starts_with("x is a ZIP archive"));
+    }
+}
