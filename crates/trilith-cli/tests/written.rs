@@ -130,7 +130,7 @@ const SCHEMES: &[&str] = &["trilith info /dev/zero", "trilith verify --conform D
 const NAMES: &[(&str, &str)] = &[
     ("s3://bucket/x.asdf#/roman/data", "observation.asdf#/observation/data"),
     ("s3://bucket/r0000101.asdf#/roman/data", "observation.asdf#/observation/data"),
-    ("https://data.example.org/run/catalog.bd", "runs/catalog.bd"),
+    ("https://data.example.org/run/catalog.bd", "same.bd"),
     ("https://data.example.org/r0000101.asdf", "observation.asdf"),
 ];
 
@@ -213,8 +213,15 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith delete x.fits", "cp cards.fits x.fits"),
     ("trilith rename 'x.fits", "cp cards.fits x.fits"),
     ("trilith append FILE#/table", "cp stream.asdf FILE; trilith rename FILE#/rows table"),
-    ("trilith get --catalog", "cp runs/restart.dud run.dud"),
-    ("trilith get /te --layout run.dud --catalog c.bd", "cp runs/*.bd .; cp runs/catalog.bd c.bd; cp runs/restart.dud run.dud"),
+    (
+        "trilith get --catalog",
+        "cp runs/restart.dud run.dud; rm -f same.bd; trilith -q layout catalog run.dud runs/step0000.bd runs/step0001.bd -o same.bd",
+    ),
+    (
+        "trilith get /te --layout run.dud",
+        "cp runs/restart.dud run.dud; rm -f c.bd; trilith -q layout catalog run.dud runs/step0000.bd runs/step0001.bd -o c.bd",
+    ),
+    ("trilith convert IN OUT", "rm -rf IN; cp observation.asdf IN"),
     ("trilith verify --conform asdf-1.x image.asdf", "cp observation.asdf image.asdf"),
     ("trilith diff run.bd run.asdf", "cp observation.bd run.bd; trilith convert run.bd run.asdf --allow-loss"),
 ];
@@ -288,7 +295,7 @@ fn every_line_of_the_pages_runs() {
             let before = BEFORE.iter().find(|(start, _)| line.starts_with(start)).map_or("", |(_, before)| before);
             if !before.is_empty() {
                 // A line before it may have wanted the folder without them.
-                folder.must("cp kept/*.bd .");
+                folder.must("cp -n kept/*.bd .");
                 let (status, said) = folder.line(before);
                 if status != 0 {
                     faults.push_str(&format!("{before}\n  exit status {status}: {said}\n"));
