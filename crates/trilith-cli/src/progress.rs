@@ -8,17 +8,15 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trilith::bytes::Watch;
 
-use crate::options::Options;
-
 /// A bar that counts bytes.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar of so many bytes.
-    pub fn bytes(doing: &'static str, total: u64, options: &Options) -> Self {
+    /// A bar of so many bytes, unless nobody is to be told.
+    pub fn bytes(doing: &'static str, total: u64, quiet: bool) -> Self {
         OTHER.store(true, Ordering::Relaxed);
         let bar = ProgressBar::new(total);
-        if options.quiet || total < 32 << 20 || !std::io::stderr().is_terminal() {
+        if quiet || total < 32 << 20 || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         } else if let Ok(style) =
             ProgressStyle::with_template("{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}")
@@ -52,8 +50,8 @@ static OTHER: AtomicBool = AtomicBool::new(false);
 const SOON: Duration = Duration::from_secs(1);
 
 /// Counts what comes from servers, on a terminal, from the first second on.
-pub fn watch(options: &Options) -> Option<Watch> {
-    if options.quiet || !std::io::stderr().is_terminal() {
+pub fn watch(quiet: bool) -> Option<Watch> {
+    if quiet || !std::io::stderr().is_terminal() {
         return None;
     }
     let start = Instant::now();

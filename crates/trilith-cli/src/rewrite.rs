@@ -43,7 +43,7 @@ impl Save {
         let source = change.file().sections().source();
         let blocks = change.file().sections().all_blocks()?;
         let total = blocks.iter().fold(0u64, |sum, block| sum.saturating_add(block.decoded_len()));
-        let progress = Progress::bytes("writing", total, options);
+        let progress = Progress::bytes("writing", total, options.quiet);
         let mut show = |bytes| progress.at(bytes);
         let mut how = SaveOptions::default();
         (how.in_place, how.anew) = (self.in_place, anew);

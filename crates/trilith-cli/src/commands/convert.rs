@@ -80,7 +80,7 @@ impl Convert {
         }
         let how = self.options(options)?;
         let file = options.for_output(options.open_file(&self.input)?, &Base::of(&self.output))?;
-        let progress = Progress::bytes("writing", file.decoded_size()?, options);
+        let progress = Progress::bytes("writing", file.decoded_size()?, options.quiet);
         let form = match how.to {
             To::Fits => Form::Fits,
             To::Dudley(_) => Form::Dudley,

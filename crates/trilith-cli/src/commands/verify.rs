@@ -74,7 +74,7 @@ impl Verify {
 
     fn check(&self, name: &str, options: &Options) -> Result<Report> {
         let file = options.open_file(name)?;
-        let progress = Progress::bytes("verifying", file.verified_size()?, options);
+        let progress = Progress::bytes("verifying", file.verified_size()?, options.quiet);
         file.verify(self.deep, &|bytes| progress.add(bytes))
     }
 }
