@@ -2,6 +2,11 @@
 
 use serde_json::{Value, json};
 use trilith::array::{Datatype, Field};
+use trilith::schema::Problem;
+use trilith::{Error, Location};
+
+use crate::output::clean;
+use crate::words::{advice, said};
 
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
@@ -48,4 +53,37 @@ pub fn datatype_text(datatype: &Datatype) -> String {
         Value::String(name) => name,
         other => other.to_string(),
     }
+}
+
+/// A problem as JSON.
+pub fn problem_json(problem: &Problem) -> Value {
+    let place = if problem.line == 0 { (None, None) } else { (Some(problem.line), Some(problem.column)) };
+    let path = (problem.line != 0).then_some(&problem.path);
+    let message = match problem.rule.as_str() {
+        "" => problem.message.clone(),
+        rule => format!("{}, expected {rule}", problem.message),
+    };
+    json!({
+        "severity": problem.severity.to_string(),
+        "where": {"path": path, "line": place.0, "column": place.1, "byte": problem.byte, "block": null},
+        "message": clean(&message),
+        "schema": (!problem.schema.is_empty()).then_some(&problem.schema),
+        "hint": problem.hint.as_deref().map(clean),
+    })
+}
+
+/// An error as a problem.
+pub fn error_json(error: &Error) -> Value {
+    let (mut line, mut column, mut byte, mut path) = (None, None, None, None);
+    match error.location() {
+        Location::Byte(at) => byte = Some(*at),
+        Location::Text { line: l, column: c } => (line, column) = (Some(*l), Some(*c)),
+        Location::Path(at) => path = Some(at.clone()),
+        _ => {}
+    }
+    json!({
+        "severity": "error",
+        "where": {"path": path, "line": line, "column": column, "byte": byte, "block": null},
+        "message": clean(&said(error)), "schema": null, "hint": advice(error),
+    })
 }

@@ -77,7 +77,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let malformed_is_no = cli.command.malformed_is_no();
     cli.options.whole = cli.command.reads_all();
     cli.options.instead = cli.command.instead();
-    let shown = progress::Shown::start(&name, &cli.options);
+    let shown = progress::Shown::start(&name, cli.options.quiet);
     let done = cli.options.prepare().and_then(|()| cli.command.run(&cli.options));
     drop(shown);
     cli.options.warn_of_references();

@@ -129,7 +129,7 @@ impl Options {
         }
         remote.download |= self.download;
         remote.whole = self.whole;
-        remote.watch = crate::progress::watch(self);
+        remote.watch = crate::progress::watch(self.quiet);
         Ok(remote)
     }
 

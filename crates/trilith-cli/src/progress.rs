@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trilith::bytes::{Watch, bytes_read};
 
-use crate::options::Options;
-
 /// Work that is over sooner needs no bar.
 const SOON: Duration = Duration::from_secs(1);
 /// How often the bar moves.
@@ -33,8 +31,8 @@ pub struct Shown(Option<(Arc<AtomicBool>, std::thread::JoinHandle<()>)>);
 
 impl Shown {
     /// Shows how far a command is, if it takes a while and somebody looks.
-    pub fn start(doing: &str, options: &Options) -> Self {
-        if options.quiet || !std::io::stderr().is_terminal() {
+    pub fn start(doing: &str, quiet: bool) -> Self {
+        if quiet || !std::io::stderr().is_terminal() {
             return Self(None);
         }
         for count in [&EXPECTED, &FETCHED, &DONE, &TO_DO] {
@@ -140,8 +138,8 @@ impl Progress {
 }
 
 /// Counts what comes from servers.
-pub fn watch(options: &Options) -> Option<Watch> {
-    if options.quiet || !std::io::stderr().is_terminal() {
+pub fn watch(quiet: bool) -> Option<Watch> {
+    if quiet || !std::io::stderr().is_terminal() {
         return None;
     }
     Some(Arc::new(|bytes, _| {

@@ -2,10 +2,12 @@
 
 use std::io::Cursor;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trilith::array::Array;
-use trilith::asdf::Target;
+use trilith::asdf::{ArrayOptions, Target};
 use trilith::bytes::{AtomicFile, Basis};
+use trilith::codec;
 use trilith::dudley::{Draft, native_order};
 use trilith::layout::Dialect;
 use trilith::tree::{Data, Value};
@@ -72,4 +74,29 @@ pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, path: &std::pat
     let mut file = AtomicFile::create(path, Basis::Nothing)?;
     draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file)?;
     file.commit().map(drop)
+}
+
+/// How arrays are stored, by the name of a codec and its level.
+///
+/// # Errors
+/// `ValueError` for a codec that there is not.
+pub fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
+    let mut options = match codec {
+        None | Some("none") => ArrayOptions::default(),
+        Some(name) => known(name)?,
+    };
+    options.level = level;
+    Ok(options)
+}
+
+/// The options for a codec that there is: an argument is checked although no array may need it.
+fn known(name: &str) -> PyResult<ArrayOptions> {
+    let options = ArrayOptions::codec(name).or_raise(About::Argument)?;
+    match options.codec.and_then(codec::opt_codec) {
+        Some(_) => Ok(options),
+        None => {
+            let names: Vec<String> = codec::CODECS.iter().map(|codec| codec.id.to_string()).collect();
+            Err(PyValueError::new_err(format!("unknown codec {name:?}; known: none, {}", names.join(", "))))
+        }
+    }
 }

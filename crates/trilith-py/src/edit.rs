@@ -7,28 +7,19 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use trilith::Error;
-use trilith::array::Array;
-use trilith::asdf::{ArrayOptions, append_rows};
+use trilith::asdf::append_rows;
 use trilith::change::{Change, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
 
+use crate::drafts::array_options;
 use crate::errors::{About, Raise};
-use crate::file::File;
+use crate::held::{Held, Step};
 use crate::value::Collector;
-use crate::write::array_options;
-
-/// A change that waits for the next update.
-#[derive(Clone)]
-pub enum Step {
-    Set(TreePath, Value),
-    Array(TreePath, Array, ArrayOptions),
-    Delete(TreePath),
-}
 
 /// Sets a value.
 pub fn set(
     py: Python<'_>,
-    file: &File,
+    file: &Held,
     path: &str,
     value: &Bound<'_, PyAny>,
     inline: bool,
@@ -54,7 +45,7 @@ pub fn set(
 }
 
 /// Removes a key or an item.
-pub fn delete(py: Python<'_>, file: &File, path: &str) -> PyResult<()> {
+pub fn delete(py: Python<'_>, file: &Held, path: &str) -> PyResult<()> {
     let path = TreePath::parse(path).or_raise(About::Key)?;
     change(py, file, vec![Step::Delete(path)])
 }
@@ -67,7 +58,7 @@ pub fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Adds to the changes that the next update makes.
-fn change(py: Python<'_>, file: &File, steps: Vec<Step>) -> PyResult<()> {
+fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
     file.opened()?;
     if file.path.is_none() {
         return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
@@ -95,7 +86,7 @@ fn change(py: Python<'_>, file: &File, steps: Vec<Step>) -> PyResult<()> {
 }
 
 /// Adds rows to a streamed array and opens the file anew.
-pub fn append(py: Python<'_>, file: &File, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
     file.opened()?;
     let Some(own) = file.path.as_deref() else {
         return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
@@ -115,7 +106,7 @@ pub fn append(py: Python<'_>, file: &File, path: &str, rows: &Bound<'_, PyAny>) 
 }
 
 /// Writes the changes and opens the file anew.
-pub fn update(py: Python<'_>, file: &File, in_place: bool) -> PyResult<()> {
+pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
     file.opened()?;
     let Some(path) = file.path.as_deref() else {
         return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));

@@ -1,8 +1,8 @@
 //! `trilith.open` and the open file.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,12 +11,11 @@ use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
 use trilith::bytes::NoReferences;
 use trilith::layout::Layout as Parsed;
-use trilith::tree::Tree;
-use trilith::{OpenOptions, digest, verify};
+use trilith::{digest, verify};
 
-use crate::edit::Step;
 use crate::errors::{About, Raise, raise_at};
 use crate::family::Family;
+use crate::held::Held;
 use crate::home::Home;
 use crate::layout::{self, Layout};
 use crate::nodes::{Mapping, Place};
@@ -84,8 +83,7 @@ pub fn open<'py>(
         return Ok(Bound::new(py, Stream::new(opened, home, opening))?.into_any());
     }
     let file = file.into_asdf().or_raise(About::Argument)?;
-    let state = Mutex::new(State::new(Some(Arc::new(file))));
-    Ok(Bound::new(py, File { path, home, opening, state, turn: Mutex::new(()) })?.into_any())
+    Ok(Bound::new(py, File { held: Held::new(file, path, opening), home })?.into_any())
 }
 
 /// An open file. It behaves like a dictionary of what is at the top of its tree.
@@ -101,57 +99,13 @@ pub fn open<'py>(
 /// ValueError: this file is closed
 #[pyclass(frozen, mapping, module = "trilith")]
 pub struct File {
-    pub path: Option<PathBuf>,
+    held: Held,
     home: Option<Arc<Home>>,
-    opening: OpenOptions,
-    state: Mutex<State>,
-    /// Changes wait for each other, without the interpreter.
-    turn: Mutex<()>,
-}
-
-/// What changes while a file is open.
-pub struct State {
-    file: Option<Arc<AsdfFile>>,
-    /// The tree with the changes that were not written yet.
-    pub edited: Option<Arc<Tree>>,
-    /// Those changes, in their order.
-    pub steps: Vec<Step>,
-}
-
-impl State {
-    fn new(file: Option<Arc<AsdfFile>>) -> Self {
-        Self { file, edited: None, steps: Vec::new() }
-    }
 }
 
 impl File {
-    /// The open file.
-    pub fn opened(&self) -> PyResult<Arc<AsdfFile>> {
-        self.state().file.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
-    }
-
-    /// Held for moments only: nothing is read under it.
-    pub fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The open file, and its tree with the changes that were not written yet.
-    pub fn current(&self) -> trilith::Result<(Arc<AsdfFile>, Option<Arc<Tree>>)> {
-        let state = self.state();
-        let file = state.file.clone().ok_or_else(|| trilith::Error::usage("this file is closed"))?;
-        Ok((file, state.edited.clone()))
-    }
-
-    /// Waits until no other thread changes the file. The interpreter must not be held.
-    pub fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Opens the file again after it was written.
-    pub fn reopen(&self, path: &Path) -> trilith::Result<()> {
-        let file = Arc::new(self.opening.open(path)?.into_asdf()?);
-        *self.state() = State::new(Some(file));
-        Ok(())
+    fn opened(&self) -> PyResult<Arc<AsdfFile>> {
+        self.held.opened()
     }
 
     fn root(&self) -> PyResult<Mapping> {
@@ -173,14 +127,13 @@ impl File {
     /// Closes the file and drops changes that were not written. Arrays that were taken out of it, and
     /// everything made of them, stay valid.
     fn close(&self) {
-        let old = std::mem::replace(&mut *self.state(), State::new(None));
-        drop(old);
+        self.held.close();
     }
 
     /// Whether the file was closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.state().file.is_none()
+        self.held.is_closed()
     }
 
     /// The path of the file, or what it was read from.
@@ -383,33 +336,33 @@ impl File {
         codec: Option<&str>,
         level: Option<i32>,
     ) -> PyResult<()> {
-        crate::edit::set(py, self, path, value, inline, codec, level)
+        crate::edit::set(py, &self.held, path, value, inline, codec, level)
     }
 
     fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        crate::edit::set(py, self, &crate::edit::path(key)?, value, false, None, None)
+        crate::edit::set(py, &self.held, &crate::edit::path(key)?, value, false, None, None)
     }
 
     fn __delitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        crate::edit::delete(py, self, &crate::edit::path(key)?)
+        crate::edit::delete(py, &self.held, &crate::edit::path(key)?)
     }
 
     /// Removes what is at a path, with the comment on its line, for the next `update()`.
     fn delete(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        crate::edit::delete(py, self, path)
+        crate::edit::delete(py, &self.held, path)
     }
 
     /// Adds rows to a streamed array, at the end of the file; a crash leaves the old rows. `Pieces` of unknown
     /// length are written as such an array.
     fn append(&self, py: Python<'_>, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        crate::edit::append(py, self, path, rows)
+        crate::edit::append(py, &self.held, path, rows)
     }
 
     /// Writes the changes: in place under a rollback journal where the tree fits into its space, otherwise
     /// into a new file that takes the place of this one. No array is decoded.
     #[pyo3(signature = (*, in_place=true))]
     fn update(&self, py: Python<'_>, in_place: bool) -> PyResult<()> {
-        crate::edit::update(py, self, in_place)
+        crate::edit::update(py, &self.held, in_place)
     }
 
     fn __repr__(&self) -> String {

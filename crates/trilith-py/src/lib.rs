@@ -12,6 +12,7 @@ mod edit;
 mod errors;
 mod family;
 mod file;
+mod held;
 mod home;
 mod layout;
 mod nodes;

@@ -7,10 +7,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
 use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
-use trilith::codec;
 use trilith::tree::{Data, Value};
 
-use crate::drafts;
+use crate::drafts::{self, array_options};
 use crate::errors::{About, Raise, raise_at};
 use crate::file::File;
 use crate::stream::{Items, Stream};
@@ -106,27 +105,6 @@ pub fn form(version: &str) -> PyResult<&'static Target> {
     let short = version.strip_suffix(".0").filter(|short| short.contains('.')).unwrap_or(version);
     let name = if short.starts_with(|c: char| c.is_ascii_digit()) { format!("asdf-{short}") } else { short.to_owned() };
     Target::named(&name).or_raise(About::Argument)
-}
-
-pub fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
-    let mut options = match codec {
-        None | Some("none") => ArrayOptions::default(),
-        Some(name) => known(name)?,
-    };
-    options.level = level;
-    Ok(options)
-}
-
-/// The options for a codec that there is: an argument is checked although no array may need it.
-fn known(name: &str) -> PyResult<ArrayOptions> {
-    let options = ArrayOptions::codec(name).or_raise(About::Argument)?;
-    match options.codec.and_then(codec::opt_codec) {
-        Some(_) => Ok(options),
-        None => {
-            let names: Vec<String> = codec::CODECS.iter().map(|codec| codec.id.to_string()).collect();
-            Err(PyValueError::new_err(format!("unknown codec {name:?}; known: none, {}", names.join(", "))))
-        }
-    }
 }
 
 /// Arrays of at most so many elements go into the tree.

@@ -10,10 +10,11 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use crate::asdf::{
-    AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, WriteOptions, expand_within, ndarray,
-    walk,
+    AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, StoredBlock, WriteOptions,
+    expand_within, ndarray, walk,
 };
-use crate::codec::CodecId;
+use crate::bytes::SourceRef;
+use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
 use crate::file::write_around;
 use crate::limits::Limits;
@@ -67,6 +68,58 @@ pub fn write<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
     blocks: &[(&AsdfFile, &Block)],
+    out: W,
+    options: &WriteOptions,
+    codec: Option<Option<CodecId>>,
+) -> Result<()> {
+    let blocks: Vec<Copied<'_>> = blocks.iter().map(|(file, block)| Copied::Of(file, block)).collect();
+    write_copied(file, tree, &blocks, out, options, codec)
+}
+
+/// A block that is copied as it is stored.
+#[derive(Clone, Copy)]
+pub(crate) enum Copied<'a> {
+    /// One of a file.
+    Of(&'a AsdfFile, &'a Block),
+    /// One that is in no file yet.
+    New(&'a StoredBlock),
+}
+
+impl<'a> Copied<'a> {
+    fn block(self) -> &'a Block {
+        match self {
+            Self::Of(_, block) => block,
+            Self::New(new) => &new.block,
+        }
+    }
+
+    fn stored(self) -> Result<SourceRef> {
+        match self {
+            Self::Of(file, block) => block.stored(file.sections().source()),
+            Self::New(new) => Ok(new.stored.clone()),
+        }
+    }
+
+    fn decoded(self, limits: &Limits) -> Result<SourceRef> {
+        match self {
+            Self::Of(file, block) => file.block_data(block.index as i64),
+            Self::New(new) => codec::decoder(CodecId(new.block.compression), new.stored.clone(), new.block.data_size, limits),
+        }
+    }
+
+    fn label(self) -> String {
+        match self {
+            Self::Of(file, block) => format!("block {} of {}", block.index, file.sections().source().name()),
+            Self::New(_) => "a new block".to_owned(),
+        }
+    }
+}
+
+/// As [`write`], also for blocks that are in no file yet.
+pub(crate) fn write_copied<W: Write + Seek>(
+    file: &AsdfFile,
+    tree: Option<&str>,
+    blocks: &[Copied<'_>],
     mut out: W,
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
@@ -84,30 +137,30 @@ pub fn write<W: Write + Seek>(
 fn write_alone<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
-    blocks: &[(&AsdfFile, &Block)],
+    blocks: &[Copied<'_>],
     out: W,
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
 ) -> Result<()> {
     let row = row_for(file, blocks, codec.is_some());
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let decoded = blocks.iter().filter(|(_, block)| codec.is_some() || !block.fits_into(row));
-    file.check_decoding(decoded.map(|(_, block)| *block))?;
+    let decoded = blocks.iter().map(|copied| copied.block()).filter(|block| codec.is_some() || !block.fits_into(row));
+    file.check_decoding(decoded)?;
     let mut writer = FileWriter::new(out, row, options.clone());
     if file.sections().filling()? == b' ' {
         writer.keep_spaces();
     }
     let header = file.sections().header();
     writer.header(&header.line, &header.comments, tree)?;
-    for (position, (from, block)) in blocks.iter().enumerate() {
-        let doing = || format!("block {} of {}", block.index, from.sections().source().name());
-        let stored = block.stored(from.sections().source()).doing(doing)?;
+    for (position, copied) in blocks.iter().enumerate() {
+        let (block, doing) = (copied.block(), || copied.label());
+        let stored = copied.stored().doing(doing)?;
         if block.is_streamed() {
             let mut how = BlockOptions::default();
             how.streamed = position + 1 == blocks.len();
             writer.block(&*stored, &how)
         } else if codec.is_some() || !block.fits_into(row) {
-            let data = from.block_data(block.index as i64).doing(doing)?;
+            let data = copied.decoded(file.limits()).doing(doing)?;
             let mut how = BlockOptions::default();
             how.codec = codec.flatten();
             writer.block(&*data, &how)
@@ -121,18 +174,18 @@ fn write_alone<W: Write + Seek>(
 
 /// The row of the generation table that a file with these blocks is written in: its own where it has blocks, else
 /// that of the blocks, as far as they can be copied into it; otherwise any of its header line that holds them all.
-fn row_for(file: &AsdfFile, blocks: &[(&AsdfFile, &Block)], encodes: bool) -> Option<&'static Generation> {
+fn row_for(file: &AsdfFile, blocks: &[Copied<'_>], encodes: bool) -> Option<&'static Generation> {
     let sections = file.sections();
     let rows = &sections.header().rows;
     let own = sections.block(0).ok().map(|block| block.generation);
     if encodes && own.is_some() {
         return own;
     }
-    let streams = blocks.last().is_some_and(|(_, block)| block.is_streamed());
+    let streams = blocks.last().is_some_and(|copied| copied.block().is_streamed());
     let holds_all = |row: &&'static Generation| {
-        (!streams || row.fields.flags.is_some()) && blocks.iter().all(|(_, block)| block.fits_into(row))
+        (!streams || row.fields.flags.is_some()) && blocks.iter().all(|copied| copied.block().fits_into(row))
     };
-    let of_blocks = blocks.iter().map(|(_, block)| block.generation).filter(|row| rows.contains(row));
+    let of_blocks = blocks.iter().map(|copied| copied.block().generation).filter(|row| rows.contains(row));
     let found = own.into_iter().chain(of_blocks).find(holds_all);
     found.or_else(|| rows.iter().rev().copied().find(holds_all)).or(own).or_else(|| sections.generation())
 }

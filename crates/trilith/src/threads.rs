@@ -1,4 +1,5 @@
-//! How many threads are used, and the one way in which they are used: by codecs, hashes and copies.
+//! The one place that starts threads, and how many of them there may be: for codecs, hashes and copies ([`each`]), for
+//! what waits for others ([`side_by_side`]), and for what is fetched ahead ([`ahead`]).
 //!
 //! Work is spread over scoped threads that live as long as one call. There is no pool: with one
 //! thread nothing is spawned at all, a lock held around a parallel call cannot meet a stolen task,
@@ -8,6 +9,9 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, Scope};
+
+pub(crate) use std::thread::JoinHandle;
 
 use crate::error::Result;
 
@@ -98,18 +102,68 @@ pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync
             lock(&done).push((at, result));
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 0..permits.0 {
-            // Where the system has no thread left, those that run do the work.
-            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
-                break;
-            }
-        }
-        run();
-    });
+    crew(permits.0, run);
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs `work` here and on so many threads besides, until it returns everywhere.
+fn crew(besides: usize, work: impl Fn() + Copy + Send) {
+    within(|scope| {
+        // Where the system has no thread left, those that run do the work.
+        let _ = (0..besides).all(|_| helper(scope, work));
+        work();
+    });
+}
+
+/// Does every job with `count` of them under way at the same time, whatever the number of cores: for work that waits for
+/// others. After an error none is begun any more; of several errors that of the first job in order is given.
+///
+/// # Errors
+/// What `work` returns.
+#[cfg(any(feature = "dudley", feature = "remote"))]
+pub(crate) fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
+    let others = count.min(jobs.len()).saturating_sub(1);
+    let (queue, failed) = (Mutex::new(Some(jobs.into_iter().enumerate())), Mutex::new(None::<(usize, crate::Error)>));
+    let run = || {
+        loop {
+            let Some((at, job)) = lock(&queue).as_mut().and_then(Iterator::next) else { return };
+            if let Err(error) = work(job) {
+                *lock(&queue) = None;
+                let mut failed = lock(&failed);
+                if failed.as_ref().is_none_or(|(first, _)| at < *first) {
+                    *failed = Some((at, error));
+                }
+            }
+        }
+    };
+    crew(others, run);
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Does `work` here while `ahead` runs on a thread of its own: what the next step will need. What `ahead` said is None
+/// where the system has no thread left.
+pub(crate) fn ahead<A: Send, W>(ahead: impl FnOnce() -> A + Send, work: impl FnOnce() -> W) -> (W, Option<A>) {
+    within(|scope| {
+        let ahead = Builder::new().spawn_scoped(scope, ahead);
+        (work(), ahead.ok().and_then(|ahead| ahead.join().ok()))
+    })
+}
+
+/// Calls `work` with a scope for [`helper`]s, which end before this does.
+pub(crate) fn within<'e, R>(work: impl for<'s> FnOnce(&'s Scope<'s, 'e>) -> R) -> R {
+    std::thread::scope(work)
+}
+
+/// Starts a thread; whether the system had one left.
+pub(crate) fn helper<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) -> bool {
+    Builder::new().spawn_scoped(scope, work).is_ok()
+}
+
+/// Starts a thread that outlives the call; None where the system has none left.
+pub(crate) fn lasting<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+    Builder::new().name(name.to_owned()).spawn(work).ok()
 }
 
 /// A lock whose holder cannot leave half-done work behind.
@@ -137,5 +191,35 @@ mod tests {
     fn calls_inside_of_calls_share_one_budget() {
         let sums = each((0..8u64).collect(), |a| Ok(each((0..8u64).collect(), |b| Ok(a * b))?.iter().sum::<u64>())).unwrap();
         assert_eq!(sums.iter().sum::<u64>(), 28 * 28);
+    }
+
+    #[test]
+    #[cfg(any(feature = "dudley", feature = "remote"))]
+    fn after_an_error_no_job_is_begun() {
+        let done = Mutex::new(0);
+        let failed = side_by_side((0..1000).collect(), 4, |n| {
+            *done.lock().unwrap() += 1;
+            if n == 10 { Err(Error::usage("ten")) } else { Ok(()) }
+        });
+        assert_eq!(failed.unwrap_err().message(), "ten");
+        assert!(*done.lock().unwrap() < 1000);
+        side_by_side((0..100).collect(), 4, |_: i32| Ok(())).unwrap();
+    }
+
+    #[test]
+    #[cfg(any(feature = "dudley", feature = "remote"))]
+    fn the_first_of_several_errors_is_given() {
+        let all = std::sync::Barrier::new(4);
+        let failed = side_by_side((0..4).collect(), 4, |n| {
+            all.wait();
+            Err(Error::usage(format!("job {n}")))
+        });
+        assert_eq!(failed.unwrap_err().message(), "job 0");
+    }
+
+    #[test]
+    fn what_comes_next_is_there_when_the_work_is_done() {
+        let (sum, next) = ahead(|| 7, || 1 + 2);
+        assert_eq!((sum, next), (3, Some(7)));
     }
 }

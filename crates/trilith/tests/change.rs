@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trilith::array::{Array, Mask};
+use trilith::array::{Array, Byteorder, Datatype, Index, Mask};
 use trilith::asdf::{ArrayOptions, BlockOptions, Builder, FileWriter, GENERATIONS, TARGETS, Target, WriteOptions};
 use trilith::bytes::{Basis, MemorySource};
 use trilith::change::{Change, SaveOptions};
@@ -225,16 +225,105 @@ fn blocks_that_nothing_known_refers_to_keep_their_numbers() {
     assert_eq!(load(&made, "/a")[1], 1);
 }
 
+/// Where the elements come from that are put into a file: all of these hold what `numbers(7, 60)` does.
+fn origins(folder: &Path, file: &AsdfFile) -> Vec<(&'static str, Array)> {
+    let (little, big) =
+        (numbers(7, 60).read_bytes(Byteorder::Little).unwrap(), numbers(7, 60).read_bytes(Byteorder::Big).unwrap());
+    let beside = |name: &str, bytes: &[u8], order| {
+        std::fs::write(folder.join(name), bytes).unwrap();
+        let source = trilith::bytes::open(folder.join(name), Default::default()).unwrap();
+        Array::new(source, 4, Datatype::Int32, order, vec![60]).unwrap()
+    };
+    let padded = |bytes: &[u8]| [&[0xff; 4], bytes, &[0xff; 4]].concat();
+    // Every second row of 120 rows.
+    let spread: Vec<u8> = little.as_chunks::<4>().0.iter().flat_map(|n| [*n, [9; 4]].concat()).collect();
+    let every_second = beside("spread", &padded(&spread), Byteorder::Little);
+    let source = every_second.source().clone();
+    let every_second = Array::strided(source, 4, Datatype::Int32, Byteorder::Little, vec![60], vec![8]).unwrap();
+    vec![
+        ("memory", numbers(7, 60)),
+        ("another file", beside("plain", &padded(&little), Byteorder::Little)),
+        ("another file, the other way round", beside("big", &padded(&big), Byteorder::Big)),
+        ("parts of another file", every_second),
+        // `own` holds them; it is the block that `a` gives up, and that `a` is then written into.
+        ("the file itself", file.array_at("/own").unwrap()),
+        ("the file itself, backwards", file.array_at("/turned").unwrap().slice(&Index::parse_list("::-1").unwrap()).unwrap()),
+    ]
+}
+
+#[test]
+fn elements_come_from_anywhere_and_arrive_as_they_are() {
+    for (codec, is_in_place) in [(None, true), (None, false), (Some("zlib"), true), (Some("lz4"), false)] {
+        for number in 0..6 {
+            let folder = tempfile::tempdir().unwrap();
+            let main = folder.path().join("x.asdf");
+            let mut layout = WriteOptions::default();
+            layout.tree_padding = 2000;
+            let mut builder = Builder::new(Target::newest()).with_options(layout);
+            let own = builder.array(&numbers(7, 60), &ArrayOptions::default()).unwrap();
+            let turned = Array::from_slice(&(7..67).rev().collect::<Vec<i32>>(), &[60]).unwrap();
+            let turned = builder.array(&turned, &ArrayOptions::default()).unwrap();
+            builder.write(&main, Value::map([("own", own), ("turned", turned)])).unwrap();
+            let file = open_asdf(&main).unwrap();
+            let (name, array) = origins(folder.path(), &file).swap_remove(number);
+            let mut change = Change::new(&file);
+            let options = codec.map_or_else(ArrayOptions::default, |codec| ArrayOptions::codec(codec).unwrap());
+            // Both are replaced by the new one: what they were made of is written over while it is read.
+            for path in ["/own", "/turned"] {
+                change.set_array(path, &array, &options).unwrap();
+            }
+            let mut how = SaveOptions::default();
+            how.in_place = is_in_place;
+            assert_eq!(change.save(how).unwrap().in_place, is_in_place, "{name} {codec:?}");
+            let file = opened(&main);
+            let all: Vec<i32> = (7..67).collect();
+            assert_eq!((load(&file, "/own"), load(&file, "/turned")), (all.clone(), all), "{name} {codec:?} {is_in_place}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changes_before_its_elements_were_copied_changes_nothing() {
+    for is_in_place in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let main = sample(folder.path(), Target::newest());
+        let before = std::fs::read(&main).unwrap();
+        let file = open_asdf(&main).unwrap();
+        let (name, array) = origins_of_a_file(folder.path());
+        let mut change = Change::new(&file);
+        change.set_array("/a", &array, &ArrayOptions::default()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::write(folder.path().join(name), vec![1; 248]).unwrap();
+        let mut how = SaveOptions::default();
+        how.in_place = is_in_place;
+        let refused = change.save(how).unwrap_err();
+        assert_eq!(refused.kind(), Kind::Io, "{refused}");
+        assert!(refused.to_string().contains("changed by another process"), "{refused}");
+        assert_eq!(std::fs::read(&main).unwrap(), before);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "no journal and no temporary file is left");
+    }
+}
+
+/// An array whose elements lie in a file as they are to be stored.
+fn origins_of_a_file(folder: &Path) -> (&'static str, Array) {
+    let bytes = [&[0xff; 4][..], &numbers(7, 60).read_bytes(Byteorder::Little).unwrap(), &[0xff; 4]].concat();
+    std::fs::write(folder.join("plain"), bytes).unwrap();
+    let source = trilith::bytes::open(folder.join("plain"), Default::default()).unwrap();
+    ("plain", Array::new(source, 4, Datatype::Int32, Byteorder::Little, vec![60]).unwrap())
+}
+
 #[test]
 fn in_an_exploded_file_new_arrays_get_files_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let main = folder.path().join("x.asdf");
-    let mut builder = Builder::new(Target::newest());
     let mut layout = WriteOptions::default();
     layout.align = Some(1);
-    builder.array(&numbers(0, 4), &ArrayOptions::default()).unwrap();
     let mut out = trilith::bytes::AtomicFile::create(folder.path().join("x0000.asdf"), Basis::Nothing).unwrap();
-    builder.with_options(layout).write_blocks(Target::newest().generation(), "#ASDF 1.0.0", &mut out).unwrap();
+    let mut writer = FileWriter::new(&mut out, Target::newest().generation(), layout);
+    writer.header("#ASDF 1.0.0", &[], None).unwrap();
+    let bytes = numbers(0, 4).read_bytes(Byteorder::Little).unwrap();
+    writer.block(&MemorySource::new(bytes, "numbers"), &BlockOptions::default()).unwrap();
+    writer.finish().unwrap();
     out.commit().unwrap();
     let text = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
         a: !core/ndarray-1.1.0 {source: x0000.asdf, datatype: int32, byteorder: little, shape: [4]}\n...\n";

@@ -7,7 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where the source is not as expected")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,8 @@ const FLOORS: &[(&str, u8)] = &[
     ("limits", 0),
     ("percent", 0),
     ("spelling", 0),
+    ("threads", 0),
     ("bytes", 1),
-    ("threads", 1),
     ("yaml", 1),
     ("tree", 2),
     ("array", 2),
@@ -48,6 +48,32 @@ const GROUND: u8 = 0;
 
 /// Asks the system how much memory there is, which no file of a user tells.
 const MACHINE: &str = "limits/machine.rs";
+
+/// The one place that starts threads.
+const THREADS: &str = "threads.rs";
+
+/// Files that see each other, each circle with the reason; there may be no others. Where a circle can be opened by moving
+/// what both need into a third file, it is not entered here.
+const CIRCLES: &[(&[&str], &str)] = &[
+    (&["array/datatype", "array/structure"], "a datatype may be a structure, whose fields have datatypes"),
+    (&["array/element", "array/handle", "array/mask", "array/number"], "an array has elements, some of which a mask hides"),
+    (&["array/gather", "array/turn"], "two ways of copying that hand over to each other"),
+    (&["asdf/builder", "asdf/outline"], "a builder writes inline arrays, whose datatypes it spells"),
+    (&["asdf/inline", "asdf/ndarray"], "an ndarray node may hold its elements, or a mask that is one"),
+    (&["asdf/read", "asdf/uris", "asdf/walk"], "a file is walked, which opens the files that it refers to"),
+    (&["dudley/append", "dudley/grow"], "what is appended grows what is there, and the other way round"),
+    (&["dudley/inflate", "dudley/jpeg", "dudley/png"], "images are decoded by forms of one type"),
+    (&["dudley/outline", "dudley/read"], "a file has an outline, which is made of the file"),
+    (&["file/backend", "file/expand", "file/item", "file/series"], "a backend answers questions about items that hold it"),
+    (&["file/fits", "file/open"], "a file may lie in a FITS file, which is opened as a file"),
+    (&["fits/heap", "fits/read", "fits/tiles", "fits/tree"], "an HDU is an array, a table or tiles, whose cells lie in a heap"),
+    (&["layout/lexer", "layout/model", "layout/plan"], "the model keeps what the lexer found, and the plan made of it"),
+    (&["layout/print", "layout/translate"], "one dialect is printed as the other"),
+    (&["schema/hints", "schema/order", "schema/validate"], "what a schema says of order is found by validating"),
+    (&["tree/cards", "tree/edit"], "a card of FITS is found like a node, and edited as one"),
+    (&["tree/build", "tree/children", "tree/index", "tree/node", "tree/walk"], "a node is a place in a tree of nodes"),
+    (&["yaml/print", "yaml/value"], "a value that is a key is printed to be compared"),
+];
 
 /// The modules that may name `std::fs`.
 const OPENERS: &[&str] = &["bytes", "file"];
@@ -97,6 +123,112 @@ fn only_bytes_and_file_reach_the_file_system() {
         }
     }
     assert!(faults.is_empty(), "file system used outside bytes/ and file.rs:\n{faults}");
+}
+
+#[test]
+fn threads_are_started_in_one_place() {
+    let root = source_root();
+    let mut faults = String::new();
+    for file in files(&root).into_iter().filter(|file| file != Path::new(THREADS)) {
+        let text = std::fs::read_to_string(root.join(&file)).unwrap();
+        for path in paths(&text).iter().filter(|path| !path.in_tests) {
+            let words: Vec<&str> = path.segments.iter().map(String::as_str).collect();
+            if matches!(words[..], ["std", "thread", ..] | ["rayon", ..]) && words.last() != Some(&"sleep") {
+                writeln!(faults, "  crates/trilith/src/{}:{}: {}", file.display(), path.line, words.join("::")).unwrap();
+            }
+        }
+    }
+    assert!(faults.is_empty(), "threads outside threads.rs:\n{faults}");
+}
+
+#[test]
+fn files_see_each_other_only_where_they_must() {
+    let root = source_root();
+    let texts: BTreeMap<Vec<String>, String> = files(&root)
+        .into_iter()
+        .filter(|file| !file.to_string_lossy().ends_with("tests.rs"))
+        .map(|file| (module(&file), std::fs::read_to_string(root.join(&file)).unwrap()))
+        .collect();
+    let found = circles(&texts);
+    let known: Vec<Vec<String>> =
+        CIRCLES.iter().map(|(files, _)| files.iter().map(|file| (*file).to_owned()).collect()).collect();
+    let new: Vec<String> = found.iter().filter(|circle| !known.contains(circle)).map(|circle| circle.join(" ")).collect();
+    assert!(new.is_empty(), "files that see each other:\n  {}\nmove what both need into a third", new.join("\n  "));
+    let gone: Vec<_> = known.iter().filter(|circle| !found.contains(circle)).collect();
+    assert!(gone.is_empty(), "circles that are open now: take them off the list: {gone:?}");
+    assert!(CIRCLES.iter().all(|(_, reason)| !reason.is_empty()));
+
+    let text = |own: &str| own.to_owned();
+    let example = BTreeMap::from([
+        (vec!["a".to_owned(), "one".to_owned()], text("use super::two::Two;")),
+        (vec!["a".to_owned(), "two".to_owned()], text("fn f() { crate::a::three::g() }")),
+        (vec!["a".to_owned(), "three".to_owned()], text("mod tests { use crate::a::one::One; }")),
+    ]);
+    assert!(circles(&example).is_empty(), "tests may look anywhere");
+    let mut closed = example;
+    closed.insert(vec!["a".to_owned(), "three".to_owned()], text("use crate::{a::one::One, b};"));
+    assert_eq!(circles(&closed), [["a/one", "a/three", "a/two"]]);
+}
+
+/// The files that see each other, directly or through others. A file above another in the folders only hands on what lies
+/// below it.
+fn circles(texts: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
+    let mut sees: BTreeMap<&Vec<String>, Vec<&Vec<String>>> = BTreeMap::new();
+    for (own, text) in texts {
+        for path in paths(text).iter().filter(|path| !path.in_tests) {
+            let whole = absolute(path, own);
+            let target = (1..=whole.len()).rev().find_map(|n| texts.get_key_value(&whole[..n]).map(|(key, _)| key));
+            if let Some(target) = target.filter(|target| !own.starts_with(target) && !target.starts_with(own)) {
+                sees.entry(own).or_default().push(target);
+            }
+        }
+    }
+    let reached = |from: &Vec<String>| {
+        let (mut seen, mut todo) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(next) = todo.pop() {
+            for target in sees.get(&next).into_iter().flatten() {
+                if seen.insert((*target).clone()) {
+                    todo.push((*target).clone());
+                }
+            }
+        }
+        seen
+    };
+    let reach: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = texts.keys().map(|own| (own, reached(own))).collect();
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for (own, seen) in reach.iter().filter(|(own, seen)| seen.contains(**own)) {
+        let sees_own = |other: &&Vec<String>| reach.get(*other).is_some_and(|back| back.contains(*own));
+        let circle: Vec<String> = seen.iter().filter(sees_own).map(|module| module.join("/")).collect();
+        if !found.contains(&circle) {
+            found.push(circle);
+        }
+    }
+    found
+}
+
+/// The module that a file is, from the root of the crate on.
+fn module(file: &Path) -> Vec<String> {
+    let mut parts: Vec<String> = file.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
+        parts.pop();
+    }
+    parts
+}
+
+/// A path from the root of the crate on; empty where it leads out of the crate.
+fn absolute(path: &UsePath, own: &[String]) -> Vec<String> {
+    let mut segments = path.segments.iter().peekable();
+    let mut whole = match segments.next().map(String::as_str) {
+        Some("crate") => return segments.cloned().collect(),
+        Some("self") => own.to_vec(),
+        Some("super") => own[..own.len().saturating_sub(1)].to_vec(),
+        _ => return Vec::new(),
+    };
+    while segments.next_if(|segment| *segment == "super").is_some() {
+        whole.pop();
+    }
+    whole.extend(segments.cloned());
+    whole
 }
 
 #[test]

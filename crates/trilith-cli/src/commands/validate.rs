@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::schema::{Problem, Report, Severity, Validator};
-use trilith::{Error, File, Kind, Location, Result};
+use trilith::{Error, File, Kind, Result};
 
 use super::schema::{Sources, text_of};
 use crate::Outcome;
+use crate::json::{error_json, problem_json};
 use crate::options::Options;
-use crate::output::{Out, clean};
-use crate::words::{advice, said};
+use crate::output::Out;
+use crate::words::said;
 
 /// Check the trees of files against the schemas of their tags
 ///
@@ -107,39 +108,6 @@ fn problem_of(file: &File, problem: &Problem) -> Value {
         place.insert("path".to_owned(), json!(Some(&problem.path).filter(|path| !path.is_empty())));
     }
     value
-}
-
-/// A problem as JSON.
-pub fn problem_json(problem: &Problem) -> Value {
-    let place = if problem.line == 0 { (None, None) } else { (Some(problem.line), Some(problem.column)) };
-    let path = (problem.line != 0).then_some(&problem.path);
-    let message = match problem.rule.as_str() {
-        "" => problem.message.clone(),
-        rule => format!("{}, expected {rule}", problem.message),
-    };
-    json!({
-        "severity": problem.severity.to_string(),
-        "where": {"path": path, "line": place.0, "column": place.1, "byte": problem.byte, "block": null},
-        "message": clean(&message),
-        "schema": (!problem.schema.is_empty()).then_some(&problem.schema),
-        "hint": problem.hint.as_deref().map(clean),
-    })
-}
-
-/// An error as a problem.
-pub fn error_json(error: &Error) -> Value {
-    let (mut line, mut column, mut byte, mut path) = (None, None, None, None);
-    match error.location() {
-        Location::Byte(at) => byte = Some(*at),
-        Location::Text { line: l, column: c } => (line, column) = (Some(*l), Some(*c)),
-        Location::Path(at) => path = Some(at.clone()),
-        _ => {}
-    }
-    json!({
-        "severity": "error",
-        "where": {"path": path, "line": line, "column": column, "byte": byte, "block": null},
-        "message": clean(&said(error)), "schema": null, "hint": advice(error),
-    })
 }
 
 fn print(out: &mut Out, name: &str, report: &Report, file: &File, options: &Options) -> Result<()> {

@@ -9,7 +9,7 @@ use super::program::{How, Program, convert_in_place};
 use crate::bytes::{Access, Source, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::threads::{each, threads};
+use crate::threads::{ahead, each, threads};
 
 /// Bytes that nobody asked for are read along up to this many: one read costs about as much.
 const GAP: u64 = 4096;
@@ -136,19 +136,10 @@ impl Array {
         let mut blocks = self.row_blocks(size);
         let Some(mut bytes) = blocks.next().map(|block| fetch(&block)).transpose()? else { return Ok(()) };
         loop {
-            let next = blocks.next();
-            let (taken, fetched) = std::thread::scope(|scope| {
-                let ahead = next.as_ref().map(|block| std::thread::Builder::new().spawn_scoped(scope, || fetch(block)));
-                let taken = bytes.chunks(piece).try_for_each(&mut *take);
-                // Where the system has no thread left, it is fetched below.
-                (taken, ahead.and_then(|ahead| ahead.ok()?.join().ok()))
-            });
+            let Some(next) = blocks.next() else { return bytes.chunks(piece).try_for_each(&mut *take) };
+            let (taken, fetched) = ahead(|| fetch(&next), || bytes.chunks(piece).try_for_each(&mut *take));
             taken?;
-            bytes = match (fetched, next) {
-                (_, None) => return Ok(()),
-                (Some(fetched), _) => fetched?,
-                (None, Some(block)) => fetch(&block)?,
-            };
+            bytes = fetched.unwrap_or_else(|| fetch(&next))?;
         }
     }
 

@@ -8,9 +8,10 @@ use std::path::Path;
 
 use super::generation::{Generation, Target};
 use super::outline;
-use super::write::{BlockOptions, BlockWriter, FileWriter, WriteOptions};
+use super::stored::{BlockOptions, StoredBlock};
+use super::write::{FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
-use crate::bytes::{AtomicFile, Basis};
+use crate::bytes::{AtomicFile, Basis, Source};
 use crate::codec::{self, Blosc, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
@@ -60,7 +61,7 @@ type Pieces<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<
 
 enum Stored<'a> {
     Array(Array, Byteorder),
-    Pieces { len: u64, row: u64, item: u64, pieces: Pieces<'a> },
+    Pieces { len: u64, row: u64, item: u64, streamed: bool, pieces: Pieces<'a> },
 }
 
 /// Collects the arrays of a file that is to be written.
@@ -178,7 +179,8 @@ impl<'a> Builder<'a> {
         let row = shape.first().map_or(len, |rows| len.checked_div(*rows).unwrap_or(0));
         let source = self.block_number(options)?;
         let node = self.node(source, datatype, byteorder, shape, options.streamed);
-        self.blocks.push((Stored::Pieces { len, row, item, pieces: Box::new(pieces) }, options.clone()));
+        let streamed = options.streamed;
+        self.blocks.push((Stored::Pieces { len, row, item, streamed, pieces: Box::new(pieces) }, options.clone()));
         Ok(node)
     }
 
@@ -299,18 +301,28 @@ impl<'a> Builder<'a> {
         file.commit().map(drop)
     }
 
-    /// Writes the blocks alone, as a file without a tree that has this header line and this row's block
-    /// headers: a file of an exploded form, or blocks to be taken into another file.
+    /// The blocks alone, encoded for this row of the generation table: to be put into the file that `target` is made of, or
+    /// into files of their own. Elements that lie in another file as they are to be stored are not copied.
     ///
     /// # Errors
-    /// As [`Builder::write`]; [`Kind::Usage`](crate::Kind::Usage) where the row has no field for a codec.
-    pub fn write_blocks<W: Write + Seek>(self, row: &'static Generation, header: &str, out: W) -> Result<()> {
-        let mut writer = FileWriter::new(out, row, self.options);
-        writer.header(header, &[], None)?;
+    /// What reading the arrays says; [`Kind::Usage`](crate::Kind::Usage) where the row has no field for a codec, and for a
+    /// streamed array.
+    pub fn into_blocks(self, row: &'static Generation, target: &dyn Source) -> Result<Vec<StoredBlock>> {
+        let mut blocks = Vec::new();
         for (data, options) in self.blocks {
-            write_block(&mut writer, data, &options)?;
+            if options.streamed {
+                return Err(Error::usage("a streamed array is the last of a file that is written anew"));
+            }
+            if let (Stored::Array(array, order), None) = (&data, options.codec)
+                && let Some(block) = StoredBlock::of_file(row, array, *order, target)?
+            {
+                blocks.push(block);
+                continue;
+            }
+            let how = data.how(&options);
+            blocks.push(StoredBlock::encode(row, &how, |out| data.hand_over(out))?);
         }
-        writer.finish()
+        Ok(blocks)
     }
 
     /// Writes the file into `out`, which is at its start. The tree is laid out as the bundled schemas would
@@ -341,39 +353,49 @@ impl<'a> Builder<'a> {
 }
 
 fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Stored<'_>, options: &ArrayOptions) -> Result<()> {
-    let mut block = BlockOptions { codec: options.codec, streamed: options.streamed, ..BlockOptions::default() };
-    let hints = |len: u64, row: u64, item: u64| EncodeOptions {
-        level: options.level,
-        blosc: options.blosc,
-        total: Some(len),
-        row_bytes: Some(row).filter(|row| *row > 0),
-        item_size: usize::try_from(item).unwrap_or(1).max(1),
-        ..EncodeOptions::default()
-    };
-    match data {
-        Stored::Array(array, order) => {
-            let item = array.datatype().packed_size();
-            let row = array.shape().first().map_or(item, |rows| array.nbytes().checked_div(*rows).unwrap_or(0));
-            block.encode = hints(array.nbytes(), row, item);
-            let mut out = writer.begin(&block)?;
-            array.pieces(order, 4 << 20, &mut |bytes: &[u8]| out.write(bytes))?;
-            out.finish()?;
-        }
-        Stored::Pieces { len, row, item, pieces } => {
-            block.encode = hints(len, row, item);
-            let mut out: BlockWriter<'_, W> = writer.begin(&block)?;
-            let mut written = 0u64;
-            pieces(&mut |bytes| {
-                written = written.saturating_add(bytes.len() as u64);
-                out.write(bytes)
-            })?;
-            if written != len && !options.streamed {
-                return Err(Error::usage(format!("an array of {len} bytes was announced, but {written} were handed over")));
+    let mut out = writer.begin(&data.how(options))?;
+    data.hand_over(&mut |bytes| out.write(bytes))?;
+    out.finish().map(drop)
+}
+
+impl Stored<'_> {
+    /// How its block is stored.
+    fn how(&self, options: &ArrayOptions) -> BlockOptions {
+        let (len, row, item) = match self {
+            Self::Array(array, _) => {
+                let item = array.datatype().packed_size();
+                let row = array.shape().first().map_or(item, |rows| array.nbytes().checked_div(*rows).unwrap_or(0));
+                (array.nbytes(), row, item)
             }
-            out.finish()?;
-        }
+            Self::Pieces { len, row, item, .. } => (*len, *row, *item),
+        };
+        let encode = EncodeOptions {
+            level: options.level,
+            blosc: options.blosc,
+            total: Some(len),
+            row_bytes: Some(row).filter(|row| *row > 0),
+            item_size: usize::try_from(item).unwrap_or(1).max(1),
+            ..EncodeOptions::default()
+        };
+        BlockOptions { codec: options.codec, streamed: options.streamed, encode }
     }
-    Ok(())
+
+    /// Hands over its elements.
+    fn hand_over(self, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (len, pieces, streamed) = match self {
+            Self::Array(array, order) => return array.pieces(order, 4 << 20, out),
+            Self::Pieces { len, pieces, streamed, .. } => (len, pieces, streamed),
+        };
+        let mut written = 0u64;
+        pieces(&mut |bytes| {
+            written = written.saturating_add(bytes.len() as u64);
+            out(bytes)
+        })?;
+        if written != len && !streamed {
+            return Err(Error::usage(format!("an array of {len} bytes was announced, but {written} were handed over")));
+        }
+        Ok(())
+    }
 }
 
 /// A datatype as the tree writes it; fields state their byteorder unless it is left out (inline data).

@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 
 use super::md5::{self, Md5};
 use crate::bytes::{Source, SourceRef};
 use crate::error::Result;
-use crate::threads::{lock, threads};
+use crate::threads::{JoinHandle, lasting, lock, threads};
 
 /// What a stored checksum is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +100,7 @@ impl Md5Thread {
     fn start(&mut self) {
         let (send, receive) = sync_channel::<Vec<u8>>(4);
         let (give_back, back) = sync_channel::<Vec<u8>>(8);
-        let started = std::thread::Builder::new().name("md5".to_owned()).spawn(move || {
+        let started = lasting("md5", move || {
             let mut md5 = Md5::new();
             while let Ok(piece) = receive.recv() {
                 md5.update(&piece);
@@ -109,7 +108,7 @@ impl Md5Thread {
             }
             md5.finish()
         });
-        if let Ok(thread) = started {
+        if let Some(thread) = started {
             (self.send, self.back, self.thread) = (Some(send), Some(back), Some(thread));
         }
     }

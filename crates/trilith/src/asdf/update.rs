@@ -15,8 +15,9 @@ use super::block::Block;
 use super::generation::Generation;
 use super::index;
 use super::read::AsdfFile;
+use super::stored::StoredBlock;
 use super::write::fill_fields;
-use crate::bytes::{Source, SourceRef, Update, to_usize};
+use crate::bytes::{Source, Update, to_usize};
 use crate::error::{Error, Result};
 
 /// Bytes that an update saves before it overwrites them; where more would be, the new block is appended.
@@ -104,26 +105,10 @@ pub struct Placement<'b> {
     /// The number that each new block gets, in their order.
     pub numbers: Vec<usize>,
     /// New blocks in the place of old ones: number of the old one, the new one, whether the old data must be saved.
-    taken: Vec<(usize, &'b NewBlock<'b>, bool)>,
+    taken: Vec<(usize, &'b StoredBlock, bool)>,
     /// Blocks that become empty.
     emptied: Vec<usize>,
-    appended: Vec<&'b NewBlock<'b>>,
-}
-
-/// A block of another file of the same generation that is taken over as it is stored.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct NewBlock<'b> {
-    /// The file that holds it.
-    pub file: &'b AsdfFile,
-    /// Its header there.
-    pub block: &'b Block,
-}
-
-impl NewBlock<'_> {
-    fn stored(&self) -> Result<SourceRef> {
-        self.block.stored(self.file.sections().source())
-    }
+    appended: Vec<&'b StoredBlock>,
 }
 
 impl<'b> Placement<'b> {
@@ -132,14 +117,14 @@ impl<'b> Placement<'b> {
     ///
     /// # Errors
     /// What reading the block headers says.
-    pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [NewBlock<'b>]) -> Result<Option<Self>> {
+    pub fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [StoredBlock]) -> Result<Option<Self>> {
         if is_apart(file) {
             return Ok(None);
         }
         let blocks = file.sections().blocks()?;
         let row = file.sections().generation();
         let is_streamed = |number: &usize| blocks.get(*number).is_none_or(|block| block.is_streamed());
-        let is_foreign = |new: &NewBlock<'_>| Some(new.block.generation) != row || new.block.is_streamed();
+        let is_foreign = |new: &StoredBlock| Some(new.block.generation) != row || new.block.is_streamed();
         if freed.iter().any(is_streamed) || added.iter().any(is_foreign) {
             return Ok(None);
         }
@@ -215,8 +200,8 @@ impl<'b> Placement<'b> {
             if !*saved {
                 update.scratch(old.data_offset..old.data_offset + new.block.used);
             }
-            update.write(fields_at(old), fields_of(old, old.allocated, Some(new.block)));
-            update.write(old.data_offset, new.stored()?);
+            update.write(fields_at(old), fields_of(old, old.allocated, Some(&new.block)));
+            update.write(old.data_offset, new.stored.clone());
         }
         for old in self.emptied.iter().filter_map(|number| blocks.get(*number)) {
             update.write(fields_at(old), fields_of(old, old.allocated, None));
@@ -254,9 +239,9 @@ impl<'b> Placement<'b> {
             offsets.push(at);
             let mut header = row.magic.to_vec();
             header.extend_from_slice(&row.fields.size.to_be_bytes());
-            header.extend(new_fields(row.fields.size, new.block, new.block.used));
+            header.extend(new_fields(row.fields.size, &new.block, new.block.used));
             update.write(at, header);
-            update.write(at + head, new.stored()?);
+            update.write(at + head, new.stored.clone());
             at += head + new.block.used;
         }
         if has_index {
@@ -327,7 +312,7 @@ mod tests {
     use super::*;
     use crate::array::Array;
     use crate::asdf::{ArrayOptions, Builder, Target, WriteOptions};
-    use crate::bytes::{Journal, LocalOptions, open, spool};
+    use crate::bytes::{Journal, LocalOptions, MemorySource, open};
     use crate::limits::Limits;
     use crate::tree::Value;
 
@@ -366,15 +351,10 @@ mod tests {
             for count in [40, 45, 300] {
                 builder.array(&numbers(count), &ArrayOptions::default()).unwrap();
             }
-            let mut out = std::io::Cursor::new(Vec::new());
-            builder.write_blocks(target.generation(), target.header, &mut out).unwrap();
-            let new = spool(std::io::Cursor::new(out.into_inner()), "new", u64::MAX).unwrap();
-            let new = AsdfFile::open(new, &Limits::default()).unwrap();
+            let added = builder.into_blocks(target.generation(), &MemorySource::new(Vec::new(), "none")).unwrap();
             for kill_after in 0usize.. {
                 sample(&path, target);
                 let file = opened(&path);
-                let added: Vec<NewBlock<'_>> =
-                    new.sections().blocks().unwrap().into_iter().map(|block| NewBlock { file: &new, block }).collect();
                 let placement = Placement::plan(&file, &BTreeSet::from([2]), &added).unwrap().unwrap();
                 assert_eq!(placement.numbers, [1, 2, 4], "{}", target.name);
                 let text = file.tree().text().replace("idle: 1", "idle: 2");

@@ -7,11 +7,11 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use super::block::{Block, ENCODED, STREAMED};
-use super::checksum::Md5Thread;
 use super::generation::{BlockFields, Generation, Slot};
 use super::index;
+use super::stored::{BlockOptions, Encoding};
 use crate::bytes::Source;
-use crate::codec::{self, CodecId, EncodeOptions};
+use crate::codec;
 use crate::error::{Error, Result};
 
 /// Longest comment that is written to align a block.
@@ -40,18 +40,6 @@ impl Default for WriteOptions {
     fn default() -> Self {
         Self { align: None, checksums: true, index: true, tree_padding: 0, as_documented: false }
     }
-}
-
-/// How one block is stored.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct BlockOptions {
-    /// The codec; None stores the bytes as they are.
-    pub codec: Option<CodecId>,
-    /// What the codec wants to know: level, item size, row size.
-    pub encode: EncodeOptions,
-    /// Written as a streamed block: the last of the file, without sizes.
-    pub streamed: bool,
 }
 
 /// Where a block was written.
@@ -215,9 +203,9 @@ impl<W: Write + Seek> FileWriter<W> {
         data_size: u64,
     ) -> Result<Written> {
         let mut block = self.begin_raw(compression, flags, None)?;
-        block.codes = codes;
+        block.encoding.codes = codes;
         block.write_all(stored)?;
-        block.data_size = data_size;
+        block.encoding.data_size = data_size;
         block.finish()
     }
 
@@ -227,15 +215,10 @@ impl<W: Write + Seek> FileWriter<W> {
     /// [`Kind::Usage`](crate::Kind::Usage) behind a streamed block or where the generation lacks the
     /// field for the codec.
     pub fn begin(&mut self, options: &BlockOptions) -> Result<BlockWriter<'_, W>> {
-        if let Some(id) = options.codec {
-            if self.generation.fields.compression.is_none() {
-                return Err(Error::usage(format!("{} cannot hold a block compressed with {id}", self.generation.name)));
-            }
-            let encoder = codec::encoder(id, &options.encode)?;
-            return self.begin_raw(id.0, 0, Some(encoder));
-        }
-        let flags = if options.streamed { STREAMED } else { 0 };
-        self.begin_raw([0; 4], flags, None)
+        let streams = options.streamed && options.codec.is_none();
+        let (mut encoding, hashed) = (Encoding::of(self.generation, options)?, self.options.checksums && !streams);
+        encoding.flags = if streams { STREAMED } else { 0 };
+        self.begin_with(if hashed { encoding } else { encoding.unhashed() })
     }
 
     /// Begins a block with an encoding chain (generation E): `text` is its YAML, end marker included, and
@@ -258,14 +241,19 @@ impl<W: Write + Seek> FileWriter<W> {
         flags: u32,
         encoder: Option<Box<dyn codec::Encode>>,
     ) -> Result<BlockWriter<'_, W>> {
+        let hashed = self.options.checksums && self.generation.fields.checksum.len == 16 && flags & STREAMED == 0;
+        self.begin_with(Encoding::new(compression, flags, encoder, hashed))
+    }
+
+    fn begin_with(&mut self, encoding: Encoding) -> Result<BlockWriter<'_, W>> {
         if self.streamed {
             return Err(Error::usage("no block can follow a streamed block"));
         }
-        let fields = self.generation.fields;
+        let (fields, flags) = (self.generation.fields, encoding.flags);
         if flags & STREAMED != 0 && fields.flags.is_none() {
             return Err(Error::usage(format!("{} has no streamed blocks", self.generation.name)));
         }
-        let plain = compression == [0; 4] && flags & ENCODED == 0;
+        let plain = encoding.compression == [0; 4] && flags & ENCODED == 0;
         let align = self.options.align.unwrap_or(if self.generation.major == 0 { 1 } else { 64 });
         self.align(if plain { align } else { 1 })?;
         let header_size = fields.size;
@@ -278,20 +266,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.put(&header)?;
         self.offsets.push(offset);
         self.streamed = flags & STREAMED != 0;
-        let md5 = (self.options.checksums && fields.checksum.len == 16 && !self.streamed).then(Md5Thread::new);
-        Ok(BlockWriter {
-            file: self,
-            offset,
-            fields_at,
-            header_size,
-            compression,
-            codes: [0; 16],
-            flags,
-            encoder,
-            md5,
-            used: 0,
-            data_size: 0,
-        })
+        Ok(BlockWriter { file: self, offset, fields_at, header_size, encoding })
     }
 
     /// Makes the data of the next block begin at a multiple of `align`, by spare space where there can
@@ -425,13 +400,7 @@ pub struct BlockWriter<'a, W: Write + Seek> {
     offset: u64,
     fields_at: u64,
     header_size: u16,
-    compression: [u8; 4],
-    codes: [u8; 16],
-    flags: u32,
-    encoder: Option<Box<dyn codec::Encode>>,
-    md5: Option<Md5Thread>,
-    used: u64,
-    data_size: u64,
+    encoding: Encoding,
 }
 
 impl<W: Write + Seek> BlockWriter<'_, W> {
@@ -440,15 +409,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what the codec says.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.data_size += bytes.len() as u64;
-        match self.encoder.take() {
-            Some(mut encoder) => {
-                let done = encoder.write(bytes, &mut Tee { block: self });
-                self.encoder = Some(encoder);
-                done
-            }
-            None => self.store(bytes).map_err(failed),
-        }
+        self.encoding.write(bytes, &mut Appended(self.file))
     }
 
     /// Adds all bytes of a source, copied a few MiB at a time: a map of it would count as memory used.
@@ -469,12 +430,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     }
 
     fn store(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        if let Some(md5) = &mut self.md5 {
-            md5.update(bytes);
-        }
-        self.file.append(bytes)?;
-        self.used += bytes.len() as u64;
-        Ok(())
+        self.encoding.store(bytes, &mut Appended(self.file))
     }
 
     /// Ends the block and fills in its header.
@@ -482,26 +438,18 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// # Errors
     /// [`Kind::Io`](crate::Kind::Io), and what the codec says.
     pub fn finish(mut self) -> Result<Written> {
-        if let Some(mut encoder) = self.encoder.take() {
-            encoder.finish(&mut Tee { block: &mut self })?;
-        }
-        let streamed = self.flags & STREAMED != 0;
+        let checksum = self.encoding.finish(&mut Appended(self.file))?;
+        let Encoding { used, data_size, flags, compression, codes, .. } = self.encoding;
+        let streamed = flags & STREAMED != 0;
         let size = |n: u64| if streamed { 0 } else { n };
-        let checksum = self.md5.take().map(Md5Thread::finish);
         let fields = self.file.generation.fields;
-        let sizes = (size(self.used), size(self.data_size));
-        let kind = (self.flags, self.compression, self.codes);
-        let header = fill_fields(
-            &fields,
-            self.header_size,
-            kind,
-            (sizes.0, sizes.0, sizes.1),
-            checksum.as_ref().map(<[u8; 16]>::as_slice),
-        );
+        let sizes = (size(used), size(used), size(data_size));
+        let kind = (flags, compression, codes);
+        let header = fill_fields(&fields, self.header_size, kind, sizes, checksum.as_ref().map(<[u8; 16]>::as_slice));
         self.file.patch(self.fields_at, &header)?;
         let field = self.fields_at + u64::from(fields.allocated.at);
-        self.file.spare = Spare::Block { field, allocated: self.used };
-        Ok(Written { offset: self.offset, used: self.used, data_size: self.data_size })
+        self.file.spare = Spare::Block { field, allocated: used };
+        Ok(Written { offset: self.offset, used, data_size })
     }
 }
 
@@ -533,14 +481,12 @@ pub(super) fn fill_fields(
     bytes
 }
 
-/// What an encoder writes into: the file, hashed on the way.
-struct Tee<'a, 'b, W: Write + Seek> {
-    block: &'a mut BlockWriter<'b, W>,
-}
+/// The end of a file, to be written to.
+struct Appended<'a, W: Write + Seek>(&'a mut FileWriter<W>);
 
-impl<W: Write + Seek> Write for Tee<'_, '_, W> {
+impl<W: Write + Seek> Write for Appended<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.block.store(bytes)?;
+        self.0.append(bytes)?;
         Ok(bytes.len())
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::resolve::{is_url, percent_decode};
+use crate::percent::strictly_decoded;
 
 /// Where the relative references of a file begin: its folder, or its address.
 ///
@@ -217,6 +217,32 @@ pub(super) fn encode(name: &[u8]) -> String {
         }
     }
     uri
+}
+
+/// Whether a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.
+///
+/// ```
+/// use trilith::bytes::is_url;
+/// assert!(is_url("s3://bucket/key") && is_url("HTTPS://host/x.asdf"));
+/// assert!(!is_url("http.asdf") && !is_url("c:/x.asdf"));
+/// ```
+pub fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "s3"))
+}
+
+/// A file name as a relative URI: what means something in one is written `%XX`.
+///
+/// ```
+/// assert_eq!(trilith::bytes::percent_encode("a b.asdf"), "a%20b.asdf");
+/// ```
+pub fn percent_encode(name: &str) -> String {
+    encode(name.as_bytes())
+}
+
+/// Replaces `%41` by `A`; None for a broken escape or text that is not UTF-8 afterwards.
+pub fn percent_decode(uri: &str) -> Option<String> {
+    strictly_decoded(uri)
 }
 
 #[cfg(all(test, unix))]

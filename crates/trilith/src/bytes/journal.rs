@@ -135,6 +135,41 @@ fn undo(file: &mut Output, path: &Path, saved: &Saved) -> Result<()> {
     disk::sync_folder(path).map_err(fail)
 }
 
+impl Update {
+    /// Makes the changes in the file that `read` was opened from, and returns its new length.
+    ///
+    /// The file is locked, must still be what was read, and is restored where anything fails; a crash at any
+    /// moment leaves the old content or the new.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io) where another process writes the file, has changed it since it was read,
+    /// or the disk says no. [`Kind::Usage`](crate::Kind::Usage) for what may not be changed in place: bytes that
+    /// are not those of a file on this machine, a file that is read-only, that has other names (hard links), or
+    /// that belongs to somebody else, and where something that is not its journal lies under that name.
+    pub fn commit(self, read: &dyn Source) -> Result<u64> {
+        let mut journal = self.begin(read)?;
+        match journal.write() {
+            Ok(()) => journal.commit(),
+            Err(error) => {
+                journal.roll_back()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The first half of [`Update::commit`]: the file is locked and its journal written, and nothing else.
+    ///
+    /// # Errors
+    /// As [`Update::commit`].
+    pub fn begin(self, read: &dyn Source) -> Result<Journal> {
+        if read.is_apart() {
+            return Err(Error::usage("what lies inside another file, or was unpacked, cannot be changed in place")
+                .hint("write the whole file anew"));
+        }
+        Journal::begin(self, read)
+    }
+}
+
 impl Journal {
     /// Locks the file that was read, undoes an update that did not finish, compares what is there with what
     /// was read, and writes the journal.

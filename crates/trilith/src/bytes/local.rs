@@ -2,13 +2,12 @@
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use super::journal::Found;
 use super::map::Map;
-use super::source::{Source, SourceRef, past_end};
+use super::source::{Source, past_end};
 use super::system::read_exact_at;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -48,72 +47,13 @@ pub fn bytes_read() -> u64 {
     READ.load(Ordering::Relaxed)
 }
 
-/// Opens a local file; a pipe is read into a spool first.
-///
-/// # Errors
-/// [`Kind::Io`](crate::Kind::Io), [`Kind::Usage`](crate::Kind::Usage) for a folder or a device, which has no end.
-pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> {
-    let path = path.as_ref();
-    let doing = || format!("opening {}", path.display());
-    // Again where the file is replaced while it is being opened.
-    for _ in 0..100 {
-        #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
-        let file = File::open(path).map_err(|e| Error::io(doing(), e))?;
-        let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
-        if metadata.is_dir() {
-            return Err(Error::usage(format!("{} is a directory", path.display())));
-        }
-        if is_device(&metadata) {
-            return Err(Error::usage(format!("{} is a device", path.display())).hint("give a file, or a pipe"));
-        }
-        if !metadata.is_file() {
-            return super::spool(file, &path.to_string_lossy(), options.spool);
-        }
-        match std::fs::canonicalize(path) {
-            Ok(real) if leads_to(&real, &file) => return open_regular(file, &metadata, path, real, options),
-            Ok(_) => {}
-            // A descriptor of a file that has no name any more.
-            Err(_) => return Ok(Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options))),
-        }
-    }
-    Err(Error::new(crate::Kind::Io, "the file is replaced again and again").context(doing()).hint("try again"))
-}
-
-/// The one way in which a regular file becomes a source: `file`, opened at `given`, which leads to `real`.
-///
-/// An update that has not ended is not seen: where a journal lies beside the file, the source is what the
-/// file held before. A journal that does not belong to the file is a [notice](Source::notice).
-///
-/// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
-pub(super) fn open_regular(
-    file: File,
-    metadata: &Metadata,
-    given: &Path,
-    real: PathBuf,
-    options: LocalOptions,
-) -> Result<SourceRef> {
-    let place = Place { given: std::path::absolute(given).unwrap_or_else(|_| given.to_path_buf()), real };
-    let found = super::journal::find(&place.real, &file, metadata, options.memory)?;
-    let mut source = LocalFile::new(file, metadata, given.to_string_lossy().into_owned(), options);
-    source.place = Some(place);
-    Ok(match found {
-        Found::Nothing => Arc::new(source),
-        Found::Stranger(why) => {
-            source.notice = Some(why);
-            Arc::new(source)
-        }
-        Found::Journal(journal) => Arc::new(super::before::Before::new(Arc::new(source), journal)),
-    })
-}
-
 /// Where a file was opened.
 #[derive(Debug)]
-struct Place {
+pub(super) struct Place {
     /// As its name was given, made absolute.
-    given: PathBuf,
+    pub given: PathBuf,
     /// The file that this led to.
-    real: PathBuf,
+    pub real: PathBuf,
 }
 
 /// A regular file, read by position; it notices when it changes underneath.
@@ -137,6 +77,12 @@ impl LocalFile {
         Self { file, name, size, modified, place: None, notice: None, options, map: OnceLock::new() }
     }
 
+    /// The same file, which was found at a place, with what is odd about it.
+    pub(super) fn at(mut self, place: Place, notice: Option<String>) -> Self {
+        (self.place, self.notice) = (Some(place), notice);
+        self
+    }
+
     /// The file that its name led to, with all links followed; None for one without a name.
     pub fn path(&self) -> Option<&Path> {
         self.place.as_ref().map(|place| place.real.as_path())
@@ -145,6 +91,11 @@ impl LocalFile {
     /// The absolute path of the name that it was opened by; None for a file without one.
     pub fn given_path(&self) -> Option<&Path> {
         self.place.as_ref().map(|place| place.given.as_path())
+    }
+
+    /// Whether this is the same file as another, whatever names they were opened by.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
     }
 
     pub(super) fn identity(&self) -> [u64; 3] {
@@ -209,21 +160,6 @@ impl Source for LocalFile {
 
     fn name(&self) -> &str {
         &self.name
-    }
-}
-
-/// Whether this is a disk, a terminal, or what makes zeros without end.
-fn is_device(metadata: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        let kind = metadata.file_type();
-        kind.is_char_device() || kind.is_block_device()
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        false
     }
 }
 

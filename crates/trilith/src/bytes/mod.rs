@@ -4,7 +4,6 @@
 //! Positions in a file are `u64`; a `usize` comes out of [`to_usize`] or a bounds check only.
 //! This module and `file.rs` are the only ones that open files.
 
-mod apart;
 mod base;
 mod before;
 mod cursor;
@@ -22,6 +21,7 @@ mod lock;
 mod map;
 mod metered;
 mod nearby;
+mod open;
 mod output;
 mod owner;
 mod record;
@@ -37,10 +37,8 @@ mod update;
 #[cfg(feature = "remote")]
 use system::read_exact_at;
 
-#[cfg(any(feature = "dudley", feature = "remote"))]
-pub(crate) use apart::side_by_side;
 pub(crate) use base::folder_named;
-pub use base::{Base, file_uri, local_path};
+pub use base::{Base, file_uri, is_url, local_path, percent_decode, percent_encode};
 pub use cursor::Cursor;
 #[cfg(feature = "dudley")]
 pub(crate) use gzip::deflated;
@@ -50,16 +48,18 @@ pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;
 pub(crate) use listing::{files_of, is_plain_file};
-pub use local::{LocalFile, LocalOptions, bytes_read, open};
+pub use local::{LocalFile, LocalOptions, bytes_read};
 pub use lock::{Basis, remove_stale};
 pub use metered::Metered;
 pub use nearby::ReadAhead;
+pub use open::open;
 pub use output::{NewFile, WriteSeek, Written};
 #[cfg(feature = "remote")]
 pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, requests};
 pub use replace::{AtomicFile, read_text, remove};
 pub(crate) use resolve::Moved;
-pub use resolve::{DirectoryResolver, NoReferences, Resolve, is_url, percent_decode, percent_encode};
+pub use resolve::{DirectoryResolver, NoReferences, Resolve};
 pub use source::{Access, Derived, MemorySource, Source, SourceRef, Window, read_vec, to_usize};
+pub(crate) use spool::Spooled;
 pub use spool::{private_file, set_aside, spool, unnamed_file};
 pub use update::{Content, Update};

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::base::{self, Base};
-use super::local::{LocalOptions, open_regular};
+use super::local::LocalOptions;
+use super::open::open_regular;
 use super::source::SourceRef;
 use crate::error::{Error, Result, Setting};
 use crate::limits::Limits;
-use crate::percent::strictly_decoded;
 
 /// Opens the target of a relative reference.
 pub trait Resolve: Send + Sync {
@@ -48,18 +48,6 @@ pub trait Resolve: Send + Sync {
         let _ = uri;
         false
     }
-}
-
-/// Whether a text is meant as an address of a remote file: `http://`, `https://` or `s3://`.
-///
-/// ```
-/// use trilith::bytes::is_url;
-/// assert!(is_url("s3://bucket/key") && is_url("HTTPS://host/x.asdf"));
-/// assert!(!is_url("http.asdf") && !is_url("c:/x.asdf"));
-/// ```
-pub fn is_url(text: &str) -> bool {
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "s3"))
 }
 
 /// Refuses everything: for bytes that came without a place.
@@ -253,20 +241,6 @@ fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == open.len())
-}
-
-/// A file name as a relative URI: what means something in one is written `%XX`.
-///
-/// ```
-/// assert_eq!(trilith::bytes::percent_encode("a b.asdf"), "a%20b.asdf");
-/// ```
-pub fn percent_encode(name: &str) -> String {
-    base::encode(name.as_bytes())
-}
-
-/// Replaces `%41` by `A`; None for a broken escape or text that is not UTF-8 afterwards.
-pub fn percent_decode(uri: &str) -> Option<String> {
-    strictly_decoded(uri)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
 
 /// Bytes that are written once, from front to back, and then read at any place.
 #[derive(Debug, Default)]
-pub(super) struct Spooled {
+pub(crate) struct Spooled {
     head: Vec<u8>,
     /// All bytes, where they are too many for memory.
     file: Option<std::fs::File>,
@@ -56,7 +56,11 @@ impl Spooled {
         Ok(())
     }
 
-    fn into_source(self, name: &str) -> Result<SourceRef> {
+    /// The bytes, to be read at any place; `name` is what messages call them.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io).
+    pub fn into_source(self, name: &str) -> Result<SourceRef> {
         let Some(file) = self.file else { return Ok(Arc::new(MemorySource::new(self.head, name))) };
         let metadata = file.metadata().map_err(|e| Error::io(format!("reading {name}"), e))?;
         Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions::default())))

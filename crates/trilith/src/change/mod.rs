@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use crate::array::Array;
 use crate::asdf::generation::Generation;
-use crate::asdf::update::{self, NewBlock, Placement};
-use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, Target, WriteOptions, ndarray, walk};
-use crate::assemble::{self, NewSource, Parts, is_own_part};
+use crate::asdf::update::{self, Placement};
+use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk};
+use crate::assemble::{self, Copied, NewSource, Parts, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
 use crate::error::{Error, Result};
 use crate::file::File;
@@ -76,12 +76,12 @@ pub struct Change<'f> {
     file: &'f AsdfFile,
     /// The tree with all edits so far; None while there are none.
     tree: Option<Tree>,
-    /// Files of blocks that are new; they count on behind those of the file.
-    added: Vec<AsdfFile>,
+    /// Blocks that are new; they count on behind those of the file.
+    added: Vec<StoredBlock>,
     /// Blocks that the file and the added ones have together.
     count: usize,
-    /// New files of the exploded form: their names and contents.
-    beside: Vec<(String, AsdfFile)>,
+    /// New files of the exploded form: their names, and the block of each.
+    beside: Vec<(String, StoredBlock)>,
     /// Whether blocks stay even where the new tree no longer refers to them.
     keeps_blocks: bool,
 }
@@ -196,49 +196,36 @@ impl<'f> Change<'f> {
             return Err(Error::usage("a streamed array cannot be put into a file that exists").hint("write a new file with it"));
         }
         let row = self.row()?;
-        let mut layout = WriteOptions::default();
-        (layout.align, layout.index) = (Some(1), false);
-        let mut builder = Builder::new(target_of(self.file)).with_options(layout);
+        let mut builder = Builder::new(target_of(self.file));
         let mut node = builder.array(array, options)?;
         self.spell(&mut node);
         if options.inline {
             return Ok(node);
         }
-        let mut out = bytes::unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
-        builder.write_blocks(row, &self.file.sections().header().line, BufWriter::new(&mut out))?;
-        out.rewind().map_err(|e| Error::io("making a temporary file", e))?;
-        let made = AsdfFile::open(bytes::spool(out, "new blocks", u64::MAX)?, self.file.limits())?;
-        let blocks = made.sections().blocks()?.len();
+        let blocks = builder.into_blocks(row, &**self.file.sections().source())?;
         if self.is_exploded(path)? {
-            self.store_beside(&made, &mut node)?;
+            self.store_beside(blocks, &mut node)?;
             return Ok(node);
         }
         let first = self.count;
         sources(&mut node, &mut |number| Ok(Value::from((first + number) as u64)))?;
-        self.added.push(made);
-        self.count += blocks;
+        self.count += blocks.len();
+        self.added.extend(blocks);
         Ok(node)
     }
 
-    /// Each block of `made` becomes a file of its own.
-    fn store_beside(&mut self, made: &AsdfFile, node: &mut Value) -> Result<()> {
+    /// Each block becomes a file of its own.
+    fn store_beside(&mut self, blocks: Vec<StoredBlock>, node: &mut Value) -> Result<()> {
         let series = Series::of(self.file)?;
         let taken: Vec<String> = self.beside.iter().map(|(name, _)| name.clone()).collect();
         let mut names: Vec<String> = Vec::new();
-        for block in made.sections().blocks()? {
+        for block in blocks {
             let is_free = |name: &String| {
                 let path = self.folder().join(name);
                 !path.exists() && !taken.contains(name) && !names.contains(name)
             };
             let name = (0..).map(|number| series.name(number)).find(is_free).unwrap_or_default();
-            let mut out = std::io::Cursor::new(Vec::new());
-            let mut how = WriteOptions::default();
-            how.index = made.sections().generation().is_some_and(|row| row.index);
-            assemble::write(made, None, &[(made, block)], &mut out, &how, None)?;
-            self.beside.push((
-                name.clone(),
-                AsdfFile::open(bytes::spool(std::io::Cursor::new(out.into_inner()), &name, u64::MAX)?, self.file.limits())?,
-            ));
+            self.beside.push((name.clone(), block));
             names.push(name);
         }
         sources(node, &mut |number| Ok(Value::from(bytes::percent_encode(names.get(number).map_or("", String::as_str)))))
@@ -328,15 +315,6 @@ impl<'f> Change<'f> {
         assemble::tree_with_sources(tree, self.file.limits(), &sources)
     }
 
-    /// The new blocks, in the order of their provisional numbers.
-    fn new_blocks(&self) -> Result<Vec<NewBlock<'_>>> {
-        let mut list = Vec::new();
-        for file in &self.added {
-            list.extend(file.sections().blocks()?.into_iter().map(|block| NewBlock { file, block }));
-        }
-        Ok(list)
-    }
-
     /// Changes the file where it stands: the tree and the blocks that are new are written, every other block
     /// stays where it is. Whether that could be done: the tree must fit into its space, and the blocks must
     /// leave a place.
@@ -344,8 +322,7 @@ impl<'f> Change<'f> {
         if !self.moves_blocks()? && !self.has_new_files() {
             return update::tree_in_place(self.file, self.tree().text());
         }
-        let added = self.new_blocks()?;
-        let Some(placement) = Placement::plan(self.file, &self.freed()?, &added)? else { return Ok(false) };
+        let Some(placement) = Placement::plan(self.file, &self.freed()?, &self.added)? else { return Ok(false) };
         let known = self.file.sections().blocks()?.len();
         let places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
         let text = self.text(self.tree(), &places)?;
@@ -366,7 +343,6 @@ impl<'f> Change<'f> {
 
     /// As [`Change::write`], with a tree in which only references are written otherwise.
     fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<()> {
-        let added = self.new_blocks()?;
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
         let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
@@ -376,24 +352,25 @@ impl<'f> Change<'f> {
         // A streamed block is the last.
         let (streamed, sized): (Vec<&Block>, Vec<&Block>) = kept.partition(|block| block.is_streamed());
         let mut places = BTreeMap::new();
-        let mut blocks: Vec<(&AsdfFile, &Block)> = Vec::new();
-        let mut take = |number: i64, file, block| {
+        let mut blocks: Vec<Copied<'_>> = Vec::new();
+        let mut take = |number: i64, copied| {
             places.insert(number, blocks.len());
-            blocks.push((file, block));
+            blocks.push(copied);
         };
-        sized.into_iter().for_each(|block| take(block.index as i64, self.file, block));
-        added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, new.file, new.block));
-        streamed.into_iter().for_each(|block| take(block.index as i64, self.file, block));
+        sized.into_iter().for_each(|block| take(block.index as i64, Copied::Of(self.file, block)));
+        self.added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, Copied::New(new)));
+        streamed.into_iter().for_each(|block| take(block.index as i64, Copied::Of(self.file, block)));
         let text = self.text(tree, &places)?;
-        assemble::write(self.file, self.file.sections().tree().map(|_| text.as_str()), &blocks, out, options, None)
+        assemble::write_copied(self.file, self.file.sections().tree().map(|_| text.as_str()), &blocks, out, options, None)
     }
 
     /// Writes a new file of the exploded form, which must not be there yet.
-    fn write_part(&self, path: &Path, content: &AsdfFile) -> Result<()> {
+    fn write_part(&self, path: &Path, new: &StoredBlock) -> Result<()> {
         let mut out = AtomicFile::create(path, Basis::Absent)?;
-        let source = content.sections().source();
-        let whole = bytes::read_vec(&**source, 0, source.len(), self.file.limits())?;
-        out.write_all(&whole).map_err(|e| Error::io(format!("writing {}", path.display()), e))?;
+        let mut writer = FileWriter::new(BufWriter::new(&mut out), new.block.generation, WriteOptions::default());
+        writer.header(&self.file.sections().header().line, &[], None)?;
+        writer.copy(&*new.stored, &new.block)?;
+        writer.finish()?;
         out.commit().map(drop)
     }
 

@@ -9,7 +9,7 @@ use super::stream::check_range;
 use crate::bytes::{Access, Source, SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::threads::{each, lock};
+use crate::threads::{ahead, each, lock};
 
 /// Stored bytes of a remote block that are fetched and decoded together.
 const BATCH: u64 = 16 << 20;
@@ -165,14 +165,12 @@ impl Chunks {
             let chunks = self.covering(at..at + take)?;
             let stop = chunks.last().map_or(at + take, |chunk| chunk.end().min(end)).max(at + 1);
             let (part, more) = std::mem::take(&mut rest).split_at_mut(to_usize(stop - at)?);
-            let (decoded, fetched) = std::thread::scope(|scope| {
-                let next = (stop < end).then(|| std::thread::Builder::new().spawn_scoped(scope, || self.fetch_batch(end)));
-                let decoded = self.read_chunks(at, part);
-                let fetched = next.and_then(|next| next.ok()?.join().ok()).unwrap_or(Ok(()));
-                (decoded, fetched)
-            });
+            if stop == end {
+                return self.read_chunks(at, part);
+            }
+            let (decoded, fetched) = ahead(|| self.fetch_batch(end), || self.read_chunks(at, part));
             decoded?;
-            fetched?;
+            fetched.unwrap_or(Ok(()))?;
             (at, rest) = (stop, more);
         }
         Ok(())

@@ -9,11 +9,11 @@ use super::family::{Catalog, Place};
 use super::inflate::{Form, inflated};
 use super::signature::Signature;
 use crate::array::{Array, Datatype};
-use crate::bytes::{Access, Resolve, Source, SourceRef, Window, side_by_side};
+use crate::bytes::{Access, Resolve, Source, SourceRef, Window};
 use crate::error::{Error, Result};
 use crate::layout::{Byteorder, Filter, Layout, Located, Options};
 use crate::limits::Limits;
-use crate::threads::lock;
+use crate::threads::{lock, side_by_side};
 
 impl Catalog {
     /// One item of the files `rows` of a family as one array: its first axis counts the files, the others

@@ -4,7 +4,8 @@
 use super::detect::{ParseOptions, parse};
 use super::entry::Entry;
 use super::model::{Dialect, ItemId, Layout};
-use super::resolve::{Evaluation, Options, Supply};
+use super::request::{Options, Supply};
+use super::resolve::Evaluation;
 use super::typed::ResolvedType;
 use crate::Limits;
 

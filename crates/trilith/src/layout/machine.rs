@@ -6,7 +6,7 @@ use super::model::{
     Byteorder, Count, Data, Dim, Extension, ItemId, Layout, Listing, MemberKind, ParamId, Placement, Primitive, Run, Step,
     TypeId, TypeKind, Use,
 };
-use super::resolve::{Fault, Options, ParamRequest, Stored, Supply};
+use super::request::{Fault, Options, ParamRequest, Stored, Supply};
 use super::sizes::{Members, factor, place, round_up, suffixed};
 use crate::Limits;
 use crate::error::Result;

@@ -4,7 +4,8 @@ use super::entry::Entry;
 use super::find::{Located, canonical};
 use super::machine::Machine;
 use super::model::{ItemId, Step};
-use super::resolve::{Evaluation, Fault};
+use super::request::Fault;
+use super::resolve::Evaluation;
 use super::walk::Walker;
 use crate::Limits;
 

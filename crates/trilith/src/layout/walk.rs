@@ -13,7 +13,8 @@ use super::lexer::push_name;
 use super::machine::{Machine, Spot, UNKNOWN, known};
 use super::model::{Data, Extension, ItemId, ItemKind, Listing, Primitive, Step, TypeId, Use};
 use super::names::Mixer;
-use super::resolve::{Evaluation, Fault, ParamRequest, Supply};
+use super::request::{Fault, ParamRequest, Supply};
+use super::resolve::Evaluation;
 use super::sizes::Members;
 use super::typed::{Known, ResolvedType};
 use crate::Limits;
@@ -380,7 +381,7 @@ impl<'e, 'l> Walker<'e, 'l> {
     /// Runs the machine on the values that the evaluation read.
     fn replay<V>(
         &mut self,
-        run: impl FnOnce(&mut Machine<'l>, super::machine::Source<'_>, &mut Vec<super::resolve::Stored>) -> Result<V, Fault>,
+        run: impl FnOnce(&mut Machine<'l>, super::machine::Source<'_>, &mut Vec<super::request::Stored>) -> Result<V, Fault>,
     ) -> Result<V, Fault> {
         let record = &self.evaluation.record;
         let replayed = &mut self.replayed;

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Position, Url};
 
-use super::super::resolve::percent_decode;
+use super::super::base::percent_decode;
 use crate::error::{Error, Result};
 
 /// What an address names.

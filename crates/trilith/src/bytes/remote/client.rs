@@ -11,10 +11,10 @@ use ureq::{Agent, BodyReader};
 use url::Url;
 
 use super::address::{Address, is_public, shown_url};
-use super::lock;
 use super::options::RemoteOptions;
 use super::s3::Store;
 use crate::error::{Error, Kind, Result, Setting};
+use crate::threads::lock;
 
 /// How often an answer may send on to another address.
 const HOPS: usize = 8;

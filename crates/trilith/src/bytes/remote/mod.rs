@@ -24,7 +24,7 @@ mod source;
 mod stream;
 mod whole;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 pub use options::{RemoteOptions, Watch};
 pub use plan::requests;
@@ -33,11 +33,6 @@ pub use resolve::{Allowed, open_url};
 pub use source::{Parts, by_parts};
 
 use super::{Source, SourceRef};
-
-/// A lock whose holder cannot leave half-done work behind.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn shared(source: impl Source + 'static) -> SourceRef {
     Arc::new(source)

@@ -4,13 +4,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::base::Base;
-use super::super::resolve::{Resolve, is_url};
+use super::super::base::is_url;
+use super::super::resolve::Resolve;
 use super::address::Address;
 use super::client::{Client, Target, Trust};
 use super::options::RemoteOptions;
-use super::{lock, source};
+use super::source;
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result, Setting};
+use crate::threads::lock;
 
 /// What a resolver gives.
 type Opened = (SourceRef, Arc<dyn Resolve>);

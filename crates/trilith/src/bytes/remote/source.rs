@@ -13,12 +13,13 @@ use super::headers::{Version, content_range, unsatisfied};
 use super::multipart;
 use super::options::RemoteOptions;
 use super::plan::{Job, jobs, merged, pieces};
+use super::shared;
 use super::stream::stream;
 use super::whole::WholeFile;
-use super::{lock, shared};
 use crate::bytes::source::past_end;
-use crate::bytes::{Access, MemorySource, Source, SourceRef, side_by_side, to_usize};
+use crate::bytes::{Access, MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, Kind, Result};
+use crate::threads::{lock, side_by_side};
 
 /// The first request: as much holds the tree of most files.
 const HEAD: u64 = 128 << 10;

@@ -10,8 +10,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::fetch::Fetcher;
-use super::lock;
 use crate::error::{Error, Result};
+use crate::threads::{helper, lock, within};
 
 /// Bytes of the first request, and of each where several are under way.
 const REQUEST: u64 = 8 << 20;
@@ -64,11 +64,11 @@ pub(super) fn stream(
     let state = State { next: range.start, requests: VecDeque::new(), gone: 0, free: Vec::new(), flight: 1, stop: false };
     let most = fetcher.target.client.options.in_flight;
     let line = Line { fetcher, piece, end: range.end, most, state: Mutex::new(state), turn: Condvar::new() };
-    std::thread::scope(|scope| {
+    within(|scope| {
         let mut workers = 0;
         let result = loop {
             while workers < line.flight() {
-                if std::thread::Builder::new().spawn_scoped(scope, || line.work()).is_err() {
+                if !helper(scope, || line.work()) {
                     break;
                 }
                 workers += 1;

@@ -6,10 +6,11 @@ use std::sync::Mutex;
 use super::client::{Failure, Reply, Target};
 use super::fetch::{Fetcher, Paced, persist};
 use super::headers::Version;
-use super::{lock, shared};
+use super::shared;
 use crate::bytes::source::past_end;
 use crate::bytes::{Access, Source, SourceRef, read_exact_at, spool, to_usize, unnamed_file};
 use crate::error::{Error, Result, Setting};
+use crate::threads::lock;
 
 /// Read and written at once.
 const STEP: usize = 256 << 10;

@@ -3,7 +3,7 @@
 use super::super::lexer::push_name;
 use super::super::machine::UNKNOWN;
 use super::super::model::{ItemId, MemberKind, Use};
-use super::super::resolve::Fault;
+use super::super::request::Fault;
 use super::super::sizes::{Members, round_up};
 use super::{Walker, Work};
 

@@ -1,0 +1,195 @@
+//! Blocks on their way into a file: encoding what they hold, and blocks that are in no file yet.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use super::block::Block;
+use super::checksum::{Md5Thread, md5_of};
+use super::generation::Generation;
+use crate::array::{Array, Byteorder, Datatype};
+use crate::bytes::{Source, SourceRef, Spooled, Window};
+use crate::codec::{self, CodecId, Encode, EncodeOptions};
+use crate::error::{Error, Result};
+
+/// How one block is stored.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct BlockOptions {
+    /// The codec; None stores the bytes as they are.
+    pub codec: Option<CodecId>,
+    /// What the codec wants to know: level, item size, row size.
+    pub encode: EncodeOptions,
+    /// Written as a streamed block: the last of the file, without sizes.
+    pub streamed: bool,
+}
+
+/// The bytes of one block while they are encoded: what its header will say of them.
+pub(super) struct Encoding {
+    pub compression: [u8; 4],
+    pub codes: [u8; 16],
+    pub flags: u32,
+    encoder: Option<Box<dyn Encode>>,
+    md5: Option<Md5Thread>,
+    pub used: u64,
+    pub data_size: u64,
+}
+
+impl Encoding {
+    /// Nothing encoded yet; `hashed` computes the checksum.
+    pub fn new(compression: [u8; 4], flags: u32, encoder: Option<Box<dyn Encode>>, hashed: bool) -> Self {
+        let md5 = hashed.then(Md5Thread::new);
+        Self { compression, codes: [0; 16], flags, encoder, md5, used: 0, data_size: 0 }
+    }
+
+    /// By the options of a block that is not streamed.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage) where the row lacks the field for the codec, and as [`codec::encoder`].
+    pub fn of(row: &Generation, options: &BlockOptions) -> Result<Self> {
+        let hashed = row.fields.checksum.len == 16;
+        let Some(id) = options.codec else { return Ok(Self::new([0; 4], 0, None, hashed)) };
+        if row.fields.compression.is_none() {
+            return Err(Error::usage(format!("{} cannot hold a block compressed with {id}", row.name)));
+        }
+        Ok(Self::new(id.0, 0, Some(codec::encoder(id, &options.encode)?), hashed))
+    }
+
+    /// The same without a checksum.
+    pub fn unhashed(mut self) -> Self {
+        self.md5 = None;
+        self
+    }
+
+    /// Takes decoded bytes; what is ready goes to `out`.
+    ///
+    /// # Errors
+    /// [`Kind::Io`](crate::Kind::Io), and what the codec says.
+    pub fn write(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
+        self.data_size += bytes.len() as u64;
+        match self.encoder.take() {
+            Some(mut encoder) => {
+                let done = encoder.write(bytes, &mut Tee { encoding: self, out });
+                self.encoder = Some(encoder);
+                done
+            }
+            None => self.store(bytes, out).map_err(|e| Error::io("writing", e)),
+        }
+    }
+
+    /// Takes bytes as they are to be stored.
+    pub fn store(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        if let Some(md5) = &mut self.md5 {
+            md5.update(bytes);
+        }
+        out.write_all(bytes)?;
+        self.used += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Encodes what is left, and gives back the checksum.
+    ///
+    /// # Errors
+    /// As [`Encoding::write`].
+    pub fn finish(&mut self, out: &mut dyn Write) -> Result<Option<[u8; 16]>> {
+        if let Some(mut encoder) = self.encoder.take() {
+            encoder.finish(&mut Tee { encoding: self, out })?;
+        }
+        Ok(self.md5.take().map(Md5Thread::finish))
+    }
+}
+
+/// What an encoder writes into, hashed on the way.
+struct Tee<'a> {
+    encoding: &'a mut Encoding,
+    out: &'a mut dyn Write,
+}
+
+impl Write for Tee<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.encoding.store(bytes, self.out)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A block that is in no file yet: its bytes as they will be stored, and what its header will say.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct StoredBlock {
+    /// Its header; only the places in it mean nothing.
+    pub block: Block,
+    /// Its used bytes.
+    pub stored: SourceRef,
+}
+
+impl std::fmt::Debug for StoredBlock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoredBlock").field("block", &self.block).finish_non_exhaustive()
+    }
+}
+
+impl StoredBlock {
+    /// Encodes what `pieces` hands over; much of it waits in a temporary file.
+    pub(super) fn encode(
+        row: &'static Generation,
+        options: &BlockOptions,
+        pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<Self> {
+        let (mut encoding, mut out) = (Encoding::of(row, options)?, Spooled::default());
+        pieces(&mut |bytes| encoding.write(bytes, &mut out))?;
+        let checksum = encoding.finish(&mut out)?;
+        let stored = out.into_source("a new block")?;
+        Ok(Self { block: header(row, encoding.compression, stored.len(), encoding.data_size, checksum), stored })
+    }
+
+    /// The elements of an array where they are, if they lie in a file on this machine just as they are to be stored, and
+    /// not in the one that `target` is made of, in which they may be written over before they are read.
+    pub(super) fn of_file(
+        row: &'static Generation,
+        array: &Array,
+        order: Byteorder,
+        target: &dyn Source,
+    ) -> Result<Option<Self>> {
+        let source = array.source();
+        let is_stored_so = array.is_c_contiguous()
+            && array.byteorder() == order
+            && !matches!(array.datatype(), Datatype::Struct(_))
+            && !array.is_empty()
+            && !source.is_apart();
+        let is_elsewhere = match (source.local(), target.local()) {
+            (Some(here), Some(there)) => !here.is_same_file(there),
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        if !is_stored_so || !is_elsewhere {
+            return Ok(None);
+        }
+        let len = array.nbytes();
+        array.limits().charge_work(len)?;
+        let stored: SourceRef = Arc::new(Window::new(source.clone(), array.offset(), len)?);
+        let checksum = if row.fields.checksum.len == 16 { Some(md5_of(&*stored)?) } else { None };
+        Ok(Some(Self { block: header(row, [0; 4], len, len, checksum), stored }))
+    }
+}
+
+/// The header of a block that has no place yet.
+fn header(row: &'static Generation, compression: [u8; 4], used: u64, data_size: u64, checksum: Option<[u8; 16]>) -> Block {
+    Block {
+        index: 0,
+        generation: row,
+        offset: 0,
+        header_size: row.fields.size,
+        data_offset: 0,
+        flags: 0,
+        compression,
+        codes: [0; 16],
+        allocated: used,
+        used,
+        data_size,
+        checksum: checksum.map(Vec::from),
+        stored_size: None,
+    }
+}

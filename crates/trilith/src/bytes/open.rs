@@ -1,0 +1,82 @@
+//! The opener of files on this machine: links are followed, pipes kept, and journals looked for.
+
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::before::Before;
+use super::journal::{self, Found};
+use super::local::{LocalFile, LocalOptions, Place, leads_to};
+use super::source::SourceRef;
+use super::spool::spool;
+use crate::error::{Error, Result};
+
+/// Opens a local file; a pipe is read into a spool first.
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io), [`Kind::Usage`](crate::Kind::Usage) for a folder or a device, which has no end.
+pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> {
+    let path = path.as_ref();
+    let doing = || format!("opening {}", path.display());
+    // Again where the file is replaced while it is being opened.
+    for _ in 0..100 {
+        #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
+        let file = File::open(path).map_err(|e| Error::io(doing(), e))?;
+        let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
+        if metadata.is_dir() {
+            return Err(Error::usage(format!("{} is a directory", path.display())));
+        }
+        if is_device(&metadata) {
+            return Err(Error::usage(format!("{} is a device", path.display())).hint("give a file, or a pipe"));
+        }
+        if !metadata.is_file() {
+            return spool(file, &path.to_string_lossy(), options.spool);
+        }
+        match std::fs::canonicalize(path) {
+            Ok(real) if leads_to(&real, &file) => return open_regular(file, &metadata, path, real, options),
+            Ok(_) => {}
+            // A descriptor of a file that has no name any more.
+            Err(_) => return Ok(Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options))),
+        }
+    }
+    Err(Error::new(crate::Kind::Io, "the file is replaced again and again").context(doing()).hint("try again"))
+}
+
+/// The one way in which a regular file becomes a source: `file`, opened at `given`, which leads to `real`.
+///
+/// An update that has not ended is not seen: where a journal lies beside the file, the source is what the
+/// file held before. A journal that does not belong to the file is a [notice](Source::notice).
+///
+/// # Errors
+/// [`Kind::Io`](crate::Kind::Io).
+pub(super) fn open_regular(
+    file: File,
+    metadata: &Metadata,
+    given: &Path,
+    real: PathBuf,
+    options: LocalOptions,
+) -> Result<SourceRef> {
+    let place = Place { given: std::path::absolute(given).unwrap_or_else(|_| given.to_path_buf()), real };
+    let found = journal::find(&place.real, &file, metadata, options.memory)?;
+    let source = LocalFile::new(file, metadata, given.to_string_lossy().into_owned(), options);
+    Ok(match found {
+        Found::Nothing => Arc::new(source.at(place, None)),
+        Found::Stranger(why) => Arc::new(source.at(place, Some(why))),
+        Found::Journal(journal) => Arc::new(Before::new(Arc::new(source.at(place, None)), journal)),
+    })
+}
+
+/// Whether this is a disk, a terminal, or what makes zeros without end.
+fn is_device(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        kind.is_char_device() || kind.is_block_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}

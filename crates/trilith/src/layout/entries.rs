@@ -1,0 +1,122 @@
+//! Going through an evaluated layout: its entries in the order of the text, or one by its path.
+
+use super::diagnostic::{Code, Diagnostic};
+use super::entry::Entry;
+use super::find;
+use super::model::ItemId;
+use super::request::Fault;
+use super::resolve::Evaluation;
+use super::stack::Stack;
+use super::walk::Walker;
+use crate::Limits;
+
+/// How far a layout goes along a longer one that begins like it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reached {
+    /// So many steps outside of lists that occupy the stream are the same.
+    pub places: usize,
+    /// Of the next, an extension, so many repetitions.
+    pub again: u64,
+}
+
+impl<'l> Evaluation<'l> {
+    /// All items that occupy the stream, in the order of the text: one entry for each element of a
+    /// list and each member of a struct of indeterminate length. Lazy: a list of 10⁹ elements is only
+    /// as long as it is read.
+    pub fn entries(&self) -> Entries<'_, 'l> {
+        Entries { walker: Walker::new(self, self.machine.clone()) }
+    }
+
+    /// The entries behind those of a layout that is a beginning of this one.
+    pub(crate) fn entries_behind(&self, reached: Reached) -> Result<Entries<'_, 'l>, Fault> {
+        let layout = self.layout();
+        let mut walker = Walker::new(self, self.machine.clone());
+        for &(list, place) in layout.plan.of_list.iter().filter(|(_, place)| (*place as usize) < reached.places) {
+            walker.lengthen(list, find::grown(layout, &self.machine, place)?);
+        }
+        walker.seek(reached.places, self.starts.len());
+        walker.pass(reached.again);
+        Ok(Entries { walker })
+    }
+
+    /// How far this layout goes.
+    pub(crate) fn reached(&self) -> Reached {
+        Reached { places: self.starts.len(), again: 0 }
+    }
+
+    /// How many elements a list outside of lists has.
+    pub(crate) fn list_len(&self, list: ItemId) -> Result<u64, Fault> {
+        let layout = self.layout();
+        let places = layout.plan.of_list.iter().filter(|(known, _)| *known == list);
+        places
+            .map(|(_, place)| find::grown(layout, &self.machine, *place))
+            .try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
+    }
+
+    /// The entry at a path such as `/group/list[3]/x`, found without walking what lies before it.
+    ///
+    /// # Errors
+    /// [`Kind::Limit`](crate::Kind::Limit) where finding it costs too much.
+    pub fn find(&self, path: &str) -> Result<Option<Entry>, Fault> {
+        find::find(self, self.machine.clone(), path)
+    }
+
+    /// The array that a path means in every element of a list.
+    ///
+    /// # Errors
+    /// As [`Evaluation::find`].
+    pub(crate) fn stack(&self, path: &str) -> Result<Stack, Fault> {
+        self.stacked(&self.machine, path)
+    }
+
+    /// Items that lie over one another (W11), for those who look for mistakes: overlaps are legal.
+    ///
+    /// # Errors
+    /// A limit, where there are more than [`Limits::items`](crate::Limits) entries.
+    pub fn overlaps(&self) -> Result<Vec<Diagnostic>, Fault> {
+        let mut spots = Vec::new();
+        for entry in self.entries() {
+            if spots.len() as u64 >= self.limits.items {
+                let limit = self.limits.items;
+                return Err(Limits::exceeded("items", limit, format_args!("the layout has over {limit} items")).into());
+            }
+            let entry = entry?;
+            // Members of instances lie in their struct.
+            let is_member = self.layout().member_of_struct(entry.item);
+            if let (Some(address), Some(size), false) = (entry.address, entry.nbytes, is_member) {
+                spots.push((address, size, entry));
+            }
+        }
+        spots.sort_by_key(|(address, ..)| *address);
+        let mut found: Vec<Diagnostic> = Vec::new();
+        let mut last: Option<(u64, &Entry)> = None;
+        for (address, size, entry) in &spots {
+            let end = address.saturating_add(*size);
+            if let Some((before, other)) = last
+                && *address < before
+                && found.len() < 1000
+            {
+                let message = format!("{} at {address} begins inside of {}, which ends at {before}", entry.path, other.path);
+                found.push(Diagnostic::new(Code::W11, self.layout().span(entry.item), message).locate(self.layout().text()));
+            }
+            if last.is_none_or(|(before, _)| end > before) {
+                last = Some((end, entry));
+            }
+        }
+        found.sort_by_key(|diagnostic| diagnostic.span.start);
+        Ok(found)
+    }
+}
+
+/// The entries of an [`Evaluation`], in the order of the text.
+pub struct Entries<'e, 'l> {
+    walker: Walker<'e, 'l>,
+}
+
+impl Iterator for Entries<'_, '_> {
+    type Item = Result<Entry, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.walker.advance().transpose()
+    }
+}

@@ -1,0 +1,136 @@
+//! What an evaluation is asked with, and what it asks: options, stored parameters, and why it failed.
+
+use super::decision;
+use super::diagnostic::{Code, Diagnostic};
+use super::model::{Byteorder, Dialect, ItemId, Layout, Primitive, PrimitiveKind};
+use crate::Limits;
+use crate::error::Error;
+
+/// How to evaluate a layout.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Addresses as in a native `.bd` file: 2025 begins at 16, behind the signature. In 2026 native
+    /// addresses begin at 0, which is byte 16 of the file.
+    pub native: bool,
+    /// The byte order of what the layout leaves open: the signature's or the caller's.
+    pub order: Option<Byteorder>,
+    /// What the evaluation may cost.
+    pub limits: Limits,
+}
+
+/// A stored parameter whose value is needed.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ParamRequest {
+    /// Where it is stored, a layout address; `None` where a length before it was left unknown.
+    pub address: Option<u64>,
+    /// Its type: an integer.
+    pub datatype: Primitive,
+    /// Its byte order, where known.
+    pub byteorder: Option<Byteorder>,
+    /// How many stored parameters come before it, those of struct instances included.
+    pub ordinal: u64,
+    /// Whether it is the length of a compressed array (2026), which may stay unknown.
+    pub is_length: bool,
+    /// The item: the parameter, or the compressed array.
+    pub item: ItemId,
+}
+
+/// The answer to a [`ParamRequest`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Supply {
+    /// Its value.
+    Value(i64),
+    /// Its bytes as stored, in the first places.
+    Bytes([u8; 8]),
+    /// The stream ends before it; it has so many bytes.
+    Short(u64),
+    /// Unknown: only the length of a compressed array may be.
+    Unknown,
+    /// No more values were given.
+    Missing,
+}
+
+impl From<i64> for Supply {
+    fn from(value: i64) -> Self {
+        Supply::Value(value)
+    }
+}
+
+impl ParamRequest {
+    /// The value that bytes of a stream mean; `Ok(None)` where the byte order is not known and matters.
+    ///
+    /// # Errors
+    /// The value, where it does not fit an `i64`.
+    pub(crate) fn decode(&self, bytes: [u8; 8]) -> Result<Option<i64>, u64> {
+        let size = self.datatype.size() as usize;
+        let mut word = [0u8; 8];
+        match self.byteorder {
+            Some(Byteorder::Big) => word[..size].iter_mut().zip(bytes[..size].iter().rev()).for_each(|(to, from)| *to = *from),
+            Some(Byteorder::Little) => word[..size].copy_from_slice(&bytes[..size]),
+            None if size == 1 => word[0] = bytes[0],
+            None => return Ok(None),
+        }
+        let raw = u64::from_le_bytes(word);
+        if self.datatype.kind() == PrimitiveKind::Unsigned {
+            return i64::try_from(raw).map(Some).map_err(|_| raw);
+        }
+        let shift = 64 - 8 * size as u32;
+        Ok(Some(((raw << shift) as i64) >> shift))
+    }
+}
+
+/// Why an evaluation failed.
+#[derive(Debug)]
+pub enum Fault {
+    /// The layout and the stream do not fit: a code, and a place in the text of the layout.
+    Text(Box<Diagnostic>),
+    /// Anything else: a limit, or what the callback said.
+    Other(Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Other(error)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Text(diagnostic) => Error::from(*diagnostic),
+            Fault::Other(error) => error,
+        }
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Fault::Text(diagnostic) => write!(f, "{diagnostic}"),
+            Fault::Other(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// A stored value that was read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored {
+    pub value: Option<i64>,
+    pub item: ItemId,
+}
+
+impl Layout {
+    pub(crate) fn fault(&self, code: Code, span: crate::Span, message: impl Into<String>) -> Fault {
+        Fault::Text(Box::new(Diagnostic::new(code, span, message).locate(&self.text)))
+    }
+
+    /// The first automatic address.
+    pub(crate) fn start(&self, options: &Options) -> u64 {
+        if options.native && self.dialect == Dialect::D2025 { decision::NATIVE_START_2025 } else { 0 }
+    }
+}
