@@ -180,6 +180,48 @@ pub const ALL: &[Work] = &[
     },
     Work { name: "append to .bd", prepare: stream, words: &["append", "x.bd#/time", "rows.npy"], main: "x.bd", of: newest },
     Work {
+        name: "append one record to .bd",
+        prepare: lists,
+        words: &["append", "x.bd#/time", "one.npy"],
+        main: "x.bd",
+        of: newest,
+    },
+    Work {
+        name: "append two lists of .bd",
+        prepare: lists,
+        words: &["append", "x.bd", "te=rows.npy", "time=rows.npy"],
+        main: "x.bd",
+        of: newest,
+    },
+    Work {
+        name: "append structs to .bd",
+        prepare: lists,
+        words: &["append", "x.bd#/pair", "pairs.npy"],
+        main: "x.bd",
+        of: newest,
+    },
+    Work {
+        name: "append dicts to .bd",
+        prepare: lists,
+        words: &["append", "x.bd#/run", "n=rows.npy", "te=rows.npy"],
+        main: "x.bd",
+        of: newest,
+    },
+    Work {
+        name: "append members of records to .bd",
+        prepare: record_members,
+        words: &["append", "x.bd", "te=rows.npy", "time=rows.npy"],
+        main: "x.bd",
+        of: newest,
+    },
+    Work {
+        name: "append to .bd with a layout beside it",
+        prepare: beside,
+        words: &["append", "x.bd#/time", "rows.npy"],
+        main: "x.bd",
+        of: newest,
+    },
+    Work {
         name: "append to an array of .bd",
         prepare: counted,
         words: &["append", "x.bd#/time", "rows.npy"],
@@ -233,6 +275,9 @@ pub fn groups() -> Vec<(Prepare, Vec<&'static Work>)> {
         (exploded_rows, on(&[exploded, exploded_rows])),
         (stream, on(&[stream])),
         (counted, on(&[counted])),
+        (lists, on(&[lists])),
+        (record_members, on(&[record_members])),
+        (beside, on(&[beside])),
     ]
 }
 
@@ -320,6 +365,64 @@ fn stream(folder: &Path, _: &'static Target) {
     draft.write(Byteorder::Little, &trilith::Limits::default(), &mut bytes).expect("it is written");
     std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
     rows(folder, &[3, 2]);
+}
+
+/// A native Dudley file with lists of every kind, and records for them.
+fn lists(folder: &Path, _: &'static Target) {
+    let text = "#: dialect=2025\np { x = f8[2] }\ntime = [f8[2]]\nte = [f8[2]]\npair = [p]\nrun [\n  /\n    n = f8[2]\n    te = f8[2]\n  ,\n]\n";
+    written(folder, text, true);
+    rows(folder, &[3, 2]);
+    npy(folder, "one.npy", "'<f8'", "(1, 2)", 2);
+    npy(folder, "pairs.npy", "[('x', '<f8', (2,))]", "(2,)", 4);
+}
+
+/// One whose records have names of their own.
+fn record_members(folder: &Path, _: &'static Target) {
+    let layout = Layout::read(b"#: dialect=2025\nN : i8\n\"\" = { te = f8[2]  time = f8[2] }[N]\n").expect("a layout");
+    let mut filling = trilith::dudley::Filling::default();
+    filling.params.push(("N".to_owned(), 1));
+    for name in ["te", "time"] {
+        filling.data.push((name.to_owned(), Array::from_slice(&[0.5f64, 1.5], &[1, 2]).expect("two elements")));
+    }
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    filling.write(&layout, Byteorder::Little, true, &trilith::Limits::default(), &mut bytes).expect("it is written");
+    std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
+    rows(folder, &[3, 2]);
+}
+
+/// One whose layout lies beside it.
+fn beside(folder: &Path, _: &'static Target) {
+    let text = "#: dialect=2025\ntime = [f8[2]]\n";
+    written(folder, text, false);
+    std::fs::write(folder.join("x.dud"), text).expect("it can be written");
+    rows(folder, &[3, 2]);
+}
+
+/// A native file under a layout without parameters, in which every item is one and a half.
+fn written(folder: &Path, text: &str, embed: bool) {
+    let layout = Layout::read(text.as_bytes()).expect("a layout");
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut new = NewStream::new(&layout, Vec::new());
+    new.embed = embed;
+    new.write(&mut |entry: &Entry| element(entry), &mut bytes).expect("it is written");
+    std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
+}
+
+fn element(entry: &Entry) -> trilith::Result<Array> {
+    let mut shape = entry.shape.clone();
+    let (datatype, order) = trilith::dudley::datatype_of(&entry.typed, &mut shape)?;
+    let bytes = [1.5f64; 4].iter().flat_map(|n| n.to_le_bytes()).collect();
+    Array::from_bytes(bytes, datatype, order, shape)
+}
+
+/// A `.npy` file of so many numbers.
+fn npy(folder: &Path, name: &str, descr: &str, shape: &str, count: u8) {
+    let head = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((head.len() as u16).to_le_bytes());
+    bytes.extend(head.bytes());
+    bytes.extend((0..count).flat_map(|n| f64::from(n).to_le_bytes()));
+    std::fs::write(folder.join(name), bytes).expect("it can be written");
 }
 
 fn counted(folder: &Path, _: &'static Target) {

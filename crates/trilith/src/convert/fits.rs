@@ -55,16 +55,26 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
 /// # Errors
 /// As [`from_fits`].
 pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Loss>> {
+    Ok(written(file, out)?.losses)
+}
+
+/// As [`to_fits`]; the notes say which cards were put right, since they did not go with their data.
+fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
     let _call = file.limits().call();
     let root = file.tree().root();
     if let Some(list) = root.get("fits").filter(|list| list.is_sequence()) {
         let parts = fits::from_node(list, root.get(fits::CARDS_KEY), &mut |node| file.array(node))?;
+        let mut notes = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            notes.extend(fits::corrections(part, number == 0)?.into_iter().map(|text| format!("/fits/{number}/header: {text}")));
+        }
         fits::write(out, &parts)?;
         // Who wrote the file is no part of it.
         let known = ["fits", fits::CARDS_KEY, fits::HEAP_KEY, "asdf_library", "history"];
         let keys = root.merged_entries().into_iter().map(|(key, _)| key.text().into_owned());
         let beside = keys.filter(|key| !known.contains(&key.as_str()));
-        return Ok(beside.map(|key| Loss::at(&TreePath::root().join(key), "it is not part of the FITS file")).collect());
+        let losses = beside.map(|key| Loss::at(&TreePath::root().join(key), "it is not part of the FITS file")).collect();
+        return Ok(Converted { losses, notes, ..Converted::default() });
     }
     let mut parts = Vec::new();
     let mut sources = BTreeMap::new();
@@ -86,7 +96,7 @@ pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Loss>> {
     }
     parts.push(Part::asdf(embedded(file, &sources)?)?);
     fits::write(out, &parts)?;
-    Ok(Vec::new())
+    Ok(Converted::default())
 }
 
 /// Writes a FITS file with `file` as the ASDF file in it: every HDU of `fits` is copied byte for byte, an
@@ -291,7 +301,7 @@ pub(super) fn to_fits_with(
     if options.codec != CodecChoice::Keep {
         return Err(Error::usage("the data of a FITS file have no codec").hint("leave out --codec"));
     }
-    Ok(Converted { losses: to_fits(file, &mut out)?, ..Converted::default() })
+    written(file, &mut out)
 }
 
 /// Writes the ASDF file inside a FITS file as one of its own: the HDUs that it refers to become blocks, behind its own;

@@ -31,6 +31,20 @@ pub enum CardValue {
     Text(String),
 }
 
+/// For people: a text in apostrophes, as in a card.
+impl std::fmt::Display for CardValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Undefined => f.write_str("without a value"),
+            Self::Logical(yes) => f.write_str(if *yes { "T" } else { "F" }),
+            Self::Integer(number) => write!(f, "{number}"),
+            Self::Float(number) => write!(f, "{number}"),
+            Self::Complex(re, im) => write!(f, "({re}, {im})"),
+            Self::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
+        }
+    }
+}
+
 impl From<bool> for CardValue {
     fn from(value: bool) -> Self {
         Self::Logical(value)

@@ -42,7 +42,7 @@ pub use card::{Card, CardValue};
 pub use edit::edited_header;
 pub use hdu::{Hdu, HduKind};
 pub use header::{BLOCK, Header};
-pub use part::{Part, is_image, losses, parts_for};
+pub use part::{Part, corrections, is_image, losses, parts_for};
 pub use read::FitsFile;
 pub use table::{Column, columns};
 pub use tree::{CARDS_KEY, HEAP_KEY, Listing, from_node, source_node, to_value};

@@ -289,6 +289,29 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
     Ok((merged(&fresh.header, header), rows))
 }
 
+/// Which cards of a header say something else of its data than what is so, and are written otherwise or left out;
+/// empty where the header is written as it is.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) for data that FITS cannot hold.
+pub fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
+    let (settled, _) = settle(part, is_first)?;
+    let mut found = Vec::new();
+    for card in part.header.cards().iter().filter(|card| is_structural(card.keyword())) {
+        match settled.card(card.keyword()) {
+            Some(new) if new.value() == card.value() => {}
+            Some(new) => found.push(format!(
+                "{} is {}, and is written as {}, which the data need",
+                card.keyword(),
+                card.value(),
+                new.value()
+            )),
+            None => found.push(format!("{} = {} does not go with the data, and is left out", card.keyword(), card.value())),
+        }
+    }
+    Ok(found)
+}
+
 /// How the elements become the data unit that a header describes; None where it describes another.
 fn rows_of(header: &Header, array: &Array) -> Result<Option<Rows>> {
     let Ok(size) = data_size(header) else { return Ok(None) };
