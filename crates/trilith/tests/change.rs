@@ -247,7 +247,7 @@ fn origins(folder: &Path, file: &AsdfFile) -> Vec<(&'static str, Array)> {
         ("parts of another file", every_second),
         // `own` holds them; it is the block that `a` gives up, and that `a` is then written into.
         ("the file itself", file.array_at("/own").unwrap()),
-        ("the file itself, backwards", file.array_at("/turned").unwrap().slice(&Index::parse_list("::-1").unwrap()).unwrap()),
+        ("the file itself, backwards", file.array_at("/turned").unwrap().slice(Index::parse_list("::-1").unwrap()).unwrap()),
     ]
 }
 

@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use trilith::bytes::{self, LocalOptions};
 use trilith::file::Item;
 use trilith::layout::Layout;
 use trilith::{Limits, OpenOptions, Result};
@@ -44,12 +45,17 @@ fn expanded(name: &str) -> std::path::PathBuf {
     }
 }
 
+fn read_layout(path: &str, limits: &Limits) -> Result<Layout> {
+    let source = bytes::open(expanded(path), LocalOptions::within(limits))?;
+    Layout::read(&bytes::read_vec(&*source, 0, source.len(), limits)?)
+}
+
 /// The items whose path begins so, as whole words.
 fn keys(name: &str, path: &str, layout: Option<&str>) -> Result<Vec<(String, String)>> {
     let mut limits = Limits::default();
     (limits.memory, limits.text, limits.nodes) = (1 << 30, 64 << 20, 1_000_000);
     let options = OpenOptions::new().limits(limits.for_command(0)).map(false);
-    let layout = layout.and_then(|path| std::fs::read(expanded(path)).ok()).map(|text| Layout::read(&text)).transpose()?;
+    let layout = layout.map(|path| read_layout(path, &limits)).transpose()?;
     let file = options.layout(layout).open(expanded(name))?;
     let cut = path.rfind('/').unwrap_or(0);
     let (parent, typed) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));

@@ -140,7 +140,7 @@ impl Layout {
                 let children = ids.take_while(|id| *id != ItemId::NONE).map(|id| self.item(id));
                 let named = children.filter(|item| !matches!(item.kind, ItemKind::Type(_) | ItemKind::Pending));
                 let names = named.map(|item| self.names.text(item.name)).collect();
-                return Some(Missing { dict: out, name: name.into(), names });
+                return Some(Missing { dict: out, name, names });
             };
             super::lexer::push_name(&mut out, &name);
             if !after.starts_with('/') {
