@@ -82,6 +82,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod error;
+pub mod glob;
 pub mod limits;
 mod percent;
 pub mod span;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(&str, u8)] = &[
     ("error", 0),
     ("span", 0),
+    ("glob", 0),
     ("limits", 0),
     ("percent", 0),
     ("spelling", 0),

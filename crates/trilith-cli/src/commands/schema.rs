@@ -188,7 +188,7 @@ impl CheckSchemas {
         for (path, error) in failed {
             if options.json {
                 list.push(
-                    json!({"file": path.to_string_lossy(), "valid": false, "problems": [super::validate::error_json(&error)]}),
+                    json!({"file": path.to_string_lossy(), "valid": false, "problems": [crate::inputs::problem_json(&error, None, None)]}),
                 );
             } else {
                 out.line(&format!("{}: {}", path.display(), said(&error)))?;
