@@ -63,8 +63,8 @@ pub struct Job<'o> {
     pub several: bool,
     /// The options of the command.
     pub options: &'o Options,
-    /// Whether this is the first of the files.
-    is_first: bool,
+    /// How many files are before this one.
+    pub index: usize,
     limits: Limits,
     notes: Vec<String>,
     followed: Vec<Notes>,
@@ -183,7 +183,7 @@ fn one(
         out: Out::held(held, limits.clone()),
         several: true,
         options,
-        is_first: turn.index() == 0,
+        index: turn.index(),
         limits,
         notes: Vec::new(),
         followed: Vec::new(),
@@ -211,7 +211,7 @@ impl<'o> Job<'o> {
             out: Out::new(),
             several: false,
             options,
-            is_first: true,
+            index: 0,
             limits: options.limits()?,
             notes: Vec::new(),
             followed: Vec::new(),
@@ -313,7 +313,7 @@ impl<'o> Job<'o> {
         if !self.several {
             return Ok(());
         }
-        if !self.is_first {
+        if self.index > 0 {
             self.out.line("")?;
         }
         let label = self.label();
@@ -322,7 +322,7 @@ impl<'o> Job<'o> {
 
     /// Between what is said of several files.
     pub fn gap(&mut self) -> Result<()> {
-        if self.several && !self.is_first { self.out.line("") } else { Ok(()) }
+        if self.several && self.index > 0 { self.out.line("") } else { Ok(()) }
     }
 
     /// Prints a line on stderr.

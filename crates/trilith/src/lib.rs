@@ -124,6 +124,7 @@ pub mod convert;
 pub mod diff;
 pub mod digest;
 pub mod repair;
+pub mod table;
 #[cfg(feature = "schema")]
 pub mod validate;
 pub mod verify;

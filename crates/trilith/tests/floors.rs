@@ -41,6 +41,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("diff", 7),
     ("repair", 7),
     ("validate", 6),
+    ("table", 6),
     ("conform", 7),
 ];
 
