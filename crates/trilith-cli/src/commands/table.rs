@@ -159,6 +159,9 @@ impl Table {
         {
             check_name(path, format.form(), "say with --format what to write, or name it otherwise")?;
         }
+        if format == Format::Text && self.file().is_some() {
+            return Err(Error::usage("aligned text goes to standard output only").hint("leave out -o, or write .csv"));
+        }
         if matches!(format, Format::Parquet | Format::Arrow) {
             columns::check()?;
             if self.file().is_none() && std::io::stdout().is_terminal() {
@@ -179,9 +182,6 @@ impl Table {
         };
         options.check_inputs(path, &[])?;
         let mut target = Target::create(path, Basis::Nothing)?;
-        if format == Format::Text {
-            return Err(Error::usage("aligned text goes to standard output only").hint("leave out -o"));
-        }
         emit(&mut target.writer(), table, format)?;
         let written = target.commit(options)?;
         let name = format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());

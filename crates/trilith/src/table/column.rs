@@ -5,7 +5,7 @@ use crate::array::{Array, Scalar as Element};
 use crate::error::{Error, Kind, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
-use crate::tree::{PrintOptions, print_document};
+use crate::yaml::{PrintOptions, print_value};
 
 /// What can be asked of an item besides its value, behind `@`.
 const ASPECTS: &[(&str, Aspect)] = &[
@@ -167,7 +167,9 @@ fn value(item: &Item<'_>) -> Result<Cell> {
         }
         _ => {
             let (value, _) = item.to_value()?;
-            Ok(Cell::Text(print_document(&value.flow(), &PrintOptions::default()).trim().to_owned()))
+            let mut how = PrintOptions::default();
+            (how.width, how.literals) = (usize::MAX, false);
+            Ok(Cell::Text(print_value(&value.flow(), 0, &how).trim().to_owned()))
         }
     }
 }
