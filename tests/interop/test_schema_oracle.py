@@ -241,8 +241,9 @@ def ours(cases, everything):
             ended = subprocess.run(command, capture_output=True, check=False, env=environment)
             if ended.returncode not in (0, 1):
                 raise AssertionError(f"ended with {ended.returncode}: {ended.stderr.decode()[:1000]}")
-            printed = json.loads(ended.stdout)
-            for one in printed if isinstance(printed, list) else [printed]:
+            # One document for one file, a line each for several.
+            printed = ended.stdout.splitlines() if len(names) > 1 else [ended.stdout]
+            for one in map(json.loads, printed):
                 errors = [problem for problem in one["problems"] if problem["severity"] == "error"]
                 paths = [problem["where"]["path"] for problem in errors]
                 verdicts.append(("valid" if one["valid"] else "invalid", paths, errors))

@@ -2,65 +2,44 @@
 
 use serde_json::{Value, json};
 use trilith::conform::{ConformOptions, Conformity, Deviation, Document, Place, conform};
-use trilith::{Error, Kind, Result};
+use trilith::{Error, Result};
 
 use crate::Outcome;
+use crate::inputs::{self, Form, Job, Many};
 use crate::options::Options;
 use crate::output::{Out, clean};
-use crate::words;
 
 /// Prints what in each file departs from the document of this name.
-pub fn run(document: &str, files: &[String], options: &Options) -> Result<Outcome> {
+pub fn run(document: &str, files: &[String], many: &Many, options: &Options) -> Result<Outcome> {
     let document = Document::named(document)?;
-    let mut out = Out::new();
-    let mut outcome = Outcome::Yes;
-    let mut undecided = false;
-    let mut list = Vec::new();
-    for name in files {
-        let found = match check(name, document, options) {
-            Ok(found) => found,
-            // One file of several that cannot be read does not hide the others.
-            Err(error) if files.len() > 1 && error.kind() != Kind::Usage => {
-                undecided = true;
-                if options.json {
-                    list.push(json!({"file": name, "document": document.name, "conforms": null, "error": error_json(&error)}));
-                } else {
-                    options.warn(&format!("{name}: {}", words::said(&error)));
-                }
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        match found.conforms() {
-            Some(true) => {}
-            Some(false) => outcome = Outcome::No,
-            None => undecided = true,
-        }
-        if options.json {
-            list.push(found_json(name, &found));
-        } else {
-            text(&mut out, name, &found, options)?;
-        }
-    }
-    if options.json {
-        let single = if list.len() == 1 { list.pop() } else { None };
-        out.json(&single.unwrap_or(Value::Array(list)))?;
-    }
-    out.finish()?;
-    if undecided {
-        let message = format!("whether every file conforms to {} could not be decided", document.title);
-        return Err(Error::unsupported(message));
-    }
-    Ok(outcome)
+    inputs::run(files, Form::Files, many, options, |job| one(job, document))
 }
 
-fn check(name: &str, document: &'static Document, options: &Options) -> Result<Conformity> {
-    let limits = options.limits()?;
+fn one(job: &mut Job<'_>, document: &'static Document) -> Result<Outcome> {
+    let found = check(job, document)?;
+    if job.options.json {
+        job.out.json(&found_json(&job.name, &found))?;
+    } else {
+        text(&mut job.out, &job.name, &found, job.options)?;
+    }
+    Ok(match found.conforms() {
+        Some(true) => Outcome::Yes,
+        Some(false) => Outcome::No,
+        None => {
+            job.note(&format!("trilith: whether {} conforms to {} could not be decided", job.name, document.title));
+            Outcome::Failed
+        }
+    })
+}
+
+fn check(job: &mut Job<'_>, document: &'static Document) -> Result<Conformity> {
+    let (options, limits) = (job.options, job.limits());
     let mut how = ConformOptions::default();
-    how.layout = options.layout_text(&limits)?;
+    how.layout = options.layout_text(limits)?;
     how.order = options.order();
-    let (source, resolve) = options.open_with(name, &limits)?;
-    conform(source, resolve, document, &how, &limits).map_err(|error: Error| error.context(name.to_owned()))
+    let (source, resolve) = options.open_with(&job.name, limits)?;
+    let conformity = conform(source, resolve, document, &how, limits);
+    conformity.map_err(|error: Error| if job.several { error } else { error.context(job.name.clone()) })
 }
 
 fn text(out: &mut Out, name: &str, found: &Conformity, options: &Options) -> Result<()> {
@@ -125,8 +104,4 @@ fn found_json(name: &str, found: &Conformity) -> Value {
     let open: Vec<Value> =
         found.open.iter().map(|open| json!({"where": place_json(&open.place), "message": clean(&open.message)})).collect();
     json!({"file": name, "document": document, "conforms": found.conforms(), "deviations": deviations, "undecided": open})
-}
-
-fn error_json(error: &Error) -> Value {
-    json!({"kind": error.kind().to_string(), "message": clean(&words::said(error)), "hint": words::advice(error)})
 }

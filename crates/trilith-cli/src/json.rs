@@ -72,18 +72,31 @@ pub fn problem_json(problem: &Problem) -> Value {
     })
 }
 
-/// An error as a problem.
-pub fn error_json(error: &Error) -> Value {
-    let (mut line, mut column, mut byte, mut path) = (None, None, None, None);
+/// Where an error is, as JSON.
+pub fn where_json(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
+    let (mut line, mut column, mut byte) = (None, None, None);
+    let mut path = path.map(str::to_owned);
     match error.location() {
         Location::Byte(at) => byte = Some(*at),
         Location::Text { line: l, column: c } => (line, column) = (Some(*l), Some(*c)),
-        Location::Path(at) => path = Some(at.clone()),
+        Location::Path(at) => path = path.or_else(|| Some(at.clone())),
         _ => {}
     }
+    json!({"path": path, "line": line, "column": column, "byte": byte, "block": block})
+}
+
+/// An error as a problem of `verify` and `validate`.
+pub fn error_problem(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
     json!({
-        "severity": "error",
-        "where": {"path": path, "line": line, "column": column, "byte": byte, "block": null},
-        "message": clean(&said(error)), "schema": null, "hint": advice(error),
+        "severity": "error", "where": where_json(error, path, block), "message": clean(&said(error)), "schema": null,
+        "hint": advice(error),
+    })
+}
+
+/// An error as JSON.
+pub fn error_json(error: &Error) -> Value {
+    json!({
+        "kind": error.kind().name(), "message": clean(&said(error)), "where": where_json(error, None, None),
+        "hint": advice(error).as_deref().map(clean),
     })
 }

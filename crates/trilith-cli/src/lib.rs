@@ -9,6 +9,7 @@ mod commands;
 mod complete;
 mod conform;
 mod help;
+mod inputs;
 mod item;
 mod json;
 mod options;
@@ -30,12 +31,14 @@ use crate::commands::Command;
 use crate::options::Options;
 
 /// What a command found, for the exit status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// Yes, or done: exit status 0.
     Yes,
     /// No: different, invalid, nothing found, refused: exit status 1.
     No,
+    /// Of some file that could not be told, and why was said: exit status 2.
+    Failed,
 }
 
 /// Look into, read, convert and verify self-describing scientific array files.
@@ -75,6 +78,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let malformed_is_no = cli.command.malformed_is_no();
+    cli.options.malformed_is_no = malformed_is_no;
     cli.options.whole = cli.command.reads_all();
     cli.options.instead = cli.command.instead();
     let shown = progress::Shown::start(&name, cli.options.quiet);
@@ -84,6 +88,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     match done {
         Ok(Outcome::Yes) => 0,
         Ok(Outcome::No) => 1,
+        Ok(Outcome::Failed) => 2,
         // Whoever reads our output has seen enough.
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {

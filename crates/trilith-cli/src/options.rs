@@ -17,7 +17,7 @@ use trilith::{Error, File, Limits, OpenOptions, Result, file};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub struct Options {
-    /// Print one JSON document instead of text
+    /// Print JSON instead of text: one document, or one line for each of several files
     #[arg(long, global = true, hide_short_help = true)]
     pub json: bool,
     /// Print no progress and no warnings
@@ -53,6 +53,12 @@ pub struct Options {
     /// What to do with a Dudley file, where the command is not for one.
     #[arg(skip)]
     pub instead: &'static str,
+    /// Whether a malformed file is an answer of the command.
+    #[arg(skip)]
+    pub malformed_is_no: bool,
+    /// The layout that `--layout` names, once it is read.
+    #[arg(skip)]
+    layout: OnceLock<Layout>,
     /// The limits with the budget of this command, once they are known.
     #[arg(skip)]
     budget: OnceLock<Limits>,
@@ -167,30 +173,49 @@ impl Options {
 
     /// Opens a file of any family, under `--layout` if that is given; `-` is standard input.
     pub fn open_file(&self, path: &str) -> Result<File> {
-        self.open_under(path, self.under.as_deref())
+        let file = self.open_one(path, &self.limits()?)?;
+        self.watch_file(&file);
+        Ok(file)
+    }
+
+    /// Opens one file of several, under `--layout` if that is given; what is read of it counts towards `limits`.
+    pub fn open_one(&self, path: &str, limits: &Limits) -> Result<File> {
+        let layout = match (&self.under, self.layout.get()) {
+            (None, _) => None,
+            (Some(_), Some(known)) => Some(known.clone()),
+            (Some(under), None) => {
+                let read = self.read_layout(under, limits)?;
+                Some(self.layout.get_or_init(|| read).clone())
+            }
+        };
+        self.open_by(path, &self.opening()?.limits(limits.clone()).layout(layout), limits)
     }
 
     /// Opens a file of any family, under a layout if one is named.
     pub fn open_under(&self, path: &str, layout: Option<&str>) -> Result<File> {
         let limits = self.limits()?;
         let layout = layout.map(|path| self.read_layout(path, &limits)).transpose()?;
-        self.open_by(path, &self.opening()?.layout(layout))
+        let file = self.open_by(path, &self.opening()?.layout(layout), &limits)?;
+        self.watch_file(&file);
+        Ok(file)
     }
 
     /// Opens the files that a catalog lists as one file; `files` are some of them, as `0:10,20:`. `--layout` is the
     /// layout of these files, which have no signature if they are `raw`.
     pub fn open_family(&self, catalog: &str, layout: Layout, files: Option<&str>, raw: bool) -> Result<File> {
         let files = files.map(ranges).transpose()?.unwrap_or_default();
-        self.open_by(catalog, &self.opening()?.family(layout).raw(raw).files(files))
+        self.open_by(catalog, &self.opening()?.family(layout).raw(raw).files(files), &self.limits()?)
     }
 
-    fn open_by(&self, path: &str, opening: &OpenOptions) -> Result<File> {
-        let (source, resolve) = self.open_with(path, &self.limits()?)?;
-        let file = opening.open_source(source, resolve)?;
+    fn open_by(&self, path: &str, opening: &OpenOptions, limits: &Limits) -> Result<File> {
+        let (source, resolve) = self.open_with(path, limits)?;
+        opening.open_source(source, resolve)
+    }
+
+    fn watch_file(&self, file: &File) {
         if let Some(file) = file.as_asdf() {
             self.watch(file);
         }
-        Ok(file)
     }
 
     /// The byte order that `--byteorder` gives.
@@ -245,15 +270,19 @@ impl Options {
 
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
     pub fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
+        let file = self.open_one_asdf(path, &self.limits()?)?;
+        self.watch(&file);
+        Ok(file)
+    }
+
+    /// As [`Options::open_asdf`], for one file of several; what is read of it counts towards `limits`.
+    pub fn open_one_asdf(&self, path: &str, limits: &Limits) -> Result<AsdfFile> {
         if self.under.is_some() {
             return Err(Error::unsupported("this command does not read files under a Dudley layout").hint(self.instead));
         }
-        let limits = self.limits()?;
-        let (source, resolve) = self.open_with(path, &limits)?;
+        let (source, resolve) = self.open_with(path, limits)?;
         self.check_not_dudley(&*source)?;
-        let file = file::open_asdf_source(source, resolve, &limits)?;
-        self.watch(&file);
-        Ok(file)
+        file::open_asdf_source(source, resolve, limits)
     }
 
     /// Refuses a native Dudley file, and says which command is for it.
@@ -280,7 +309,8 @@ impl Options {
         Ok(uris)
     }
 
-    fn add_input(&self, path: String) {
+    /// A file that the command reads, which it does not write over.
+    pub fn add_input(&self, path: String) {
         self.inputs.lock().unwrap_or_else(PoisonError::into_inner).push(path);
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use trilith::bytes::Metered;
 use trilith::{Error, Kind, Limits, Result};
 
+use crate::inputs::Held;
 use crate::paint::{Ink, err, out as paint};
 use crate::progress::suspended;
 
@@ -32,16 +33,26 @@ pub fn note(message: &str) {
     });
 }
 
-/// Buffered stdout.
-pub struct Out(io::BufWriter<Metered<Stdout>>);
+/// Buffered stdout, or what one file of several has to say there.
+pub struct Out(Sink);
+
+enum Sink {
+    Stdout(io::BufWriter<Metered<Stdout>>),
+    Held(Metered<Held>),
+}
 
 /// Stdout itself: the standard library's looks for the ends of lines in all that passes.
-enum Stdout {
+pub enum Stdout {
     Direct(std::fs::File),
-    Lines(io::StdoutLock<'static>),
+    Lines(io::Stdout),
 }
 
 impl Stdout {
+    /// Takes it.
+    pub fn open() -> Self {
+        Self::direct().map_or_else(|_| Self::Lines(io::stdout()), Self::Direct)
+    }
+
     #[cfg(unix)]
     fn direct() -> io::Result<std::fs::File> {
         std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(Into::into)
@@ -74,13 +85,25 @@ impl Write for Stdout {
 impl Out {
     /// Takes stdout.
     pub fn new() -> Self {
-        let out = Stdout::direct().map_or_else(|_| Stdout::Lines(io::stdout().lock()), Stdout::Direct);
-        Self(io::BufWriter::with_capacity(64 << 10, Metered::new(out, limits())))
+        Self(Sink::Stdout(io::BufWriter::with_capacity(64 << 10, Metered::new(Stdout::open(), limits()))))
+    }
+
+    /// What one file of several says: it comes out when it is its turn. JSON is on one line.
+    pub fn held(held: Held, limits: Limits) -> Self {
+        Self(Sink::Held(Metered::new(held, limits)))
+    }
+
+    /// What is still held back.
+    pub fn into_held(self) -> Option<Held> {
+        match self.0 {
+            Sink::Stdout(_) => None,
+            Sink::Held(held) => Some(held.into_inner()),
+        }
     }
 
     /// Writes a line of text, control characters made visible.
     pub fn line(&mut self, text: &str) -> Result<()> {
-        writeln!(self.0, "{}", clean(text)).map_err(failed)
+        writeln!(self, "{}", clean(text)).map_err(failed)
     }
 
     /// Writes a verdict on a file: `NAME: OK (2 blocks)`, the word painted.
@@ -96,7 +119,7 @@ impl Out {
 
     /// Writes text that was made here and may hold line breaks and colours.
     pub fn raw(&mut self, text: &str) -> Result<()> {
-        self.0.write_all(text.as_bytes()).map_err(failed)
+        self.write_all(text.as_bytes()).map_err(failed)
     }
 
     /// Writes text of a file as it is, but with control characters made visible on a terminal.
@@ -110,33 +133,43 @@ impl Out {
             return Err(Error::usage("this is binary data and stdout is a terminal")
                 .hint("write it to a file with -o FILE, or pipe it on"));
         }
-        self.0.write_all(bytes).map_err(failed)
+        self.write_all(bytes).map_err(failed)
     }
 
     /// Writes one JSON document.
     pub fn json(&mut self, value: &serde_json::Value) -> Result<()> {
-        serde_json::to_writer_pretty(Escaped(&mut self.0), value).map_err(|e| failed(e.into()))?;
-        self.0.write_all(b"\n").map_err(failed)
+        let written = match &mut self.0 {
+            Sink::Stdout(out) => serde_json::to_writer_pretty(Escaped(out), value),
+            Sink::Held(out) => serde_json::to_writer(Escaped(out), value),
+        };
+        written.map_err(|e| failed(e.into()))?;
+        self.write_all(b"\n").map_err(failed)
     }
 
     /// Makes sure that everything is out.
     pub fn finish(mut self) -> Result<()> {
-        self.0.flush().map_err(failed)?;
-        Ok(())
+        self.flush().map_err(failed)
     }
 }
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        match &mut self.0 {
+            Sink::Stdout(out) => out.write(bytes),
+            Sink::Held(out) => out.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        match &mut self.0 {
+            Sink::Stdout(out) => out.flush(),
+            Sink::Held(out) => out.flush(),
+        }
     }
 }
 
-fn failed(error: io::Error) -> Error {
+/// Writing to stdout failed.
+pub fn failed(error: io::Error) -> Error {
     Error::io("writing to stdout", error)
 }
 

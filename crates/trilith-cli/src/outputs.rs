@@ -31,6 +31,12 @@ pub enum Form {
     Npy,
     /// Readable text.
     Text,
+    /// JSON, a document a line.
+    Lines,
+    /// Parquet.
+    Parquet,
+    /// Arrow, a file of record batches.
+    Arrow,
     /// The elements of an array alone.
     Raw,
 }
@@ -47,6 +53,9 @@ impl Form {
             Self::Csv => "CSV",
             Self::Npy => "NPY",
             Self::Text => "text",
+            Self::Lines => "JSON lines",
+            Self::Parquet => "Parquet",
+            Self::Arrow => "Arrow",
             Self::Raw => "raw bytes",
         }
     }
@@ -68,6 +77,9 @@ impl Form {
             "csv" => Self::Csv,
             "npy" => Self::Npy,
             "txt" => Self::Text,
+            "jsonl" | "ndjson" => Self::Lines,
+            "parquet" => Self::Parquet,
+            "arrow" | "feather" => Self::Arrow,
             _ => return None,
         })
     }
@@ -76,13 +88,11 @@ impl Form {
 /// Endings of formats that we do not write, each with its name.
 const FOREIGN: &[(&str, &str)] = &[
     ("7z", "7z"),
-    ("arrow", "Arrow"),
     ("avif", "AVIF"),
     ("bmp", "BMP"),
     ("bz2", "bzip2"),
     ("cdf", "netCDF"),
     ("db", "a database"),
-    ("feather", "Feather"),
     ("gif", "GIF"),
     ("h5", "HDF5"),
     ("hdf", "HDF"),
@@ -92,14 +102,12 @@ const FOREIGN: &[(&str, &str)] = &[
     ("jp2", "JPEG 2000"),
     ("jpeg", "JPEG"),
     ("jpg", "JPEG"),
-    ("jsonl", "JSON lines"),
     ("lz4", "LZ4"),
     ("mat", "MATLAB"),
     ("nc", "netCDF"),
     ("nc4", "netCDF"),
     ("npz", "NPZ"),
     ("orc", "ORC"),
-    ("parquet", "Parquet"),
     ("pdf", "PDF"),
     ("pickle", "a pickle"),
     ("pkl", "a pickle"),

@@ -78,7 +78,9 @@ fn one_case(path: &Path, bless: bool) -> Result<Outcome, String> {
         match part {
             Part::Text(_) => {}
             Part::File { name, bytes, .. } => {
-                std::fs::write(names.tmp.join(&*name), bytes).map_err(|e| format!("{name}: {e}"))?;
+                let file = names.tmp.join(&*name);
+                let made = file.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&file, bytes));
+                made.map_err(|e| format!("{name}: {e}"))?;
             }
             Part::Step(step) => {
                 let place = format!("{}:{}", relative(path), step.line);

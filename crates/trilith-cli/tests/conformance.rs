@@ -70,6 +70,14 @@ fn ask(arguments: &[&str], folder: &Path) -> Option<Value> {
     serde_json::from_slice(&run(command, None).stdout).ok()
 }
 
+/// What is said of several files: a line each.
+fn ask_all(arguments: &[&str], folder: &Path) -> Vec<Value> {
+    let mut command = trilith();
+    command.args(arguments).arg("--json").current_dir(folder);
+    let ended = run(command, None);
+    String::from_utf8_lossy(&ended.stdout).lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// Equal as JSON, where 1 and 1.0 are the same.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
@@ -128,9 +136,7 @@ fn verdicts(cases: &[Case]) -> BTreeMap<String, Value> {
         let own: Vec<&Case> = cases.iter().filter(|case| case.text("document") == document.name).collect();
         let mut arguments = vec!["verify", "--conform", document.name];
         arguments.extend(own.iter().map(|case| case.text("file")));
-        let Some(Value::Array(list)) = ask(&arguments, &corpus().join(document.name)) else {
-            panic!("no verdicts on {}", document.name)
-        };
+        let list = ask_all(&arguments, &corpus().join(document.name));
         assert_eq!(list.len(), own.len());
         found.extend(own.iter().map(|case| case.name()).zip(list));
     }

@@ -248,6 +248,7 @@ fn named() -> Folder {
     std::fs::write(folder.path().join("records.bd"), native(&[1.0], 1, "{ NREC : i8 }\n\"\" = { time = f8 }[NREC]\n")).unwrap();
     folder.must("trilith get 'records.bd#/\"\"' -o record.npy");
     std::fs::write(folder.path().join("cards.fits"), cards()).unwrap();
+    folder.must("mkdir archive cutouts; cp observation.asdf observation-zlib.asdf archive; touch archive/notes.txt");
     folder.must("mkdir kept; cp *.bd kept");
     folder
 }

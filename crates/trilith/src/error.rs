@@ -28,6 +28,19 @@ pub enum Kind {
     Usage,
 }
 
+impl Kind {
+    /// One word for it, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Io => "io",
+            Kind::Malformed => "malformed",
+            Kind::Unsupported => "unsupported",
+            Kind::Limit => "limit",
+            Kind::Usage => "usage",
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -15,6 +15,7 @@ mod fits;
 #[path = "file/left_out.rs"]
 mod fits;
 mod foreign;
+mod gather;
 mod item;
 mod open;
 mod permissions;
@@ -31,6 +32,7 @@ pub use expand::{ExpandOptions, Part};
 pub use fits::{Inner, toward, write_around};
 #[cfg(feature = "fits")]
 pub use fits::{fits_around, open_fits, open_fits_file};
+pub use gather::{Found, Gather, Gathered};
 pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
 pub use open::{OpenOptions, open, open_asdf, open_asdf_bytes, open_asdf_source};
 pub use permissions::Permissions;

@@ -82,6 +82,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod error;
+pub mod glob;
 pub mod limits;
 mod percent;
 pub mod span;
@@ -123,6 +124,7 @@ pub mod convert;
 pub mod diff;
 pub mod digest;
 pub mod repair;
+pub mod table;
 #[cfg(feature = "schema")]
 pub mod validate;
 pub mod verify;

@@ -6,9 +6,10 @@
 //! and calls inside of calls share one budget, so that many blocks decoded side by side do not
 //! start threads by the square of the cores.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, Scope};
 
 pub(crate) use std::thread::JoinHandle;
@@ -166,6 +167,143 @@ pub(crate) fn lasting<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + 
     Builder::new().name(name.to_owned()).spawn(work).ok()
 }
 
+/// The place of one job among those of [`in_order`].
+#[derive(Debug, Clone)]
+pub struct Turn {
+    line: Arc<Line>,
+    at: usize,
+}
+
+/// How far a row of jobs has come.
+#[derive(Debug, Default)]
+struct Line {
+    state: Mutex<LineState>,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct LineState {
+    /// The first job whose result was not taken yet.
+    head: usize,
+    /// Whether no job is begun any more.
+    over: bool,
+}
+
+impl Turn {
+    /// How many jobs are before this one.
+    pub fn index(&self) -> usize {
+        self.at
+    }
+
+    /// Whether all jobs before this one are done and their results taken.
+    pub fn has_come(&self) -> bool {
+        lock(&self.line.state).head == self.at
+    }
+
+    /// Waits until [`Turn::has_come`]; false where the work was given up meanwhile.
+    pub fn wait(&self) -> bool {
+        self.line.wait(|state| state.head >= self.at)
+    }
+}
+
+impl Line {
+    /// Waits for a state; false where the work is over before.
+    fn wait(&self, is_there: impl Fn(&LineState) -> bool) -> bool {
+        let state = lock(&self.state);
+        let state = self.moved.wait_while(state, |state| !state.over && !is_there(state));
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        !state.over
+    }
+
+    fn set(&self, change: impl FnOnce(&mut LineState)) {
+        change(&mut lock(&self.state));
+        self.moved.notify_all();
+    }
+}
+
+/// Ends the work where a job panics: nobody waits for it.
+struct Ends<'l>(&'l Line);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.set(|state| state.over = true);
+        }
+    }
+}
+
+/// Does jobs as they come, on as many threads as are free, and hands their results to `take` in the order of the
+/// jobs. No more than a few results wait for those before them, so that the memory does not grow with the jobs.
+///
+/// `waiting` more threads than there are cores are used, for work that mostly waits, such as for servers. A job may
+/// wait for its [`Turn`] to do something in the order of the jobs by itself. Where `take` fails, no job is begun any
+/// more.
+///
+/// ```
+/// let mut sum = Vec::new();
+/// trilith::threads::in_order(0..100u64, 0, |n, _| n * n, |square| {
+///     sum.push(square);
+///     Ok(())
+/// })?;
+/// assert_eq!(sum[..4], [0, 1, 4, 9]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// The first that `take` returns.
+pub fn in_order<J: Send, R: Send>(
+    jobs: impl Iterator<Item = J> + Send,
+    waiting: usize,
+    work: impl Fn(J, &Turn) -> R + Sync,
+    take: impl FnMut(R) -> Result<()> + Send,
+) -> Result<()> {
+    let mut permits: Vec<Permits> = Vec::new();
+    while let Some(permit) = Some(Permits::take(1)).filter(|permit| permit.0 > 0) {
+        permits.push(permit);
+    }
+    let most = permits.len() + waiting + 1;
+    let line = Arc::new(Line::default());
+    let queue = Mutex::new(jobs.enumerate());
+    let done = Mutex::new((BTreeMap::new(), take, Ok(())));
+    let run = |_: Option<Permits>| {
+        let _ends = Ends(&line);
+        loop {
+            let Some((at, job)) = lock(&queue).next() else { return };
+            // So many may be ahead of the slowest.
+            if !line.wait(|state| at < state.head + 4 * most) {
+                return;
+            }
+            let result = work(job, &Turn { line: line.clone(), at });
+            let mut done = lock(&done);
+            let (results, take, outcome) = &mut *done;
+            results.insert(at, result);
+            let mut head = lock(&line.state).head;
+            while let Some(next) = results.remove(&head) {
+                if let Err(error) = take(next) {
+                    *outcome = Err(error);
+                    line.set(|state| state.over = true);
+                    return;
+                }
+                head += 1;
+                line.set(|state| state.head = head);
+            }
+        }
+    };
+    within(|scope| {
+        let run = &run;
+        let helpers = permits.into_iter().map(Some).chain((0..waiting).map(|_| None));
+        for permit in helpers {
+            // Where the system has no thread left, those that run do the work. A permit is free again when its thread
+            // has nothing left to do.
+            if !helper(scope, move || run(permit)) {
+                break;
+            }
+        }
+        run(None);
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner).2
+}
+
 /// A lock whose holder cannot leave half-done work behind.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -185,6 +323,45 @@ mod tests {
                 each((0..50u64).collect(), |n| if n % 7 == 3 { Err(Error::malformed(format!("job {n}"))) } else { Ok(n) });
             assert_eq!(failed.unwrap_err().message(), "job 3");
         }
+    }
+
+    #[test]
+    fn results_come_in_order_and_few_wait() {
+        let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut seen = Vec::new();
+        let work = |n: usize, turn: &Turn| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(turn.index(), n);
+            if n % 100 == 0 {
+                // A slow job holds the others back, but only so far.
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                assert!(begun.load(Ordering::SeqCst) <= taken.load(Ordering::SeqCst) + 4 * (threads() + 3) + 1);
+            }
+            if n % 7 == 0 {
+                assert!(turn.wait() && turn.has_come());
+            }
+            n
+        };
+        let take = |n| {
+            taken.fetch_add(1, Ordering::SeqCst);
+            seen.push(n);
+            Ok(())
+        };
+        in_order(0..1000, 3, work, take).unwrap();
+        assert_eq!(seen, (0..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn work_ends_where_nobody_takes_its_results() {
+        let begun = AtomicUsize::new(0);
+        let work = |n: usize, turn: &Turn| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            turn.wait();
+            n
+        };
+        let take = |n| if n == 20 { Err(Error::usage("enough")) } else { Ok(()) };
+        assert_eq!(in_order(0.., 2, work, take).unwrap_err().message(), "enough");
+        assert!(begun.load(Ordering::SeqCst) < 200);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(&str, u8)] = &[
     ("error", 0),
     ("span", 0),
+    ("glob", 0),
     ("limits", 0),
     ("percent", 0),
     ("spelling", 0),
@@ -40,6 +41,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("diff", 7),
     ("repair", 7),
     ("validate", 6),
+    ("table", 6),
     ("conform", 7),
 ];
 

@@ -2,14 +2,15 @@
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use trilith::Result;
 use trilith::array::Array;
 use trilith::digest::Digest as Sums;
+use trilith::{Kind, Result};
 
 use crate::Outcome;
+use crate::inputs::{self, Form, Job, Many};
 use crate::json::{datatype, hex};
 use crate::options::Options;
-use crate::output::{Out, clean};
+use crate::output::clean;
 use crate::words::said;
 
 /// Print the SHA-256 of what each array holds
@@ -18,55 +19,61 @@ use crate::words::said;
 /// compression, byte order, strides or generation, so that two files can be compared.
 #[derive(Debug, Args)]
 pub struct Digest {
-    /// The file, or - for standard input
-    #[arg(value_name = "FILE")]
-    file: String,
+    /// Files, folders, patterns and addresses, or - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "files_from")]
+    files: Vec<String>,
+    #[command(flatten)]
+    many: Many,
 }
 
 impl Digest {
     /// Prints the digests.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let mut out = Out::new();
-        let opened = options.open_file(&self.file).and_then(|file| Ok((file.digest()?, file)));
-        let (entries, file) = match opened {
-            Ok(found) => found,
-            Err(error) => {
-                // A file whose tree cannot be read has no arrays, and an error at its root.
-                if options.json && error.kind() == trilith::Kind::Malformed {
-                    out.json(&json!({"file": self.file, "arrays": {}, "errors": {"": clean(&said(&error))}}))?;
-                    out.finish()?;
-                }
-                return Err(error);
-            }
-        };
-        let mut failed = false;
-        let (mut arrays, mut errors) = (Map::new(), Map::new());
-        for entry in entries {
-            match entry.digest {
-                Ok((array, sums)) if options.json => {
-                    arrays.insert(entry.path, array_json(&array, &sums));
-                }
-                Ok((array, sums)) => {
-                    let kind = clean(&crate::json::datatype_text(array.datatype())).into_owned();
-                    out.line(&format!("{}  {kind}  {:?}  {}", hex(&sums.sha256), array.shape(), entry.path))?;
-                }
-                Err(error) => {
-                    failed = true;
-                    if options.json {
-                        errors.insert(entry.path, json!(clean(&said(&error))));
-                    } else {
-                        crate::output::note(&format!("{}: {}", entry.path, said(&error)));
-                    }
-                }
-            }
-        }
-        if options.json {
-            out.json(&json!({"file": self.file, "arrays": arrays, "errors": errors}))?;
-        }
-        options.warn_all(file.warnings());
-        out.finish()?;
-        Ok(if failed { Outcome::No } else { Outcome::Yes })
+        inputs::run(&self.files, Form::Files, &self.many, options, one)
     }
+}
+
+fn one(job: &mut Job<'_>) -> Result<Outcome> {
+    let is_json = job.options.json;
+    let opened = job.open().and_then(|file| Ok((file.digest()?, file)));
+    let (entries, file) = match opened {
+        Ok(found) => found,
+        // A file whose tree cannot be read has no arrays, and an error at its root.
+        Err(error) if is_json && error.kind() == Kind::Malformed => {
+            let text = said(&error);
+            job.note(&format!("trilith: {}{text}", job.prefix(&text)));
+            job.out.json(&json!({"file": job.name, "arrays": {}, "errors": {"": clean(&text)}}))?;
+            return Ok(Outcome::No);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut failed = false;
+    let (mut arrays, mut errors) = (Map::new(), Map::new());
+    for entry in entries {
+        match entry.digest {
+            Ok((array, sums)) if is_json => {
+                arrays.insert(entry.path, array_json(&array, &sums));
+            }
+            Ok((array, sums)) => {
+                let kind = clean(&crate::json::datatype_text(array.datatype())).into_owned();
+                let path = job.labelled(&entry.path);
+                job.out.line(&format!("{}  {kind}  {:?}  {path}", hex(&sums.sha256), array.shape()))?;
+            }
+            Err(error) => {
+                failed = true;
+                if is_json {
+                    errors.insert(entry.path, json!(clean(&said(&error))));
+                } else {
+                    job.note(&format!("{}: {}", job.labelled(&entry.path), said(&error)));
+                }
+            }
+        }
+    }
+    if is_json {
+        job.out.json(&json!({"file": job.name, "arrays": arrays, "errors": errors}))?;
+    }
+    job.warn_all(file.warnings());
+    Ok(if failed { Outcome::No } else { Outcome::Yes })
 }
 
 fn array_json(array: &Array, sums: &Sums) -> Value {

@@ -2,6 +2,7 @@
 
 mod format;
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
@@ -15,12 +16,12 @@ use trilith::file::{Item, ItemKind};
 use trilith::{Error, File, Kind, Result};
 
 use self::format::Format;
-use super::tree::found;
 use crate::Outcome;
+use crate::inputs::{self, Admit, Form, Job, Many};
 use crate::item::Item as Argument;
 use crate::options::Options;
-use crate::output::{Out, size};
-use crate::outputs::{check_name, told};
+use crate::output::{clean, size};
+use crate::outputs::check_name;
 use crate::progress;
 use crate::target::Target;
 
@@ -31,9 +32,15 @@ use crate::target::Target;
 #[derive(Debug, Args)]
 #[command(visible_alias = "cat")]
 pub struct Get {
-    /// The file and the path of an item in it; with --catalog only the path
-    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
-    item: String,
+    /// The file and the path of an item in it; also of each file in a folder, of a pattern or of several. With
+    /// --catalog only the path
+    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
+    item: Option<String>,
+    /// More of them
+    #[arg(value_name = "MORE")]
+    more: Vec<String>,
+    #[command(flatten)]
+    many: Many,
     /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout
     /// is the layout of these files)
     #[arg(long, value_name = "C.bd", requires = "under")]
@@ -50,7 +57,8 @@ pub struct Get {
     /// One field of a structured array
     #[arg(long, value_name = "NAME")]
     field: Option<String>,
-    /// Write to a file: .npy, .csv, .json, .yaml, .txt; any ending that means nothing else as raw little-endian bytes
+    /// Write to a file: .npy, .csv, .json, .yaml, .txt; any ending that means nothing else as raw little-endian bytes. In
+    /// the name {stem} is that of the file without its ending, {item} the path; of several files each has its own
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// The format, where the name of the output does not tell it
@@ -64,16 +72,52 @@ pub struct Get {
 impl Get {
     /// Prints or saves the item.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let (mut file, path) = match &self.catalog {
-            Some(catalog) => (self.family(catalog, options)?, self.item.trim_start_matches('#').to_owned()),
-            None => {
-                let item = Argument::parse(&self.item);
-                (options.open_file(&item.file)?, item.path().to_owned())
+        let items = inputs::joined(self.item.as_ref(), &self.more);
+        if let Some(catalog) = &self.catalog {
+            let [item] = items.as_slice() else {
+                return Err(Error::usage("with --catalog there is one path of an item"));
+            };
+            let item = format!("-#{}", item.trim_start_matches('#'));
+            return inputs::run(&[item], Form::Items, &self.many, options, |job| {
+                self.one(job, self.family(catalog, options)?)
+            });
+        }
+        if inputs::is_several(&items, Form::Items, &self.many) {
+            self.check_several(options)?;
+        }
+        let mut written = HashSet::new();
+        let mut admit = |item: &Argument| match self.output_of(&item.file, item.path()) {
+            Some(output) if !written.insert(output.clone()) => {
+                Err(Error::usage(format!("{output} is written for another file")).hint("name the files differently"))
             }
+            _ => Ok(()),
         };
+        let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
+        inputs::run_with(&items, Form::Items, &self.many, options, admit, |job| {
+            let file = job.open()?;
+            self.one(job, file)
+        })
+    }
+
+    /// Refuses what cannot be told apart where it is of several files.
+    fn check_several(&self, options: &Options) -> Result<()> {
+        match self.file() {
+            Some(output) if !output.contains("{stem}") => {
+                Err(Error::usage(format!("several files cannot all be written to {output}"))
+                    .hint("put {stem} into the name, which is that of the file without its ending"))
+            }
+            None if !self.explain && !matches!(self.format(options), Format::Text | Format::Json) => {
+                Err(Error::usage("of several files only text and JSON can be printed").hint("give -o a name with {stem} in it"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn one(&self, job: &mut Job<'_>, mut file: File) -> Result<Outcome> {
         // An update that did not finish, or a journal of something else.
-        options.warn_all(file.source().notice().into_iter().collect());
-        if let Some(output) = self.file() {
+        job.warn_all(file.source().notice().into_iter().collect());
+        let output = self.output_of(&job.name, job.item_path());
+        if let Some(output) = &output {
             // Text that goes into another folder must mean there what it means here.
             file = file.moved_to(&Base::of(output))?;
         }
@@ -81,11 +125,25 @@ impl Get {
             (Some(_), Kind::Usage) if error.message().contains("shape") => error.hint("choose files of one shape: --files FIRST:END"),
             _ => error,
         };
-        let Some(item) = found(file.item(&path).map_err(chosen))? else { return Ok(Outcome::No) };
-        match self.as_array(&item, options)? {
-            Some(array) => self.array(array, options),
-            None => self.value(&item, options),
+        let item = file.item(job.item_path()).map_err(chosen);
+        let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
+        match self.as_array(&item, job.options)? {
+            Some(array) => self.array(array, job, output.as_deref()),
+            None => self.value(&item, job, output.as_deref()),
         }
+    }
+
+    /// The file that is written for an item.
+    fn output_of(&self, name: &str, path: &str) -> Option<String> {
+        let output = self.file()?;
+        if !output.contains('{') {
+            return Some(output.to_owned());
+        }
+        let last = name.split(['?', '#']).next().unwrap_or(name).rsplit(['/', '\\']).next().unwrap_or(name);
+        let stem = last.strip_suffix(".gz").unwrap_or(last);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let item = path.trim_start_matches('/').replace('/', "_");
+        Some(output.replace("{stem}", stem).replace("{item}", &item))
     }
 
     /// The files that a catalog lists.
@@ -118,7 +176,7 @@ impl Get {
         Ok(None)
     }
 
-    fn array(&self, mut array: Array, options: &Options) -> Result<Outcome> {
+    fn array(&self, mut array: Array, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
         if let Some(name) = &self.field {
             array = array.field(name)?;
         }
@@ -126,21 +184,39 @@ impl Get {
             array = array.slice(&Index::parse_list(slice)?)?;
         }
         if self.explain {
-            return explain(&array, options);
+            return explain(&array, job);
         }
-        self.write(&array, options)?;
+        if array.nbytes() > LONG {
+            let ranges = array.plan(GAP).into_iter().map(|range| array.source().stored(range));
+            let ranges: Vec<_> = ranges.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+            progress::expect(merged(ranges, GAP).iter().map(|range| range.end - range.start).sum());
+        }
+        let format = self.format(job.options);
+        if output.is_none() && job.several && format == Format::Text {
+            job.heading()?;
+        }
+        self.save(format, Some(array.shape()), job, output, |out| format::array(&array, format, out))?;
         Ok(Outcome::Yes)
     }
 
     /// An item that is not an array: scalars as text, the rest as JSON.
-    fn value(&self, item: &Item<'_>, options: &Options) -> Result<Outcome> {
+    fn value(&self, item: &Item<'_>, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
         // What has no elements has no raw bytes either, unless they are asked for by name.
         let is_named = self.format.is_some() || self.file().and_then(Format::of_ending).is_some();
-        let format = match self.format(options) {
+        let format = match self.format(job.options) {
             Format::Raw if !is_named => Format::Text,
             format => format,
         };
-        self.save(format, None, options, |out| format::value(item, format, out))?;
+        if output.is_none() && job.several && format == Format::Text {
+            let label = job.label();
+            job.out.raw(&format!("{}: ", clean(&label)))?;
+        }
+        // What is no scalar is JSON as text, too.
+        let ends = matches!((format, item.kind()), (Format::Text, kind) if !is_one_line(kind));
+        self.save(format, None, job, output, |out| {
+            format::value(item, format, out)?;
+            if ends { out.write_all(b"\n").map_err(|e| Error::io("writing", e)) } else { Ok(()) }
+        })?;
         Ok(Outcome::Yes)
     }
 
@@ -160,46 +236,38 @@ impl Get {
         self.output.as_deref().filter(|path| *path != "-")
     }
 
-    fn write(&self, array: &Array, options: &Options) -> Result<()> {
-        if array.nbytes() > LONG {
-            let ranges = array.plan(GAP).into_iter().map(|range| array.source().stored(range));
-            let ranges: Vec<_> = ranges.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-            progress::expect(merged(ranges, GAP).iter().map(|range| range.end - range.start).sum());
-        }
-        let format = self.format(options);
-        self.save(format, Some(array.shape()), options, |out| format::array(array, format, out))
-    }
-
     /// Puts out what `emit` writes.
     fn save(
         &self,
         format: Format,
         shape: Option<&[u64]>,
-        options: &Options,
+        job: &mut Job<'_>,
+        output: Option<&str>,
         emit: impl FnOnce(&mut dyn Write) -> Result<()>,
     ) -> Result<()> {
-        let Some(path) = self.file() else {
-            let mut out = Out::new();
+        let Some(path) = output else {
             if format.is_binary() {
-                out.binary(&[])?;
+                job.out.binary(&[])?;
             }
-            emit(&mut out)?;
-            return out.finish();
+            return if format == Format::Json { job.json_value("value", emit) } else { emit(&mut job.out) };
         };
         if self.format.is_none() {
             check_name(path, format.form(), "say with --format what to write, or name it otherwise")?;
         }
-        options.check_inputs(path, &[])?;
+        job.options.check_inputs(path, &[])?;
         let mut target = Target::create(path, Basis::Nothing)?;
         emit(&mut target.writer())?;
-        let written = target.commit(options)?;
+        if format == Format::Json {
+            target.writer().write_all(b"\n").map_err(|e| Error::io("writing", e))?;
+        }
+        let written = target.commit(job.options)?;
         let name = format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         let report = json!({"file": path, "written": true, "size": written, "format": name, "shape": shape});
         let line = match shape {
             Some(shape) => format!("{path}: {shape:?}, {}", size(written)),
             None => format!("{path}: {}", size(written)),
         };
-        told(path, &report, &line, options)
+        job.told(path, report, &line)
     }
 }
 
@@ -207,6 +275,10 @@ impl Get {
 const GAP: u64 = 16 << 10;
 /// What is shorter is read before anybody looks how far it is.
 const LONG: u64 = 32 << 20;
+/// Whether an item is written as a line of text.
+fn is_one_line(kind: ItemKind) -> bool {
+    matches!(kind, ItemKind::Scalar | ItemKind::Text | ItemKind::Null)
+}
 
 /// Ranges in order, those that overlap or lie closer than `gap` joined.
 fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
@@ -222,7 +294,7 @@ fn merged(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
 }
 
 /// Which bytes would be read: of the decoded block, and of the file.
-fn explain(array: &Array, options: &Options) -> Result<Outcome> {
+fn explain(array: &Array, job: &mut Job<'_>) -> Result<Outcome> {
     // Of a remote file no more is read than must be: its ranges can share a request.
     let remote = array.source().access() == Access::Requests;
     let gap = if remote { 4 << 10 } else { GAP };
@@ -233,8 +305,7 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
     }
     let stored = merged(stored, gap);
     let sum = |ranges: &[Range<u64>]| ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.end - range.start));
-    let mut out = Out::new();
-    if options.json {
+    if job.options.json {
         let list = |ranges: &[Range<u64>]| ranges.iter().map(|r| json!([r.start, r.end])).collect::<Vec<_>>();
         let mut plan = json!({
             "shape": array.shape(), "nbytes": array.nbytes(),
@@ -245,8 +316,14 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
             let requests = bytes::requests(&stored);
             object.insert("requests".to_owned(), requests.iter().map(|ranges| list(ranges)).collect());
         }
-        out.json(&plan)?;
+        if let (true, Some(object)) = (job.several, plan.as_object_mut()) {
+            object.insert("file".to_owned(), json!(job.name));
+            object.insert("path".to_owned(), json!(job.item_path()));
+        }
+        job.out.json(&plan)?;
     } else {
+        job.heading()?;
+        let out = &mut job.out;
         out.line(&format!("{:?}, {} wanted", array.shape(), size(array.nbytes())))?;
         out.line(&format!("{} of the array's bytes in {}", size(sum(&decoded)), counted(decoded.len(), "range")))?;
         out.line(&format!("{} of the file in {}:", size(sum(&stored)), counted(stored.len(), "range")))?;
@@ -261,6 +338,5 @@ fn explain(array: &Array, options: &Options) -> Result<Outcome> {
             out.line(&format!("{}, where the server gives several ranges in one answer", counted(count, "request")))?;
         }
     }
-    out.finish()?;
     Ok(Outcome::Yes)
 }

@@ -54,6 +54,7 @@ commands! {
     }
     "Take data out" {
         get::Get,
+        table::Table,
         to_yaml::ToYaml,
     }
     "Change a file" {

@@ -8,50 +8,55 @@ use trilith::asdf::{AsdfFile, ndarray};
 use trilith::bytes::Base;
 
 use crate::Outcome;
+use crate::inputs::{self, Form, Job, Many};
 use crate::options::Options;
-use crate::output::{Out, clean};
+use crate::output::clean;
 use crate::words::said;
 
 /// List the references of a file: $refs and sources in other files, what they mean, and whether they lead there
 #[derive(Debug, Args)]
 pub struct Refs {
-    /// The file, or - for standard input
-    #[arg(value_name = "FILE")]
-    file: String,
+    /// Files, folders, patterns and addresses, or - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "files_from")]
+    files: Vec<String>,
+    #[command(flatten)]
+    many: Many,
 }
 
 impl Refs {
     /// Prints the list.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
-        let mut out = Out::new();
-        let (mut references, mut sources) = (Vec::new(), Vec::new());
-        let mut outcome = Outcome::Yes;
-        let root = Found::root(&file);
-        for (path, node) in file.tree().references(file.limits())? {
-            let reference = node.reference_text().unwrap_or_default();
-            let problem = walk::follow(&file, &root.with(node)).err().map(|error| clean(&said(&error)).into_owned());
-            let (uri, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
-            let target = absolute(&file, &self.file, uri, fragment);
-            references.push(json!({
-                "path": path.to_string(), "ref": reference, "resolved": problem.is_none(), "problem": problem, "target": target,
-            }));
-            print(&mut out, options, &path.to_string(), &reference, target, problem, &mut outcome)?;
-        }
-        for (path, source) in external_sources(&file)? {
-            let problem = file.external(&source).err().map(|error| clean(&said(&error)).into_owned());
-            let target = absolute(&file, &self.file, &source, "");
-            sources.push(json!({
-                "path": path, "source": source, "resolved": problem.is_none(), "problem": problem, "target": target,
-            }));
-            print(&mut out, options, &path, &source, target, problem, &mut outcome)?;
-        }
-        if options.json {
-            out.json(&json!({"file": self.file, "references": references, "sources": sources}))?;
-        }
-        out.finish()?;
-        Ok(outcome)
+        inputs::run(&self.files, Form::Files, &self.many, options, one)
     }
+}
+
+fn one(job: &mut Job<'_>) -> Result<Outcome> {
+    let file = job.open_asdf()?;
+    let mut outcome = Outcome::Yes;
+    let (mut references, mut sources) = (Vec::new(), Vec::new());
+    let root = Found::root(&file);
+    for (path, node) in file.tree().references(file.limits())? {
+        let reference = node.reference_text().unwrap_or_default();
+        let problem = walk::follow(&file, &root.with(node)).err().map(|error| clean(&said(&error)).into_owned());
+        let (uri, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
+        let target = absolute(&file, &job.name, uri, fragment);
+        references.push(json!({
+            "path": path.to_string(), "ref": reference, "resolved": problem.is_none(), "problem": problem, "target": target,
+        }));
+        print(job, &path.to_string(), &reference, target, problem, &mut outcome)?;
+    }
+    for (path, source) in external_sources(&file)? {
+        let problem = file.external(&source).err().map(|error| clean(&said(&error)).into_owned());
+        let target = absolute(&file, &job.name, &source, "");
+        sources.push(json!({
+            "path": path, "source": source, "resolved": problem.is_none(), "problem": problem, "target": target,
+        }));
+        print(job, &path, &source, target, problem, &mut outcome)?;
+    }
+    if job.options.json {
+        job.out.json(&json!({"file": job.name, "references": references, "sources": sources}))?;
+    }
+    Ok(outcome)
 }
 
 /// The sources in other files, each with the path of its array.
@@ -59,7 +64,8 @@ fn external_sources(file: &AsdfFile) -> Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut walk = file.tree().root().walk(file.limits()).as_written();
     while let Some(visit) = walk.step()? {
-        if !visit.node.is_alias() && ndarray::is_ndarray(visit.node)
+        if !visit.node.is_alias()
+            && ndarray::is_ndarray(visit.node)
             && let Some(source) = visit.node.get("source")
             && source.as_i64().is_none()
             && !source.text().starts_with("fits:")
@@ -80,8 +86,7 @@ fn absolute(file: &AsdfFile, name: &str, uri: &str, fragment: &str) -> Option<St
 }
 
 fn print(
-    out: &mut Out,
-    options: &Options,
+    job: &mut Job<'_>,
     path: &str,
     text: &str,
     target: Option<String>,
@@ -91,10 +96,11 @@ fn print(
     if problem.is_some() {
         *outcome = Outcome::No;
     }
-    if options.json {
+    if job.options.json {
         return Ok(());
     }
     let state = problem.map_or("found".to_owned(), |problem| format!("not found: {problem}"));
     let target = target.filter(|target| target != text).map_or(String::new(), |target| format!("  ({target})"));
-    out.line(&format!("{path} -> {text}{target}  {state}"))
+    let path = job.labelled(path);
+    job.out.line(&format!("{path} -> {text}{target}  {state}"))
 }

@@ -11,7 +11,7 @@ use trilith::tree::Tree;
 use trilith::{Error, Kind, Limits, Result};
 
 use crate::Outcome;
-use crate::json::{error_json, problem_json};
+use crate::json::{error_problem, problem_json};
 use crate::options::Options;
 use crate::paint::Ink;
 use crate::output::{Out, clean, note};
@@ -188,7 +188,7 @@ impl CheckSchemas {
         for (path, error) in failed {
             if options.json {
                 list.push(
-                    json!({"file": path.to_string_lossy(), "valid": false, "problems": [error_json(&error)]}),
+                    json!({"file": path.to_string_lossy(), "valid": false, "problems": [error_problem(&error, None, None)]}),
                 );
             } else {
                 out.line(&format!("{}: {}", path.display(), said(&error)))?;

@@ -1,16 +1,21 @@
 //! `trilith search FILE…`: nodes by key, value, tag, datatype or shape.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use clap::Args;
 use regex::Regex;
-use serde_json::json;
+use serde_json::{Value, json};
 use trilith::file::{Item, ItemKind};
+use trilith::glob::Pattern;
 use trilith::yaml::Scalar;
 use trilith::{Error, Result};
 
+use super::tree::scalar_json;
 use crate::Outcome;
-use crate::json::datatype_text;
+use crate::inputs::{self, Form, Job, Many};
+use crate::json::{datatype, datatype_text};
 use crate::options::Options;
-use crate::output::{Out, clean, note};
+use crate::output::clean;
 use crate::words::said;
 
 /// Find items in many files; exit status 1 if there is no match
@@ -19,15 +24,21 @@ use crate::words::said;
 /// searched.
 #[derive(Debug, Args)]
 pub struct Search {
-    /// The files, or - for standard input
-    #[arg(value_name = "FILE", required = true)]
+    /// Files, folders, patterns and addresses, or - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
-    /// The key matches this regular expression
+    #[command(flatten)]
+    many: Many,
+    /// The key matches this regular expression; where there are several, all of them
     #[arg(long, value_name = "RE")]
-    key: Option<String>,
-    /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'
+    key: Vec<String>,
+    /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'; where there are
+    /// several, all of them
     #[arg(long, value_name = "RE|COMPARISON", allow_hyphen_values = true)]
-    value: Option<String>,
+    value: Vec<String>,
+    /// The path fits this pattern; * stands for any one key, ** for any number of them: '/roman/*/time', '**/time'
+    #[arg(long, value_name = "PATTERN")]
+    path: Option<String>,
     /// The tag matches this pattern; * matches anything but /, ** anything
     #[arg(long, value_name = "GLOB")]
     tag: Option<String>,
@@ -41,8 +52,9 @@ pub struct Search {
 
 /// The conditions, ready to be tried.
 struct Conditions {
-    key: Option<Regex>,
-    value: Option<ValueTest>,
+    key: Vec<Regex>,
+    value: Vec<ValueTest>,
+    path: Option<Pattern>,
     tag: Option<Regex>,
     datatype: Option<String>,
     shape: Option<Vec<Option<u64>>>,
@@ -57,60 +69,33 @@ impl Search {
     /// Prints what is found.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let conditions = self.conditions()?;
-        let mut out = Out::new();
-        let mut matches = Vec::new();
-        let (mut any, mut failed) = (false, false);
-        for name in &self.files {
-            let file = match options.open_file(name) {
-                Ok(file) => file,
-                // One unreadable file of many does not hide what the others hold.
-                Err(error) if self.files.len() > 1 => {
-                    note(&format!("trilith: {name}: {}", said(&error)));
-                    failed = true;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let root = file.root();
-            let mut walk = root.walk();
-            while let Some(visit) = walk.step()? {
-                if !conditions.hold(visit.name.as_deref(), &visit.item) {
-                    continue;
-                }
-                any = true;
-                let (path, said) = (walk.path(), describe(&visit.item));
-                if options.json {
-                    matches.push(json!({"file": name, "path": path, "value": said}));
-                } else {
-                    out.line(&format!("{name}#{}: {}", clean(&path), clean(&said)))?;
-                }
+        let any = AtomicBool::new(false);
+        let outcome = inputs::run(&self.files, Form::Files, &self.many, options, |job| {
+            if one(job, &conditions)? {
+                any.store(true, Ordering::Relaxed);
             }
-        }
-        if options.json {
-            out.json(&json!({"matches": matches}))?;
-        }
-        out.finish()?;
-        Ok(if any && !failed { Outcome::Yes } else { Outcome::No })
+            Ok(Outcome::Yes)
+        })?;
+        Ok(if outcome == Outcome::Yes && !any.into_inner() { Outcome::No } else { outcome })
     }
 
     fn conditions(&self) -> Result<Conditions> {
         let regex = |text: &str| Regex::new(text).map_err(|e| Error::usage(format!("{text:?} is not a regular expression: {e}")));
-        if self.key.is_none() && self.value.is_none() && self.tag.is_none() && self.datatype.is_none() && self.shape.is_none() {
-            return Err(Error::usage("nothing to search for").hint("give --key, --value, --tag, --datatype or --shape"));
+        let nothing = self.key.is_empty() && self.value.is_empty() && self.path.is_none();
+        if nothing && self.tag.is_none() && self.datatype.is_none() && self.shape.is_none() {
+            return Err(Error::usage("nothing to search for").hint("give --key, --value, --path, --tag, --datatype or --shape"));
         }
-        let value = match self.value.as_deref() {
-            None => None,
-            Some(text) => {
-                let comparison = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find(|op| text.starts_with(op));
-                Some(match comparison {
-                    Some(op) => ValueTest::Compares(op, text[op.len()..].trim().to_owned()),
-                    None => ValueTest::Matches(regex(text)?),
-                })
-            }
+        let value = |text: &String| {
+            let comparison = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find_map(|op| Some((op, text.strip_prefix(op)?)));
+            Ok(match comparison {
+                Some((op, text)) => ValueTest::Compares(op, text.trim().to_owned()),
+                None => ValueTest::Matches(regex(text)?),
+            })
         };
         Ok(Conditions {
-            key: self.key.as_deref().map(regex).transpose()?,
-            value,
+            key: self.key.iter().map(|text| regex(text)).collect::<Result<_>>()?,
+            value: self.value.iter().map(value).collect::<Result<_>>()?,
+            path: self.path.as_deref().map(Pattern::new),
             tag: self.tag.as_deref().map(|glob| regex(&glob_to_regex(glob))).transpose()?,
             datatype: self.datatype.clone(),
             shape: self.shape.as_deref().map(shape).transpose()?,
@@ -118,12 +103,50 @@ impl Search {
     }
 }
 
+/// Whether anything was found in one file.
+fn one(job: &mut Job<'_>, conditions: &Conditions) -> Result<bool> {
+    let file = job.open()?;
+    let mut matches = Vec::new();
+    let mut any = false;
+    let root = file.root();
+    let mut walk = root.walk();
+    while let Some(visit) = walk.step()? {
+        if !conditions.hold(visit.name.as_deref(), &visit.item, || walk.path()) {
+            continue;
+        }
+        any = true;
+        let (path, text) = (walk.path(), describe(&visit.item));
+        if job.options.json {
+            matches.push(match_json(&job.name, &path, &visit.item, &text));
+        } else {
+            job.out.line(&format!("{}#{}: {}", job.name, clean(&path), clean(&text)))?;
+        }
+    }
+    if job.options.json {
+        job.out.json(&json!({"file": job.name, "matches": matches}))?;
+    }
+    Ok(any)
+}
+
+/// A match as JSON: a scalar with its value, an array with what it is.
+fn match_json(name: &str, path: &str, item: &Item<'_>, text: &str) -> Value {
+    let kind = item.kind();
+    let value = item.value().ok().and_then(|value| serde_json::from_str::<Value>(&scalar_json(&value)).ok());
+    let mut found = json!({"file": name, "path": path, "kind": kind.name(), "value": value, "text": text});
+    if let (ItemKind::Array, Ok(described), Some(object)) = (kind, item.describe(), found.as_object_mut()) {
+        object.insert("datatype".to_owned(), datatype(&described.datatype));
+        object.insert("shape".to_owned(), json!(described.shape));
+    }
+    found
+}
+
 impl Conditions {
-    fn hold(&self, name: Option<&str>, item: &Item<'_>) -> bool {
-        let key_fits = self.key.as_ref().is_none_or(|re| name.is_some_and(|name| re.is_match(name)));
+    fn hold(&self, name: Option<&str>, item: &Item<'_>, path: impl FnOnce() -> String) -> bool {
+        let key_fits = self.key.iter().all(|re| name.is_some_and(|name| re.is_match(name)));
+        let path_fits = || self.path.as_ref().is_none_or(|pattern| pattern.matches(&path()));
         let tag_fits = || self.tag.as_ref().is_none_or(|re| item.notes().tag.is_some_and(|tag| re.is_match(tag)));
-        let value_fits = || self.value.as_ref().is_none_or(|test| test.holds(item));
-        key_fits && tag_fits() && value_fits() && self.array_fits(item)
+        let value_fits = || self.value.iter().all(|test| test.holds(item));
+        key_fits && tag_fits() && value_fits() && self.array_fits(item) && path_fits()
     }
 
     fn form_fits(&self, datatype: &str, shape: &[u64]) -> bool {

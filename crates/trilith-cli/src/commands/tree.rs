@@ -8,13 +8,13 @@ use trilith::array::FloatText;
 use trilith::bytes::Base;
 use trilith::file::{Description, ExpandOptions, Item as Node, ItemKind, Notes, Part};
 use trilith::yaml::Scalar;
-use trilith::{Error, Kind, Result};
+use trilith::{Error, Result};
 
 use crate::Outcome;
-use crate::item::Item;
+use crate::inputs::{self, Form, Job, Many};
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
-use crate::output::{Escaped, Out, clean, json_text, json_value, note, size};
+use crate::output::{Escaped, Out, clean, json_text, json_value, size};
 use crate::paint::{Ink, out as paint};
 use crate::words::said;
 
@@ -24,9 +24,14 @@ use crate::words::said;
 #[derive(Debug, Args)]
 #[command(visible_alias = "ls")]
 pub struct Tree {
-    /// The file, or - for standard input, with an optional #/path
-    #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
-    item: String,
+    /// Files, folders, patterns and addresses, or - for standard input; each with an optional #/path
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
+    item: Option<String>,
+    /// More of them
+    #[arg(value_name = "MORE")]
+    more: Vec<String>,
+    #[command(flatten)]
+    many: Many,
     /// Show this many levels (not with --json)
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
@@ -47,37 +52,28 @@ impl Tree {
         if (self.inline || self.resolve) && !options.json {
             return Err(Error::usage("--inline and --resolve apply to --json").hint("add --json, or take to-yaml"));
         }
-        let item = Item::parse(&self.item);
-        let mut file = options.open_file(&item.file)?;
-        if self.resolve && options.json {
+        inputs::run(&inputs::joined(self.item.as_ref(), &self.more), Form::Items, &self.many, options, |job| self.one(job))
+    }
+
+    fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
+        let mut file = job.open()?;
+        if self.resolve && job.options.json {
             // What is written out belongs to no folder.
             file = file.moved_to(&Base::Nowhere)?;
         }
-        let Some(found) = found(file.item(item.path()))? else { return Ok(Outcome::No) };
-        let mut out = Out::new();
-        if options.json {
+        let item = file.item(job.item_path());
+        let Some(found) = job.found(item)? else { return Ok(Outcome::No) };
+        if job.options.json {
             let mut how = ExpandOptions::default();
             (how.inline, how.resolve, how.inline_others) = (self.inline, self.resolve, self.resolve);
             how.tags = self.tags;
-            write_json(&mut out, &found, how)?;
+            job.json_value("tree", |out| write_json(out, &found, how))?;
         } else {
-            Text { depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut out, &found)?;
+            job.heading()?;
+            Text { depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut job.out, &found)?;
         }
-        options.warn_all(file.warnings());
-        out.finish()?;
+        job.warn_all(file.warnings());
         Ok(Outcome::Yes)
-    }
-}
-
-/// What a path led to; None, and said so, where there is no such item.
-pub fn found<T>(item: Result<T>) -> Result<Option<T>> {
-    match item {
-        Ok(item) => Ok(Some(item)),
-        Err(error) if error.kind() == Kind::Usage => {
-            note(&format!("trilith: {}", said(&error)));
-            Ok(None)
-        }
-        Err(error) => Err(error),
     }
 }
 
@@ -123,12 +119,11 @@ pub fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOptions) 
             Part::Key(name) => put(&format!("{}:", json_text(&name)), out),
             _ => Ok(()),
         }
-    })?;
-    put("\n", out)
+    })
 }
 
 /// A scalar as JSON: numbers in full, what JSON has no number for as text.
-fn scalar_json(scalar: &Scalar<'_>) -> String {
+pub fn scalar_json(scalar: &Scalar<'_>) -> String {
     match scalar {
         Scalar::Null => "null".to_owned(),
         Scalar::Bool(value) => value.to_string(),
@@ -216,9 +211,7 @@ impl Text {
                     _ => (String::new(), false),
                 }
             }
-            _ => {
-                (clean(&shortened(&item.text()?)).into_owned(), true)
-            }
+            _ => (clean(&shortened(&item.text()?)).into_owned(), true),
         })
     }
 }

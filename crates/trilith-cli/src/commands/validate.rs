@@ -1,15 +1,17 @@
 //! `trilith validate FILE…`: the rules that schemas have for a tree.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::schema::{Problem, Report, Severity, Validator};
+use trilith::schema::{Problem, Report, Schemas, Severity, Validator};
 use trilith::{Error, File, Kind, Result};
 
 use super::schema::{Sources, text_of};
 use crate::Outcome;
-use crate::json::{error_json, problem_json};
+use crate::inputs::{self, Form, Job, Many};
+use crate::json::{error_problem, problem_json};
 use crate::options::Options;
 use crate::output::Out;
 use crate::words::said;
@@ -29,16 +31,35 @@ pub struct Validate {
     /// Take warnings for errors
     #[arg(long)]
     strict: bool,
-    /// The files, or - for standard input
-    #[arg(value_name = "FILE", required = true)]
+    /// Files, folders, patterns and addresses, or - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
+    #[command(flatten)]
+    many: Many,
 }
 
 impl Validate {
     /// Prints what is wrong.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let sources = self.sources.load(&options.limits()?)?;
+        // What is wrong with the schemas is so for all files; and one thread after another takes a validator, in which
+        // what it met is compiled.
+        let ready = Mutex::new(vec![self.validator(sources.clone(), options)?]);
+        inputs::run(&self.files, Form::Files, &self.many, options, |job| {
+            let free = ready.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut validator = match free {
+                Some(free) => free,
+                None => self.validator(sources.clone(), options)?,
+            };
+            let outcome = self.one(job, &mut validator);
+            ready.lock().unwrap_or_else(PoisonError::into_inner).push(validator);
+            outcome
+        })
+    }
+
+    fn validator(&self, schemas: Schemas, options: &Options) -> Result<Validator> {
         let limits = options.limits()?;
-        let mut validator = Validator::new(self.sources.load(&limits)?).with_limits(limits.clone());
+        let mut validator = Validator::new(schemas).with_limits(limits.clone());
         if options.verbose > 0 {
             validator = validator.at_most(usize::MAX);
         }
@@ -51,51 +72,45 @@ impl Validate {
             };
             validator.add_custom(&text, &name).map_err(|e| e.context(format!("reading schema {name}")))?;
         }
-        let mut out = Out::new();
-        let mut outcome = Outcome::Yes;
-        let mut undecided = 0;
-        let mut list = Vec::new();
-        for name in &self.files {
-            let checked = options.open_file(name).and_then(|file| Ok((file.validate(&mut validator, self.strict)?, file)));
-            let (report, file) = match checked {
-                Ok(found) => found,
-                // One malformed file of several does not hide the others.
-                Err(error) if error.kind() == Kind::Malformed => {
-                    outcome = Outcome::No;
-                    if options.json {
-                        list.push(json!({"file": name, "valid": false, "problems": [error_json(&error)]}));
-                    } else {
-                        out.line(&format!("{name}: {}", said(&error)))?;
-                    }
-                    continue;
+        Ok(validator)
+    }
+
+    fn one(&self, job: &mut Job<'_>, validator: &mut Validator) -> Result<Outcome> {
+        let checked = job.open().and_then(|file| Ok((file.validate(validator, self.strict)?, file)));
+        let (report, file) = match checked {
+            Ok(found) => found,
+            // A malformed file is an answer.
+            Err(error) if error.kind() == Kind::Malformed => {
+                if job.options.json {
+                    job.out.json(&json!({"file": job.name, "valid": false, "problems": [error_problem(&error, None, None)]}))?;
+                } else {
+                    job.out.line(&format!("{}: {}", job.name, said(&error)))?;
                 }
-                Err(error) => return Err(error),
-            };
-            if !report.is_valid() {
-                outcome = Outcome::No;
+                return Ok(Outcome::No);
             }
-            undecided += report.unchecked.min(usize::from(!report.is_decided()));
-            if options.json {
-                let problems: Vec<_> = report.problems.iter().map(|problem| problem_of(&file, problem)).collect();
-                list.push(json!({
-                    "file": name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
-                    "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
-                    "unchecked": report.unchecked,
-                }));
-            } else {
-                print(&mut out, name, &report, &file, options)?;
-            }
+            Err(error) => return Err(error),
+        };
+        if job.options.json {
+            let problems: Vec<_> = report.problems.iter().map(|problem| problem_of(&file, problem)).collect();
+            job.out.json(&json!({
+                "file": job.name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
+                "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
+                "unchecked": report.unchecked,
+            }))?;
+        } else {
+            print(&mut job.out, &job.name, &report, &file, job.options)?;
         }
-        if options.json {
-            let single = if list.len() == 1 { list.pop() } else { None };
-            out.json(&single.unwrap_or(Value::Array(list)))?;
+        if !report.is_valid() {
+            return Ok(Outcome::No);
         }
-        out.finish()?;
-        if undecided > 0 && matches!(outcome, Outcome::Yes) {
-            return Err(Error::unsupported("not all rules of the schemas could be checked")
-                .hint("give the folder of the schemas that are missing with --schema-path"));
+        if !report.is_decided() && report.unchecked > 0 {
+            let error = Error::unsupported("not all rules of the schemas could be checked")
+                .hint("give the folder of the schemas that are missing with --schema-path");
+            let text = said(&error);
+            job.note(&format!("trilith: {}{text}", job.prefix(&text)));
+            return Ok(Outcome::Failed);
         }
-        Ok(outcome)
+        Ok(Outcome::Yes)
     }
 }
 

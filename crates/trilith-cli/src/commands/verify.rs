@@ -5,15 +5,17 @@ use serde_json::{Value, json};
 use trilith::asdf::checksum::ChecksumOf;
 use trilith::verify::Report;
 use trilith::error::counted;
-use trilith::{Error, Kind, Location, Result};
+use trilith::{Kind, Result};
 
 use crate::Outcome;
 use crate::conform;
+use crate::inputs::{self, Form, Job, Many};
+use crate::json::error_problem;
 use crate::options::Options;
+use crate::output::clean;
 use crate::paint::Ink;
-use crate::output::{Out, clean};
 use crate::progress::Progress;
-use crate::words::{advice, said};
+use crate::words::said;
 
 /// Check the structure and the checksums of files
 ///
@@ -28,87 +30,61 @@ pub struct Verify {
     /// dudley-2025 or dudley-2026
     #[arg(long, value_name = "DOCUMENT", conflicts_with = "deep")]
     conform: Option<String>,
-    /// The files, or - for standard input
-    #[arg(value_name = "FILE", required = true)]
+    /// Files, folders, patterns and addresses, or - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
+    #[command(flatten)]
+    many: Many,
 }
 
 impl Verify {
     /// Prints what is wrong.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         if let Some(document) = &self.conform {
-            return conform::run(document, &self.files, options);
+            return conform::run(document, &self.files, &self.many, options);
         }
-        let mut out = Out::new();
-        let mut outcome = Outcome::Yes;
-        let mut list = Vec::new();
-        for name in &self.files {
-            let report = match self.check(name, options) {
-                Ok(report) => report,
-                // One malformed file of several does not hide the others.
-                Err(error) if error.kind() == Kind::Malformed => {
-                    outcome = Outcome::No;
-                    if options.json {
-                        list.push(json!({"file": name, "valid": false, "problems": [problem_json(&error, None, None)]}));
-                    } else {
-                        out.line(&format!("{name}: {}", said(&error)))?;
-                    }
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            if !report.is_ok() {
-                outcome = Outcome::No;
-            }
-            if options.json {
-                list.push(report_json(name, &report));
-            } else {
-                report_text(&mut out, name, &report, options)?;
-            }
-        }
-        if options.json {
-            let single = if list.len() == 1 { list.pop() } else { None };
-            out.json(&single.unwrap_or(Value::Array(list)))?;
-        }
-        out.finish()?;
-        Ok(outcome)
+        inputs::run(&self.files, Form::Files, &self.many, options, |job| self.one(job))
     }
 
-    fn check(&self, name: &str, options: &Options) -> Result<Report> {
-        let file = options.open_file(name)?;
-        let progress = Progress::bytes(file.verified_size()?);
+    fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
+        let report = match self.check(job) {
+            Ok(report) => report,
+            // A malformed file is an answer.
+            Err(error) if error.kind() == Kind::Malformed => {
+                if job.options.json {
+                    job.out.json(&json!({"file": job.name, "valid": false, "problems": [error_problem(&error, None, None)]}))?;
+                } else {
+                    job.out.line(&format!("{}: {}", job.name, said(&error)))?;
+                }
+                return Ok(Outcome::No);
+            }
+            Err(error) => return Err(error),
+        };
+        if job.options.json {
+            job.out.json(&report_json(&job.name, &report))?;
+        } else {
+            report_text(job, &report)?;
+        }
+        Ok(if report.is_ok() { Outcome::Yes } else { Outcome::No })
+    }
+
+    fn check(&self, job: &mut Job<'_>) -> Result<Report> {
+        let file = job.open()?;
+        let progress = Progress::bytes(if job.several { 0 } else { file.verified_size()? });
         file.verify(self.deep, &|bytes| progress.add(bytes))
     }
-}
-
-fn problem_json(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
-    let (mut line, mut column, mut byte) = (None, None, None);
-    let mut path = path.map(str::to_owned);
-    match error.location() {
-        Location::Byte(at) => byte = Some(*at),
-        Location::Text { line: l, column: c } => (line, column) = (Some(*l), Some(*c)),
-        Location::Path(at) => path = path.or_else(|| Some(at.clone())),
-        _ => {}
-    }
-    json!({
-        "severity": "error",
-        "where": {"path": path, "line": line, "column": column, "byte": byte, "block": block},
-        "message": clean(&said(error)),
-        "schema": null,
-        "hint": advice(error),
-    })
 }
 
 fn report_json(name: &str, report: &Report) -> Value {
     let mut problems = Vec::new();
     for block in &report.blocks {
         if let Some(error) = &block.problem {
-            problems.push(problem_json(error, None, Some(block.index)));
+            problems.push(error_problem(error, None, Some(block.index)));
         }
     }
-    problems.extend(report.structure.iter().map(|error| problem_json(error, None, None)));
+    problems.extend(report.structure.iter().map(|error| error_problem(error, None, None)));
     for (path, error) in &report.arrays {
-        problems.push(problem_json(error, Some(path), None));
+        problems.push(error_problem(error, Some(path), None));
     }
     for warning in &report.warnings {
         problems.push(json!({
@@ -128,11 +104,15 @@ fn checksum_word(of: Option<ChecksumOf>) -> Option<&'static str> {
     })
 }
 
-fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) -> Result<()> {
+fn report_text(job: &mut Job<'_>, report: &Report) -> Result<()> {
+    for warning in &report.warnings {
+        job.warn(&format!("{}: {warning}", job.name));
+    }
+    let (out, name) = (&mut job.out, &job.name);
     for block in &report.blocks {
         match (&block.problem, checksum_word(block.checksum_of)) {
             (Some(error), _) => out.line(&format!("{name}: {}", said(error)))?,
-            (None, word) if options.verbose > 0 => {
+            (None, word) if job.options.verbose > 0 => {
                 let word = word.map_or("no checksum".to_owned(), |word| format!("checksum of the {word} bytes OK"));
                 out.line(&format!("{name}: block {}: {word}", block.index))?;
             }
@@ -144,9 +124,6 @@ fn report_text(out: &mut Out, name: &str, report: &Report, options: &Options) ->
     }
     for (path, error) in &report.arrays {
         out.line(&format!("{name}: {path}: {}", said(error)))?;
-    }
-    for warning in &report.warnings {
-        options.warn(&format!("{name}: {warning}"));
     }
     if report.is_ok() {
         let count = |of| report.blocks.iter().filter(|block| block.checksum_of == of).count();

@@ -441,6 +441,15 @@ pub const ALL: &[Operation] = &[
         ..BASE
     },
     Operation {
+        name: "table -o",
+        command: "table",
+        words: &["-c", "name=/name"],
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("csv"),
+        ..BASE
+    },
+    Operation {
         name: "layout describe -o",
         command: "layout describe",
         output: Output::Named,

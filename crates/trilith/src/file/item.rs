@@ -288,6 +288,15 @@ impl<'f> Item<'f> {
         Ok(self.backend().children(&self.place)?.into_iter().map(child).collect())
     }
 
+    /// The child of this number, counted from 0; None where there are fewer.
+    ///
+    /// # Errors
+    /// As [`Item::children`].
+    pub fn child(&self, index: usize) -> Result<Option<Item<'f>>> {
+        let child = self.backend().children(&self.place)?.into_iter().nth(index).map(|child| child.place);
+        Ok(child.map(|place| Item { held: self.held.clone(), place }))
+    }
+
     /// Whether it is a list that records one quantity again and again, so that it is written with the elements of its
     /// arrays, not with what they are.
     pub fn is_history(&self) -> bool {

@@ -67,12 +67,11 @@ fn failed(error: std::io::Error) -> Error {
     Error::io("writing", error)
 }
 
-/// Writes an array.
+/// Writes an array; JSON without a line break behind it.
 pub fn array(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Json => {
-            array.write_json(&mut Escaped::new(&mut *out), FloatText::Shortest)?;
-            out.write_all(b"\n").map_err(failed)
+            array.write_json(&mut Escaped::new(&mut *out), FloatText::Shortest)
         }
         Format::Yaml => {
             let nested = outline::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?;
@@ -104,7 +103,8 @@ fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
     })
 }
 
-/// Writes an item that is not an array: a scalar as a line of text, the rest as JSON, or as what is asked for.
+/// Writes an item that is not an array: a scalar as a line of text, the rest as JSON, or as what is asked for. JSON has
+/// no line break behind it.
 pub fn value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Text if matches!(item.kind(), ItemKind::Scalar | ItemKind::Text | ItemKind::Null) => {

@@ -8,9 +8,8 @@ use serde_json::json;
 use trilith::file::ItemKind;
 use trilith::{File, Result};
 
-use super::tree::found;
 use crate::Outcome;
-use crate::item::Item;
+use crate::inputs::{self, Form, Job, Many};
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::{Out, size};
@@ -20,36 +19,41 @@ use crate::output::{Out, size};
 /// Nothing is decoded, so the time does not depend on the size of the file.
 #[derive(Debug, Args)]
 pub struct Info {
-    /// The file, or - for standard input, with an optional #/path of one item
-    #[arg(value_name = "FILE[#/path]")]
-    file: String,
+    /// Files, folders, patterns and addresses, or - for standard input; each with an optional #/path of one item
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from")]
+    files: Vec<String>,
+    #[command(flatten)]
+    many: Many,
 }
 
 impl Info {
     /// Prints what the file is.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let named = Item::parse(&self.file);
-        let file = options.open_file(&named.file)?;
-        if let Some(path) = named.path.filter(|path| !path.is_empty()) {
-            return item(&file, &named.file, &path, options);
-        }
-        let mut out = Out::new();
-        match (file.as_asdf(), file.as_dudley()) {
-            (Some(file), _) if options.json => out.json(&asdf::facts(&named.file, file)?)?,
-            (Some(file), _) => asdf::print(&mut out, &named.file, file, options)?,
-            (_, Some(file)) => dudley::show(&mut out, &named.file, file, options)?,
-            _ => show(&mut out, &named.file, &file, options)?,
-        }
-        options.warn_all(file.warnings());
-        out.finish()?;
-        Ok(Outcome::Yes)
+        inputs::run(&self.files, Form::Items, &self.many, options, |job| {
+            let file = job.open()?;
+            if !options.json {
+                job.gap()?;
+            }
+            if let Some(path) = job.path.clone().filter(|path| !path.is_empty()) {
+                return item(&file, &path, job);
+            }
+            let (out, name) = (&mut job.out, &job.name);
+            match (file.as_asdf(), file.as_dudley()) {
+                (Some(file), _) if options.json => out.json(&asdf::facts(name, file)?)?,
+                (Some(file), _) => asdf::print(out, name, file, options)?,
+                (_, Some(file)) => dudley::show(out, name, file, options)?,
+                _ => show(out, name, &file, options)?,
+            }
+            job.warn_all(file.warnings());
+            Ok(Outcome::Yes)
+        })
     }
 }
 
 /// What one item is; nothing of it is decoded.
-fn item(file: &File, name: &str, path: &str, options: &Options) -> Result<Outcome> {
-    let Some(item) = found(file.item(path))? else { return Ok(Outcome::No) };
-    let mut out = Out::new();
+fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
+    let Some(item) = job.found(file.item(path))? else { return Ok(Outcome::No) };
+    let (options, name, out) = (job.options, &job.name, &mut job.out);
     if item.kind() != ItemKind::Array {
         if options.json {
             out.json(&json!({"file": name, "path": path, "kind": item.kind().name()}))?;
@@ -59,7 +63,6 @@ fn item(file: &File, name: &str, path: &str, options: &Options) -> Result<Outcom
             let about = if item.kind().is_collection() { item.summary() } else { item.text()?.into_owned() };
             out.line(&format!("{:<12} {about}", "value"))?;
         }
-        out.finish()?;
         return Ok(Outcome::Yes);
     }
     let facts = item.describe()?;
@@ -83,7 +86,6 @@ fn item(file: &File, name: &str, path: &str, options: &Options) -> Result<Outcom
             out.line(&format!("{:<12} {remark}", "remark"))?;
         }
     }
-    out.finish()?;
     Ok(Outcome::Yes)
 }
 

@@ -1,0 +1,280 @@
+//! `trilith table FILE… -c NAME=/path`: values of many files as one table.
+
+#[cfg(feature = "parquet")]
+mod columns;
+#[cfg(not(feature = "parquet"))]
+#[path = "table/left_out.rs"]
+mod columns;
+
+use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use trilith::bytes::Basis;
+use trilith::table::{Cell, CellType, Query, Row, Table as Found};
+use trilith::{Error, Result};
+
+use super::tree::scalar_json;
+use crate::Outcome;
+use crate::inputs::{self, Admit, Form as Names, Many};
+use crate::options::Options;
+use crate::output::{self, Escaped, Out, json_text, json_value, size};
+use crate::outputs::{Form, check_name};
+use crate::target::Target;
+
+/// Make a table of values: a row for each file, a column for each path
+///
+/// The first column is the file. Values keep their types; what a file does not have is empty (null); a column with
+/// integers and floats has floats, one with any other mixture text. With --each there is a row for each item of a
+/// list. The rows are held in memory, the files are not.
+#[derive(Debug, Args)]
+pub struct Table {
+    /// Files, folders, patterns and addresses, or - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "files_from")]
+    files: Vec<String>,
+    #[command(flatten)]
+    many: Many,
+    /// A column: its name, and where its values are; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
+    /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind
+    #[arg(short, long = "column", value_name = "NAME=/path", required = true)]
+    columns: Vec<String>,
+    /// Only rows that meet this condition: comparisons (==, !=, <, <=, >, >=), and, or, not, parentheses; text in
+    /// double quotes. A comparison with null is false
+    #[arg(long = "where", value_name = "EXPR")]
+    condition: Option<String>,
+    /// Sort by a column, or by several with commas between; the greatest first with :desc
+    #[arg(long, value_name = "COLUMN[:desc]")]
+    sort: Option<String>,
+    /// A row for each item of this list; the paths of columns begin at the item (. is the item itself), //path at the
+    /// root of the file, and @index is the number of the item
+    #[arg(long, value_name = "/list")]
+    each: Option<String>,
+    /// Write to a file: .csv, .jsonl, .parquet or .arrow; - for CSV on standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+    /// The format, where the name of the output does not tell it
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+}
+
+/// What a table is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Aligned columns.
+    Text,
+    /// Comma-separated values.
+    Csv,
+    /// JSON lines, an object for each row.
+    Jsonl,
+    /// Parquet.
+    Parquet,
+    /// An Arrow file (IPC).
+    Arrow,
+}
+
+impl Format {
+    fn of(form: Form) -> Option<Self> {
+        Some(match form {
+            Form::Text => Self::Text,
+            Form::Csv => Self::Csv,
+            Form::Lines => Self::Jsonl,
+            Form::Parquet => Self::Parquet,
+            Form::Arrow => Self::Arrow,
+            _ => return None,
+        })
+    }
+
+    fn form(self) -> Form {
+        match self {
+            Self::Text => Form::Text,
+            Self::Csv => Form::Csv,
+            Self::Jsonl => Form::Lines,
+            Self::Parquet => Form::Parquet,
+            Self::Arrow => Form::Arrow,
+        }
+    }
+}
+
+impl Table {
+    /// Writes the table.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let query = self.query()?;
+        let format = self.format(options)?;
+        let rows: Mutex<Vec<(usize, Vec<Row>)>> = Mutex::default();
+        // An output must be none of the files.
+        let mut admit = |_: &_| Ok(());
+        let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
+        let outcome = inputs::run_with(&self.files, Names::Files, &self.many, options, admit, |job| {
+            let file = job.open()?;
+            let found = query.rows(&job.name, &file)?;
+            job.warn_all(file.source().notice().into_iter().collect());
+            rows.lock().unwrap_or_else(PoisonError::into_inner).push((job.index, found));
+            Ok(Outcome::Yes)
+        })?;
+        let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+        rows.sort_unstable_by_key(|(index, _)| *index);
+        let mut table = Found::new(&query);
+        rows.into_iter().for_each(|(_, rows)| table.add(rows));
+        options.warn_all(table.warnings());
+        self.write(&table.finished(), format, options)?;
+        Ok(outcome)
+    }
+
+    fn query(&self) -> Result<Query> {
+        let mut query = Query::new(&self.columns)?;
+        if let Some(each) = &self.each {
+            query = query.each(each)?;
+        }
+        if let Some(condition) = &self.condition {
+            query = query.filter(condition)?;
+        }
+        match &self.sort {
+            Some(sort) => query.sort(sort),
+            None => Ok(query),
+        }
+    }
+
+    /// The file to write; None for standard output.
+    fn file(&self) -> Option<&str> {
+        self.output.as_deref().filter(|path| *path != "-")
+    }
+
+    fn format(&self, options: &Options) -> Result<Format> {
+        let promised = self.file().and_then(Form::promised).and_then(Format::of);
+        let format = match (self.format, promised, self.file()) {
+            (Some(format), ..) | (None, Some(format), _) => format,
+            (None, None, Some(path)) => {
+                // A name that means something else says so.
+                check_name(path, Form::Csv, "write .csv, .jsonl, .parquet or .arrow, or say with --format what to write")?;
+                return Err(Error::usage(format!("the name {path} does not say what to write"))
+                    .hint("write .csv, .jsonl, .parquet or .arrow, or say it with --format"));
+            }
+            (None, None, None) if options.json => Format::Jsonl,
+            (None, None, None) if self.output.is_some() => Format::Csv,
+            (None, None, None) => Format::Text,
+        };
+        if self.format.is_none()
+            && let Some(path) = self.file()
+        {
+            check_name(path, format.form(), "say with --format what to write, or name it otherwise")?;
+        }
+        if format == Format::Text && self.file().is_some() {
+            return Err(Error::usage("aligned text goes to standard output only").hint("leave out -o, or write .csv"));
+        }
+        if matches!(format, Format::Parquet | Format::Arrow) {
+            columns::check()?;
+            if self.file().is_none() && std::io::stdout().is_terminal() {
+                return Err(Error::usage("this is binary data and stdout is a terminal").hint("name a file with -o"));
+            }
+        }
+        Ok(format)
+    }
+
+    fn write(&self, table: &Found, format: Format, options: &Options) -> Result<()> {
+        let Some(path) = self.file() else {
+            let mut out = Out::new();
+            match format {
+                Format::Text => text(&mut out, table)?,
+                format => emit(&mut out, table, format)?,
+            }
+            return out.finish();
+        };
+        options.check_inputs(path, &[])?;
+        let mut target = Target::create(path, Basis::Nothing)?;
+        emit(&mut target.writer(), table, format)?;
+        let written = target.commit(options)?;
+        let name = format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        let columns: Vec<_> = table
+            .names()
+            .iter()
+            .zip(table.types())
+            .map(|(name, kind)| json!({"name": name, "type": kind.name()}))
+            .collect();
+        let report = json!({
+            "file": path, "written": true, "size": written, "format": name, "rows": table.rows().len(), "columns": columns,
+        });
+        if options.json {
+            let mut out = Out::new();
+            out.raw(&(json_value(&report) + "\n"))?;
+            return out.finish();
+        }
+        if !options.quiet {
+            let rows = table.rows().len();
+            let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
+            output::note(&format!("{path}: {rows}, {}", size(written)));
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::io("writing", error)
+}
+
+fn emit(out: &mut dyn Write, table: &Found, format: Format) -> Result<()> {
+    match format {
+        Format::Csv | Format::Text => csv(out, table),
+        Format::Jsonl => lines(&mut Escaped::new(out), table),
+        Format::Parquet => columns::parquet(out, table),
+        Format::Arrow => columns::arrow(out, table),
+    }
+}
+
+fn csv(out: &mut dyn Write, table: &Found) -> Result<()> {
+    let mut line = String::new();
+    let names = table.names().iter().map(|name| Cell::Text(name.clone())).collect();
+    for row in std::iter::once(&names).chain(table.rows()) {
+        line.clear();
+        for (at, cell) in row.iter().enumerate() {
+            if at > 0 {
+                line.push(',');
+            }
+            match cell {
+                // An empty text is told from what is not there.
+                Cell::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) || text.trim() != text => {
+                    line.push('"');
+                    line.push_str(&text.replace('"', "\"\""));
+                    line.push('"');
+                }
+                cell => line.push_str(&cell.text()),
+            }
+        }
+        line.push('\n');
+        out.write_all(line.as_bytes()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn lines(out: &mut dyn Write, table: &Found) -> Result<()> {
+    let names: Vec<String> = table.names().iter().map(|name| json_text(name)).collect();
+    for row in table.rows() {
+        let members: Vec<String> = names.iter().zip(row).map(|(name, cell)| format!("{name}:{}", cell_json(cell))).collect();
+        out.write_all(format!("{{{}}}\n", members.join(",")).as_bytes()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn cell_json(cell: &Cell) -> String {
+    use trilith::yaml::Scalar;
+    match cell {
+        Cell::Bool(value) => value.to_string(),
+        Cell::Int(value) => value.to_string(),
+        Cell::Float(value) => scalar_json(&Scalar::Float(*value)),
+        Cell::Text(text) => json_text(text),
+        _ => "null".to_owned(),
+    }
+}
+
+/// Aligned columns, numbers flush right.
+fn text(out: &mut Out, table: &Found) -> Result<()> {
+    let is_number = |kind| matches!(kind, CellType::Int | CellType::Float);
+    let flush = |(name, kind): (&String, CellType)| if is_number(kind) { format!(">{name}") } else { name.clone() };
+    let names: Vec<String> = table.names().iter().zip(table.types()).map(flush).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut shown = output::Table::new(&names);
+    for row in table.rows() {
+        shown.row(row.iter().map(|cell| if *cell == Cell::Null { "-".to_owned() } else { cell.text() }).collect());
+    }
+    shown.print(out)
+}

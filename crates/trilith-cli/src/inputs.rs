@@ -1,0 +1,368 @@
+//! The files that a reading command goes through: files, folders, patterns, lists and addresses. They are worked on side
+//! by side, and what comes out is in their order.
+//!
+//! One plain FILE is read as if there were nothing else here: its output goes straight out and its error ends the
+//! command. Several are *jobs*: what each says is held back until it is its turn, an error is reported and the others go
+//! on, and the exit status is that of the worst.
+
+mod held;
+mod names;
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::{Value, json};
+use trilith::asdf::AsdfFile;
+use trilith::asdf::uris::Notes;
+use trilith::file::Gather;
+use trilith::threads::{Turn, in_order};
+use trilith::{Error, File, Kind, Limits, Result};
+
+pub use self::held::Held;
+use self::held::Shared;
+use self::names::{Input, Names};
+use crate::Outcome;
+use crate::item::Item;
+use crate::json::error_json;
+use crate::options::Options;
+use crate::output::{Out, is_broken_pipe, json_text, json_value, note};
+use crate::outputs::told;
+use crate::words::said;
+
+/// Where a command finds its files besides its arguments.
+#[derive(Debug, Args)]
+pub struct Many {
+    /// Also the files in this list, one name a line; - for standard input
+    #[arg(long, value_name = "LIST")]
+    files_from: Option<String>,
+    /// The names of --files-from end with a NUL byte, as find -print0 writes them
+    #[arg(short = '0', long = "null", requires = "files_from")]
+    null: bool,
+    /// In folders, also hidden files and folders
+    #[arg(long)]
+    hidden: bool,
+}
+
+/// How the arguments of a command are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `FILE`
+    Files,
+    /// `FILE#/path`
+    Items,
+}
+
+/// One file that a command works on.
+pub struct Job<'o> {
+    /// The file; `-` is standard input.
+    pub name: String,
+    /// What stands behind `#`.
+    pub path: Option<String>,
+    /// Where its results go.
+    pub out: Out,
+    /// Whether there may be others: then each result says which file it is of.
+    pub several: bool,
+    /// The options of the command.
+    pub options: &'o Options,
+    /// How many files are before this one.
+    pub index: usize,
+    limits: Limits,
+    notes: Vec<String>,
+    followed: Vec<Notes>,
+}
+
+/// What came of a job.
+struct Done {
+    held: Option<Held>,
+    notes: Vec<String>,
+    outcome: Outcome,
+}
+
+/// Does `work` on every file that the arguments name.
+///
+/// # Errors
+/// Where there is one plain FILE, what `work` says of it; else where nothing is found, and where stdout fails.
+pub fn run(
+    arguments: &[String],
+    form: Form,
+    many: &Many,
+    options: &Options,
+    work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+) -> Result<Outcome> {
+    run_with(arguments, form, many, options, None, work)
+}
+
+/// The first argument, which may begin with a hyphen (`-#/path`), and those after it, which may not: options stand among
+/// them.
+pub fn joined(first: Option<&String>, more: &[String]) -> Vec<String> {
+    first.into_iter().chain(more).cloned().collect()
+}
+
+/// Whether there may be several files, so that each result says which one it is of.
+pub fn is_several(arguments: &[String], form: Form, many: &Many) -> bool {
+    match (arguments, &many.files_from) {
+        ([argument], None) => Gather::is_several(&item_of(argument, form).file),
+        _ => true,
+    }
+}
+
+/// What is asked about each item in their order.
+pub type Admit<'a> = &'a mut (dyn FnMut(&Item) -> Result<()> + Send);
+
+/// As [`run`], for a command that writes a file for each: `admit` is asked about all of them before any work begins, and
+/// none of them may be written over.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
+    arguments: &[String],
+    form: Form,
+    many: &Many,
+    options: &Options,
+    mut admit: Option<Admit<'_>>,
+    work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+) -> Result<Outcome> {
+    if let ([argument], false) = (arguments, is_several(arguments, form, many)) {
+        let item = item_of(argument, form);
+        if let Some(admit) = &mut admit {
+            admit(&item)?;
+        }
+        let mut job = Job::single(item, options)?;
+        let outcome = work(&mut job)?;
+        job.out.finish()?;
+        return Ok(outcome);
+    }
+    let gather = Gather::new().hidden(many.hidden).all(options.under.is_some());
+    let mut names = Names::new(arguments, form, many, gather, options)?;
+    let shared = Shared::default();
+    let (mut outcome, mut count) = (Outcome::Yes, 0u64);
+    let waiting = names.waiting();
+    let mut ahead = Vec::new();
+    if let Some(admit) = admit {
+        for mut input in names.by_ref() {
+            if input.problem.is_none() {
+                input.problem = admit(&input.item).err();
+            }
+            options.add_input(input.item.file.clone());
+            ahead.push(input);
+        }
+    }
+    let jobs = ahead.into_iter().chain(names.by_ref());
+    in_order(
+        jobs,
+        waiting,
+        |input, turn| one(input, turn, &shared, options, &work),
+        |done| {
+            let done = done?;
+            count += 1;
+            outcome = outcome.max(done.outcome);
+            if let Some(held) = done.held {
+                held.release()?;
+            }
+            done.notes.iter().for_each(|text| note(text));
+            Ok(())
+        },
+    )?;
+    shared.finish()?;
+    names.report(count, options)?;
+    Ok(outcome)
+}
+
+/// Does the work on one file of several. An error here ends the command.
+fn one(
+    input: Input,
+    turn: &Turn,
+    shared: &Shared,
+    options: &Options,
+    work: &(impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync),
+) -> Result<Done> {
+    let limits = options.limits()?.for_command(0);
+    let held = Held::new(turn.clone(), shared.clone(), options.json);
+    let mut job = Job {
+        name: input.item.file,
+        path: input.item.path,
+        out: Out::held(held, limits.clone()),
+        several: true,
+        options,
+        index: turn.index(),
+        limits,
+        notes: Vec::new(),
+        followed: Vec::new(),
+    };
+    let worked = match input.problem {
+        Some(problem) => Err(problem),
+        None => work(&mut job),
+    };
+    let followed = std::mem::take(&mut job.followed);
+    job.warn_all(followed.iter().flat_map(Notes::remarks).collect());
+    let outcome = match worked {
+        Ok(outcome) => outcome,
+        // Nobody reads what comes out.
+        Err(error) if is_broken_pipe(&error) => return Err(error),
+        Err(error) => return job.failed(&error),
+    };
+    Ok(Done { held: job.out.into_held(), notes: job.notes, outcome })
+}
+
+impl<'o> Job<'o> {
+    fn single(item: Item, options: &'o Options) -> Result<Self> {
+        Ok(Self {
+            name: item.file,
+            path: item.path,
+            out: Out::new(),
+            several: false,
+            options,
+            index: 0,
+            limits: options.limits()?,
+            notes: Vec::new(),
+            followed: Vec::new(),
+        })
+    }
+
+    /// An error of one file of several: said, and in JSON a line of its own.
+    fn failed(mut self, error: &Error) -> Result<Done> {
+        let text = said(error);
+        self.note(&format!("trilith: {}{text}", self.prefix(&text)));
+        let is_answer = self.options.malformed_is_no && error.kind() == Kind::Malformed;
+        let is_json = self.options.json;
+        let line = json_value(&json!({"file": self.name, "error": error_json(error)})) + "\n";
+        let mut held = self.out.into_held();
+        if let (true, Some(held)) = (is_json, &mut held) {
+            held.replace(&line)?;
+        }
+        Ok(Done { held, notes: self.notes, outcome: if is_answer { Outcome::No } else { Outcome::Failed } })
+    }
+
+    /// Opens the file, whatever its family.
+    pub fn open(&mut self) -> Result<File> {
+        if !self.several {
+            return self.options.open_file(&self.name);
+        }
+        let file = self.options.open_one(&self.name, &self.limits)?;
+        self.followed.extend(file.as_asdf().map(|file| file.notes().clone()));
+        Ok(file)
+    }
+
+    /// Opens the file as one of the ASDF family.
+    pub fn open_asdf(&mut self) -> Result<AsdfFile> {
+        if !self.several {
+            return self.options.open_asdf(&self.name);
+        }
+        let file = self.options.open_one_asdf(&self.name, &self.limits)?;
+        self.followed.push(file.notes().clone());
+        Ok(file)
+    }
+
+    /// What reading the file may cost.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The path behind `#`, or the root.
+    pub fn item_path(&self) -> &str {
+        self.path.as_deref().unwrap_or("")
+    }
+
+    /// The file with the path behind it.
+    pub fn label(&self) -> String {
+        match &self.path {
+            Some(path) => format!("{}#{path}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    /// A path in the file; of several, behind the name of the file.
+    pub fn labelled(&self, path: &str) -> String {
+        if self.several { format!("{}#{path}", self.name) } else { path.to_owned() }
+    }
+
+    /// What stands before a message: of several files the name, unless the message says it.
+    pub fn prefix(&self, text: &str) -> String {
+        if self.several && !text.contains(&self.name) { format!("{}: ", self.name) } else { String::new() }
+    }
+
+    /// One JSON document that `write` writes; of several files under a name, with the file and the path.
+    pub fn json_value(&mut self, name: &str, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        if self.several {
+            let (file, path) = (json_text(&self.name), json_text(self.item_path()));
+            self.out.raw(&format!("{{\"file\":{file},\"path\":{path},\"{name}\":"))?;
+        }
+        write(&mut self.out)?;
+        self.out.raw(if self.several { "}\n" } else { "\n" })
+    }
+
+    /// Says what was written for the file: JSON on stdout, or a line on stderr.
+    pub fn told(&mut self, output: &str, mut json: Value, line: &str) -> Result<()> {
+        if !self.several {
+            return told(output, &json, line, self.options);
+        }
+        if self.options.json {
+            if let Some(object) = json.as_object_mut() {
+                object.insert("file".to_owned(), json!(self.name));
+                object.insert("output".to_owned(), json!(output));
+            }
+            return self.out.json(&json);
+        }
+        if !self.options.quiet {
+            self.note(line);
+        }
+        Ok(())
+    }
+
+    /// Before text that takes several lines: which file of several it is of.
+    pub fn heading(&mut self) -> Result<()> {
+        if !self.several {
+            return Ok(());
+        }
+        if self.index > 0 {
+            self.out.line("")?;
+        }
+        let label = self.label();
+        self.out.line(&format!("{label}:"))
+    }
+
+    /// Between what is said of several files.
+    pub fn gap(&mut self) -> Result<()> {
+        if self.several && self.index > 0 { self.out.line("") } else { Ok(()) }
+    }
+
+    /// Prints a line on stderr.
+    pub fn note(&mut self, text: &str) {
+        if self.several { self.notes.push(text.to_owned()) } else { note(text) }
+    }
+
+    /// Prints a warning on stderr, unless `--quiet`.
+    pub fn warn(&mut self, text: &str) {
+        if !self.options.quiet {
+            self.note(&format!("warning: {}{text}", self.prefix(text)));
+        }
+    }
+
+    /// Prints warnings on stderr, unless `--quiet`.
+    pub fn warn_all(&mut self, warnings: Vec<String>) {
+        warnings.iter().for_each(|warning| self.warn(warning));
+    }
+
+    /// What a path led to; None, and said so, where there is no such item.
+    pub fn found<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
+        let error = match item {
+            Ok(item) => return Ok(Some(item)),
+            Err(error) if error.kind() == Kind::Usage => error,
+            Err(error) => return Err(error),
+        };
+        let text = said(&error);
+        self.note(&format!("trilith: {}{text}", self.prefix(&text)));
+        if self.several && self.options.json {
+            self.out.json(&json!({"file": self.name, "error": error_json(&error)}))?;
+        }
+        Ok(None)
+    }
+}
+
+/// What an argument names.
+fn item_of(argument: &str, form: Form) -> Item {
+    match form {
+        Form::Files => Item { file: argument.to_owned(), path: None },
+        Form::Items => Item::parse(argument),
+    }
+}

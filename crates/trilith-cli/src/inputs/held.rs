@@ -1,0 +1,98 @@
+//! What one file of several has to say, until it is its turn.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use trilith::Result;
+use trilith::threads::Turn;
+
+use crate::output::{Stdout, failed};
+
+/// So much is kept before it is the file's turn; whoever has more to say waits.
+const AHEAD: usize = 1 << 20;
+/// So much is kept in its turn, so that a few large pieces go out.
+const PIECE: usize = 64 << 10;
+/// So long may a line of JSON be that an error can still take back.
+const LINE: usize = 64 << 20;
+
+/// The stdout of all files.
+#[derive(Clone)]
+pub struct Shared(Arc<Mutex<io::BufWriter<Stdout>>>);
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(io::BufWriter::with_capacity(PIECE, Stdout::open()))))
+    }
+}
+
+impl Shared {
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes)
+    }
+
+    /// Makes sure that everything is out.
+    pub fn finish(&self) -> Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush().map_err(failed)
+    }
+}
+
+/// What one file says.
+pub struct Held {
+    bytes: Vec<u8>,
+    turn: Turn,
+    shared: Shared,
+    /// Whether it is a line of JSON, which is whole or not there.
+    is_json: bool,
+    has_begun: bool,
+}
+
+impl Held {
+    /// Nothing so far.
+    pub fn new(turn: Turn, shared: Shared, is_json: bool) -> Self {
+        Self { bytes: Vec::new(), turn, shared, is_json, has_begun: false }
+    }
+
+    /// Puts everything out; it must be its turn.
+    pub fn release(self) -> Result<()> {
+        self.shared.write(&self.bytes).map_err(failed)?;
+        if io::stdout().is_terminal() { self.shared.finish() } else { Ok(()) }
+    }
+
+    /// Takes back what is not out yet, and says this instead.
+    pub fn replace(&mut self, line: &str) -> Result<()> {
+        self.bytes.clear();
+        if self.has_begun {
+            self.bytes.push(b'\n');
+        }
+        self.bytes.extend_from_slice(line.as_bytes());
+        Ok(())
+    }
+}
+
+impl Write for Held {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() < PIECE {
+            return Ok(bytes.len());
+        }
+        if !self.turn.has_come() {
+            if self.bytes.len() < AHEAD {
+                return Ok(bytes.len());
+            }
+            if !self.turn.wait() {
+                // Another file could not write; what is said here has no reader either.
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        }
+        if self.bytes.len() >= if self.is_json { LINE } else { PIECE } {
+            self.has_begun = true;
+            self.shared.write(&self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! Values of a table, and the types that columns of them have.
+
+use std::cmp::Ordering;
+
+use crate::yaml::Scalar;
+
+/// One value of a table.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub enum Cell {
+    /// Nothing: the file has no such item, or it is null.
+    #[default]
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A real number.
+    Float(f64),
+    /// Text, dates, and what has no other type.
+    Text(String),
+}
+
+/// The type of all values in a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CellType {
+    /// There is no value.
+    #[default]
+    Null,
+    /// Truth values.
+    Bool,
+    /// Integers.
+    Int,
+    /// Real numbers.
+    Float,
+    /// Text.
+    Text,
+}
+
+impl CellType {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Text => "text",
+        }
+    }
+
+    /// The type that holds the values of both: integers with floats are floats, any other mixture is text.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Self::Null, one) | (one, Self::Null) => one,
+            (Self::Int, Self::Float) | (Self::Float, Self::Int) => Self::Float,
+            _ => Self::Text,
+        }
+    }
+
+    pub(super) fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    pub(super) const ALL: [Self; 5] = [Self::Null, Self::Bool, Self::Int, Self::Float, Self::Text];
+}
+
+impl Cell {
+    /// A scalar of a file. An integer that has more digits than a number of 64 bits is text, so that none is lost.
+    pub fn of_scalar(scalar: Scalar<'_>) -> Self {
+        match scalar {
+            Scalar::Null => Self::Null,
+            Scalar::Bool(value) => Self::Bool(value),
+            Scalar::Int(value) => i64::try_from(value).map_or_else(|_| Self::Text(value.to_string()), Self::Int),
+            Scalar::Float(value) => Self::Float(value),
+            Scalar::BigInt(text) => Self::Text(text),
+            Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => Self::Text(text.into_owned()),
+        }
+    }
+
+    /// Its type.
+    pub fn kind(&self) -> CellType {
+        match self {
+            Self::Null => CellType::Null,
+            Self::Bool(_) => CellType::Bool,
+            Self::Int(_) => CellType::Int,
+            Self::Float(_) => CellType::Float,
+            Self::Text(_) => CellType::Text,
+        }
+    }
+
+    /// As text; nothing for null.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Bool(value) => value.to_string(),
+            Self::Int(value) => value.to_string(),
+            Self::Float(value) if value.is_nan() => "NaN".to_owned(),
+            Self::Float(value) if value.is_infinite() => if *value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned(),
+            Self::Float(value) => format!("{value:?}"),
+            Self::Text(text) => text.clone(),
+        }
+    }
+
+    /// The same value in a column of this type, which holds it ([`CellType::join`]).
+    #[must_use]
+    pub fn into_type(self, kind: CellType) -> Self {
+        match (self, kind) {
+            (Self::Null, _) => Self::Null,
+            (Self::Int(value), CellType::Float) => Self::Float(value as f64),
+            (cell, CellType::Text) => Self::Text(cell.text()),
+            (cell, _) => cell,
+        }
+    }
+
+    /// How it compares with another; None where one is null, they are of types that do not compare, or one is no
+    /// number.
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
+            (Self::Float(a), Self::Float(b)) => a.partial_cmp(b),
+            (Self::Int(a), Self::Float(b)) => int_with_float(*a, *b),
+            (Self::Float(a), Self::Int(b)) => int_with_float(*b, *a).map(Ordering::reverse),
+            (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
+            (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
+            _ => None,
+        }
+    }
+
+    /// An order of all cells, for sorting: by type, then by value; what is no number behind the numbers, null last.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        let rank = |cell: &Self| match cell {
+            Self::Bool(_) => 0,
+            Self::Int(_) => 1,
+            Self::Float(value) if !value.is_nan() => 1,
+            Self::Float(_) => 2,
+            Self::Text(_) => 3,
+            Self::Null => 4,
+        };
+        rank(self).cmp(&rank(other)).then_with(|| self.compare(other).unwrap_or(Ordering::Equal))
+    }
+}
+
+/// Exactly, also where an integer has more digits than a float.
+fn int_with_float(a: i64, b: f64) -> Option<Ordering> {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    if b.is_nan() {
+        return None;
+    }
+    if b >= END {
+        return Some(Ordering::Less);
+    }
+    if b < -END {
+        return Some(Ordering::Greater);
+    }
+    let whole = b.trunc();
+    Some(a.cmp(&(whole as i64)).then_with(|| whole.partial_cmp(&b).unwrap_or(Ordering::Equal)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_and_floats_compare_exactly() {
+        let cells = [Cell::Int(i64::MIN), Cell::Float(-1.5), Cell::Int(-1), Cell::Float(0.5), Cell::Int(1), Cell::Float(1.5)];
+        for (at, one) in cells.iter().enumerate() {
+            for (other_at, other) in cells.iter().enumerate() {
+                assert_eq!(one.compare(other), Some(at.cmp(&other_at)), "{one:?} {other:?}");
+            }
+        }
+        assert_eq!(Cell::Int(i64::MAX).compare(&Cell::Float(9_223_372_036_854_775_807.0)), Some(Ordering::Less));
+        assert_eq!(Cell::Int(1).compare(&Cell::Float(f64::NAN)), None);
+        assert_eq!(Cell::Null.compare(&Cell::Null), None);
+    }
+
+    #[test]
+    fn types_join_in_any_order() {
+        for a in CellType::ALL {
+            for b in CellType::ALL {
+                assert_eq!(a.join(b), b.join(a));
+                for c in CellType::ALL {
+                    assert_eq!(a.join(b).join(c) == CellType::Text, a.join(b.join(c)) == CellType::Text, "{a:?} {b:?} {c:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A column of a table: where its values are in a file, and how they are read.
+
+use super::cell::Cell;
+use crate::array::{Array, Scalar as Element};
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, Item, ItemKind};
+use crate::spelling::nearest;
+use crate::yaml::{PrintOptions, print_value};
+
+/// What can be asked of an item besides its value, behind `@`.
+const ASPECTS: &[(&str, Aspect)] = &[
+    ("shape", Aspect::Shape),
+    ("ndim", Aspect::Ndim),
+    ("size", Aspect::Size),
+    ("nbytes", Aspect::Nbytes),
+    ("dtype", Aspect::Datatype),
+    ("codec", Aspect::Codec),
+    ("unit", Aspect::Unit),
+    ("tag", Aspect::Tag),
+    ("kind", Aspect::Kind),
+    ("min", Aspect::Min),
+    ("max", Aspect::Max),
+    ("mean", Aspect::Mean),
+    ("index", Aspect::Index),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aspect {
+    Value,
+    Shape,
+    Ndim,
+    Size,
+    Nbytes,
+    Datatype,
+    Codec,
+    Unit,
+    Tag,
+    Kind,
+    Min,
+    Max,
+    Mean,
+    /// The number of the item of `--each`.
+    Index,
+}
+
+/// A column: its name, and where its values are.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub name: String,
+    /// The keys on the way, from the root of the file or from the item of a row.
+    path: String,
+    from_root: bool,
+    aspect: Aspect,
+}
+
+/// What a row is about.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'f> {
+    pub file: &'f File,
+    /// The item of the row, and its number; None where the row is of the whole file.
+    pub item: Option<(&'f Item<'f>, usize)>,
+}
+
+impl Column {
+    /// Reads `NAME=/path`, `NAME=/path@aspect` or a path alone, whose last key is the name.
+    pub fn parse(text: &str) -> Result<Self> {
+        let (name, place) = match text.split_once('=') {
+            Some((name, place)) if !name.contains('/') => (Some(name.trim()), place),
+            _ => (None, text),
+        };
+        let (path, aspect) = aspect_of(place)?;
+        let (from_root, path) = match path.strip_prefix("//") {
+            Some(rest) => (true, format!("/{rest}")),
+            None if path == "." => (false, String::new()),
+            None => (false, path.to_owned()),
+        };
+        if !path.is_empty() && !path.starts_with('/') {
+            return Err(Error::usage(format!("the path of the column {text:?} does not begin with /")).hint("write NAME=/path"));
+        }
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => place.trim_matches('/').rsplit('/').next().unwrap_or_default().to_owned(),
+        };
+        if name.is_empty() {
+            return Err(Error::usage(format!("the column {text:?} has no name")).hint("write NAME=/path"));
+        }
+        Ok(Self { name, path, from_root, aspect })
+    }
+
+    /// The value in a row: null where there is no such item.
+    pub fn read(&self, place: Place<'_>) -> Result<Cell> {
+        let item = match place.item {
+            Some((_, index)) if self.aspect == Aspect::Index => return Ok(Cell::Int(index.try_into().unwrap_or(i64::MAX))),
+            Some((item, _)) if !self.from_root => below(item, &self.path)?,
+            _ => match place.file.item(&self.path) {
+                Ok(item) => Some(item.follow()?),
+                Err(error) if error.kind() == Kind::Usage => None,
+                Err(error) => return Err(error),
+            },
+        };
+        item.map_or(Ok(Cell::Null), |item| self.of_item(&item))
+    }
+
+    fn of_item(&self, item: &Item<'_>) -> Result<Cell> {
+        let is_array = item.kind() == ItemKind::Array;
+        Ok(match self.aspect {
+            Aspect::Value => value(item)?,
+            Aspect::Kind => Cell::Text(item.kind().name().to_owned()),
+            Aspect::Tag => item.notes().tag.map_or(Cell::Null, |tag| Cell::Text(tag.to_owned())),
+            Aspect::Unit => item.notes().unit.map_or(Cell::Null, |unit| Cell::Text(unit.into_owned())),
+            Aspect::Index => Cell::Null,
+            _ if !is_array => Cell::Null,
+            Aspect::Shape => Cell::Text(format!("{:?}", item.describe()?.shape)),
+            Aspect::Ndim => whole(item.describe()?.shape.len() as u64),
+            Aspect::Size => whole(item.describe()?.shape.iter().fold(1, |product: u64, n| product.saturating_mul(*n))),
+            Aspect::Nbytes => item.describe()?.nbytes.map_or(Cell::Null, whole),
+            Aspect::Datatype => Cell::Text(item.describe()?.datatype.to_string()),
+            Aspect::Codec => Cell::Text(item.describe()?.storage),
+            Aspect::Min => Summary::of(&item.array()?)?.min,
+            Aspect::Max => Summary::of(&item.array()?)?.max,
+            Aspect::Mean => Summary::of(&item.array()?)?.mean(),
+        })
+    }
+}
+
+/// Splits the aspect off a path. A key may hold an `@`, so only what is, or is nearly, a known word counts.
+fn aspect_of(place: &str) -> Result<(&str, Aspect)> {
+    let Some((path, word)) = place.rsplit_once('@') else { return Ok((place, Aspect::Value)) };
+    if let Some((_, aspect)) = ASPECTS.iter().find(|(known, _)| *known == word) {
+        return Ok((path, *aspect));
+    }
+    match nearest(word, ASPECTS.iter().map(|(known, _)| *known)) {
+        Some(known) => Err(Error::usage(format!("unknown @{word} of a column")).hint(format!("did you mean @{known}?"))),
+        None => Ok((place, Aspect::Value)),
+    }
+}
+
+/// The item at a path below another.
+fn below<'f>(item: &'f Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
+    let mut at = item.follow()?;
+    for key in path.split('/').skip(1) {
+        let key = key.replace("~1", "/").replace("~0", "~");
+        let next = {
+            let children = at.children()?;
+            let number = key.parse::<usize>().ok();
+            let named = children.iter().position(|(name, _)| name.as_deref() == Some(key.as_str()));
+            let is_list = at.kind() == ItemKind::List;
+            named.or_else(|| number.filter(|n| is_list && *n < children.len()))
+        };
+        let Some(child) = next.map_or(Ok(None), |index| at.child(index))? else { return Ok(None) };
+        at = child.follow()?;
+    }
+    Ok(Some(at))
+}
+
+fn whole(number: u64) -> Cell {
+    i64::try_from(number).map_or_else(|_| Cell::Text(number.to_string()), Cell::Int)
+}
+
+/// The value of an item: that of a scalar, the text of a collection, what an array is.
+fn value(item: &Item<'_>) -> Result<Cell> {
+    match item.kind() {
+        ItemKind::Scalar | ItemKind::Text | ItemKind::Null => Ok(Cell::of_scalar(item.value()?)),
+        ItemKind::Array => {
+            let found = item.describe()?;
+            Ok(Cell::Text(format!("{} {:?}", found.datatype, found.shape)))
+        }
+        _ => {
+            let (value, _) = item.to_value()?;
+            let mut how = PrintOptions::default();
+            (how.width, how.literals) = (usize::MAX, false);
+            Ok(Cell::Text(print_value(&value.flow(), 0, &how).trim().to_owned()))
+        }
+    }
+}
+
+/// Least, most and mean of the elements that are numbers and not masked.
+struct Summary {
+    min: Cell,
+    max: Cell,
+    sum: f64,
+    count: u64,
+}
+
+impl Summary {
+    fn of(array: &Array) -> Result<Self> {
+        let mut found = Self { min: Cell::Null, max: Cell::Null, sum: 0.0, count: 0 };
+        array.for_each_scalar(|element, masked| {
+            let number = match element {
+                _ if masked => return Ok(()),
+                Element::Int(value) => Cell::Int(value),
+                Element::Uint(value) => i64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int),
+                Element::Float(value, _) if value.is_nan() => return Ok(()),
+                Element::Float(value, _) => Cell::Float(value),
+                Element::Bool(value) => Cell::Int(value.into()),
+                _ => return Ok(()),
+            };
+            found.sum += match number {
+                Cell::Int(value) => value as f64,
+                Cell::Float(value) => value,
+                _ => 0.0,
+            };
+            found.count += 1;
+            if found.min == Cell::Null || number.compare(&found.min).is_some_and(std::cmp::Ordering::is_lt) {
+                found.min = number.clone();
+            }
+            if found.max == Cell::Null || number.compare(&found.max).is_some_and(std::cmp::Ordering::is_gt) {
+                found.max = number;
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn mean(&self) -> Cell {
+        if self.count == 0 { Cell::Null } else { Cell::Float(self.sum / self.count as f64) }
+    }
+}

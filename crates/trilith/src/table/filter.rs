@@ -1,0 +1,402 @@
+//! Conditions on rows: comparisons of columns with values, joined by `and`, `or`, `not` and parentheses.
+//!
+//! ```text
+//! either     = both {"or" both}
+//! both       = one {"and" one}
+//! one        = "not" one | "(" either ")" | operand ("==" | "!=" | "<" | "<=" | ">" | ">=") operand
+//! operand    = column | number | "text" | true | false | null
+//! ```
+
+use std::cmp::Ordering;
+
+use super::cell::Cell;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::spelling::nearest;
+
+/// No condition that somebody writes nests deeper.
+const DEPTH: usize = 100;
+
+/// A condition on the rows of a table.
+#[derive(Debug, Clone)]
+pub(super) enum Filter {
+    Compare { left: Operand, how: Comparison, right: Operand },
+    Not(Box<Filter>),
+    All(Vec<Filter>),
+    Any(Vec<Filter>),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Operand {
+    Column(usize),
+    Value(Cell),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+impl Filter {
+    /// Reads a condition on columns of these names.
+    pub fn parse(text: &str, names: &[String]) -> Result<Self> {
+        let mut parser = Parser { words: words(text)?, at: 0, names, end: text.chars().count() };
+        let filter = parser.either(0)?;
+        match parser.peek() {
+            None => Ok(filter),
+            Some(_) => Err(parser.expected("and, or, or the end")),
+        }
+    }
+
+    /// Whether a row meets the condition. A comparison with null is false.
+    pub fn holds(&self, row: &[Cell]) -> bool {
+        match self {
+            Self::Compare { left, how, right } => {
+                let (left, right) = (left.of(row), right.of(row));
+                how.holds(left, right)
+            }
+            Self::Not(inner) => !inner.holds(row),
+            Self::All(parts) => parts.iter().all(|part| part.holds(row)),
+            Self::Any(parts) => parts.iter().any(|part| part.holds(row)),
+        }
+    }
+}
+
+impl Operand {
+    fn of<'r>(&'r self, row: &'r [Cell]) -> &'r Cell {
+        match self {
+            Self::Column(at) => row.get(*at).unwrap_or(&Cell::Null),
+            Self::Value(cell) => cell,
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, left: &Cell, right: &Cell) -> bool {
+        if *left == Cell::Null || *right == Cell::Null {
+            return false;
+        }
+        match (self, left.compare(right)) {
+            // What does not compare is not equal either.
+            (Self::NotEqual, order) => order != Some(Ordering::Equal),
+            (_, None) => false,
+            (Self::Equal, Some(order)) => order.is_eq(),
+            (Self::Less, Some(order)) => order.is_lt(),
+            (Self::AtMost, Some(order)) => order.is_le(),
+            (Self::More, Some(order)) => order.is_gt(),
+            (Self::AtLeast, Some(order)) => order.is_ge(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Word {
+    Open,
+    Close,
+    Compare(Comparison),
+    Name(String),
+    Value(Cell),
+}
+
+/// The words of a condition, each with its column, counted from 1.
+fn words(text: &str) -> Result<Vec<(Word, usize)>> {
+    let letters: Vec<char> = text.chars().collect();
+    let mut words = Vec::new();
+    let mut at = 0;
+    while let Some(&letter) = letters.get(at) {
+        let start = at;
+        let next = letters.get(at + 1).copied();
+        at += 1;
+        let word = match letter {
+            _ if letter.is_whitespace() => continue,
+            '(' => Word::Open,
+            ')' => Word::Close,
+            '=' | '!' | '<' | '>' => {
+                let comparison = comparison(letter, next).ok_or_else(|| {
+                    wrong(start, format!("{letter:?} is not a comparison")).hint("write ==, !=, <, <=, > or >=")
+                })?;
+                at += usize::from(next == Some('='));
+                Word::Compare(comparison)
+            }
+            '"' | '\'' | '`' => {
+                let (text, end) = quoted(&letters, at, letter).ok_or_else(|| wrong(start, format!("no {letter} ends this")))?;
+                at = end;
+                if letter == '`' { Word::Name(text) } else { Word::Value(Cell::Text(text)) }
+            }
+            _ => {
+                let end = letters.iter().skip(at).position(|letter| !is_word(*letter)).map_or(letters.len(), |n| at + n);
+                at = end;
+                let text: String = letters.get(start..end).unwrap_or_default().iter().collect();
+                plain(text, start)?
+            }
+        };
+        words.push((word, start + 1));
+    }
+    Ok(words)
+}
+
+fn is_word(letter: char) -> bool {
+    !letter.is_whitespace() && !"()=!<>\"'`".contains(letter)
+}
+
+fn comparison(letter: char, next: Option<char>) -> Option<Comparison> {
+    Some(match (letter, next) {
+        ('=', Some('=')) => Comparison::Equal,
+        ('!', Some('=')) => Comparison::NotEqual,
+        ('<', Some('=')) => Comparison::AtMost,
+        ('>', Some('=')) => Comparison::AtLeast,
+        ('<', _) => Comparison::Less,
+        ('>', _) => Comparison::More,
+        _ => return None,
+    })
+}
+
+/// Text up to a quote, and where it ends; a backslash takes the next letter as it is.
+fn quoted(letters: &[char], mut at: usize, quote: char) -> Option<(String, usize)> {
+    let mut text = String::new();
+    loop {
+        match *letters.get(at)? {
+            '\\' => {
+                text.push(*letters.get(at + 1)?);
+                at += 2;
+            }
+            letter if letter == quote => return Some((text, at + 1)),
+            letter => {
+                text.push(letter);
+                at += 1;
+            }
+        }
+    }
+}
+
+fn plain(text: String, start: usize) -> Result<Word> {
+    let is_number = text.trim_start_matches(['-', '+', '.']).starts_with(|letter: char| letter.is_ascii_digit());
+    Ok(match text.as_str() {
+        "true" => Word::Value(Cell::Bool(true)),
+        "false" => Word::Value(Cell::Bool(false)),
+        "null" => Word::Value(Cell::Null),
+        _ if is_number => {
+            let number = text.parse().map(Cell::Int).ok().or_else(|| text.parse().map(Cell::Float).ok());
+            Word::Value(number.ok_or_else(|| wrong(start, format!("{text:?} is not a number")).hint("put text in quotes"))?)
+        }
+        _ => Word::Name(text),
+    })
+}
+
+fn wrong(at: usize, message: String) -> Error {
+    Error::usage(format!("in the condition: {message}")).at_text(1, u32::try_from(at + 1).unwrap_or(u32::MAX))
+}
+
+struct Parser<'p> {
+    words: Vec<(Word, usize)>,
+    at: usize,
+    names: &'p [String],
+    /// How many letters the condition has.
+    end: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<&Word> {
+        self.words.get(self.at).map(|(word, _)| word)
+    }
+
+    fn is_name(&self, name: &str) -> bool {
+        matches!(self.peek(), Some(Word::Name(found)) if found == name)
+    }
+
+    fn place(&self) -> usize {
+        self.words.get(self.at).map_or(self.end, |(_, column)| column - 1)
+    }
+
+    fn expected(&self, what: &str) -> Error {
+        wrong(self.place(), format!("{what} is expected here"))
+    }
+
+    fn deeper(&self, depth: usize) -> Result<usize> {
+        if depth >= DEPTH {
+            return Err(Limits::exceeded("depth", DEPTH as u64, "the condition nests deeper").at_text(1, 1));
+        }
+        Ok(depth + 1)
+    }
+
+    fn either(&mut self, depth: usize) -> Result<Filter> {
+        let depth = self.deeper(depth)?;
+        let mut parts = vec![self.both(depth)?];
+        while self.is_name("or") {
+            self.at += 1;
+            parts.push(self.both(depth)?);
+        }
+        Ok(one_or(parts, Filter::Any))
+    }
+
+    fn both(&mut self, depth: usize) -> Result<Filter> {
+        let mut parts = vec![self.one(depth)?];
+        while self.is_name("and") {
+            self.at += 1;
+            parts.push(self.one(depth)?);
+        }
+        Ok(one_or(parts, Filter::All))
+    }
+
+    fn one(&mut self, depth: usize) -> Result<Filter> {
+        let mut negations = 0;
+        while self.is_name("not") {
+            negations += 1;
+            self.at += 1;
+        }
+        let inner = if self.peek() == Some(&Word::Open) {
+            self.at += 1;
+            let inner = self.either(depth)?;
+            if self.peek() != Some(&Word::Close) {
+                return Err(self.expected(")"));
+            }
+            self.at += 1;
+            inner
+        } else {
+            self.comparison()?
+        };
+        Ok(if negations % 2 == 1 { Filter::Not(Box::new(inner)) } else { inner })
+    }
+
+    fn comparison(&mut self) -> Result<Filter> {
+        let left = self.operand()?;
+        let Some(Word::Compare(how)) = self.peek() else { return Err(self.expected("a comparison (==, !=, <, <=, >, >=)")) };
+        let how = *how;
+        self.at += 1;
+        let right = self.operand()?;
+        Ok(Filter::Compare { left, how, right })
+    }
+
+    fn operand(&mut self) -> Result<Operand> {
+        let found = match self.peek() {
+            Some(Word::Value(cell)) => Operand::Value(cell.clone()),
+            Some(Word::Name(name)) => match self.names.iter().position(|known| known == name) {
+                Some(column) => Operand::Column(column),
+                None => return Err(self.unknown(name)),
+            },
+            _ => return Err(self.expected("a column or a value")),
+        };
+        self.at += 1;
+        Ok(found)
+    }
+
+    fn unknown(&self, name: &str) -> Error {
+        let error = wrong(self.place(), format!("there is no column {name:?}"));
+        match nearest(name, self.names.iter().map(String::as_str)) {
+            Some(known) => error.hint(format!("did you mean {known}?")),
+            None => error.hint(format!("there are {}; text is written in double quotes", self.names.join(", "))),
+        }
+    }
+}
+
+fn one_or(mut parts: Vec<Filter>, join: impl FnOnce(Vec<Filter>) -> Filter) -> Filter {
+    match (parts.len(), parts.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => {
+            parts.extend(last);
+            join(parts)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn names() -> Vec<String> {
+        ["file", "exp", "filter", "on", "odd name"].map(str::to_owned).to_vec()
+    }
+
+    fn row() -> Vec<Cell> {
+        vec![Cell::Text("a.asdf".into()), Cell::Float(139.8), Cell::Text("F158".into()), Cell::Null, Cell::Int(3)]
+    }
+
+    fn holds(text: &str) -> bool {
+        Filter::parse(text, &names()).unwrap().holds(&row())
+    }
+
+    #[test]
+    fn conditions_mean_what_they_say() {
+        for (text, expected) in [
+            ("exp > 100", true),
+            ("exp>100 and filter==\"F158\"", true),
+            ("exp > 200 or filter == 'F158'", true),
+            ("not exp > 200", true),
+            ("not (exp > 100 and filter == \"F158\")", false),
+            // `and` binds more tightly.
+            ("exp > 100 or exp > 200 and exp > 300", true),
+            ("100 < exp", true),
+            ("`odd name` == 3.0", true),
+            // With null every comparison is false.
+            ("on == null", false),
+            ("on != null", false),
+            ("on == 1 or on != 1 or on < 1 or on >= 1", false),
+            ("not on == 1", true),
+            // Other types are never equal, and have no order.
+            ("filter == 158", false),
+            ("filter != 158", true),
+            ("filter < 158 or filter >= 158", false),
+        ] {
+            assert_eq!(holds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_say_where_and_what_was_meant() {
+        for (text, column, part) in [
+            ("exp >", 6, "a column or a value"),
+            ("exp = 3", 5, "not a comparison"),
+            ("(exp > 3", 9, ") is expected"),
+            ("exp > 3 exp < 4", 9, "and, or, or the end"),
+            ("filtre == 3", 1, "did you mean filter?"),
+            ("filter == F158", 11, "text is written in double quotes"),
+            ("filter == \"F158", 11, "ends this"),
+            ("exp > 3x", 7, "not a number"),
+            ("", 1, "a column or a value"),
+        ] {
+            let error = Filter::parse(text, &names()).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains(&format!("column {column})")), "{text}: {error}");
+        }
+        for deep in ["(".repeat(100_000), "not ".repeat(100_000)] {
+            assert!(Filter::parse(&deep, &names()).is_err());
+        }
+    }
+
+    fn comparison() -> impl Strategy<Value = String> {
+        let operand = prop_oneof!["file|exp|filter|on", "-?[0-9]{1,3}(\\.[0-9])?", "\"[A-F0-9]{0,4}\"", Just("null".to_owned())];
+        let how = prop::sample::select(vec!["==", "!=", "<", "<=", ">", ">="]);
+        (operand.clone(), how, operand).prop_map(|(left, how, right)| format!("{left} {how} {right}"))
+    }
+
+    fn condition() -> impl Strategy<Value = String> {
+        comparison().prop_recursive(4, 24, 2, |inner| {
+            prop_oneof![
+                inner.clone().prop_map(|a| format!("not ({a})")),
+                (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a}) and ({b})")),
+                (inner.clone(), inner).prop_map(|(a, b)| format!("({a}) or ({b})")),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn laws_of_logic_hold(a in condition(), b in condition(), c in condition()) {
+            prop_assert_eq!(holds(&format!("not not ({a})")), holds(&a));
+            prop_assert_eq!(holds(&format!("not (({a}) and ({b}))")), holds(&format!("not ({a}) or not ({b})")));
+            prop_assert_eq!(holds(&format!("({a}) and ({b})")), holds(&a) && holds(&b));
+            prop_assert_eq!(holds(&format!("({a}) or ({b})")), holds(&b) || holds(&a));
+            prop_assert_eq!(holds(&format!("({a}) or ({b}) and ({c})")), holds(&a) || (holds(&b) && holds(&c)));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
+            let _ = Filter::parse(&text, &names());
+        }
+    }
+}

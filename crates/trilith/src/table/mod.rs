@@ -1,0 +1,247 @@
+//! Tables made of many files: a row a file, or a row for each item of a list in it; a column for each path.
+//!
+//! A [`Query`] says what the columns are and which rows are wanted, and reads the rows of one file at a time, so that
+//! files can be read side by side. A [`Table`] takes the rows; it holds these and never the files.
+
+mod cell;
+mod column;
+mod filter;
+
+use std::cmp::Ordering;
+
+pub use self::cell::{Cell, CellType};
+use self::column::{Column, Place};
+use self::filter::Filter;
+use crate::error::{Error, Kind, Result};
+use crate::file::{File, ItemKind};
+use crate::spelling::nearest;
+
+/// The name of the first column.
+const FILE: &str = "file";
+
+/// What a table is made of.
+///
+/// ```
+/// use trilith::table::{Cell, Query, Table};
+/// let query = Query::new(["exposure=/meta/exposure", "shape=/data@shape"])?.filter("exposure > 100")?;
+/// let mut table = Table::new(&query);
+/// for (name, seconds) in [("a.asdf", 139.8), ("b.asdf", 3.0)] {
+///     let text = format!("#ASDF 1.0.0\n%YAML 1.1\n--- {{meta: {{exposure: {seconds}}}}}\n...\n");
+///     let file = trilith::OpenOptions::new().open_bytes(text.into_bytes())?;
+///     table.add(query.rows(name, &file)?);
+/// }
+/// assert_eq!(table.names(), ["file", "exposure", "shape"]);
+/// assert_eq!(table.rows(), [[Cell::Text("a.asdf".to_owned()), Cell::Float(139.8), Cell::Null]]);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Query {
+    columns: Vec<Column>,
+    names: Vec<String>,
+    each: Option<String>,
+    filter: Option<Filter>,
+    /// Columns, and whether the greatest comes first.
+    sort: Vec<(usize, bool)>,
+}
+
+/// A row: the file, then a value for each column.
+pub type Row = Vec<Cell>;
+
+impl Query {
+    /// Columns by `NAME=/path`, or by a path alone, whose last key is the name. Behind the path `@shape`, `@ndim`,
+    /// `@size`, `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@tag` and `@kind`
+    /// about any item.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] for what is no column, and for two of one name.
+    pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
+        let columns = columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?;
+        let mut names = vec![FILE.to_owned()];
+        for column in &columns {
+            if names.contains(&column.name) {
+                return Err(Error::usage(format!("there are two columns {:?}", column.name)).hint("name one of them NAME=/path"));
+            }
+            names.push(column.name.clone());
+        }
+        Ok(Self { columns, names, each: None, filter: None, sort: Vec::new() })
+    }
+
+    /// A row for each item of the list or mapping at this path. The paths of columns begin at the item, `.` being the
+    /// item itself; those that begin with `//` begin at the root of the file, and `@index` is the number of the item.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] for what is no path.
+    pub fn each(mut self, path: &str) -> Result<Self> {
+        if !path.is_empty() && !path.starts_with('/') {
+            return Err(Error::usage(format!("the path {path:?} does not begin with /")));
+        }
+        self.each = Some(path.to_owned());
+        Ok(self)
+    }
+
+    /// Only rows that meet a condition: comparisons (`==`, `!=`, `<`, `<=`, `>`, `>=`) of columns with values or columns,
+    /// `and`, `or`, `not` and parentheses. A comparison with null is false.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] with the place in the text, and [`Kind::Limit`] for one that nests too deep.
+    pub fn filter(mut self, condition: &str) -> Result<Self> {
+        self.filter = Some(Filter::parse(condition, &self.names)?);
+        Ok(self)
+    }
+
+    /// Sorts by columns, `NAME` or `NAME:desc` with commas between; without, rows are in the order of the files.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] for an unknown column.
+    pub fn sort(mut self, columns: &str) -> Result<Self> {
+        for part in columns.split(',') {
+            let (name, descends) = match part.rsplit_once(':') {
+                Some((name, "desc")) => (name, true),
+                Some((name, "asc")) => (name, false),
+                _ => (part, false),
+            };
+            let Some(at) = self.names.iter().position(|known| known == name.trim()) else {
+                let error = Error::usage(format!("there is no column {name:?} to sort by"));
+                return Err(match nearest(name, self.names.iter().map(String::as_str)) {
+                    Some(known) => error.hint(format!("did you mean {known}?")),
+                    None => error.hint(format!("there are {}", self.names.join(", "))),
+                });
+            };
+            self.sort.push((at, descends));
+        }
+        Ok(self)
+    }
+
+    /// The names of the columns; the first is `file`.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The rows of one file.
+    ///
+    /// # Errors
+    /// What reading the file says; what is not there is null.
+    pub fn rows(&self, name: &str, file: &File) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        let Some(each) = &self.each else {
+            self.add_row(name, Place { file, item: None }, &mut rows)?;
+            return Ok(rows);
+        };
+        let list = match file.item(each) {
+            Ok(list) => list.follow()?,
+            Err(error) if error.kind() == Kind::Usage => return Ok(rows),
+            Err(error) => return Err(error),
+        };
+        if !matches!(list.kind(), ItemKind::List | ItemKind::Mapping) {
+            let what = format!("{each} is not a list but {}", article(list.kind().name()));
+            return Err(Error::usage(what).at_path(each.clone()));
+        }
+        for (index, (_, item)) in list.children()?.iter().enumerate() {
+            self.add_row(name, Place { file, item: Some((item, index)) }, &mut rows)?;
+        }
+        Ok(rows)
+    }
+
+    fn add_row(&self, name: &str, place: Place<'_>, rows: &mut Vec<Row>) -> Result<()> {
+        let mut row = vec![Cell::Text(name.to_owned())];
+        for column in &self.columns {
+            row.push(column.read(place).map_err(|error| error.context(format!("column {}", column.name)))?);
+        }
+        if self.filter.as_ref().is_none_or(|filter| filter.holds(&row)) {
+            rows.push(row);
+        }
+        Ok(())
+    }
+
+    fn order(&self, one: &Row, other: &Row) -> Ordering {
+        let mut order = Ordering::Equal;
+        for (at, descends) in &self.sort {
+            let (Some(one), Some(other)) = (one.get(*at), other.get(*at)) else { continue };
+            let is_null = |cell: &Cell| *cell == Cell::Null;
+            let found = one.order(other);
+            // Null is last, whichever way.
+            let found = if *descends && !is_null(one) && !is_null(other) { found.reverse() } else { found };
+            order = order.then(found);
+        }
+        order
+    }
+}
+
+fn article(word: &str) -> String {
+    let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {word}")
+}
+
+/// The rows of many files.
+#[derive(Debug, Clone)]
+pub struct Table {
+    query: Query,
+    rows: Vec<Row>,
+    /// Which types each column has met, as bits.
+    seen: Vec<u8>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(query: &Query) -> Self {
+        Self { query: query.clone(), rows: Vec::new(), seen: vec![0; query.names.len()] }
+    }
+
+    /// Adds rows.
+    pub fn add(&mut self, rows: Vec<Row>) {
+        for row in rows {
+            for (seen, cell) in self.seen.iter_mut().zip(&row) {
+                *seen |= cell.kind().bit();
+            }
+            self.rows.push(row);
+        }
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> &[String] {
+        self.query.names()
+    }
+
+    /// The rows so far.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The type of each column: integers with floats are floats, any other mixture is text.
+    pub fn types(&self) -> Vec<CellType> {
+        self.seen.iter().map(|seen| met(*seen).fold(CellType::Null, CellType::join)).collect()
+    }
+
+    /// What became text since types were mixed, in words.
+    pub fn warnings(&self) -> Vec<String> {
+        let mixed = |seen: &u8| {
+            let kinds: Vec<_> = met(*seen).filter(|kind| *kind != CellType::Null).map(CellType::name).collect();
+            let is_mixed = kinds.len() > 1 && met(*seen).fold(CellType::Null, CellType::join) == CellType::Text;
+            is_mixed.then(|| kinds.join(" and "))
+        };
+        let found = self.names().iter().zip(&self.seen).filter_map(|(name, seen)| Some((name, mixed(seen)?)));
+        found.map(|(name, kinds)| format!("the column {name} has {kinds}: all of it is text")).collect()
+    }
+
+    /// Sorts the rows, and gives every value the type of its column.
+    #[must_use]
+    pub fn finished(mut self) -> Self {
+        let query = self.query.clone();
+        if !query.sort.is_empty() {
+            self.rows.sort_by(|one, other| query.order(one, other));
+        }
+        let types = self.types();
+        for row in &mut self.rows {
+            for (cell, kind) in row.iter_mut().zip(&types) {
+                if *cell != Cell::Null && cell.kind() != *kind {
+                    *cell = std::mem::take(cell).into_type(*kind);
+                }
+            }
+        }
+        self
+    }
+}
+
+fn met(seen: u8) -> impl Iterator<Item = CellType> {
+    CellType::ALL.into_iter().filter(move |kind| seen & kind.bit() != 0)
+}
