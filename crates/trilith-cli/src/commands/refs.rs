@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::output::{Out, clean};
 use crate::words::said;
 
-/// List the references of a file: $refs and sources in other files, what they mean, and whether they lead there
+/// List the references of a file ($ref and external sources), and whether they resolve
 #[derive(Debug, Args)]
 pub struct Refs {
     /// The file, or - for standard input

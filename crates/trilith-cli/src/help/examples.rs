@@ -46,7 +46,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
 
     ("trilith update observation.asdf --from tree.yaml", "Replace the whole tree by a text"),
     ("trilith to-yaml observation.asdf | trilith update observation.asdf --from -", "Through a pipe"),
-    ("trilith update observation.asdf", "Write the file anew, with room for its tree to grow"),
+    ("trilith update observation.asdf", "Rewrite the file, with room for its tree to grow"),
     ("trilith set observation.asdf#/observation/meta/filter F106", "Change a value"),
     ("trilith set observation.asdf#/observation/data --from new.npy --in-place", "Replace an array"),
     ("trilith set observation.asdf#/observation/meta/note '[1, 2]' -o noted.asdf", "Into another file"),

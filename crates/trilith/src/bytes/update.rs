@@ -160,8 +160,8 @@ impl Update {
     /// As [`Update::commit`].
     pub fn begin(self, read: &dyn Source) -> Result<Journal> {
         if read.is_apart() {
-            return Err(Error::usage("what lies inside another file, or was unpacked, cannot be changed in place")
-                .hint("write the whole file anew"));
+            return Err(Error::usage("a file inside another file, or an unpacked one, cannot be changed in place")
+                .hint("rewrite the whole file"));
         }
         Journal::begin(self, read)
     }

@@ -298,7 +298,7 @@ fn copies(block: &Block, options: &ConvertOptions) -> bool {
 /// What there is to say of a block that loses the flags which its generation does not define.
 fn lost_flags(block: &Block) -> Option<String> {
     let unknown = block.unknown_flags();
-    (unknown != 0).then(|| format!("block {}: the flags {unknown:#x}, whose meaning is not known, are left out", block.index))
+    (unknown != 0).then(|| format!("block {}: the unknown flags {unknown:#x} are left out", block.index))
 }
 
 /// What the arrays say of the bytes of a block.
