@@ -97,6 +97,7 @@ fn furnished() -> Folder {
     folder.write("linked.asdf", LINKED);
     folder.write("parts-of.asdf", PARTS);
     folder.write("records.h", "struct point { double x; int n; };\n");
+    std::fs::write(folder.path().join("te.raw"), [0; 480]).unwrap();
     folder.write("point.dud", "{\n N : i8\n}\nx = f8[N]\n");
     folder.asdf("stream.asdf", &[0.0; 6], &[2, 3], &ArrayOptions::streamed());
     folder.npy("rows.npy", &[2, 3]);

@@ -134,8 +134,10 @@ fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
     }
     // A streamed block grows with its file, which must end with it.
     if holder.sections().source().is_apart() {
-        return Err(Error::unsupported("rows cannot be added to a file inside a FITS file, or one that was compressed as a whole")
-            .hint("convert writes it as a file of its own"));
+        return Err(Error::unsupported(
+            "rows cannot be added to a file inside a FITS file, or one that was compressed as a whole",
+        )
+        .hint("convert writes it as a file of its own"));
     }
     if block.checksum.is_some() {
         return Err(Error::usage("the streamed block states a checksum, which more rows would make wrong")
