@@ -8,7 +8,6 @@ use clap::Args;
 use serde_json::json;
 use trilith::asdf::{ArrayOptions, Target, datatype_named};
 use trilith::change::{Added, RowOptions, RowWriter, finalise};
-use trilith::convert::CodecChoice;
 use trilith::limits::parse_size;
 use trilith::{Error, Kind, Result};
 
@@ -106,13 +105,8 @@ impl Stream {
 
     /// How the finished block is stored.
     fn stored(&self) -> Result<ArrayOptions> {
-        let mut how = ArrayOptions::default();
+        let mut how = self.codec.as_deref().map(ArrayOptions::codec).transpose()?.unwrap_or_default();
         how.level = self.level;
-        how.codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
-            Some(CodecChoice::Set(id)) => Some(id),
-            Some(CodecChoice::Plain) | None => None,
-            Some(_) => return Err(Error::usage("name the codec of the block")),
-        };
         Ok(how)
     }
 

@@ -70,14 +70,16 @@ pub enum CodecChoice {
 }
 
 impl CodecChoice {
-    /// `auto`, or a name that [`codec::named`] knows; of `blsc-zstd` only that it is `blsc`, for which
-    /// [`ConvertOptions::set_codec`] says the rest.
+    /// `auto`, or a name that [`codec::named`] knows, but for `blsc-zstd`, which [`ConvertOptions::set_codec`] takes.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         let mut options = ConvertOptions::default();
         options.set_codec(name)?;
+        if options.blosc != Blosc::default() {
+            return Err(Error::usage(format!("{name} says more than a codec")).hint("give it to ConvertOptions::set_codec"));
+        }
         Ok(options.codec)
     }
 }
