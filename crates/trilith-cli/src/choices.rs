@@ -3,7 +3,7 @@
 use trilith::array::Datatype;
 use trilith::bytes::RemoteOptions;
 use trilith::convert::To;
-use trilith::{Limits, codec, conform};
+use trilith::{Limits, asdf, codec, conform};
 
 /// The values of an option, by the command it belongs to and its id; none where it takes anything.
 pub fn of(path: &str, id: &str) -> Vec<String> {
@@ -14,6 +14,7 @@ pub fn of(path: &str, id: &str) -> Vec<String> {
         ("repack", "codec") => owned(&mut codec::names().filter(|name| *name != "blsc-zstd")),
         (_, "codec") => owned(&mut codec::names()),
         ("convert", "to") => owned(&mut To::names()),
+        ("stream", "to") => owned(&mut asdf::TARGETS.iter().map(|target| target.name)),
         ("verify", "conform") => owned(&mut conform::DOCUMENTS.iter().map(|document| document.name)),
         _ => Vec::new(),
     }

@@ -60,11 +60,9 @@ pub fn answer(words: &[OsString]) {
 fn joined(words: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words {
-        match out.last_mut() {
-            // Behind the last `=` a word begins anew.
-            Some(last) if last == "=" => *last = word,
-            Some(last) if word == "=" && last.starts_with("--") => out.push(word),
-            _ => out.push(word),
+        match out.last_mut().filter(|last| *last == "=") {
+            Some(sign) => *sign = word,
+            None => out.push(word),
         }
     }
     if let Some(last) = out.last_mut().filter(|last| *last == "=") {

@@ -24,7 +24,7 @@ pub fn command() -> Command {
         .into_iter()
         .fold(command, |command, name| command.mut_subcommand(&name, |sub| dressed(sub, &name, &globals)))
         .help_template(top)
-        .after_help("trilith COMMAND --help shows examples and all options; trilith FILE is trilith info FILE.")
+        .after_help("trilith COMMAND --help shows examples and all options.\ntrilith FILE is the same as trilith info FILE.")
 }
 
 /// One subcommand; `path` is what is typed to get there.
@@ -158,7 +158,7 @@ mod tests {
             for name in path {
                 at = at.find_subcommand_mut(name).unwrap();
             }
-            at.clone().render_long_help().to_string()
+            at.clone().render_long_help().to_string().split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert!(help(&["get"]).contains("--byteorder") && help(&["layout", "resolve"]).contains("--limit"));
         assert!(!help(&["set"]).contains("--byteorder") && help(&["set"]).contains("--limit"));

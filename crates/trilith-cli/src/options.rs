@@ -13,6 +13,8 @@ use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
 use trilith::{Error, File, Limits, OpenOptions, Result, file};
 
+use crate::item::Item;
+
 /// Options of every command, where they mean something.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Common options")]
@@ -147,7 +149,12 @@ impl Options {
     /// Opens a file to read, and gives what opens the files that it refers to.
     pub fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         self.add_input(path.to_owned());
-        let (source, resolve) = self.reach(path, limits)?;
+        let (source, resolve) = self.reach(path, limits).map_err(|error| match Item::parse(path) {
+            Item { file, path: Some(_) } if Path::new(&file).exists() => {
+                Error::usage(format!("a whole file is expected here, not an item of it: {path}")).hint(format!("give {file}"))
+            }
+            _ => error,
+        })?;
         limits.add_input(source.len());
         if self.whole {
             crate::progress::expect(source.len());

@@ -210,7 +210,7 @@ pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite:
         return Ok(());
     }
     match paths.into_iter().find(|path| std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_dir())) {
-        Some(path) => Err(Error::usage(format!("{} is there already", path.display())).hint("--overwrite replaces it")),
+        Some(path) => Err(Error::usage(format!("{} already exists", path.display())).hint("--overwrite replaces it")),
         None => Ok(()),
     }
 }

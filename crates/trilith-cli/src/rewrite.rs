@@ -23,7 +23,7 @@ use crate::words::said;
 /// How a changed file is saved.
 #[derive(Debug, Args)]
 pub struct Save {
-    /// Overwrite the tree where it stands, under a rollback journal, if the new one fits into its space
+    /// Overwrite the tree in place (with a rollback journal) if the new one fits
     #[arg(long)]
     in_place: bool,
     /// Write to another file and leave this one as it is

@@ -46,7 +46,10 @@ impl Folder {
             };
         }
         let path = std::env::var("PATH").unwrap_or_default();
-        shell.env("PATH", format!("{}:{path}", self.path().join("bin").display())).current_dir(self.path());
+        shell
+            .env("HOME", self.path())
+            .env("PATH", format!("{}:{path}", self.path().join("bin").display()))
+            .current_dir(self.path());
         shell.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
         shell.args(["-c", &format!("set -o pipefail; shopt -s nullglob; {line}")]);
         let ended = run(shell, None);
@@ -94,6 +97,7 @@ fn furnished() -> Folder {
     folder.write("linked.asdf", LINKED);
     folder.write("parts-of.asdf", PARTS);
     folder.write("records.h", "struct point { double x; int n; };\n");
+    std::fs::write(folder.path().join("te.raw"), [0; 480]).unwrap();
     folder.write("point.dud", "{\n N : i8\n}\nx = f8[N]\n");
     folder.asdf("stream.asdf", &[0.0; 6], &[2, 3], &ArrayOptions::streamed());
     folder.npy("rows.npy", &[2, 3]);
@@ -236,6 +240,7 @@ fn named() -> Folder {
     let numbers: Vec<f64> = (0..64 * 64).map(f64::from).collect();
     let array = builder.array(&Array::from_slice(&numbers, &[64, 64]).unwrap(), &ArrayOptions::default()).unwrap();
     builder.write(folder.path().join("flat.asdf"), Value::map([("data", array.clone()), ("path", array)])).unwrap();
+    folder.must("mkdir -p .local/share/bash-completion/completions .zfunc .config/fish/completions");
     folder.must("cp flat.asdf floats.asdf; cp flat.asdf FILE; cp observation.fits jwst.fits");
     folder.must("cp observation.asdf A; cp observation-zlib.asdf B; cp observation.asdf IN");
     folder.must("cp runs/restart.dud run.dud; cp runs/catalog.bd c.bd; cp runs/catalog.bd runs.bd; cp runs/*.bd .");

@@ -50,7 +50,7 @@ pub fn counted(count: impl TryInto<u64> + Copy + std::fmt::Display, one: &str) -
 
 /// What to offer instead of `word`: the nearest of the names, then the first `most` of them behind `lead`.
 pub(crate) fn offer(word: &str, lead: &str, names: &[&str], most: usize) -> String {
-    let near = nearest(word, names.iter().copied()).or_else(|| longer(word, names));
+    let near = longer(word, names).or_else(|| nearest(word, names.iter().copied()));
     let mut text = near.map_or_else(String::new, |near| format!("did you mean {near:?}? "));
     text.push_str(lead);
     let listed: Vec<&str> = names.iter().copied().take(most).collect();

@@ -15,7 +15,7 @@ use crate::output::{Out, note, size};
 use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
 
-/// Write a file anew: in another generation, recompressed or decompressed, aligned, with fresh checksums
+/// Convert a file: to another version or format, recompressed, decompressed or realigned
 ///
 /// Without --to the tree is copied byte for byte: comments, key order, tags, views and masks survive.
 /// With --to it is translated by edits of its text, arrays stay equal in value, and what the other
@@ -45,7 +45,7 @@ pub struct Convert {
     /// Write a FITS file that is BASE.fits with IN as the ASDF file in it: arrays that equal an HDU are stored there only
     #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec"])]
     embed: Option<String>,
-    /// Write the file although OUT cannot hold everything; what is lost is reported
+    /// Write OUT even if it cannot hold everything; losses are reported
     #[arg(long)]
     allow_loss: bool,
     /// Codec of every block (default: each keeps its own; a Dudley file of 2026 has none and zlib, one of 2025 only none)

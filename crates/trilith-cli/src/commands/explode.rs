@@ -34,7 +34,7 @@ pub struct Explode {
     /// Leave out blocks that no array names
     #[arg(long)]
     drop_unused: bool,
-    /// Replace files of these names that are there already
+    /// Replace files of these names that already exist
     #[arg(long)]
     overwrite: bool,
 }

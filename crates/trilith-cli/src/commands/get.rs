@@ -57,11 +57,11 @@ pub struct Get {
     /// One field of a structured array
     #[arg(long, value_name = "NAME")]
     field: Option<String>,
-    /// Write to a file: .npy, .csv, .json, .yaml, .txt; any ending that means nothing else as raw little-endian bytes. In
-    /// the name {stem} is that of the file without its ending, {item} the path; of several files each has its own
+    /// Write to a file, by its ending: .npy, .csv, .json, .yaml, .txt; raw little-endian bytes for any unknown ending.
+    /// In the name {stem} stands for the input without its ending, {item} for the path: several inputs need it
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// The format, where the name of the output does not tell it
+    /// The format, if the name of the output does not imply it
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Print which bytes of the file would be read, without reading them

@@ -25,7 +25,7 @@ pub struct Implode {
     /// The file to write (default: NAME_all beside it)
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
-    /// Replace NAME_all where it is there already
+    /// Replace NAME_all if it already exists
     #[arg(long)]
     overwrite: bool,
 }
@@ -51,7 +51,7 @@ impl Implode {
         let written = target.commit(options)?;
         let (count, taken) = (blocks.len(), plan.taken.len());
         let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken});
-        told(&output, &report, &format!("{output}: {}, {taken} taken in", counted(count, "block")), options)?;
+        told(&output, &report, &format!("{output}: {}, {taken} copied in", counted(count, "block")), options)?;
         Ok(Outcome::Yes)
     }
 }

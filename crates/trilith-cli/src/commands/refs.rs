@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::output::clean;
 use crate::words::said;
 
-/// List the references of a file: $refs and sources in other files, what they mean, and whether they lead there
+/// List the references of a file ($ref and external sources), and whether they resolve
 #[derive(Debug, Args)]
 pub struct Refs {
     /// Files, folders, patterns and addresses, or - for standard input

@@ -44,7 +44,7 @@ impl Resolve {
         let written = target.commit(options)?;
         let (count, taken) = (plan.count, plan.taken.len());
         let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken});
-        told(&self.output, &report, &format!("{}: {} replaced, {} taken in", self.output, counted(count, "reference"), counted(taken, "block")), options)?;
+        told(&self.output, &report, &format!("{}: {} replaced, {} copied in", self.output, counted(count, "reference"), counted(taken, "block")), options)?;
         Ok(Outcome::Yes)
     }
 }

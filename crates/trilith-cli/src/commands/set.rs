@@ -1,6 +1,7 @@
 //! `trilith set FILE#/p VALUE`: one value of the tree changed, every other byte of it kept; or an array with its block.
 
 use clap::Args;
+use trilith::asdf::ndarray::is_ndarray;
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -38,6 +39,9 @@ impl Set {
                 (Some((array, how)), _) => change.set_array(path, &array, &how),
                 (None, Some(value)) => {
                     let value = new_value(file, value, self.tag.as_deref())?;
+                    if file.tree().find(path).is_some_and(is_ndarray) {
+                        options.warn(&format!("an array at {path} is replaced by a value; --from replaces it by another array"));
+                    }
                     change.edit(|edit, _| edit.set(path, &value))
                 }
                 (None, None) => Err(Error::usage("neither a value nor --from")),

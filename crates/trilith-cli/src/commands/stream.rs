@@ -8,7 +8,6 @@ use clap::Args;
 use serde_json::json;
 use trilith::asdf::{ArrayOptions, Target, datatype_named};
 use trilith::change::{Added, RowOptions, RowWriter, finalise};
-use trilith::convert::CodecChoice;
 use trilith::limits::parse_size;
 use trilith::{Error, Kind, Result};
 
@@ -35,7 +34,7 @@ pub struct Stream {
     /// Shape of one row, such as 3,4 (default: rows are single elements)
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     row_shape: Option<Vec<u64>>,
-    /// Generation of a new file: finf-0.1, asdf-0.1-dev, asdf-0.1, asdf-1.0 to asdf-1.6 (the default)
+    /// Generation of a new file (default: asdf-1.6)
     #[arg(long, value_name = "GENERATION")]
     to: Option<String>,
     /// Take the rows from this file instead of standard input
@@ -50,7 +49,7 @@ pub struct Stream {
     /// At the end, turn the block into one with sizes and a checksum, listed in the block index
     #[arg(long, alias = "finalize")]
     finalise: bool,
-    /// Codec of the finished block: none, zlib, bzp2, lz4, lz4f, zstd, blsc
+    /// Codec of the finished block
     #[arg(long, value_name = "CODEC", requires = "finalise")]
     codec: Option<String>,
     /// Level of the codec
@@ -106,13 +105,8 @@ impl Stream {
 
     /// How the finished block is stored.
     fn stored(&self) -> Result<ArrayOptions> {
-        let mut how = ArrayOptions::default();
+        let mut how = self.codec.as_deref().map(ArrayOptions::codec).transpose()?.unwrap_or_default();
         how.level = self.level;
-        how.codec = match self.codec.as_deref().map(CodecChoice::named).transpose()? {
-            Some(CodecChoice::Set(id)) => Some(id),
-            Some(CodecChoice::Plain) | None => None,
-            Some(_) => return Err(Error::usage("name the codec of the block")),
-        };
         Ok(how)
     }
 

@@ -28,7 +28,7 @@ pub struct Tour {
     /// The folder to write into
     #[arg(value_name = "DIR", default_value = "trilith-tour")]
     folder: PathBuf,
-    /// Replace files of the tour that are there already
+    /// Replace files of the tour that already exist
     #[arg(long)]
     overwrite: bool,
 }

@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::rewrite::Save;
 
-/// Replace the tree of a file by a text, or write the file anew with room for its tree to grow
+/// Replace the tree of a file by a text, or rewrite the file with room for its tree to grow
 ///
 /// The text is what to-yaml prints; its ndarrays name the blocks of the file by number.
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ use crate::words::said;
 
 /// Check the structure and the checksums of files
 ///
-/// Of a Dudley stream, which has no checksums: whether every item lies in the file and outside of header
+/// A Dudley stream has no checksums: for it, whether every item lies in the file and outside of header
 /// and layout. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
 #[derive(Debug, Args)]
 pub struct Verify {

@@ -49,7 +49,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
 
     ("trilith update observation.asdf --from tree.yaml", "Replace the whole tree by a text"),
     ("trilith to-yaml observation.asdf | trilith update observation.asdf --from -", "Through a pipe"),
-    ("trilith update observation.asdf", "Write the file anew, with room for its tree to grow"),
+    ("trilith update observation.asdf", "Rewrite the file, with room for its tree to grow"),
     ("trilith set observation.asdf#/observation/meta/filter F106", "Change a value"),
     ("trilith set observation.asdf#/observation/data --from new.npy --in-place", "Replace an array"),
     ("trilith set observation.asdf#/observation/meta/note '[1, 2]' -o noted.asdf", "Into another file"),
@@ -68,6 +68,9 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("trilith append stream.asdf#/rows rows.npy", "Add rows to a streamed array"),
     ("trilith append stream.asdf#/rows rows.npy --json", "With a report as JSON"),
     ("trilith append runs/history.bd#/time time.npy", "Add elements to a list of a Dudley file"),
+    ("trilith stream run.asdf#/te --dtype float32 --row-shape 3,4 < te.raw", "Rows as they come, into a new file"),
+    ("head -c 96 te.raw | trilith stream run.asdf#/te --dtype float32 --row-shape 3,4", "More rows, from a program"),
+    ("trilith stream run.asdf#/te --finalise --codec zstd < te.raw", "The last rows; then the file is as any other"),
     ("trilith history add observation.asdf 'flat field applied'", "Add an entry with the time of now"),
     ("trilith history add observation.asdf 'checked' --in-place", "In place"),
     ("trilith history add observation.asdf 'copied' -o copy.asdf", "Into another file"),

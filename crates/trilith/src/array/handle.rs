@@ -240,7 +240,7 @@ impl Array {
     pub(super) fn charge_overlap(&self) -> Result<()> {
         let (bytes, limit) = (self.nbytes(), self.limits.overlap);
         if bytes > limit && bytes > self.source.len() {
-            let what = format_args!("an array of {bytes} bytes whose elements overlap is made of {}", self.source.len());
+            let what = format_args!("an array of {bytes} bytes with overlapping elements is made of {}", self.source.len());
             return Err(Limits::exceeded("overlap", limit, what));
         }
         Ok(())

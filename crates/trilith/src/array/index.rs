@@ -352,7 +352,7 @@ impl Array {
             return Err(Error::usage(format!("an array of shape {:?} cannot take the shape {shape:?}", self.shape)));
         }
         if !self.is_c_contiguous() {
-            return Err(Error::usage("only an array whose elements lie in C order takes another shape without a copy"));
+            return Err(Error::usage("only a C-contiguous array can be reshaped without a copy"));
         }
         let mask = match &self.mask {
             Some(Mask::Array(mask)) if !mask.is_c_contiguous() => {

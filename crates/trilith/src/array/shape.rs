@@ -127,7 +127,7 @@ fn is_contiguous<'a>(fastest_first: impl Iterator<Item = (&'a u64, &'a i64)>, it
 pub fn stream_rows(available: u64, row_shape: &[u64], item_size: u64) -> Result<u64> {
     let row = element_count(row_shape)?.checked_mul(item_size);
     match row {
-        Some(0) => Err(Error::malformed(format!("rows of shape {row_shape:?} have no bytes, so their number cannot be told"))),
+        Some(0) => Err(Error::malformed(format!("rows of shape {row_shape:?} have no bytes, so they cannot be counted"))),
         Some(row) => Ok(available / row),
         None => Ok(0),
     }

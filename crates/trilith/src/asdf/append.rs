@@ -87,7 +87,7 @@ impl StreamEnd {
         let source = holder.sections().source().clone();
         let at = source.len();
         if at != whole {
-            let message = format!("{} bytes of an unfinished row of {row} stand at the end", at - whole);
+            let message = format!("the last {} bytes are an unfinished row of {row}", at - whole);
             return Err(Error::malformed(message).at_byte(whole));
         }
         Ok(Self { array, order, source, at })
@@ -134,12 +134,14 @@ fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
     }
     // A streamed block grows with its file, which must end with it.
     if holder.sections().source().is_apart() {
-        return Err(Error::unsupported("rows cannot be added where the file lies in a FITS file or was compressed as a whole")
-            .hint("convert writes it as a file of its own"));
+        return Err(Error::unsupported(
+            "rows cannot be added to a file inside a FITS file, or one that was compressed as a whole",
+        )
+        .hint("convert writes it as a file of its own"));
     }
     if block.checksum.is_some() {
         return Err(Error::usage("the streamed block states a checksum, which more rows would make wrong")
-            .hint("write the file anew first with trilith repack, which leaves the checksum out"));
+            .hint("first rewrite the file with trilith repack, which leaves the checksum out"));
     }
     Ok(())
 }

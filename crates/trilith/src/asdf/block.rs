@@ -131,7 +131,7 @@ impl Block {
             if !self.is_plain() {
                 let codec = self.compression.iter().chain(&self.codes).copied().filter(|byte| *byte != 0);
                 let codec = codec.collect::<Vec<_>>().escape_ascii().to_string();
-                let message = format!("a streamed block with the compression {codec:?}, whose decoded size nothing states");
+                let message = format!("a streamed block with the compression {codec:?}, whose decoded size is not recorded");
                 return Err(Error::unsupported(message).at_byte(at));
             }
             return Ok(());
@@ -146,7 +146,7 @@ impl Block {
                 "{} bytes are used from byte {} on, but the file ends at byte {size}: it is truncated or the sizes are wrong",
                 self.used, self.data_offset
             );
-            return Err(Error::malformed(message).at_byte(at));
+            return Err(Error::malformed(message).at_byte(at).hint("trilith repair FILE -o OUT rescues what is left"));
         }
         if self.is_plain() && self.generation.fields.data_size.is_some() && self.data_size != self.used {
             let message = format!("an uncompressed block of {} bytes states a data size of {}", self.used, self.data_size);

@@ -119,7 +119,7 @@ impl BlockIndex {
             }
         }
         match entries.last() {
-            Some(&last) if last >= self.offset => Err(format!("its entry {last} lies behind the index")),
+            Some(&last) if last >= self.offset => Err(format!("its entry {last} is behind the index")),
             _ => Ok(entries),
         }
     }

@@ -243,9 +243,9 @@ impl Sections {
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
         match self.incomplete() {
-            Some(error) => Err(error
-                .context("writing the file anew would lose what stands there")
-                .hint("save what is left with trilith repair FILE -o OUT")),
+            Some(error) => {
+                Err(error.context("rewriting the file would lose it").hint("save what is left with trilith repair FILE -o OUT"))
+            }
             None => Ok(found),
         }
     }
@@ -280,7 +280,7 @@ impl Sections {
             }
             let mut error = Error::malformed(format!("there is no block {number}: the file has {count}"));
             if let Some(last) = walk.warnings.last() {
-                error = error.context(last.clone());
+                error = error.context(last.clone()).hint("trilith repair FILE -o OUT rescues what is left");
             }
             error
         })
@@ -340,11 +340,9 @@ impl Sections {
     pub fn index_report(&self) -> IndexReport {
         if self.index.is_none() {
             return match self.walk().unreadable_index {
-                Some(at) => IndexReport {
-                    present: true,
-                    valid: Some(false),
-                    problem: Some(format!("what stands at byte {at} is not text")),
-                },
+                Some(at) => {
+                    IndexReport { present: true, valid: Some(false), problem: Some(format!("the bytes at {at} are not text")) }
+                }
                 None => IndexReport::default(),
             };
         }

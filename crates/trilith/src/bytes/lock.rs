@@ -102,7 +102,7 @@ impl Lock {
             Basis::Nothing => return Ok(()),
             Basis::Absent if self.there.is_none() => return Ok(()),
             Basis::Absent => {
-                return Err(Error::usage(format!("{} is there already", self.given.display())).hint("remove or rename it first"));
+                return Err(Error::usage(format!("{} already exists", self.given.display())).hint("remove or rename it first"));
             }
             Basis::Read(read) => (read, false),
             Basis::Own(read) => (read, true),

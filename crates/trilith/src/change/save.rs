@@ -125,7 +125,7 @@ impl Change<'_> {
     fn why_anew(&self) -> Result<&'static str> {
         let file = self.file();
         Ok(if is_packed(&**file.sections().source())? {
-            "a gzip file is packed anew"
+            "a gzip file is packed again"
         } else if file.container().is_some() {
             "a FITS file is not changed in place"
         } else {

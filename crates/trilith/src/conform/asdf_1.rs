@@ -7,7 +7,7 @@ const ANEW: &str = "convert it with --to asdf-1.6";
 const LINE: &str = "write the header line as \"#ASDF 1.0.0\"";
 const TEXT: &str = "edit the text of the tree";
 const WRITER: &str = "the bytes are damaged: save what is left with repair";
-const INDEX: &str = "write the index anew, with repack";
+const INDEX: &str = "rewrite the index with repack";
 const REFERENCE: &str = "correct the reference";
 
 /// ASDF 1.x.
@@ -30,7 +30,7 @@ pub(super) static DOCUMENT: Document = Document {
 #[rustfmt::skip]
 static RULES: &[Rule] = &[
     rule("Low-level file layout", 1, Check::Parts, "the parts are header, comments, tree, blocks and block index, in this order, and nothing else", ANEW),
-    rule("Low-level file layout", 8, Check::HeaderText, "header and comments are UTF-8 text", "write their text anew in UTF-8"),
+    rule("Low-level file layout", 8, Check::HeaderText, "header and comments are UTF-8 text", "rewrite their text in UTF-8"),
     rule("Header", 1, Check::First, "the file begins with the header line", "begin it with \"#ASDF 1.0.0\""),
     rule("Header", 4, Check::Token, "the first word is #ASDF", ANEW),
     rule("Header", 7, Check::Major, "the version is that of the file format, 1.x", ANEW),
@@ -39,8 +39,8 @@ static RULES: &[Rule] = &[
     rule("Header", 11, Check::LineEnd, "the header line ends with \\n or \\r\\n", LINE),
     rule("Comments", 4, Check::Comments, "each line between header and tree begins with #", "begin it with #, or remove it"),
     rule("Tree", 1, Check::Yaml, "the tree is YAML", TEXT),
-    rule("Tree", 6, Check::Utf8, "the tree is UTF-8 without a byte order mark", "write its text anew in UTF-8"),
-    rule("Tree", 7, Check::Newlines, "lines of the tree end with \\n or \\r\\n", "write its text anew with such lines"),
+    rule("Tree", 6, Check::Utf8, "the tree is UTF-8 without a byte order mark", "rewrite its text in UTF-8"),
+    rule("Tree", 7, Check::Newlines, "lines of the tree end with \\n or \\r\\n", "rewrite its text with such lines"),
     rule("Tree", 8, Check::YamlVersion, "the tree is YAML 1.1", "begin the tree with \"%YAML 1.1\""),
     rule("Tree", 11, Check::YamlLine, "the tree begins with the line %YAML 1.1", "begin the tree with \"%YAML 1.1\""),
     rule("Tree", 12, Check::OneDocument, "the tree is one YAML document from --- to ...", TEXT),

@@ -52,7 +52,7 @@ static RULES: &[Rule] = &[
     grammar(62, Code::E304, "a primitive datatype is redefined before its first use"),
     grammar(63, Code::E403, "the byte order is stated where it matters"),
     grammar(65, Code::E210, "the terminator is alone on its line"),
-    rule("File signatures", 2, Check::LayoutEnd, "the layout follows all data", "write the file anew with convert"),
+    rule("File signatures", 2, Check::LayoutEnd, "the layout follows all data", "rewrite the file with convert"),
     rule("File signatures", 4, Check::Layout(Code::E404), "a native file begins with one of the two signatures", WHOLE),
     rule("File signatures", 8, Check::Layout(Code::E405), "the second eight bytes are zero or the address of the layout in the file", WHOLE),
     rule("Primitive data types", 2, Check::Layout(Code::E310), "text has a dimension: the number of its characters", TEXT),

@@ -46,7 +46,7 @@ static RULES: &[Rule] = &[
     text("6", 6, Code::E403, "the byte order is stated where it matters"),
     rule("7.1", 1, Check::Layout(Code::E405), "bytes 8 to 15 are zero or the address of the layout in the file", WHOLE),
     rule("7.3", 3, Check::Inside, "each array lies in the stream, where the layout says", "the file is cut off, or is not the one that the layout describes"),
-    rule("7.4", 3, Check::LayoutEnd, "the layout follows all data", "write the file anew with convert"),
+    rule("7.4", 3, Check::LayoutEnd, "the layout follows all data", "rewrite the file with convert"),
     rule("7.5", 1, Check::Layout(Code::E404), "a native file begins with one of the two signatures", WHOLE),
     text("9.3", 1, Code::E211, "the value of an attribute is a number, text or a list of one kind"),
     text("11", 2, Code::E314, "a filter has the arguments and the datatype that it takes"),

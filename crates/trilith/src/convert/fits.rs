@@ -244,7 +244,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
 /// # Errors
 /// As [`from_fits`]; [`Kind::Usage`](crate::Kind::Usage) for a file that lies in no FITS file.
 pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<()> {
-    let fits = fits_around(file).ok_or_else(|| Error::usage("this file lies in no FITS file"))?;
+    let fits = fits_around(file).ok_or_else(|| Error::usage("this file is not inside a FITS file"))?;
     // HDU 0 never holds an ASDF file: it stands for a plain FITS file.
     match file.container().is_some_and(|container| container.hdu > 0) {
         true => take_out(file, out, options),

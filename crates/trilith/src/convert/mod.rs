@@ -70,14 +70,16 @@ pub enum CodecChoice {
 }
 
 impl CodecChoice {
-    /// `auto`, or a name that [`codec::named`] knows; of `blsc-zstd` only that it is `blsc`, for which
-    /// [`ConvertOptions::set_codec`] says the rest.
+    /// `auto`, or a name that [`codec::named`] knows, but for `blsc-zstd`, which [`ConvertOptions::set_codec`] takes.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         let mut options = ConvertOptions::default();
         options.set_codec(name)?;
+        if options.blosc != Blosc::default() {
+            return Err(Error::usage(format!("{name} says more than a codec")).hint("give it to ConvertOptions::set_codec"));
+        }
         Ok(options.codec)
     }
 }
@@ -298,7 +300,7 @@ fn copies(block: &Block, options: &ConvertOptions) -> bool {
 /// What there is to say of a block that loses the flags which its generation does not define.
 fn lost_flags(block: &Block) -> Option<String> {
     let unknown = block.unknown_flags();
-    (unknown != 0).then(|| format!("block {}: the flags {unknown:#x}, whose meaning is not known, are left out", block.index))
+    (unknown != 0).then(|| format!("block {}: the unknown flags {unknown:#x} are left out", block.index))
 }
 
 /// What the arrays say of the bytes of a block.

@@ -57,7 +57,7 @@ fn lengthen(
     let next = old.evaluation().next().unwrap_or(0);
     if next < total {
         let message = format!("the layout goes on at address {next}, inside of what is there ({total} bytes)");
-        return Err(Error::unsupported(message).hint("let the last item be the one that lies last"));
+        return Err(Error::unsupported(message).hint("declare the item at the end of the file last"));
     }
     let mut from = old.evaluation().reached();
     if let Some(again) = longer.again {
@@ -137,7 +137,7 @@ fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()>
     let len = file.source().len();
     match (file.origin(), signature.layout_at) {
         (LayoutOrigin::Embedded(at), _) if start > *at => {
-            Err(Error::malformed(format!("the layout at byte {at} lies inside of the data, which end at {start}")))
+            Err(Error::malformed(format!("the layout at byte {at} is inside the data, which end at {start}")))
         }
         (LayoutOrigin::Embedded(_), _) => Ok(()),
         (_, Some(_)) => Err(Error::usage("the file has a layout of its own at its end, which another would contradict")

@@ -155,7 +155,7 @@ impl Draft {
     /// # Errors
     /// [`Kind::Usage`](crate::Kind::Usage) where the name is taken, or leads through an array.
     pub fn place(&mut self, name: &str, array: Array) -> Result<()> {
-        let taken = || Error::usage(format!("{name} is there already, or leads through an array"));
+        let taken = || Error::usage(format!("{name} already exists, or leads through an array"));
         let mut here = self;
         let mut steps = name.split('/').filter(|step| !step.is_empty() && *step != ".").peekable();
         while let Some(step) = steps.next() {

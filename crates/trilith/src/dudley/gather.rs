@@ -241,7 +241,7 @@ impl Joined {
             let found = Signature::read(&*source)?;
             let found = found.ok_or_else(|| Error::malformed("E404: it has no Dudley signature").at_byte(0))?;
             if let Some(order) = self.order.filter(|order| *order != found.order) {
-                let message = format!("it is in {:?} order, the family was said to be in {order:?} order", found.order);
+                let message = format!("it is in {:?} order, but the family was opened in {order:?} order", found.order);
                 return Err(Error::usage(message).hint("read the files of each byte order by themselves"));
             }
         }
@@ -265,7 +265,7 @@ impl Joined {
     fn place(&self, offset: u64) -> Result<(usize, u64)> {
         let number = offset.checked_div(self.span).unwrap_or(0);
         let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());
-        let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} lies behind the last file")))?;
+        let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} is behind the last file")))?;
         Ok((at, offset - number * self.span))
     }
 
@@ -326,7 +326,7 @@ impl Source for Joined {
     }
 
     fn stored(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
-        Err(Error::unsupported("the bytes lie in many files").hint("`layout locate` tells where in each"))
+        Err(Error::unsupported("the bytes are in many files").hint("`layout locate` says where in each"))
     }
 
     fn name(&self) -> &str {

@@ -96,8 +96,8 @@ struct Grown {
 /// Whether all items but the one that grows stay as they are, and it lies behind them.
 fn compared(old: &Items<'_>, found: &Evaluation<'_>, before: &Entry, param: ItemId, more: u64) -> Result<Grown> {
     let refuse = |path: &str| {
-        let message = format!("{} cannot grow: {path} lies behind it, or depends on how many records there are", before.path);
-        Error::unsupported(message).hint("only an array that lies last can; `convert` writes the file anew")
+        let message = format!("{} cannot grow: {path} comes after it, or depends on the number of records", before.path);
+        Error::unsupported(message).hint("only the last array of a file can; `convert` rewrites the file")
     };
     let (mut item, mut counter) = (None, None);
     let mut ends = 0u64;

@@ -83,7 +83,7 @@ fn image(name: &str, bytes: &[u8], form: &Form, limits: &Limits) -> Result<Vec<u
 /// Why a filter cannot be used.
 pub(super) fn unavailable(name: &str) -> Error {
     let hint = match name {
-        "zfp" => "there is no sound library for zfp; the stored bytes can be described as u1",
+        "zfp" => "there is no mature library for zfp; describe the stored bytes as u1",
         "png" => "it is a feature of the library that was left out; the stored bytes can be described as u1",
         "jpeg" => "it is read only, by a feature of the library; the stored bytes can be described as u1",
         _ => "gzip, png and jpeg can be read; the stored bytes can be described as u1",

@@ -51,7 +51,7 @@ impl DudleyFile {
         let mut options = ParseOptions { dialect: Some(to), ..ParseOptions::default() };
         options.limits = self.limits().clone();
         let layout = parse(compact.text.as_bytes(), &options)?.layout;
-        let layout = layout.ok_or_else(|| Error::unsupported(format!("this layout cannot be said in the dialect of {to}")))?;
+        let layout = layout.ok_or_else(|| Error::unsupported(format!("this layout cannot be written in the dialect of {to}")))?;
         let is_faithful = compact.is_faithful();
         let mut params = Vec::new();
         for entry in items.entries() {

@@ -62,7 +62,7 @@ pub(super) fn store(
 fn put(leaf: &Leaf, from: &[u8], to: &mut [u8]) -> Result<()> {
     let len = leaf.word * leaf.count;
     let (Some(from), Some(to)) = (from.get(leaf.from..leaf.from + len), to.get_mut(leaf.to..leaf.to + len)) else {
-        return Err(Error::usage("a field lies outside of its element"));
+        return Err(Error::usage("a field is outside its element"));
     };
     to.copy_from_slice(from);
     if leaf.big && leaf.word > 1 {

@@ -238,7 +238,7 @@ pub(super) fn write_items(
             return Err(Limits::exceeded("items", limits.items, "the stream has more items"));
         }
         let Some(address) = entry.address.filter(|_| entry.typed != ResolvedType::Dynamic) else { continue };
-        let at = base.checked_add(address).ok_or_else(|| Error::usage(format!("E406: {} lies too far", entry.path)))?;
+        let at = base.checked_add(address).ok_or_else(|| Error::usage(format!("E406: {} is too far", entry.path)))?;
         if at < Signature::LEN {
             return Err(Error::usage(format!("E410: {} would be written over the header, at byte {at}", entry.path)));
         }

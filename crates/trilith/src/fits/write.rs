@@ -100,7 +100,7 @@ pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
     let one_column = header.card("TFIELDS").is_none() || is("TFIELDS", 1, 1)?;
     if !(is_list || is_row) || !is("BITPIX", 8, 0)? || !is("PCOUNT", 0, 0)? || !is("GCOUNT", 1, 1)? || !one_column {
         return Err(Error::unsupported(format!("{} holds its ASDF file in a form that is not written", hdu.label()))
-            .hint("convert it to ASDF, and embed that in a FITS file anew"));
+            .hint("convert it to ASDF, and embed that in a new FITS file"));
     }
     header.set("NAXIS1", asdf.len(), "", "NAXIS")?;
     if let Some(form) = header.text("TFORM1") {

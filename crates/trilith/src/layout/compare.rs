@@ -32,7 +32,7 @@ pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(I
             match (left.next(), right.next()) {
                 (Some(a), Some(b)) if same_place(&a, &b) => {}
                 (Some(a), _) => {
-                    return Some((a.item, format!("would lie elsewhere, or be of another form, in the words of {to}")));
+                    return Some((a.item, format!("would move or change its form in the dialect of {to}")));
                 }
                 (None, Some(b)) => {
                     return Some((ItemId::ROOT, format!("the translation to {to} would have an item more, {}", b.path)));

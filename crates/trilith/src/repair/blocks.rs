@@ -143,7 +143,7 @@ fn by_index(found: Vec<Piece>, entries: &[u64], notes: &mut Vec<String>) -> Vec<
         .map(|entry| {
             found
                 .next_if(|piece| piece.fate.offset == Some(*entry))
-                .unwrap_or_else(|| Piece::lost(&format!("no block stands at byte {entry}, where the index says")))
+                .unwrap_or_else(|| Piece::lost(&format!("there is no block at byte {entry}, where the index says so")))
         })
         .collect()
 }

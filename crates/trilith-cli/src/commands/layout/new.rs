@@ -36,7 +36,7 @@ pub struct New {
     /// Write the arrays too, into this native file with the layout at its end
     #[arg(long, value_name = "OUT.bd")]
     data: Option<String>,
-    /// Replace OUT.dud and OUT.bd where they are there already
+    /// Replace OUT.dud and OUT.bd if they already exist
     #[arg(long)]
     overwrite: bool,
     /// C: the size of a long in bytes, 8 on UNIX and 4 on Windows
@@ -106,7 +106,9 @@ impl New {
         let path = Path::new(&self.input);
         if self.input != "-" && path.is_dir() {
             let mut draft = Draft::dict::<&str>([]);
-            collect(path, "", options, limits, &mut draft)?;
+            if collect(path, "", options, limits, &mut draft)? == 0 {
+                return Err(Error::usage(format!("there is no .npy file in {}", self.input)).hint("give a folder of .npy files"));
+            }
             return Ok(Some(draft));
         }
         match path.extension().and_then(|extension| extension.to_str()) {
@@ -157,13 +159,13 @@ fn read(text: &str, limits: &Limits) -> Result<Layout> {
 /// Most folders that stand in each other.
 const DEPTH: usize = 64;
 
-/// The `.npy` files of a folder and those below it, in the order of their names.
-fn collect(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draft: &mut Draft) -> Result<()> {
+/// The `.npy` files of a folder and those below it, in the order of their names, and how many they are.
+fn collect(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draft: &mut Draft) -> Result<usize> {
     if prefix.matches('/').count() > DEPTH {
         return Err(Error::limit(format!("folders nest more than {DEPTH} deep")));
     }
     let failed = |e| Error::io(format!("reading {}", folder.display()), e);
-    let mut paths = Vec::new();
+    let (mut paths, mut count) = (Vec::new(), 0);
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         paths.push(entry.map_err(failed)?.path());
     }
@@ -171,11 +173,12 @@ fn collect(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draf
     for path in paths {
         let name = |part: Option<&std::ffi::OsStr>| format!("{prefix}{}", part.unwrap_or_default().to_string_lossy());
         if path.is_dir() {
-            collect(&path, &format!("{}/", name(path.file_name())), options, limits, draft)?;
+            count += collect(&path, &format!("{}/", name(path.file_name())), options, limits, draft)?;
         } else if path.extension().is_some_and(|extension| extension == "npy") {
             let array = Array::from_npy(options.open(&path.to_string_lossy())?, limits);
             draft.place(&name(path.file_stem()), array.map_err(|e| e.context(path.display().to_string()))?)?;
+            count += 1;
         }
     }
-    Ok(())
+    Ok(count)
 }

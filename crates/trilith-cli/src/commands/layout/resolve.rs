@@ -12,7 +12,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, Table};
 
-/// Show where every item of a layout lies
+/// Show the address of every item of a layout
 ///
 /// The stored parameters come from --params, in the order in which they occur, or from a --data file.
 #[derive(Debug, Args)]

@@ -136,7 +136,7 @@ fn locate(guide: &mut Guide, folder: &Path, template: &Layout, options: &Options
     let raw = bytes::read_vec(&*source, at, len, &options.limits()?)?;
     let first = raw.first_chunk::<8>().map(|bytes| f64::from_le_bytes(*bytes));
     if first != Some(value("te", WANTED, 0)) {
-        return Err(Error::malformed("what lies at the address is not what was written"));
+        return Err(Error::malformed("the bytes at that address are not what was written"));
     }
     guide.line(&format!("   {} read from there are the temperatures of that step", size(len)))?;
     Ok(catalog)

@@ -330,7 +330,7 @@ impl<'t> Edit<'t> {
             }
             at = span.end as usize;
         }
-        out.push_str(source.get(at..).ok_or_else(|| Error::usage("a change lies outside the text"))?);
+        out.push_str(source.get(at..).ok_or_else(|| Error::usage("a change is outside the text"))?);
         Ok(out)
     }
 }
@@ -373,7 +373,7 @@ fn absent(path: &TreePath) -> Error {
 
 #[cold]
 fn merged_too(path: &TreePath) -> Error {
-    Error::usage("this key is also merged in from another mapping, whose value would come back")
+    Error::usage("this key is also merged in from another mapping: its value there would reappear")
         .at_path(path.to_string())
         .hint("set it to another value, or edit that mapping")
 }
