@@ -332,7 +332,7 @@ mod tests {
         let work = |n: usize, turn: &Turn| {
             begun.fetch_add(1, Ordering::SeqCst);
             assert_eq!(turn.index(), n);
-            if n % 100 == 0 {
+            if n.is_multiple_of(100) {
                 // A slow job holds the others back, but only so far.
                 std::thread::sleep(std::time::Duration::from_millis(2));
                 assert!(begun.load(Ordering::SeqCst) <= taken.load(Ordering::SeqCst) + 4 * (threads() + 3) + 1);

@@ -176,7 +176,7 @@ impl Gathered {
         let mut failed = Vec::new();
         while let Some(next) = open.pop() {
             match next {
-                Open::Pattern { folder, parts, at } => match self.step(folder, &parts, at) {
+                Open::Pattern { folder, parts, at } => match self.step(&folder, &parts, at) {
                     Ok(next) => open.extend(next.into_iter().rev()),
                     Err(error) => failed.push(error),
                 },
@@ -195,7 +195,7 @@ impl Gathered {
     }
 
     /// What a part of a pattern leads to in a folder.
-    fn step(&mut self, folder: PathBuf, parts: &[String], at: usize) -> Result<Vec<Open>, (String, Error)> {
+    fn step(&mut self, folder: &Path, parts: &[String], at: usize) -> Result<Vec<Open>, (String, Error)> {
         let Some(part) = parts.get(at) else { return Ok(Vec::new()) };
         let is_last = at + 1 == parts.len();
         let deep = part == "**";
@@ -208,16 +208,16 @@ impl Gathered {
                 _ => Vec::new(),
             });
         }
-        if deep && !self.enter(&folder) {
+        if deep && !self.enter(folder) {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
         // `**` also stands for no folder at all.
         if deep && !is_last {
-            found.push(next(folder.clone(), at + 1));
+            found.push(next(folder.to_path_buf(), at + 1));
         }
         let hidden = self.how.hidden || part.starts_with('.');
-        for (name, path) in entries(&folder, hidden).map_err(|error| (folder.to_string_lossy().into_owned(), error))? {
+        for (name, path) in entries(folder, hidden).map_err(|error| (folder.to_string_lossy().into_owned(), error))? {
             if !deep && !fits(part, &name) {
                 continue;
             }

@@ -74,7 +74,7 @@ impl Cell {
         match scalar {
             Scalar::Null => Self::Null,
             Scalar::Bool(value) => Self::Bool(value),
-            Scalar::Int(value) => i64::try_from(value).map_or_else(|_| Self::Text(value.to_string()), Self::Int),
+            Scalar::Int(value) => Self::Int(value),
             Scalar::Float(value) => Self::Float(value),
             Scalar::BigInt(text) => Self::Text(text),
             Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => Self::Text(text.into_owned()),

@@ -118,13 +118,13 @@ fn words(text: &str) -> Result<Vec<(Word, usize)>> {
             ')' => Word::Close,
             '=' | '!' | '<' | '>' => {
                 let comparison = comparison(letter, next).ok_or_else(|| {
-                    wrong(start, format!("{letter:?} is not a comparison")).hint("write ==, !=, <, <=, > or >=")
+                    wrong(start, &format!("{letter:?} is not a comparison")).hint("write ==, !=, <, <=, > or >=")
                 })?;
                 at += usize::from(next == Some('='));
                 Word::Compare(comparison)
             }
             '"' | '\'' | '`' => {
-                let (text, end) = quoted(&letters, at, letter).ok_or_else(|| wrong(start, format!("no {letter} ends this")))?;
+                let (text, end) = quoted(&letters, at, letter).ok_or_else(|| wrong(start, &format!("no {letter} ends this")))?;
                 at = end;
                 if letter == '`' { Word::Name(text) } else { Word::Value(Cell::Text(text)) }
             }
@@ -182,13 +182,13 @@ fn plain(text: String, start: usize) -> Result<Word> {
         "null" => Word::Value(Cell::Null),
         _ if is_number => {
             let number = text.parse().map(Cell::Int).ok().or_else(|| text.parse().map(Cell::Float).ok());
-            Word::Value(number.ok_or_else(|| wrong(start, format!("{text:?} is not a number")).hint("put text in quotes"))?)
+            Word::Value(number.ok_or_else(|| wrong(start, &format!("{text:?} is not a number")).hint("put text in quotes"))?)
         }
         _ => Word::Name(text),
     })
 }
 
-fn wrong(at: usize, message: String) -> Error {
+fn wrong(at: usize, message: &str) -> Error {
     Error::usage(format!("in the condition: {message}")).at_text(1, u32::try_from(at + 1).unwrap_or(u32::MAX))
 }
 
@@ -214,7 +214,7 @@ impl Parser<'_> {
     }
 
     fn expected(&self, what: &str) -> Error {
-        wrong(self.place(), format!("{what} is expected here"))
+        wrong(self.place(), &format!("{what} is expected here"))
     }
 
     fn deeper(&self, depth: usize) -> Result<usize> {
@@ -286,7 +286,7 @@ impl Parser<'_> {
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let error = wrong(self.place(), format!("there is no column {name:?}"));
+        let error = wrong(self.place(), &format!("there is no column {name:?}"));
         match nearest(name, self.names.iter().map(String::as_str)) {
             Some(known) => error.hint(format!("did you mean {known}?")),
             None => error.hint(format!("there are {}; text is written in double quotes", self.names.join(", "))),
