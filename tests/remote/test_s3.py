@@ -134,7 +134,7 @@ def test_with_credentials_from_a_profile(s3, expected, scratch):
 
 def test_path_and_virtual_style(s3, expected):
     assert trilith("digest", "s3://bucket-two/secret/x.asdf", "--remote", "style=path", environment=signed(s3))[0] == expected
-    assert s3["proxy"].heads[0].startswith("GET /bucket-two/secret/x.asdf?")
+    assert s3["proxy"].heads[0].startswith("GET /bucket-two/secret/x.asdf HTTP/")
     # A proxy of the web is asked for any host: one that looks names up is not needed.
     environment = signed(s3, AWS_ENDPOINT_URL="http://s3.example", http_proxy=s3["endpoint"])
     s3["proxy"].plan = lambda number, head: servers.answer("404 Not Found")
@@ -152,7 +152,9 @@ def test_references_keep_to_the_folder_and_take_no_credentials_to_other_buckets(
     assert trilith("get", main + "#/far", "--allow", "s3://bucket-two/", environment=signed(s3))[0] == b"small\n"
     assert any("/bucket-two/" in head for head in s3["proxy"].heads)
     for head in s3["proxy"].heads:
-        assert ("X-Amz-Signature" in head) == ("/bucket.one/" in head), head
+        # Signed in a header: logs of servers and proxies hold addresses.
+        assert ("authorization: aws4-hmac-sha256 " in head.lower()) == ("/bucket.one/" in head), head
+        assert "?" not in head.split("\r\n")[0], head
 
 
 def test_a_redirect_takes_no_credentials_along(s3, nginx, small):
@@ -162,7 +164,7 @@ def test_a_redirect_takes_no_credentials_along(s3, nginx, small):
     environment = signed(s3, AWS_ENDPOINT_URL=f"http://127.0.0.1:{proxy.port}")
     trilith("info", "s3://bucket.one/secret/x.asdf", "--allow", elsewhere.url(""), environment=environment)
     proxy.stop(), elsewhere.stop()
-    assert elsewhere.heads and not any("Amz" in head or "uthorization" in head for head in elsewhere.heads)
+    assert elsewhere.heads and not any("amz" in head.lower() or "authorization" in head.lower() for head in elsewhere.heads)
 
 
 def test_another_region_is_learned(s3, small):
@@ -171,4 +173,4 @@ def test_another_region_is_learned(s3, small):
     environment = signed(s3, AWS_ENDPOINT_URL=f"http://127.0.0.1:{proxy.port}")
     trilith("info", "s3://bucket.one/secret/x.asdf", environment=environment, status=None)
     proxy.stop()
-    assert "%2Fus-east-1%2F" in proxy.heads[0] and "%2Feu-central-1%2F" in proxy.heads[1]
+    assert "/us-east-1/s3/" in proxy.heads[0] and "/eu-central-1/s3/" in proxy.heads[1]

@@ -118,6 +118,7 @@ def test_redirects_are_checked_again(nginx, tree, proxy):
         # Somebody named the address, but not the one behind it, which is on this machine.
         _, said = trilith("info", redirecting.url("a/gone.asdf"), status=2)
         assert "not public" in said and "--allow" in said, said
+        assert target not in said.split("--allow")[1], "an address that a server chose is not offered ready to paste"
         trilith("info", redirecting.url("a/gone.asdf"), "--allow", elsewhere.url(""))
         # A reference.
         tree("gone.asdf")

@@ -84,6 +84,17 @@ def test_edits_are_written_in_the_words_of_their_generation(tmp_path):
         assert f["z"] == 1 + 2j and f["i"][...].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/x.asdf", "https://example.org/x.asdf", "s3://bucket/x.asdf"])
+def test_what_pickles_name_is_a_file_of_this_machine(address):
+    from trilith import _values
+
+    with pytest.raises(FileNotFoundError):
+        _values.opened(address, {})
+    for wrong in (address, "x.asdf", open(os.devnull, "rb")):
+        with pytest.raises(TypeError):
+            _values.copied(wrong)
+
+
 def tens(levels):
     return "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, levels))
 

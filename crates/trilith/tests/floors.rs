@@ -63,6 +63,7 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (&["asdf/builder", "asdf/outline"], "a builder writes inline arrays, whose datatypes it spells"),
     (&["asdf/inline", "asdf/ndarray"], "an ndarray node may hold its elements, or a mask that is one"),
     (&["asdf/read", "asdf/uris", "asdf/walk"], "a file is walked, which opens the files that it refers to"),
+    (&["convert/any", "convert/streams"], "one road for all families, a part of which streams take too"),
     (&["dudley/append", "dudley/grow"], "what is appended grows what is there, and the other way round"),
     (&["dudley/inflate", "dudley/jpeg", "dudley/png"], "images are decoded by forms of one type"),
     (&["dudley/outline", "dudley/read"], "a file has an outline, which is made of the file"),

@@ -223,6 +223,77 @@ fn a_file_with_two_names_is_not_changed_in_place() {
     assert!(refused > 0 && kept > 0);
 }
 
+/// Only root can give files away.
+fn is_root(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    folder.metadata().is_ok_and(|there| there.uid() == 0)
+}
+
+#[test]
+fn the_journal_of_another_user_is_not_believed() {
+    let _alone = alone();
+    let place = Place::new();
+    if !is_root(&place.folder) {
+        return common::say("skipped: only root can lay out files of another user");
+    }
+    let work = work("set --in-place");
+    let state = crashed(&place, work);
+    state.lay_out(&place.folder);
+    std::os::unix::fs::chown(place.folder.join(work.main), Some(1234), Some(1235)).unwrap();
+    std::os::unix::fs::chown(place.folder.join(JOURNAL), Some(4321), Some(4321)).unwrap();
+    let before = read_folder(&place.folder);
+    // Nothing of the journal is seen, and it stays where it is.
+    let there = std::fs::read(place.folder.join(work.main)).unwrap();
+    let source = trilith::bytes::open(place.folder.join(work.main), Default::default()).unwrap();
+    let mut seen = vec![0; source.len() as usize];
+    source.read_at(0, &mut seen).unwrap();
+    assert!(seen == there && source.notice().is_some_and(|notice| notice.contains("belongs to another user")));
+    for words in [&["set", "x.asdf#/name", "7", "--in-place"][..], &["set", "x.asdf#/name", "7"]] {
+        let refused = say(&place.folder, words);
+        assert_eq!(refused.status, Ok(2), "{words:?}: {}", refused.stderr);
+        assert!(read_folder(&place.folder) == before, "{words:?}: nothing is changed");
+    }
+    // That of the file's owner is.
+    std::os::unix::fs::chown(place.folder.join(JOURNAL), Some(1234), Some(1235)).unwrap();
+    assert!(
+        trilith::bytes::open(place.folder.join(work.main), Default::default())
+            .unwrap()
+            .notice()
+            .is_none_or(|n| !n.contains("user"))
+    );
+}
+
+#[test]
+fn a_file_that_is_written_anew_keeps_owner_group_and_mode() {
+    use std::os::unix::fs::MetadataExt;
+    let _alone = alone();
+    for work in work::ALL.iter().filter(|work| work.main == "x.asdf" && (work.of)(Target::newest())) {
+        let place = Place::new();
+        if !is_root(&place.folder) {
+            return common::say("skipped: only root can lay out files of another user");
+        }
+        place.prepare(work, Target::newest());
+        let path = place.folder.join("x.asdf");
+        std::os::unix::fs::chown(&path, Some(1234), Some(1235)).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
+        let there = path.metadata().unwrap();
+        assert_eq!((there.uid(), there.gid(), there.mode() & 0o777), (1234, 1235, 0o640), "{}", work.name);
+    }
+}
+
+#[test]
+fn every_writer_removes_what_a_killed_one_left() {
+    let _alone = alone();
+    for words in [&["set", "x.asdf#/name", "new", "--in-place"][..], &["set", "x.asdf#/name", "new"]] {
+        let place = Place::new();
+        place.prepare(work("set"), Target::newest());
+        std::fs::write(place.folder.join(".x.asdf.trilith-tmp-1-0"), "half").unwrap();
+        assert_eq!(say(&place.folder, words).status, Ok(0));
+        assert_eq!(read_folder(&place.folder).keys().filter(|name| name.contains("trilith")).count(), 0, "{words:?}");
+    }
+}
+
 #[test]
 fn of_four_writers_at_once_no_success_is_lost() {
     let _alone = alone();

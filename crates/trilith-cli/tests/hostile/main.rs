@@ -10,6 +10,7 @@ mod blocks;
 #[path = "../common/mod.rs"]
 mod common;
 mod make;
+mod names;
 mod other;
 mod trees;
 mod work;
@@ -262,13 +263,19 @@ fn commands(role: Role) -> &'static [&'static [&'static str]] {
             &["to-yaml", "FILE"],
             &["repair", "FILE", "-o", "repaired.asdf"],
             &["digest", "FILE"],
+            &["layout", "describe", "FILE"],
             &["to-yaml", "--inline", "FILE"],
             &["to-yaml", "--resolve", "FILE"],
             &["resolve", "FILE", "resolved.asdf"],
             &["convert", "--to", "dudley-2026", "--allow-loss", "FILE", "converted.bd"],
         ],
         Role::Schema => &[&["validate", "--schema", "FILE", "tree.asdf"], &["schema", "check", "FILE"]],
-        Role::Layout => &[&["layout", "check", "FILE"], &["info", "--layout", "FILE", "data.bin"], &["layout", "print", "FILE"]],
+        Role::Layout => &[
+            &["layout", "check", "FILE"],
+            &["info", "--layout", "FILE", "data.bin"],
+            &["layout", "print", "FILE"],
+            &["tree", "--json", "--layout", "FILE", "data.bin"],
+        ],
     }
 }
 

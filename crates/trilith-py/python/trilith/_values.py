@@ -4,6 +4,7 @@ import binascii
 import datetime
 import numbers
 import os
+import pathlib
 import re
 import tempfile
 import threading
@@ -228,7 +229,8 @@ def opened(path, keywords):
     """A file that was pickled, which is opened anew."""
     from . import open
 
-    return open(path, **keywords)
+    # A pickle names a file of this machine: it may not send whoever loads it to an address.
+    return open(pathlib.Path(path), **keywords)
 
 
 def carried(node):
@@ -242,6 +244,8 @@ def copied(data):
     """An array, or a mapping or sequence, of a file that is nowhere else."""
     from . import open
 
+    if not isinstance(data, bytes):
+        raise TypeError(f"expected the bytes of a file, found {type(data).__name__}")
     return open(data)["array"]
 
 

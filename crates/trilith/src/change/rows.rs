@@ -17,6 +17,7 @@ use crate::bytes::{Basis, NewFile, Source, Update};
 use crate::error::{Error, Result};
 use crate::file::OpenOptions;
 use crate::limits::Limits;
+use crate::threads::lasting;
 use crate::tree::TreePath;
 use crate::writer::Writer;
 
@@ -283,8 +284,10 @@ fn read_ahead(mut input: impl Read + Send + 'static) -> Result<Receiver<std::io:
             return;
         }
     };
-    std::thread::Builder::new().name("rows".to_owned()).spawn(read).map_err(|e| Error::io("starting a thread", e))?;
-    Ok(receive)
+    match lasting("rows", read) {
+        Some(_) => Ok(receive),
+        None => Err(Error::io("starting a thread", std::io::ErrorKind::OutOfMemory.into())),
+    }
 }
 
 /// The end of an array in a file that is opened anew.

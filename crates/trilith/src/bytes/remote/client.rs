@@ -13,6 +13,7 @@ use url::Url;
 use super::address::{Address, is_public, shown_url};
 use super::options::RemoteOptions;
 use super::s3::Store;
+use super::sign::Login;
 use crate::error::{Error, Kind, Result, Setting};
 use crate::threads::lock;
 
@@ -121,11 +122,11 @@ impl Client {
     }
 
     /// What to ask for an address, and whether credentials go along.
-    fn request(&self, address: &Address) -> Result<(Url, Option<String>)> {
+    fn request(&self, address: &Address) -> Result<(Url, Option<Login>)> {
         match address {
             Address::Web(url) => {
                 let mut url = url.clone();
-                let login = basic(&url);
+                let login = basic(&url).map(|login| vec![("authorization", login)]);
                 let _ = (url.set_username(""), url.set_password(None));
                 Ok((url, login))
             }
@@ -136,7 +137,7 @@ impl Client {
                     stores.insert(bucket.clone(), Store::new(bucket, &self.options, ours)?);
                 }
                 let store = stores.get(bucket).ok_or_else(|| Error::usage("no such bucket"))?;
-                store.request(key).map(|url| (url, None))
+                store.request(key)
             }
         }
     }
@@ -152,15 +153,19 @@ impl Client {
     }
 }
 
-/// How to let a refused address be followed. One that is not public is not offered ready to paste: a server chose it.
-fn allow_hint(to: &Url) -> String {
-    let is_private = match to.host() {
+/// Whether an address says itself that it is not public.
+fn is_private(url: &Url) -> bool {
+    match url.host() {
         Some(url::Host::Ipv4(ip)) => !is_public(ip.into()),
         Some(url::Host::Ipv6(ip)) => !is_public(ip.into()),
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         None => true,
-    };
-    match is_private {
+    }
+}
+
+/// How to let a refused address be followed. One that is not public is not offered ready to paste: a server chose it.
+fn allow_hint(to: &Url) -> String {
+    match is_private(to) {
         true => {
             "it is an address of this machine or of a private network, which only --allow with its host lets be asked".to_owned()
         }
@@ -231,7 +236,6 @@ impl Target {
     /// a bucket. Not to be shown.
     pub(super) fn identity(&self) -> String {
         match (&self.address, self.client.request(&self.address)) {
-            // What is signed changes from request to request.
             (Address::S3 { .. }, Ok((url, _))) => url[..url::Position::AfterPath].to_owned(),
             (Address::S3 { .. }, Err(_)) => self.address.shown(),
             (Address::Web(url), _) => format!("{} {} {}", url.scheme(), url.username(), &url[url::Position::BeforeHost..]),
@@ -258,11 +262,11 @@ impl Target {
         Ok(reply)
     }
 
-    fn follow(&self, mut url: Url, mut login: Option<String>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
+    fn follow(&self, mut url: Url, mut login: Option<Login>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
         let start = url.clone();
         let mut agent = self.agent();
         for _ in 0..HOPS {
-            let reply = send(agent, &url, login.as_deref(), headers)?;
+            let reply = send(agent, &url, login.as_deref().unwrap_or_default(), headers)?;
             let elsewhere = matches!(reply.status, 301 | 302 | 303 | 307 | 308);
             // S3 says the region instead of an address.
             let Some(location) = reply.headers.location.as_deref().filter(|_| elsewhere && reply.headers.region.is_none()) else {
@@ -273,7 +277,8 @@ impl Target {
             };
             let next = url.join(location).map_err(|_| Failure::Final(self.error("a redirect leads to no address")))?;
             agent = self.redirected(agent, &url, &next).map_err(Failure::Final)?;
-            if next.origin() != url.origin() {
+            // What signs one object of S3 signs no other.
+            if next.origin() != url.origin() || matches!(self.address, Address::S3 { .. }) {
                 login = None;
             }
             url = next;
@@ -353,13 +358,13 @@ fn s3_code(mut reply: Reply) -> Option<String> {
     (code.len() < 64 && code.bytes().all(|b| b.is_ascii_alphanumeric())).then(|| code.to_owned())
 }
 
-fn send(agent: &Agent, url: &Url, login: Option<&str>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
+fn send(agent: &Agent, url: &Url, login: &[(&'static str, String)], headers: &[(&str, &str)]) -> Result<Reply, Failure> {
     let mut request = agent.get(url.as_str());
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    if let Some(login) = login {
-        request = request.header("authorization", login);
+    for (name, value) in login {
+        request = request.header(*name, value);
     }
     match request.call() {
         Ok(response) => {
@@ -376,10 +381,14 @@ fn failure(error: ureq::Error, url: &Url) -> Failure {
     let said = |message: String| Error::new(Kind::Io, message).context(format!("asking {host}"));
     match error {
         ureq::Error::Other(other) => match other.downcast::<Refused>() {
-            Ok(refused) => Failure::Final(
-                Error::limit(format!("{host} is at {}, an address that is not public", refused.0))
-                    .setting("if you trust it", Setting::Allow(shown_url(url).to_string())),
-            ),
+            Ok(refused) => {
+                let error = Error::limit(format!("{host} is at {}, an address that is not public", refused.0));
+                // One that is not public by itself is not offered ready to paste: a server or a file chose it.
+                Failure::Final(match is_private(url) {
+                    true => error.hint(allow_hint(url)),
+                    false => error.setting("if you trust it", Setting::Allow(shown_url(url).to_string())),
+                })
+            }
             Err(other) => Failure::Final(said(other.to_string())),
         },
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) | ureq::Error::BadUri(_) | ureq::Error::Http(_) => {

@@ -14,6 +14,7 @@ use std::time::SystemTime;
 use sha2::{Digest, Sha256};
 
 use super::headers::Version;
+use super::hex;
 use crate::threads::lock;
 
 /// Pieces shorter than this are not worth a file.
@@ -166,10 +167,6 @@ fn parse_name(name: &str) -> Option<(u64, u64)> {
     start.checked_add(len).map(|_| (start, len))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +193,27 @@ mod tests {
         assert!(again.pieces(200..300).is_empty());
         assert!(!path.exists());
         assert!(Disk::new(folder.path(), "x", &Version::default(), 1, 1).is_none());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_kept_is_for_nobody_else() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("new").join("cache");
+        disk(&root, "\"1\"", 1 << 20).keep(100, &[7; 5000]);
+        let mut todo = vec![folder.path().join("new")];
+        let mut seen = 0;
+        while let Some(path) = todo.pop() {
+            let mode = path.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode & 0o077, 0, "{} has mode {mode:o}", path.display());
+            if path.is_dir() {
+                todo.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            } else {
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 1);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod options;
 mod plan;
 mod resolve;
 mod s3;
+mod sign;
 mod source;
 mod stream;
 mod whole;
@@ -33,6 +34,11 @@ pub use resolve::{Allowed, open_url};
 pub use source::{Parts, by_parts};
 
 use super::{Source, SourceRef};
+
+/// Lower-case hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 fn shared(source: impl Source + 'static) -> SourceRef {
     Arc::new(source)

@@ -1,20 +1,17 @@
 //! Objects in S3 and in what speaks its protocol: where they are, and who asks for them.
 //!
 //! Credentials come from where the AWS tools look first: the environment, then a profile of the shared
-//! files. Requests are signed in the query, for a few minutes each.
+//! files. Requests are signed in their headers.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::SystemTime;
 
-use rusty_s3::actions::S3Action;
 use rusty_s3::{Bucket, Credentials, UrlStyle};
 use url::Url;
 
 use super::options::RemoteOptions;
+use super::sign::{Login, signed};
 use crate::error::{Context, Error, Result, Setting};
-
-/// How long a signature is good for: a request is sent at once.
-const SIGNED: Duration = Duration::from_secs(900);
 
 /// A bucket and who asks.
 #[derive(Debug)]
@@ -67,8 +64,8 @@ impl Store {
         self.credentials.is_some()
     }
 
-    /// An address under which the object can be had for a while.
-    pub(super) fn request(&self, key: &str) -> Result<Url> {
+    /// The address of the object, and what signs a request of it.
+    pub(super) fn request(&self, key: &str) -> Result<(Url, Option<Login>)> {
         let endpoint = match &self.endpoint {
             Some(endpoint) => endpoint.clone(),
             None => Url::parse(&format!("https://s3.{}.amazonaws.com", self.region))
@@ -77,7 +74,9 @@ impl Store {
         let style = if self.path_style { UrlStyle::Path } else { UrlStyle::VirtualHost };
         let bucket = Bucket::new(endpoint, style, self.bucket.clone(), self.region.clone())
             .map_err(|e| Error::usage(format!("bucket {:?}: {e}", self.bucket)).setting("", Setting::Remote("style=path")))?;
-        Ok(bucket.get_object(self.credentials.as_ref(), key).sign(SIGNED))
+        let url = bucket.object_url(key);
+        let login = self.credentials.as_ref().map(|who| signed(&url, &self.region, who, SystemTime::now()));
+        Ok((url, login))
     }
 }
 
@@ -184,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_bucket_goes_into_the_path_or_into_the_host() {
-        let address = |store: Store| store.request("a b/x.asdf").unwrap().to_string();
+        let address = |store: Store| store.request("a b/x.asdf").unwrap().0.to_string();
         assert_eq!(address(store(Some("http://localhost:9000"), true)), "http://localhost:9000/bucket/a%20b/x.asdf");
         assert_eq!(address(store(None, false)), "https://bucket.s3.eu-west-1.amazonaws.com/a%20b/x.asdf");
         let mut moved = store(None, false);
