@@ -47,6 +47,19 @@ fn field(field: &Field) -> Value {
     Value::Object(value)
 }
 
+/// A datatype in a tree for people: as [`datatype_text`], or the fields of a structure.
+pub fn fields_text(datatype: &Datatype) -> String {
+    if let Some(structure) = datatype.as_struct() {
+        let text = |(at, field): (usize, &Field)| {
+            let shape = if field.shape.is_empty() { String::new() } else { format!(" {:?}", field.shape) };
+            format!("{}: {}{shape}", field.name_or(at), fields_text(&field.datatype))
+        };
+        let fields: Vec<String> = structure.fields().iter().enumerate().map(text).collect();
+        return format!("{{{}}}", fields.join(", "));
+    }
+    datatype_text(datatype)
+}
+
 /// A datatype for people: the name alone, or the JSON of what has no name.
 pub fn datatype_text(datatype: &Datatype) -> String {
     match self::datatype(datatype) {

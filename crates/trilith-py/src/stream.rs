@@ -69,6 +69,23 @@ impl Spot {
         Ok(found.map(|id| Self { id, path, opened: self.opened.clone(), home: self.home.clone() }))
     }
 
+    /// A member of structs, which is an array that no outline lists: of the item that it names, or of the one without a
+    /// name, whose members are presented as those of the dict.
+    fn member<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, Array>>> {
+        let path = format!("{}/{}", self.path, key.trim_start_matches('/'));
+        let found = py.detach(|| {
+            let items = self.opened.file.items()?;
+            match items.located(&path)? {
+                Some(_) => items.array_at(&path).map(Some),
+                None => items.instance_at(&path),
+            }
+            .and_then(|array| array.as_ref().map(presented).transpose())
+        });
+        let Some(array) = found.or_raise(About::Key)? else { return Ok(None) };
+        let way = self.home.as_ref().map(|home| Way::item(home, path));
+        Bound::new(py, Array::new(array, None, way)).map(Some)
+    }
+
     fn into_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.opened.outline()?.thing(self.id) {
             Thing::Dict => Ok(Bound::new(py, Items(self))?.into_any()),
@@ -326,12 +343,18 @@ impl Items {
         if let Some(spot) = self.find(key)? {
             return spot.into_python(py);
         }
+        if let Ok(name) = key.cast::<PyString>()
+            && let Some(member) = self.0.member(py, name.to_str()?)?
+        {
+            return Ok(member.into_any());
+        }
         let names: Vec<&str> = self.0.children().into_iter().filter_map(|(name, _)| name).take(12).collect();
         Err(PyKeyError::new_err(format!("there is no item {}; there are: {}", key.repr()?, names.join(", "))))
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.find(key)?.is_some())
+        let Ok(name) = key.cast::<PyString>() else { return Ok(false) };
+        Ok(self.find(key)?.is_some() || self.0.member(key.py(), name.to_str()?)?.is_some())
     }
 
     fn __len__(&self) -> usize {

@@ -289,3 +289,13 @@ def test_lists_and_records_are_written_by_their_names(tmp_path):
     with trilith.open(tmp_path / "x.bd") as f:
         np.testing.assert_array_equal(f["te"][:, 1], [1, 3, 5])
         np.testing.assert_array_equal(f[""]["t"][:], [0, 1, 2])
+
+
+def test_members_of_an_item_without_a_name(tmp_path):
+    layout = trilith.Layout('{ NREC := i8 }\n"" = { t = f8  x = i4[2] }[NREC]\n')
+    layout.write(tmp_path / "x.bd", NREC=2, t=np.arange(2.0), x=np.arange(4, dtype="i4").reshape(2, 2))
+    with trilith.open(tmp_path / "x.bd") as f:
+        assert f["t"][:].tolist() == [0, 1] and f["x"][1].tolist() == [2, 3] and "t" in f and "u" not in f
+        assert f['""(1).x'][:].tolist() == [2, 3]
+        with pytest.raises(KeyError):
+            f["u"]

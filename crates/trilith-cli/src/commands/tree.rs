@@ -12,7 +12,7 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Many};
-use crate::json::{datatype, datatype_text};
+use crate::json::{datatype, fields_text};
 use crate::options::Options;
 use crate::output::{Escaped, Out, clean, json_text, json_value, size};
 use crate::paint::{Ink, out as paint};
@@ -167,6 +167,7 @@ impl Text {
             let mut line = "  ".repeat(depth.saturating_sub(1));
             if depth > 0 {
                 let name = visit.name.unwrap_or_else(|| format!("- {}", visit.index).into());
+                let name = if name.is_empty() { "\"\"".into() } else { name };
                 line.push_str(&paint(Ink::Name, &clean(&name)));
                 line.push_str(": ");
             }
@@ -178,6 +179,11 @@ impl Text {
             line.push_str(&what);
             if let Some(role) = notes.role {
                 line.push_str(&format!("  ({role})"));
+            }
+            let unit = notes.unit.iter().map(|unit| format!("unit={unit}"));
+            let said: Vec<_> = unit.chain(notes.attributes.iter().map(|(name, value)| format!("{name}={value}"))).collect();
+            if !said.is_empty() && item.kind() == ItemKind::Array {
+                line.push_str(&format!("  {}", clean(&said.join(", "))));
             }
             if let Some(comment) = &notes.comment {
                 line.push_str(&format!("  ## {}", clean(comment)));
@@ -223,7 +229,7 @@ fn array_text(item: &Node<'_>) -> String {
         Ok(found) => {
             let bytes = found.nbytes.map_or(String::new(), |n| format!(", {}", size(n)));
             let remarks: String = found.remarks.iter().map(|remark| format!(", {remark}")).collect();
-            format!("{} {:?}  {}{bytes}{remarks}", datatype_text(&found.datatype), found.shape, found.storage)
+            format!("{} {:?}  {}{bytes}{remarks}", fields_text(&found.datatype), found.shape, found.storage)
         }
     }
 }

@@ -280,7 +280,16 @@ fn find_layout(
         LayoutOrigin::Beside(name) => name.clone(),
         LayoutOrigin::Given => String::new(),
     };
-    read_layout(&text, &options, origin).map_err(|e| e.context(said))
+    // Nothing that writes layouts writes these bytes, but an update that did not end leaves them.
+    let is_unfinished = matches!(origin, LayoutOrigin::Embedded(_)) && text.contains(&0);
+    read_layout(&text, &options, origin).map_err(|error| match error.advice() {
+        None if is_unfinished => error.context(said).hint(format!(
+            "where {} was copied while it was appended to, copy it again with the journal beside it (.NAME.trilith-journal), \
+             or give its layout",
+            source.name()
+        )),
+        _ => error.context(said),
+    })
 }
 
 /// The text of the layout at the end of the file, up to the end of the file, or of the one beside it.
@@ -402,13 +411,33 @@ impl<'f> Items<'f> {
     /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let Some(found) = self.located(path)? else {
-            return self.stacked(path)?.ok_or_else(|| self.no_item(path));
+            let found = self.instance_at(path)?;
+            return found.map_or_else(|| self.stacked(path), |array| Ok(Some(array)))?.ok_or_else(|| self.no_item(path));
         };
         let entry = match self.found.find(&found.path)? {
             Some(entry) => entry,
             None => return Err(self.no_item(path)),
         };
         self.over(&entry, found).map_err(|e| e.context(path.to_owned()))
+    }
+
+    /// One struct of an array of structs, or a member of it: `/s(0,1)`, `/s(0,1).member`. None where the path is not of
+    /// this form, or leads to something else.
+    ///
+    /// # Errors
+    /// As [`Items::array_at`]; [`Kind::Usage`](crate::Kind::Usage) for a struct or a member that is not there.
+    pub fn instance_at(&self, path: &str) -> Result<Option<Array>> {
+        let Some((item, rest)) = path.rsplit_once('(') else { return Ok(None) };
+        let Some((numbers, members)) = rest.split_once(')') else { return Ok(None) };
+        let index: Option<Vec<u64>> = numbers.split(',').map(|number| number.trim().parse().ok()).collect();
+        let is_struct = |found: &Located| matches!(found.typed, ResolvedType::Struct(_));
+        let (Some(index), Some(_)) = (index, self.located(item)?.filter(is_struct)) else { return Ok(None) };
+        let mut array = self.array_at(item)?.at(&index).map_err(|e| e.context(path.to_owned()))?;
+        for step in super::path::steps(members)? {
+            let super::path::Step::Member(name) = step else { return Ok(None) };
+            array = array.field(&name).map_err(|e| e.context(path.to_owned()))?;
+        }
+        Ok(Some(array))
     }
 
     /// The array that an entry of this stream is.

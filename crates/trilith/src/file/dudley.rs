@@ -84,11 +84,16 @@ impl Backend for DudleyFile {
             },
             Some(false) => {}
             // Elements that are not alike are a list, read one by one.
-            None => match items.stacked(path) {
-                Ok(Some(array)) => return Ok(found(array, true)),
-                Err(error) if error.kind() != Kind::Usage => return Err(error),
-                _ => {}
-            },
+            None => {
+                if let Some(array) = items.instance_at(path)? {
+                    return Ok(found(array, false));
+                }
+                match items.stacked(path) {
+                    Ok(Some(array)) => return Ok(found(array, true)),
+                    Err(error) if error.kind() != Kind::Usage => return Err(error),
+                    _ => {}
+                }
+            }
         }
         match self.outline()?.find(path)? {
             Some(id) => Ok(Destination::here(Place::Node(id.index()))),
