@@ -194,7 +194,7 @@ fn one(
         None => work(&mut job),
     };
     let followed = std::mem::take(&mut job.followed);
-    job.warn_all(followed.iter().flat_map(Notes::remarks).collect());
+    job.warn_all(followed.iter().flat_map(Notes::remarks));
     let outcome = match worked {
         Ok(outcome) => outcome,
         // Nobody reads what comes out.
@@ -339,8 +339,8 @@ impl<'o> Job<'o> {
     }
 
     /// Prints warnings on stderr, unless `--quiet`.
-    pub fn warn_all(&mut self, warnings: Vec<String>) {
-        warnings.iter().for_each(|warning| self.warn(warning));
+    pub fn warn_all(&mut self, warnings: impl IntoIterator<Item = String>) {
+        warnings.into_iter().for_each(|warning| self.warn(&warning));
     }
 
     /// What a path led to; None, and said so, where there is no such item.

@@ -337,7 +337,7 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_millis(2));
                 assert!(begun.load(Ordering::SeqCst) <= taken.load(Ordering::SeqCst) + 4 * (threads() + 3) + 1);
             }
-            if n % 7 == 0 {
+            if n.is_multiple_of(7) {
                 assert!(turn.wait() && turn.has_come());
             }
             n

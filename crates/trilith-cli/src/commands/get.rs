@@ -115,7 +115,7 @@ impl Get {
 
     fn one(&self, job: &mut Job<'_>, mut file: File) -> Result<Outcome> {
         // An update that did not finish, or a journal of something else.
-        job.warn_all(file.source().notice().into_iter().collect());
+        job.warn_all(file.source().notice());
         let output = self.output_of(&job.name, job.item_path());
         if let Some(output) = &output {
             // Text that goes into another folder must mean there what it means here.

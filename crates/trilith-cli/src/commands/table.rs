@@ -108,7 +108,7 @@ impl Table {
         let outcome = inputs::run_with(&self.files, Names::Files, &self.many, options, admit, |job| {
             let file = job.open()?;
             let found = query.rows(&job.name, &file)?;
-            job.warn_all(file.source().notice().into_iter().collect());
+            job.warn_all(file.source().notice());
             rows.lock().unwrap_or_else(PoisonError::into_inner).push((job.index, found));
             Ok(Outcome::Yes)
         })?;
