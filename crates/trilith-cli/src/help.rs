@@ -47,10 +47,14 @@ fn dressed(mut command: Command, path: &str, globals: &[Arg]) -> Command {
 /// Adds the choices that an option has to its help.
 fn with_choices(path: &str, arg: Arg) -> Arg {
     let choices = choices::of(path, arg.get_id().as_str());
-    match arg.get_help().map(ToString::to_string) {
-        Some(help) if !choices.is_empty() => arg.help(format!("{help} [values: {}]", choices.join(", "))),
-        _ => arg,
+    if choices.is_empty() {
+        return arg;
     }
+    let values = format!("[values: {}]", choices.join(", "));
+    let short = arg.get_help().map(|help| format!("{help} {values}"));
+    let long = arg.get_long_help().map(|help| format!("{help}\n\n{values}"));
+    let arg = arg.help(short.map(StyledStr::from));
+    if long.is_some() { arg.long_help(long.map(StyledStr::from)) } else { arg }
 }
 
 /// Whether a command refuses a common option, or has no use for it.
