@@ -51,10 +51,13 @@ fn with_choices(path: &str, arg: Arg) -> Arg {
         return arg;
     }
     let values = format!("[values: {}]", choices.join(", "));
-    let short = arg.get_help().map(|help| format!("{help} {values}"));
+    let short = arg.get_help().map(|help| format!("{help} {values}")).unwrap_or_default();
     let long = arg.get_long_help().map(|help| format!("{help}\n\n{values}"));
-    let arg = arg.help(short.map(StyledStr::from));
-    if long.is_some() { arg.long_help(long.map(StyledStr::from)) } else { arg }
+    let arg = arg.help(short);
+    match long {
+        Some(long) => arg.long_help(long),
+        None => arg,
+    }
 }
 
 /// Whether a command refuses a common option, or has no use for it.
