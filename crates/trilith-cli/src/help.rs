@@ -47,9 +47,16 @@ fn dressed(mut command: Command, path: &str, globals: &[Arg]) -> Command {
 /// Adds the choices that an option has to its help.
 fn with_choices(path: &str, arg: Arg) -> Arg {
     let choices = choices::of(path, arg.get_id().as_str());
-    match arg.get_help().map(ToString::to_string) {
-        Some(help) if !choices.is_empty() => arg.help(format!("{help} [values: {}]", choices.join(", "))),
-        _ => arg,
+    if choices.is_empty() {
+        return arg;
+    }
+    let values = format!("[values: {}]", choices.join(", "));
+    let short = arg.get_help().map(|help| format!("{help} {values}")).unwrap_or_default();
+    let long = arg.get_long_help().map(|help| format!("{help}\n\n{values}"));
+    let arg = arg.help(short);
+    match long {
+        Some(long) => arg.long_help(long),
+        None => arg,
     }
 }
 

@@ -188,26 +188,20 @@ fn lay_out(folder: &Path) {
     done(folder, &["convert", "other.asdf", "x.fits"]);
 }
 
-/// The subcommands that `words` has, from its help.
-fn subcommands(words: &[&str]) -> Vec<String> {
-    let ended = say(Path::new("."), &[words, &["--help"]].concat());
-    let help = String::from_utf8(ended.stdout).unwrap();
-    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // The names stand furthest to the left; what is longer goes on below.
-    let names =
-        list.filter(|line| line.starts_with("  ") && !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
-}
-
 /// Every command that does something, as its words.
 fn commands() -> BTreeSet<Vec<String>> {
+    let command = trilith_cli::command();
+    let shown = |command: &clap::Command| -> Vec<clap::Command> {
+        command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect()
+    };
     let mut all = BTreeSet::new();
-    for name in subcommands(&[]) {
-        let below = subcommands(&[&name]);
+    for sub in shown(&command) {
+        let name = sub.get_name().to_owned();
+        let below = shown(&sub);
         if below.is_empty() {
             all.insert(vec![name]);
         } else {
-            all.extend(below.into_iter().map(|sub| vec![name.clone(), sub]));
+            all.extend(below.iter().map(|below| vec![name.clone(), below.get_name().to_owned()]));
         }
     }
     all

@@ -189,6 +189,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith info FILE --layout L.dud", "echo 'x = u1[8]' > L.dud"),
     ("trilith layout resolve L.dud", "printf '{ N : i8 }\\nx = f8[N]\\n' > L.dud"),
     ("trilith get FILE#/path", "cp flat.asdf FILE"),
+    ("trilith info FILE#/path", "cp flat.asdf FILE"),
     ("trilith layout new IN", "rm IN; cp -r arrays IN"),
     ("trilith layout describe x.asdf", "cp observation-plain.asdf x.asdf"),
     (

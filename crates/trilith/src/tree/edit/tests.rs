@@ -318,8 +318,8 @@ fn what_aliases_refer_to_is_not_taken_away() {
     assert!(message.contains("the alias *x refers to it") && message.contains("line 2"), "{message}");
     assert!(refused(&|edit| edit.set(&path("/a"), &1.into())).contains("*y"));
     assert!(refused(&|edit| edit.rename(&path("/e"), "f")).contains("*k"));
-    assert!(refused(&|edit| edit.delete(&path("/m/p"))).contains("come back"));
-    assert!(refused(&|edit| edit.rename(&path("/m/p"), "q")).contains("come back"));
+    assert!(refused(&|edit| edit.delete(&path("/m/p"))).contains("reappear"));
+    assert!(refused(&|edit| edit.rename(&path("/m/p"), "q")).contains("reappear"));
     // All of them at once may go.
     let mut edit = tree.edit();
     for at in ["/a", "/b", "/c", "/m"] {
