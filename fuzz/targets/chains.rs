@@ -74,7 +74,7 @@ fuzz_target!(|input: Input| {
             assert_eq!(print(&again), printed);
             let source = decoder(&again, memory(stored), Some(total), Some(&array), &limits);
             // Zeros may become fewer bytes than the limit of the ratio allows to be believed.
-            let is_limit = |error: &trilith::Error| error.kind() == trilith::Kind::Limit;
+            let is_limit = |error: &trilith::Error| error.kind() == trilith::ErrorKind::Limit;
             if source.as_ref().is_err_and(is_limit) {
                 return;
             }

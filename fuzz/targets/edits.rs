@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use trilith::Kind;
+use trilith::ErrorKind;
 use trilith::tree::{Data, PrintOptions, Tree, TreePath, Value, print_document};
 use trilith_fuzz::{AnyValue, limits, same};
 
@@ -230,7 +230,7 @@ fn of_text(text: &str, steps: &[Step]) {
                 assert_eq!(Ok(Model::of(&new).canonical()), said, "{shown}\n{}\n->\n{}", tree.text(), new.text());
                 tree = new;
             }
-            Err(error) => assert_ne!(error.kind(), Kind::Malformed, "{error}"),
+            Err(error) => assert_ne!(error.kind(), ErrorKind::Malformed, "{error}"),
         }
     }
 }

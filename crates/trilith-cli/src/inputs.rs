@@ -16,7 +16,7 @@ use trilith::asdf::AsdfFile;
 use trilith::asdf::uris::Notes;
 use trilith::file::Gather;
 use trilith::threads::{Turn, in_order};
-use trilith::{Error, File, Kind, Limits, Result};
+use trilith::{Error, ErrorKind, File, Limits, Result};
 
 pub use self::held::Held;
 use self::held::Shared;
@@ -223,7 +223,7 @@ impl<'o> Job<'o> {
     fn failed(mut self, error: &Error) -> Result<Done> {
         let text = said(error);
         self.note(&format!("trilith: {}{text}", self.prefix(&text)));
-        let is_answer = self.options.malformed_is_no && error.kind() == Kind::Malformed;
+        let is_answer = self.options.malformed_is_no && error.kind() == ErrorKind::Malformed;
         let is_json = self.options.json;
         let line = json_value(&json!({"file": self.name, "error": error_json(error)})) + "\n";
         let mut held = self.out.into_held();
@@ -347,7 +347,7 @@ impl<'o> Job<'o> {
     pub fn found<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
         let error = match item {
             Ok(item) => return Ok(Some(item)),
-            Err(error) if error.kind() == Kind::Usage => error,
+            Err(error) if error.kind() == ErrorKind::Usage => error,
             Err(error) => return Err(error),
         };
         let text = said(&error);

@@ -23,9 +23,9 @@ mod words;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind as Unparsed};
 use clap::{FromArgMatches as _, Parser};
-use trilith::{Error, Kind};
+use trilith::{Error, ErrorKind};
 
 use crate::commands::Command;
 use crate::options::Options;
@@ -93,7 +93,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             report(&error);
-            if malformed_is_no && error.kind() == Kind::Malformed { 1 } else { 2 }
+            if malformed_is_no && error.kind() == ErrorKind::Malformed { 1 } else { 2 }
         }
     }
 }
@@ -115,7 +115,7 @@ fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
             } else if word.contains(['.', '/']) && word != "." {
                 let message =
                     format!("{word:?} is neither a file that exists nor a command; trilith --help lists the commands\n");
-                return Err(clap::Error::raw(ErrorKind::InvalidSubcommand, message));
+                return Err(clap::Error::raw(Unparsed::InvalidSubcommand, message));
             } else {
                 return Err(error);
             }
@@ -128,7 +128,7 @@ fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
 /// The word that stands where a command is expected.
 fn unknown_command(error: &clap::Error) -> Option<String> {
     match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
-        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => Some(word.clone()),
+        (Unparsed::InvalidSubcommand, Some(ContextValue::String(word))) => Some(word.clone()),
         _ => None,
     }
 }

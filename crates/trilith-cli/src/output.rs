@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use trilith::bytes::Metered;
-use trilith::{Error, Kind, Limits, Result};
+use trilith::{Error, ErrorKind, Limits, Result};
 
 use crate::inputs::Held;
 use crate::paint::{Ink, err, out as paint};
@@ -176,7 +176,7 @@ pub fn failed(error: io::Error) -> Error {
 /// Whether the reader of our output went away.
 pub fn is_broken_pipe(error: &Error) -> bool {
     use std::error::Error as _;
-    error.kind() == Kind::Io
+    error.kind() == ErrorKind::Io
         && error.source().and_then(|e| e.downcast_ref::<io::Error>()).is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 

@@ -139,7 +139,7 @@ fn ending(path: &str) -> Option<String> {
 /// Refuses a name that promises another format than what is written. `hint` says how to ask for it all the same.
 ///
 /// # Errors
-/// [`Kind::Usage`](trilith::Kind::Usage).
+/// [`ErrorKind::Usage`](trilith::ErrorKind::Usage).
 pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
     if is_stream(path) {
         return Ok(());
@@ -184,7 +184,7 @@ impl Options {
     /// into place when it is complete.
     ///
     /// # Errors
-    /// [`Kind::Usage`](trilith::Kind::Usage).
+    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage).
     pub fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = Path::new(path);
         if is_stream(path) || !there.exists() || rewritten.iter().any(|input| same_file(there, Path::new(input))) {
@@ -204,7 +204,7 @@ impl Options {
 /// Refuses to replace files that nobody asked to replace.
 ///
 /// # Errors
-/// [`Kind::Usage`](trilith::Kind::Usage) with the first of them that is there.
+/// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) with the first of them that is there.
 pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite: bool) -> Result<()> {
     if overwrite {
         return Ok(());
@@ -219,7 +219,7 @@ pub fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite:
 /// stdout.
 ///
 /// # Errors
-/// [`Kind::Io`](trilith::Kind::Io).
+/// [`ErrorKind::Io`](trilith::ErrorKind::Io).
 pub fn told(output: &str, json: &Value, line: &str, options: &Options) -> Result<()> {
     if output == "-" {
         return Ok(());

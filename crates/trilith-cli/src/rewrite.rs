@@ -158,7 +158,7 @@ pub fn change(
     let path = TreePath::parse(path)?;
     let mut change = Change::new(&file);
     if let Err(error) = make(&mut change, &path) {
-        if error.kind() != trilith::Kind::Usage {
+        if error.kind() != trilith::ErrorKind::Usage {
             return Err(error);
         }
         note(&format!("trilith: {}", said(&error)));

@@ -12,7 +12,7 @@ use trilith::asdf::WriteOptions;
 use trilith::dudley::Draft;
 use trilith::layout::Byteorder;
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, Kind, Limits, Target};
+use trilith::{Array, ArrayOptions, Builder, ErrorKind, Limits, Target};
 
 /// One limit: a value that is too low, what makes a file that exceeds it, and a command that reads it.
 struct Row {
@@ -222,11 +222,11 @@ fn a_program_sets_limits_by_name_and_by_field() {
         let source = trilith::bytes::open(folder.path().join(row.words[1]), Default::default()).unwrap();
         let limits = limits.for_command(source.len());
         let opened = trilith::file::open_asdf_source(source, std::sync::Arc::new(trilith::bytes::NoReferences), &limits);
-        let kinds: Vec<Kind> = match opened.and_then(|file| trilith::digest::of(&file)) {
+        let kinds: Vec<ErrorKind> = match opened.and_then(|file| trilith::digest::of(&file)) {
             Err(error) => vec![error.kind()],
             Ok(entries) => entries.into_iter().filter_map(|entry| entry.digest.err()).map(|e| e.kind()).collect(),
         };
-        assert!(kinds.contains(&Kind::Limit), "{}: {kinds:?}", row.name);
+        assert!(kinds.contains(&ErrorKind::Limit), "{}: {kinds:?}", row.name);
     }
     let mut limits = Limits::default();
     limits.depth = 1000;

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use trilith::bytes::{self, AtomicFile, Basis, DirectoryResolver, Journal, LocalOptions, Resolve, Update};
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, Kind, Target};
+use trilith::{Array, ArrayOptions, Builder, ErrorKind, Target};
 
 fn file(folder: &Path, name: &str) -> PathBuf {
     let path = folder.join("x.asdf");
@@ -80,7 +80,7 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     update.commit(&*other).unwrap();
     assert!(reader.sections().source().is_changed());
     let error = reader.array_at("/z").and_then(|array| array.load::<f64>()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Io);
+    assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains("changed by another process while it was open"), "{error}");
     assert!(error.advice().is_some_and(|hint| hint.contains("open it again")));
 }
@@ -160,7 +160,7 @@ fn the_child() {
     } else {
         assert!(a.view::<f64>().is_none());
         for error in [a.load::<f64>().unwrap_err(), z.load::<f64>().unwrap_err()] {
-            assert_eq!(error.kind(), Kind::Io, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Io, "{error}");
         }
     }
     println!("CHILD DONE");
@@ -182,13 +182,13 @@ fn what_is_no_regular_file_is_never_mapped() {
     // Short pipes are kept in memory; there is no file to be mapped or cut.
     let reader = trilith::file::open_asdf_source(source, std::sync::Arc::new(bytes::NoReferences), &Default::default()).unwrap();
     assert_eq!(reader.array_at("/a").unwrap().load::<f64>().unwrap().len(), 100_000);
-    assert_eq!(bytes::open(folder.path(), LocalOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(bytes::open(folder.path(), LocalOptions::default()).err().map(|e| e.kind()), Some(ErrorKind::Usage));
     // A device has no end.
-    assert_eq!(bytes::open("/dev/zero", LocalOptions::default()).err().map(|e| e.kind()), Some(Kind::Usage));
-    assert_eq!(bytes::read_text("/dev/urandom", 10).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(bytes::open("/dev/zero", LocalOptions::default()).err().map(|e| e.kind()), Some(ErrorKind::Usage));
+    assert_eq!(bytes::read_text("/dev/urandom", 10).err().map(|e| e.kind()), Some(ErrorKind::Usage));
     // Behind a reference not even that: a pipe would wait for its writer.
     let sandbox = DirectoryResolver::new(folder.path(), LocalOptions::default(), 8);
-    assert_eq!(sandbox.resolve("pipe").err().map(|e| e.kind()), Some(Kind::Limit));
+    assert_eq!(sandbox.resolve("pipe").err().map(|e| e.kind()), Some(ErrorKind::Limit));
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn a_pipe_or_device_is_written_into_and_never_replaced() {
     let path = file(folder.path(), "old");
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert_eq!(AtomicFile::create(&pipe, Basis::Nothing).err().map(|e| e.kind()), Some(Kind::Usage));
-    assert_eq!(Builder::new(Target::newest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()), Some(Kind::Usage));
+    assert_eq!(AtomicFile::create(&pipe, Basis::Nothing).err().map(|e| e.kind()), Some(ErrorKind::Usage));
+    assert_eq!(Builder::new(Target::newest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()), Some(ErrorKind::Usage));
     for words in [&["convert", "x.asdf", "pipe"][..], &["repack", "x.asdf", "pipe"], &["get", "x.asdf#/a", "-o", "pipe"]] {
         let reader = std::thread::spawn({
             let pipe = pipe.clone();
@@ -259,7 +259,7 @@ fn a_link_swapped_between_check_and_use_never_leads_out() {
                     inside += 1;
                 }
                 Err(error) => {
-                    assert!(matches!(error.kind(), Kind::Limit | Kind::Io), "{error}");
+                    assert!(matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io), "{error}");
                     refused += 1;
                 }
             }

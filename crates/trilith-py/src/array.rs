@@ -8,7 +8,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
-use trilith::Kind;
+use trilith::ErrorKind;
 use trilith::array::{Array as Described, Byteorder, Index, Mask};
 
 use crate::buffer::{self, Lent};
@@ -131,7 +131,7 @@ fn piece(array: &Described) -> trilith::Result<Option<u64>> {
     let first = match source.stored(0..1) {
         Ok(first) => first,
         // Bytes of many files, say.
-        Err(error) if error.kind() == Kind::Unsupported => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
         Err(error) => return Err(error),
     };
     if first.iter().map(|range| range.end - range.start).sum::<u64>() <= 1 {

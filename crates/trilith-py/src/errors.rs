@@ -6,7 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyIndexError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use trilith::error::Setting;
-use trilith::{Error, Kind};
+use trilith::{Error, ErrorKind};
 
 create_exception!(trilith, FormatError, PyValueError, "The file breaks the rules of its format.");
 create_exception!(trilith, LimitError, PyValueError, "A limit against hostile files forbids it; raise it with TRILITH_LIMITS.");
@@ -26,10 +26,10 @@ pub enum About {
 pub fn raise(error: &Error, about: About) -> PyErr {
     let message = error.text_in(&keyword);
     match error.kind() {
-        Kind::Io => os_error(error, message),
-        Kind::Malformed => FormatError::new_err(message),
-        Kind::Unsupported => PyNotImplementedError::new_err(message),
-        Kind::Limit => LimitError::new_err(message),
+        ErrorKind::Io => os_error(error, message),
+        ErrorKind::Malformed => FormatError::new_err(message),
+        ErrorKind::Unsupported => PyNotImplementedError::new_err(message),
+        ErrorKind::Limit => LimitError::new_err(message),
         _ => match about {
             About::Key => PyKeyError::new_err(message),
             About::Index => PyIndexError::new_err(message),
@@ -58,7 +58,7 @@ const IS_A_DIRECTORY: i32 = 21;
 /// The same for an error about a path: of a folder Python has its own to say.
 pub fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
     match path {
-        Some(path) if error.kind() == Kind::Usage && path.is_dir() => {
+        Some(path) if error.kind() == ErrorKind::Usage && path.is_dir() => {
             PyIsADirectoryError::new_err((IS_A_DIRECTORY, error.to_string()))
         }
         _ => raise(error, About::Argument),

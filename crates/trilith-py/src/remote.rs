@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trilith::bytes::{self, Parts, RemoteOptions, SourceRef};
 use trilith::file::Permissions;
-use trilith::{Error, Kind, Limits, OpenOptions, Result};
+use trilith::{Error, ErrorKind, Limits, OpenOptions, Result};
 
 /// How remote files are read: the environment, then what the caller says.
 pub fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
@@ -94,7 +94,7 @@ impl Parts for Filesystem {
 
     fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
         Python::attach(|py| self.ask(py, ranges))
-            .map_err(|error| Error::new(Kind::Io, error.to_string()).context(format!("reading {}", self.path)))
+            .map_err(|error| Error::new(ErrorKind::Io, error.to_string()).context(format!("reading {}", self.path)))
     }
 }
 

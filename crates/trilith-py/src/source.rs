@@ -124,7 +124,7 @@ impl Source for FileObject {
         }
         let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         Self::fill(&object, offset, into)
-            .map_err(|error| Error::new(trilith::Kind::Io, error.to_string()).context(format!("reading {}", self.name)))
+            .map_err(|error| Error::new(trilith::ErrorKind::Io, error.to_string()).context(format!("reading {}", self.name)))
     }
 
     fn name(&self) -> &str {

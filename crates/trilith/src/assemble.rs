@@ -63,7 +63,7 @@ pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId
 /// lies in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the blocks says.
 pub fn write<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
@@ -210,7 +210,7 @@ pub struct Exploded {
 /// `drop_unnamed` says that they are of no use.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an ndarray without block.
 pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
     let mut unnamed = walk::unnamed(file)?;
@@ -261,7 +261,7 @@ pub struct Imploded {
 /// Plans to take in the external blocks: all of them, or that of one ndarray.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) for a source that is refused, and as opening it.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a source that is refused, and as opening it.
 pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
@@ -304,8 +304,8 @@ pub struct Resolved {
 /// Plans to write the target of every `$ref` in its place; everything else of the text stays.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for a reference that leads nowhere or into a circle,
-/// [`Kind::Limit`](crate::Kind::Limit) for one that is refused.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a reference that leads nowhere or into a circle,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for one that is refused.
 pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
@@ -423,8 +423,8 @@ pub enum Order {
 /// `drop_unnamed` says that they are of no use. Empty blocks without a name are left out otherwise.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for an ndarray without block, and
-/// [`Kind::Usage`](crate::Kind::Usage) for another order where blocks must keep their numbers.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an ndarray without block, and
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another order where blocks must keep their numbers.
 pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(String, Vec<usize>)> {
     let unnamed = if drop_unnamed { 0 } else { walk::unnamed(file)?.len() };
     if unnamed > 0 {

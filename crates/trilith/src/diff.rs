@@ -111,7 +111,7 @@ impl File {
     /// conversion would write the stream, in memory.
     ///
     /// # Errors
-    /// What reading the arrays says, [`Kind::Limit`](crate::Kind::Limit) for too many items and for a stream that
+    /// What reading the arrays says, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many items and for a stream that
     /// needs too much memory.
     pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<Difference>> {
         if let (Some(a), Some(b)) = (self.as_asdf(), other.as_asdf()) {
@@ -140,7 +140,7 @@ impl File {
 /// ```
 ///
 /// # Errors
-/// What reading the arrays says, [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
+/// What reading the arrays says, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn diff(a: &AsdfFile, b: &AsdfFile, options: &DiffOptions) -> Result<Vec<Difference>> {
     let _calls = (a.limits().call(), b.limits().call());
     let mut compare = Compare { a, b, out: Differences { options, found: Vec::new() }, budget: a.limits().nodes, held: 0 };
@@ -417,7 +417,7 @@ fn word(node: Node<'_>) -> String {
 /// Reads an ignored path: a JSON Pointer in which `*` stands for any one key.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where it is no pointer.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it is no pointer.
 pub fn ignored(text: &str) -> Result<TreePath> {
     let path = TreePath::parse(text)?;
     if path.is_root() {

@@ -89,7 +89,7 @@ impl File {
 /// ```
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) where the file has too many items, and what finding them says.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the file has too many items, and what finding them says.
 pub fn of(file: &dyn Backend) -> Result<Vec<Entry>> {
     let _call = file.limits().call();
     // An array that many places refer to is read once, and so are equal views of one block.

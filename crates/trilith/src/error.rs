@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Whose fault an [`Error`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// The operating system or the network could not read or write.
     Io,
     /// The file breaks the rules of its format.
@@ -28,27 +28,27 @@ pub enum Kind {
     Usage,
 }
 
-impl Kind {
+impl ErrorKind {
     /// One word for it, for programs.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Io => "io",
-            Kind::Malformed => "malformed",
-            Kind::Unsupported => "unsupported",
-            Kind::Limit => "limit",
-            Kind::Usage => "usage",
+            ErrorKind::Io => "io",
+            ErrorKind::Malformed => "malformed",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Limit => "limit",
+            ErrorKind::Usage => "usage",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::Io => "i/o error",
-            Kind::Malformed => "malformed file",
-            Kind::Unsupported => "unsupported",
-            Kind::Limit => "limit reached",
-            Kind::Usage => "usage",
+            ErrorKind::Io => "i/o error",
+            ErrorKind::Malformed => "malformed file",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Limit => "limit reached",
+            ErrorKind::Usage => "usage",
         })
     }
 }
@@ -88,11 +88,11 @@ impl fmt::Display for Location {
 /// What went wrong, whose fault it is, where, and doing what.
 ///
 /// ```
-/// use trilith::{Error, Kind};
+/// use trilith::{Error, ErrorKind};
 /// let error = Error::malformed("block header too short: 31 bytes, expected 48")
 ///     .at_byte(0x1f40)
 ///     .context("reading block 3");
-/// assert_eq!(error.kind(), Kind::Malformed);
+/// assert_eq!(error.kind(), ErrorKind::Malformed);
 /// assert_eq!(
 ///     error.to_string(),
 ///     "reading block 3: block header too short: 31 bytes, expected 48 (at byte 8000 (0x1f40))"
@@ -139,7 +139,7 @@ impl fmt::Display for Setting {
 }
 
 struct Inner {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
     location: Location,
     /// Innermost first.
@@ -152,7 +152,7 @@ struct Inner {
 impl Error {
     /// An error of any kind.
     #[cold]
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
             message: message.into(),
@@ -167,13 +167,13 @@ impl Error {
     /// The file breaks the rules of its format.
     #[cold]
     pub fn malformed(message: impl Into<String>) -> Self {
-        Self::new(Kind::Malformed, message)
+        Self::new(ErrorKind::Malformed, message)
     }
 
     /// This library cannot do it.
     #[cold]
     pub fn unsupported(message: impl Into<String>) -> Self {
-        Self::new(Kind::Unsupported, message)
+        Self::new(ErrorKind::Unsupported, message)
     }
 
     /// This library could do it, but a part of it was not built in.
@@ -186,13 +186,13 @@ impl Error {
     /// A policy forbids it.
     #[cold]
     pub fn limit(message: impl Into<String>) -> Self {
-        Self::new(Kind::Limit, message)
+        Self::new(ErrorKind::Limit, message)
     }
 
     /// The caller asked for what cannot be.
     #[cold]
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, message)
+        Self::new(ErrorKind::Usage, message)
     }
 
     /// A word that is none of the `choices`, which are all listed, the nearest one first.
@@ -229,7 +229,7 @@ impl Error {
             Ok(ours) => return ours.context(doing),
             Err(error) => error,
         };
-        let mut made = Self::new(Kind::Io, error.to_string()).context(doing);
+        let mut made = Self::new(ErrorKind::Io, error.to_string()).context(doing);
         made.0.source = Some(Box::new(error));
         made
     }
@@ -237,7 +237,7 @@ impl Error {
     /// The same error as somebody else's fault: what is a wrong question from a caller is a wrong file where
     /// a file asks it.
     #[must_use]
-    pub fn with_kind(mut self, kind: Kind) -> Self {
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
@@ -315,7 +315,7 @@ impl Error {
     }
 
     /// Whose fault it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
@@ -431,7 +431,7 @@ mod tests {
     fn an_error_passes_through_a_writer_as_it_is() {
         let through = std::io::Error::other(Error::limit("too much").hint("raise it"));
         let error = Error::io("writing", through);
-        assert_eq!((error.kind(), error.to_string().as_str()), (Kind::Limit, "writing: too much; raise it"));
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Limit, "writing: too much; raise it"));
     }
 
     #[test]

@@ -60,7 +60,7 @@
 //! The modules [`asdf`], [`dudley`], [`fits`], [`layout`], [`tree`] and [`bytes`] are the second ring: public, and closer to the
 //! formats. The examples in `examples/` are short programs to copy.
 //!
-//! Errors name whose fault it is ([`Kind`]), where, and what to do. What a hostile file may cost is a
+//! Errors name whose fault it is ([`ErrorKind`]), where, and what to do. What a hostile file may cost is a
 //! policy that the caller sets: [`Limits`].
 //!
 //! # Features
@@ -131,7 +131,7 @@ pub mod verify;
 
 pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
-pub use error::{Error, Kind, Location, Result};
+pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};
 pub use limits::Limits;
 pub use span::{Span, line_column};

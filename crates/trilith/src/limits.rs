@@ -14,7 +14,7 @@ use crate::error::{Error, Result, Setting};
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident : $default:expr),+ $(,)?) => {
-        /// What a file may cost before reading it is refused with [`Kind::Limit`](crate::Kind::Limit).
+        /// What a file may cost before reading it is refused with [`ErrorKind::Limit`](crate::ErrorKind::Limit).
         ///
         /// ```
         /// use trilith::Limits;
@@ -109,7 +109,7 @@ impl Limits {
     /// Sets one limit from `name=value`; the value may end in k, M, G or T (powers of 1024). `auto` is the default.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name or a value that is no number.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or a value that is no number.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
         let (name, value) = assignment
             .split_once('=')
@@ -151,7 +151,7 @@ impl Limits {
     /// Refuses to allocate more than [`Limits::memory`] at once for what a file declares.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit).
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     pub fn charge_memory(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.memory {
             return Err(Self::exceeded("memory", self.memory, format_args!("{what} needs {bytes} bytes")));
@@ -163,7 +163,7 @@ impl Limits {
     /// long key or tag again and again.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit).
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     pub(crate) fn charge_text(&self, sum: &mut u64, bytes: usize, what: &str) -> Result<()> {
         *sum = sum.saturating_add(bytes as u64);
         if *sum > self.text {
@@ -175,7 +175,7 @@ impl Limits {
     /// Refuses text that nests deeper than [`Limits::depth`].
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit).
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     pub fn charge_depth(&self, depth: usize, what: &str) -> Result<()> {
         if depth as u64 > self.depth {
             return Err(Self::exceeded("depth", self.depth, format_args!("{what} nests {depth} deep")));

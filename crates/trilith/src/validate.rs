@@ -24,7 +24,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a family that has no rules, and what reading the file says.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a family that has no rules, and what reading the file says.
     pub fn validate(&self, validator: &mut Validator, strict: bool) -> Result<Report> {
         let checked = match self.as_asdf() {
             Some(file) => Some(of_tree(file, validator)?),

@@ -128,7 +128,7 @@ fn verify_items(file: &File, deep: bool, progress: &dyn Fn(u64)) -> Result<Repor
 /// ```
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where not even the blocks can be found.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where not even the blocks can be found.
 pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Report> {
     let _call = file.limits().call();
     let blocks = file.sections().blocks()?;

@@ -47,7 +47,7 @@ impl<'a> Writer<'a> {
     /// A file of a generation, such as `asdf-1.5` or `finf-0.1`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name, with those that are known.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name, with those that are known.
     pub fn generation(name: &str) -> Result<Self> {
         Ok(Self::for_target(Target::named(name)?))
     }
@@ -59,7 +59,7 @@ impl<'a> Writer<'a> {
     /// Compresses the arrays that are added from now on: `lz4`, `zlib`, `bzp2`, `zstd`, `blsc`, or `none`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name.
     pub fn codec(mut self, name: &str) -> Result<Self> {
         self.options = if name == "none" { ArrayOptions::default() } else { ArrayOptions::codec(name)? };
         Ok(self)
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
     /// Adds an array at a path; mappings on the way are made.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a datatype that the generation lacks, and where something is at the
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, and where something is at the
     /// path already.
     pub fn array(&mut self, path: &str, array: &Array) -> Result<()> {
         let node = self.builder.array(array, &self.options)?;
@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
     /// Adds elements in memory, in C order and of this shape. They are borrowed until the file is written.
     ///
     /// # Errors
-    /// As [`Writer::array`]; [`Kind::Usage`](crate::Kind::Usage) where number and shape disagree.
+    /// As [`Writer::array`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where number and shape disagree.
     pub fn slice<T: Element>(&mut self, path: &str, elements: &'a [T], shape: &[u64]) -> Result<()> {
         if shape.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim)) != Some(elements.len() as u64) {
             return Err(Error::usage(format!("{} elements do not fill the shape {shape:?}", elements.len())));
@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
     /// streamed last block, behind which no array can be added.
     ///
     /// # Errors
-    /// As [`Writer::array`]; [`Kind::Unsupported`](crate::Kind::Unsupported) where the generation has no streamed blocks.
+    /// As [`Writer::array`]; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the generation has no streamed blocks.
     pub fn rows(&mut self, path: &str, datatype: &Datatype, order: Byteorder, row_shape: &[u64]) -> Result<()> {
         let shape = [&[0], row_shape].concat();
         let node = self.builder.pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
     /// Adds a value of any type that serde can write.
     ///
     /// # Errors
-    /// As [`tree::to_value`]; [`Kind::Usage`](crate::Kind::Usage) where something is at the path already.
+    /// As [`tree::to_value`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where something is at the path already.
     pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<()> {
         let value = tree::to_value(value)?;
         self.put(path, value)

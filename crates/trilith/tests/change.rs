@@ -14,7 +14,7 @@ use trilith::array::{Array, Byteorder, Datatype, Index, Mask};
 use trilith::asdf::{ArrayOptions, BlockOptions, Builder, FileWriter, GENERATIONS, TARGETS, Target, WriteOptions};
 use trilith::bytes::{Basis, MemorySource};
 use trilith::change::{Change, SaveOptions};
-use trilith::{AsdfFile, Kind, TreePath, Value, open_asdf, verify};
+use trilith::{AsdfFile, ErrorKind, TreePath, Value, open_asdf, verify};
 
 fn path(text: &str) -> TreePath {
     TreePath::parse(text).unwrap()
@@ -185,7 +185,7 @@ fn what_cannot_be_done_in_place_says_so_and_writes_nothing() {
     assert_eq!((load(&made, "/rows"), load(&made, "/new")), (vec![0, 1, 2, 3], vec![1, 2, 3, 4, 5]));
     assert!(made.sections().block(-1).unwrap().is_streamed());
     let refused = change.set_array(path("/s"), &numbers(0, 1), &ArrayOptions::streamed()).unwrap_err();
-    assert_eq!(refused.kind(), Kind::Usage);
+    assert_eq!(refused.kind(), ErrorKind::Usage);
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_file_that_changes_before_its_elements_were_copied_changes_nothing() {
         let mut how = SaveOptions::default();
         how.in_place = is_in_place;
         let refused = change.save(how).unwrap_err();
-        assert_eq!(refused.kind(), Kind::Io, "{refused}");
+        assert_eq!(refused.kind(), ErrorKind::Io, "{refused}");
         assert!(refused.to_string().contains("changed by another process"), "{refused}");
         assert_eq!(std::fs::read(&main).unwrap(), before);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "no journal and no temporary file is left");

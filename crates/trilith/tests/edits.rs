@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use model::{Model, Refused, parse};
 use text::{Dice, document};
 use trilith::tree::{Tree, TreePath, Value};
-use trilith::{Kind, Limits};
+use trilith::{ErrorKind, Limits};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -140,7 +140,7 @@ impl Tally {
                 self.differ.push(format!("{}--- should be refused ({reason:?})\n{}", shown(), new.text()));
                 None
             }
-            (Err(error), Err(_)) if error.kind() == Kind::Usage => {
+            (Err(error), Err(_)) if error.kind() == ErrorKind::Usage => {
                 self.impossible += 1;
                 None
             }

@@ -8,7 +8,7 @@ use trilith::bytes::{MemorySource, NoReferences};
 use trilith::digest::Digest;
 use trilith::file::{open_asdf, open_asdf_bytes, open_asdf_source};
 use trilith::fits::{FitsFile, Part, write, write_asdf};
-use trilith::{Kind, Limits};
+use trilith::{ErrorKind, Limits};
 
 fn slice(bytes: impl Into<Vec<u8>>) -> Arc<MemorySource> {
     Arc::new(MemorySource::new(bytes.into(), "test"))
@@ -46,7 +46,7 @@ fn sources_lead_to_the_hdus_around_the_tree() {
         assert_eq!(file.array_at(path).unwrap().load::<u16>().unwrap(), [60_000, 1], "{path}");
     }
     let missing = file.array_at("/d").unwrap_err();
-    assert!(missing.kind() == Kind::Malformed && missing.to_string().contains("DQ,1"), "{missing}");
+    assert!(missing.kind() == ErrorKind::Malformed && missing.to_string().contains("DQ,1"), "{missing}");
     let container = file.container().unwrap();
     assert_eq!((container.hdu, container.offset, container.size), (2, 3 * 2880 + 2880, size));
 }
@@ -71,7 +71,7 @@ fn gzip_files_are_unpacked() {
     let mut limits = Limits::default();
     limits.spool = 1000;
     let refused = open_asdf_source(slice(packed), Arc::new(NoReferences), &limits).unwrap_err();
-    assert_eq!(refused.kind(), Kind::Limit);
+    assert_eq!(refused.kind(), ErrorKind::Limit);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use trilith::bytes::{MemorySource, NoReferences};
 use trilith::change::Change;
 use trilith::fits::{BLOCK, Card, CardValue, FitsFile, Header};
 use trilith::tree::Edit;
-use trilith::{Error, Kind, Limits, Result, TreePath, Value, file};
+use trilith::{Error, ErrorKind, Limits, Result, TreePath, Value, file};
 
 /// A header of these cards and END, filled up.
 fn header(cards: &[String]) -> Vec<u8> {
@@ -199,7 +199,7 @@ fn what_the_hdu_is_cannot_be_edited() {
     let bytes = sample();
     let refused = |at: &str, value: Value| {
         let error = set(&bytes, at, value).expect_err(at);
-        assert!(matches!(error.kind(), Kind::Usage | Kind::Unsupported), "{at}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported), "{at}: {error}");
         error.to_string()
     };
     for keyword in ["SIMPLE", "BITPIX", "NAXIS", "NAXIS1"] {
@@ -239,7 +239,7 @@ fn what_fits_has_no_place_for_is_refused() {
         ("", "x".into()),
     ] {
         let error = set(&bytes, at, value).expect_err(at);
-        assert!(matches!(error.kind(), Kind::Unsupported | Kind::Usage), "{at}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Usage), "{at}: {error}");
     }
     assert!(edited(&bytes, |edit| edit.delete(&path("/fits/1"))).is_err());
     assert!(edited(&bytes, |edit| edit.delete(&path("/fits/1/data"))).is_err());

@@ -26,7 +26,7 @@ use trilith::bytes::{MemorySource, Resolve, SourceRef};
 use trilith::convert::{CodecChoice, ConvertOptions, Plan, convert_to};
 use trilith::file::open_asdf_bytes;
 use trilith::tree::Value;
-use trilith::{Error, Kind, Limits, Result, digest};
+use trilith::{Error, ErrorKind, Limits, Result, digest};
 
 type Digests = BTreeMap<String, (String, Vec<u64>, digest::Digest)>;
 
@@ -159,7 +159,7 @@ fn every_form_into_every_other_keeps_every_value() {
             let mut options = ConvertOptions::default();
             if from.float16 && !into.float16 {
                 let refused = converted(&file, into.name, &options).unwrap_err();
-                assert_eq!(refused.kind(), Kind::Usage);
+                assert_eq!(refused.kind(), ErrorKind::Usage);
                 for path in ["/float16: the datatype float16 becomes float32", "/float16_inline: the datatype"] {
                     assert!(refused.to_string().contains(path), "{refused}");
                 }
@@ -211,7 +211,7 @@ fn compressed_blocks_become_chains_only_when_asked() {
     // Back again: a chain is no codec of the newest form, so its blocks are plain.
     assert_eq!(digests(&to(&made, "asdf-1.6")), want);
     for target in ["finf-0.1", "asdf-0.1-dev"] {
-        assert_eq!(converted(&file, target, &options).unwrap_err().kind(), Kind::Usage);
+        assert_eq!(converted(&file, target, &options).unwrap_err().kind(), ErrorKind::Usage);
     }
     options.codec = CodecChoice::named("lz4").unwrap();
     let refused = converted(&file, "asdf-0.1", &options).unwrap_err();
@@ -285,7 +285,7 @@ fn chains_are_refused_where_there_are_none_or_no_reader_knew_them() {
     let file = image(&[4, 4]);
     let refused = |target, text: &str| {
         let error = converted(&file, target, &chain(text)).unwrap_err();
-        assert_eq!(error.kind(), Kind::Usage);
+        assert_eq!(error.kind(), ErrorKind::Usage);
         error.to_string()
     };
     assert!(refused("asdf-1.6", "[zlib]").contains("has no encoding chains"));
@@ -391,7 +391,7 @@ fn an_unknown_encoding_is_named_and_leaves_the_rest_usable() {
     let plain = block(b"\xd3BLK", 36, &[&[0; 4], &be(2), &be(2), &be(2)], &[7, 8]);
     let made = asdf_010(&body, &[encoded("[[rice, {x: 1}], zlib]", b"???", 3), plain]);
     let error = made.array_at("/a").unwrap_err();
-    assert_eq!(error.kind(), Kind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("unknown encoding \"rice\""), "{error}");
     assert_eq!(made.array_at("/b").unwrap().load::<u8>().unwrap(), [7, 8]);
     assert_eq!(made.tree().at("/c").unwrap().as_i64(), Some(1));
@@ -399,14 +399,14 @@ fn an_unknown_encoding_is_named_and_leaves_the_rest_usable() {
     let copy = to(&made, "asdf-0.1");
     assert_eq!(copy.encoding_names(copy.sections().blocks().unwrap()[0]).unwrap(), ["rice", "zlib"]);
     let error = converted(&made, "asdf-1.6", &ConvertOptions::default()).unwrap_err();
-    assert_eq!(error.kind(), Kind::Unsupported, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
 #[test]
 fn chains_in_the_wrong_order_and_streamed_ones_are_malformed() {
     let read = |block: Vec<u8>| asdf_010(&node("a", 0, "uint8", "[4]"), &[block]).array_at("/a").unwrap_err();
     let error = read(encoded("[zlib, [tile, {shape: [2]}]]", b"x", 4));
-    assert_eq!(error.kind(), Kind::Malformed);
+    assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(error.to_string().contains("tile works on an array"), "{error}");
     let streamed = block(b"\xd3BLK", 36, &[&3u32.to_be_bytes()], b"--- [zlib]\n...\nx");
     assert!(read(streamed).to_string().contains("exclude each other"));
@@ -426,7 +426,7 @@ fn codes_of_the_branch_are_chains() {
         assert_eq!(digests(&to(&made, target.name)), digests(&made), "{}", target.name);
     }
     let unknown = asdf_010(&node("a", 0, "uint8", "[5]"), &[block(b"\xd3BLK", 44, &[&fields(b"q")], &sparse)]);
-    assert_eq!(unknown.array_at("/a").unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(unknown.array_at("/a").unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
 /// Header line, name, mark behind its first byte, header size, fields.

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 
 use trilith::layout::{self, Byteorder, Code, Dialect, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply};
-use trilith::{Kind, Limits};
+use trilith::{ErrorKind, Limits};
 
 fn code(fault: Fault) -> (Code, u32, u32) {
     match fault {
@@ -98,18 +98,18 @@ fn repeating_nothing_for_ever_is_a_limit_and_not_a_wait() {
     options.limits.nodes = 100_000;
     let found = layout.evaluate_with(&options, &[]).unwrap();
     let Some(Err(Fault::Other(error))) = found.entries().next() else { panic!() };
-    assert_eq!(error.kind(), Kind::Limit);
+    assert_eq!(error.kind(), ErrorKind::Limit);
     assert_eq!(found.find("/x").unwrap().unwrap().address, Some(0));
     // Structs of no length with stored parameters in them, of which there are none.
     let layout = Layout::read(b"s = {a = {n : i1}[0]}[1000000000000]").unwrap();
-    assert!(matches!(layout.evaluate_with(&options, &[]), Err(Fault::Other(error)) if error.kind() == Kind::Limit));
+    assert!(matches!(layout.evaluate_with(&options, &[]), Err(Fault::Other(error)) if error.kind() == ErrorKind::Limit));
 }
 
 #[test]
 fn deep_nesting_is_a_limit() {
     for text in ["l [".to_owned() + &"[".repeat(100_000), "x = ".to_owned() + &"{a = ".repeat(100_000), "a/".repeat(100_000)] {
         let error = layout::parse(text.as_bytes(), &ParseOptions::of(Dialect::D2025)).unwrap_err();
-        assert_eq!(error.kind(), Kind::Limit);
+        assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().contains("depth=256"), "{error}");
     }
     // Types that nest by their names.
@@ -117,7 +117,7 @@ fn deep_nesting_is_a_limit() {
     for n in 1..1000 {
         text.push_str(&format!("T{n} {{a = T{} b = T{}}}\n", n - 1, n - 1));
     }
-    assert_eq!(Layout::read(text.as_bytes()).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(Layout::read(text.as_bytes()).unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_type_too_long_to_spell_is_a_limit() {
     options.limits = limits;
     let found = layout.evaluate_with(&options, &[]).unwrap();
     assert_eq!(found.total(), Some(1 << 59));
-    assert!(matches!(found.entries().next(), Some(Err(Fault::Other(error))) if error.kind() == Kind::Limit));
+    assert!(matches!(found.entries().next(), Some(Err(Fault::Other(error))) if error.kind() == ErrorKind::Limit));
 }
 
 #[test]

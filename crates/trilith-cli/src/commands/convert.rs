@@ -7,7 +7,7 @@ use trilith::bytes::{Base, Basis};
 use trilith::convert::{self, ConvertOptions, Converted, Loss, To};
 use trilith::error::counted;
 use trilith::file::open_fits_file;
-use trilith::{Error, Kind, Result};
+use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -105,7 +105,7 @@ impl Convert {
         if let Some(text) = &self.encode {
             // The chain is the caller's: what is wrong with it is no fault of a file.
             let steps = chain::parse(text, &options.limits()?).map_err(|error| match error.kind() {
-                Kind::Malformed => Error::usage(error.message()).context("--encode"),
+                ErrorKind::Malformed => Error::usage(error.message()).context("--encode"),
                 _ => error,
             })?;
             how.encode = Some(steps);

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use trilith::array::Array;
 use trilith::digest::Digest as Sums;
-use trilith::{Kind, Result};
+use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Many};
@@ -39,7 +39,7 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
     let (entries, file) = match opened {
         Ok(found) => found,
         // A file whose tree cannot be read has no arrays, and an error at its root.
-        Err(error) if is_json && error.kind() == Kind::Malformed => {
+        Err(error) if is_json && error.kind() == ErrorKind::Malformed => {
             let text = said(&error);
             job.note(&format!("trilith: {}{text}", job.prefix(&text)));
             job.out.json(&json!({"file": job.name, "arrays": {}, "errors": {"": clean(&text)}}))?;

@@ -13,7 +13,7 @@ use trilith::error::counted;
 use trilith::array::{Array, Index};
 use trilith::bytes::{self, Access, Base, Basis};
 use trilith::file::{Item, ItemKind};
-use trilith::{Error, File, Kind, Result};
+use trilith::{Error, File, ErrorKind, Result};
 
 use self::format::Format;
 use crate::Outcome;
@@ -122,7 +122,7 @@ impl Get {
             file = file.moved_to(&Base::of(output))?;
         }
         let chosen = |error: Error| match (&self.catalog, error.kind()) {
-            (Some(_), Kind::Usage) if error.message().contains("shape") => error.hint("choose files of one shape: --files FIRST:END"),
+            (Some(_), ErrorKind::Usage) if error.message().contains("shape") => error.hint("choose files of one shape: --files FIRST:END"),
             _ => error,
         };
         let item = file.item(job.item_path()).map_err(chosen);
@@ -165,7 +165,7 @@ impl Get {
         match item.array() {
             Ok(array) if is_text && !self.explain => return item.presented(array).map(Some),
             Ok(array) => return Ok(Some(array)),
-            Err(error) if error.kind() != Kind::Usage || item.kind() == ItemKind::Array => return Err(error),
+            Err(error) if error.kind() != ErrorKind::Usage || item.kind() == ItemKind::Array => return Err(error),
             Err(_) => {}
         }
         if self.slice.is_some() || self.field.is_some() || self.explain {

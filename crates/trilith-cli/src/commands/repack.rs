@@ -7,7 +7,7 @@ use trilith::asdf::{AsdfFile, Block, WriteOptions, walk};
 use trilith::assemble::Order;
 use trilith::bytes::Basis;
 use trilith::codec::{self, Blosc};
-use trilith::{Error, Kind, Result, assemble};
+use trilith::{Error, ErrorKind, Result, assemble};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -70,7 +70,7 @@ impl Repack {
             OrderOf::Size => Order::Size,
         };
         let (tree, kept) = assemble::reordered(&file, order, self.drop_unused).map_err(|error| match error.kind() {
-            Kind::Usage => error.hint("--order blocks keeps them, --drop-unused drops them"),
+            ErrorKind::Usage => error.hint("--order blocks keeps them, --drop-unused drops them"),
             _ => error,
         })?;
         let all = file.sections().all_blocks()?;

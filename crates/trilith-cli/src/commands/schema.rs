@@ -8,7 +8,7 @@ use trilith::error::counted;
 use trilith::bytes::read_text;
 use trilith::schema::{Examination, Schemas, Validator};
 use trilith::tree::Tree;
-use trilith::{Error, Kind, Limits, Result};
+use trilith::{Error, ErrorKind, Limits, Result};
 
 use crate::Outcome;
 use crate::json::{error_problem, problem_json};
@@ -147,7 +147,7 @@ fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
         match schemas.add(text, limits) {
             Ok(_) => count += 1,
             // A resource may be anything; what is no YAML is no schema.
-            Err(error) if error.kind() == Kind::Malformed => {}
+            Err(error) if error.kind() == ErrorKind::Malformed => {}
             Err(error) => return Err(error),
         }
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use trilith::asdf::{ArrayOptions, Target, datatype_named};
 use trilith::change::{Added, RowOptions, RowWriter, finalise};
 use trilith::limits::parse_size;
-use trilith::{Error, Kind, Result};
+use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
 use crate::item::Item;
@@ -94,7 +94,7 @@ impl Stream {
         let mut rows = RowOptions::default();
         let limits = options.limits()?;
         let datatype = self.dtype.as_deref().map(|text| datatype_named(text, options.order(), &limits)).transpose();
-        rows.datatype = datatype.map_err(|error| error.with_kind(Kind::Usage).context("--dtype"))?;
+        rows.datatype = datatype.map_err(|error| error.with_kind(ErrorKind::Usage).context("--dtype"))?;
         rows.row_shape = self.row_shape.clone();
         rows.target = self.to.as_deref().map(generation).transpose()?;
         rows.every_bytes = parse_size(&self.every_bytes).map_err(|error| error.context("--every-bytes"))?;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::schema::{Problem, Report, Schemas, Severity, Validator};
-use trilith::{Error, File, Kind, Result};
+use trilith::{Error, File, ErrorKind, Result};
 
 use super::schema::{Sources, text_of};
 use crate::Outcome;
@@ -80,7 +80,7 @@ impl Validate {
         let (report, file) = match checked {
             Ok(found) => found,
             // A malformed file is an answer.
-            Err(error) if error.kind() == Kind::Malformed => {
+            Err(error) if error.kind() == ErrorKind::Malformed => {
                 if job.options.json {
                     job.out.json(&json!({"file": job.name, "valid": false, "problems": [error_problem(&error, None, None)]}))?;
                 } else {

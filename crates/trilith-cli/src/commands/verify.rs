@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trilith::asdf::checksum::ChecksumOf;
 use trilith::verify::Report;
 use trilith::error::counted;
-use trilith::{Kind, Result};
+use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
 use crate::conform;
@@ -50,7 +50,7 @@ impl Verify {
         let report = match self.check(job) {
             Ok(report) => report,
             // A malformed file is an answer.
-            Err(error) if error.kind() == Kind::Malformed => {
+            Err(error) if error.kind() == ErrorKind::Malformed => {
                 if job.options.json {
                     job.out.json(&json!({"file": job.name, "valid": false, "problems": [error_problem(&error, None, None)]}))?;
                 } else {

@@ -1,6 +1,6 @@
 //! Headers, blocks, compressed data, indexes, ndarrays, encoding chains.
 
-use trilith::Kind::{Limit, Malformed, Unsupported};
+use trilith::ErrorKind::{Limit, Malformed, Unsupported};
 
 use super::make::{Block, Cases, Expect, HEAD, array, asdf};
 

@@ -26,7 +26,7 @@ use trilith::file;
 use trilith::fits::FitsFile;
 use trilith::layout::Layout;
 use trilith::schema::{Schemas, Validator};
-use trilith::{Error, Kind, Limits, digest};
+use trilith::{Error, ErrorKind, Limits, digest};
 
 /// Address space of a child, in KiB. What is asked of it is far less; this stops what is not.
 const MEMORY_KIB: u64 = 2 << 20;
@@ -124,7 +124,7 @@ fn judge(case: &Case, path: &Path) -> Result<(u64, u64), String> {
     let mut number = || words.next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(u64::MAX);
     let (ticks, peak) = (number(), number());
     let found: Vec<&str> = words.collect();
-    let named = |kind: Kind| found.contains(&format!("{kind:?}").as_str());
+    let named = |kind: ErrorKind| found.contains(&format!("{kind:?}").as_str());
     let right = match case.expect {
         Expect::Fine => found.is_empty(),
         Expect::Ends => true,

@@ -1,15 +1,15 @@
 //! What hostile files are made of.
 
-use trilith::Kind;
+use trilith::ErrorKind;
 use trilith::codec::{CodecId, EncodeOptions, encode};
 
 /// What must come of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     /// An error of this kind, and of no worse one.
-    Fails(Kind),
+    Fails(ErrorKind),
     /// One of these two: which one comes first is nobody's promise.
-    Either(Kind, Kind),
+    Either(ErrorKind, ErrorKind),
     /// It is read: what looks dangerous is harmless.
     Fine,
     /// It ends, one way or another.
@@ -59,12 +59,12 @@ impl Cases {
 
     /// A file that breaks the rules of its format.
     pub fn malformed(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> &mut Case {
-        self.add(name, bytes, Expect::Fails(Kind::Malformed))
+        self.add(name, bytes, Expect::Fails(ErrorKind::Malformed))
     }
 
     /// A file that a policy refuses.
     pub fn limit(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> &mut Case {
-        self.add(name, bytes, Expect::Fails(Kind::Limit))
+        self.add(name, bytes, Expect::Fails(ErrorKind::Limit))
     }
 
     /// A file that is right after all.

@@ -1,6 +1,6 @@
 //! FITS, Dudley, compressed files, forged journals.
 
-use trilith::Kind::{Limit, Malformed, Unsupported};
+use trilith::ErrorKind::{Limit, Malformed, Unsupported};
 
 use super::make::{Block, Cases, Expect, Role, array, asdf, card, fits};
 

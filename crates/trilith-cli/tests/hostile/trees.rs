@@ -1,6 +1,6 @@
 //! YAML, references, schemas.
 
-use trilith::Kind::{Io, Limit, Malformed};
+use trilith::ErrorKind::{Io, Limit, Malformed};
 
 use super::make::{Block, Cases, Expect, HEAD, Role, asdf};
 
@@ -90,7 +90,7 @@ fn text(cases: &mut Cases) {
     cases.fine("text: marks of direction", asdf("a\u{202e}b: \u{2066}x\u{2069}", &[]));
     cases.fine("text: a byte order mark", asdf("a: 1", &[]));
     let wide: Vec<u8> = "#ASDF 1.0.0\na: 1\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
-    cases.add("text: UTF-16", wide, Expect::Fails(trilith::Kind::Unsupported));
+    cases.add("text: UTF-16", wide, Expect::Fails(trilith::ErrorKind::Unsupported));
 }
 
 fn references(cases: &mut Cases) {

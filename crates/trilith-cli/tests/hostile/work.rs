@@ -1,6 +1,6 @@
 //! Small files that ask for much work: each ends soon, or is refused by a limit that it names.
 
-use trilith::Kind;
+use trilith::ErrorKind;
 
 use super::make::{Block, Cases, Expect, HEAD, Role, array, asdf, card, fits};
 
@@ -164,7 +164,7 @@ fn layouts(cases: &mut Cases) {
         case.beside.push(("data.bin".to_owned(), vec![7; 64]));
     };
     layout("a type of 19 doublings", 19, "x = T19\n".to_owned(), Expect::Ends);
-    layout("a type of 27 doublings", 27, "x = T27\n".to_owned(), Expect::Fails(Kind::Limit));
+    layout("a type of 27 doublings", 27, "x = T27\n".to_owned(), Expect::Fails(ErrorKind::Limit));
     let items = (0..5000).map(|n| format!("x{n} = T16\n")).collect();
-    layout("5000 items of a type of 16 doublings", 16, items, Expect::Fails(Kind::Limit));
+    layout("5000 items of a type of 16 doublings", 16, items, Expect::Fails(ErrorKind::Limit));
 }

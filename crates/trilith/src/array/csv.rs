@@ -26,8 +26,8 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for more axes than a table has,
-    /// [`Kind::Io`](crate::Kind::Io), and as [`Array::load`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for more axes than a table has,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and as [`Array::load`].
     pub fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let fields = self.datatype.as_struct();
         let most = if fields.is_some() { 1 } else { 2 };

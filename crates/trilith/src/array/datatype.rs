@@ -154,8 +154,8 @@ impl Datatype {
     /// The text type `ascii`, `ucs4`, `utf8` or `ucs2` of `length` units.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for another name,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a length of 2³² or more.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for another name,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a length of 2³² or more.
     pub fn with_length(name: &str, length: u64) -> Result<Self> {
         let short = u32::try_from(length)
             .map_err(|_| Error::unsupported(format!("text elements of {length} units, at most 4294967295 are possible")))?;

@@ -26,7 +26,7 @@ impl Scalar {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for a value that the datatype does not have;
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a value that the datatype does not have;
     /// `out` then ends in a part of the element.
     pub fn encode(&self, datatype: &Datatype, order: Byteorder, out: &mut Vec<u8>) -> Result<()> {
         match (datatype, self) {
@@ -175,7 +175,7 @@ impl Array {
     /// Texts as an array of `ucs4` (of `ascii` where all of them are) as long as the longest.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where `shape` has another number of elements.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `shape` has another number of elements.
     pub fn from_texts(texts: &[impl AsRef<str>], shape: &[u64]) -> Result<Self> {
         if element_count(shape)? != texts.len() as u64 {
             return Err(Error::usage(format!("{} texts do not make an array of shape {shape:?}", texts.len())));
@@ -193,8 +193,8 @@ impl Array {
     /// A copy of all texts in C order, without the NULs that pad them.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for elements that are no text,
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for bytes that are none, and as [`Array::load`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for elements that are no text,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that are none, and as [`Array::load`].
     pub fn load_texts(&self) -> Result<Vec<String>> {
         if !self.datatype.is_text() {
             return Err(Error::usage(format!("elements of {} are not text", self.datatype)));

@@ -43,7 +43,7 @@ impl Array {
     /// [`Array::read_bytes`] into memory of the caller, which must have [`Array::nbytes`] bytes.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for another length, and as [`Array::load`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another length, and as [`Array::load`].
     pub fn read_bytes_into(&self, into: &mut [u8], order: Byteorder) -> Result<()> {
         if into.len() as u64 != self.nbytes() {
             return Err(Error::usage(format!("{} bytes of memory for an array of {} bytes", into.len(), self.nbytes())));
@@ -212,7 +212,7 @@ impl Array {
     /// Says to the source which bytes are about to be read, so that a remote one fetches them together.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io).
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn prefetch(&self, gap: u64) -> Result<()> {
         self.source.prefetch(&self.plan(gap))
     }

@@ -44,7 +44,7 @@ impl Array {
     /// Elements that lie one after the other in C order from byte `offset` of `source` on.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where they do not all lie inside the source.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where they do not all lie inside the source.
     pub fn new(source: SourceRef, offset: u64, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
         let strides = shape::c_strides(&shape, datatype.item_size())?;
         Self::strided(source, offset, datatype, byteorder, shape, strides)
@@ -82,7 +82,7 @@ impl Array {
     /// Elements in memory, in C order.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where `bytes` are too few.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where `bytes` are too few.
     pub fn from_bytes(bytes: Vec<u8>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
         Self::new(Arc::new(MemorySource::new(bytes, "memory")), 0, datatype, byteorder, shape)
     }
@@ -90,7 +90,7 @@ impl Array {
     /// A copy of numbers in memory, in C order.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where `shape` has another number of elements.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `shape` has another number of elements.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
         if shape::element_count(shape)? != elements.len() as u64 {
             return Err(Error::usage(format!("{} elements do not make an array of shape {shape:?}", elements.len())));
@@ -105,7 +105,7 @@ impl Array {
     /// The array with a mask; an array as mask is broadcast to this one's shape.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the shapes do not fit, and for a mask array that holds
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the shapes do not fit, and for a mask array that holds
     /// neither truth values nor numbers.
     pub fn with_mask(mut self, mask: Mask) -> Result<Self> {
         self.mask = Some(mask.fit(&self.shape)?);
@@ -219,7 +219,7 @@ impl Array {
     /// more than [`Limits::overlap`].
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit).
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     pub fn charge(&self) -> Result<()> {
         self.charge_overlap()?;
         self.limits.charge_memory(self.nbytes(), "an array")
@@ -229,7 +229,7 @@ impl Array {
     /// that share bytes, or more elements without any than [`Limits::nodes`].
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit).
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     pub fn charge_visits(&self) -> Result<()> {
         if self.nbytes() == 0 && self.len() > self.limits.nodes {
             return Err(Limits::exceeded("nodes", self.limits.nodes, format_args!("{} elements without bytes", self.len())));

@@ -45,7 +45,7 @@ impl Index {
     /// Reads a list such as `0:10,5,::2` or `...,-1`; brackets around it may stay.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage).
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage).
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
         let text = text.trim();
         let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
@@ -191,7 +191,7 @@ impl Array {
     /// A part of the array, as numpy's basic indexing takes it; axes without an index are taken whole.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for too many indices, two ellipses, or an index outside its axis.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for too many indices, two ellipses, or an index outside its axis.
     pub fn slice(&self, indices: impl AsRef<[Index]>) -> Result<Self> {
         let indices = indices.as_ref();
         let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
@@ -244,7 +244,7 @@ impl Array {
     /// One element as an array without axes.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there are not as many indices as axes or one is outside.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there are not as many indices as axes or one is outside.
     pub fn at(&self, index: &[u64]) -> Result<Self> {
         if index.len() != self.shape.len() {
             return Err(Error::usage(format!("{} indices for an array of {} axes", index.len(), self.shape.len())));
@@ -256,7 +256,7 @@ impl Array {
     /// The rows `start..start + count` of the first axis.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there are no such rows.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there are no such rows.
     pub fn rows(&self, start: u64, count: u64) -> Result<Self> {
         match (self.shape.first(), start.checked_add(count)) {
             (Some(len), Some(stop)) if stop <= *len => {
@@ -273,7 +273,7 @@ impl Array {
     /// by their place. A mask by value does not go along: it is about whole elements.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there is no such field.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such field.
     pub fn field(&self, name: &str) -> Result<Self> {
         let Some(fields) = self.datatype.as_struct() else {
             return Err(Error::usage(format!("an array of {} has no field {name:?}", self.datatype)));
@@ -309,7 +309,7 @@ impl Array {
     /// The axes in another order; all of them turned round where none is given.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where `order` does not name every axis once.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `order` does not name every axis once.
     pub fn transpose(&self, order: Option<&[usize]>) -> Result<Self> {
         let axes = self.shape.len();
         let order: Vec<usize> = order.map_or_else(|| (0..axes).rev().collect(), <[usize]>::to_vec);
@@ -327,7 +327,7 @@ impl Array {
     /// The array as one of this shape that repeats along new axes and those of length 1.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the shapes do not fit.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the shapes do not fit.
     pub fn broadcast_to(&self, shape: &[u64]) -> Result<Self> {
         let wrong = || Error::usage(format!("an array of shape {:?} cannot be broadcast to {shape:?}", self.shape));
         let new = shape.len().checked_sub(self.shape.len()).ok_or_else(wrong)?;
@@ -346,7 +346,7 @@ impl Array {
     /// The same elements, which must lie in C order, in another shape.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the number of elements differs or they do not lie in C order.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the number of elements differs or they do not lie in C order.
     pub fn reshape(&self, shape: &[u64]) -> Result<Self> {
         if shape::element_count(shape)? != self.len() {
             return Err(Error::usage(format!("an array of shape {:?} cannot take the shape {shape:?}", self.shape)));

@@ -77,8 +77,8 @@ impl Array {
     /// The mask as one byte 0 or 1 for each element in C order; nothing where there is no mask.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a mask by value of elements that are not
-    /// numbers, [`Kind::Limit`](crate::Kind::Limit), and as [`Array::load`].
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a mask by value of elements that are not
+    /// numbers, [`ErrorKind::Limit`](crate::ErrorKind::Limit), and as [`Array::load`].
     pub fn mask_bytes(&self) -> Result<Option<Vec<u8>>> {
         if self.mask.is_none() {
             return Ok(None);

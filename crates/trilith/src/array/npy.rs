@@ -26,8 +26,8 @@ impl Array {
     /// The array as a `.npy` file; a mask is not written.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a datatype that numpy does not have,
-    /// [`Kind::Io`](crate::Kind::Io), and as [`Array::load`].
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and as [`Array::load`].
     pub fn write_npy(&self, out: &mut dyn Write) -> Result<()> {
         let fail = |e| Error::io("writing .npy", e);
         out.write_all(&npy_header(&self.datatype, &self.shape)?).map_err(fail)?;
@@ -37,8 +37,8 @@ impl Array {
     /// The array in a `.npy` file; its elements stay where they are.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where it is no such file,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for objects and dates.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is no such file,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for objects and dates.
     pub fn from_npy(source: SourceRef, limits: &Limits) -> Result<Self> {
         let start = read_vec(&*source, 0, 12.min(source.len()), limits)?;
         let (length_at, long) = match start.get(..8) {
@@ -94,7 +94,7 @@ impl Array {
 /// ```
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for a datatype that numpy does not have.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
 pub fn npy_header(datatype: &Datatype, shape: &[u64]) -> Result<Vec<u8>> {
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };

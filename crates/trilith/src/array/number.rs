@@ -82,9 +82,9 @@ impl Array {
     /// loaded with the value that stands under the mask.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for another datatype, [`Kind::Limit`](crate::Kind::Limit),
-    /// and what reading the source gives: [`Kind::Io`](crate::Kind::Io),
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where it does not decode.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another datatype, [`ErrorKind::Limit`](crate::ErrorKind::Limit),
+    /// and what reading the source gives: [`ErrorKind::Io`](crate::ErrorKind::Io),
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not decode.
     pub fn load<T: Element>(&self) -> Result<Vec<T>> {
         self.expect::<T>()?;
         self.charge()?;
@@ -102,7 +102,7 @@ impl Array {
     /// [`Array::load`] into memory of the caller, which must have [`Array::len`] elements.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for another length, and as [`Array::load`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another length, and as [`Array::load`].
     pub fn read_into<T: Element>(&self, into: &mut [T]) -> Result<()> {
         self.expect::<T>()?;
         if into.len() as u64 != self.len() {
@@ -143,7 +143,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a value that `T` does not have or elements that are no
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a value that `T` does not have or elements that are no
     /// numbers, and as [`Array::load`].
     pub fn load_as<T: Element>(&self) -> Result<Vec<T>> {
         if self.datatype == T::DATATYPE {

@@ -253,7 +253,7 @@ impl Array {
     /// The only element of an array without axes (or of one with a single element).
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for another number of elements, and as [`Array::load`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another number of elements, and as [`Array::load`].
     pub fn scalar(&self) -> Result<Scalar> {
         if self.len() != 1 {
             return Err(Error::usage(format!("an array of shape {:?} is not one element", self.shape)));
@@ -359,7 +359,7 @@ impl Array {
     /// The array as JSON: nested lists, masked elements `null`.
     ///
     /// # Errors
-    /// As [`Array::for_each_scalar`], and [`Kind::Io`](crate::Kind::Io) from `out`.
+    /// As [`Array::for_each_scalar`], and [`ErrorKind::Io`](crate::ErrorKind::Io) from `out`.
     pub fn write_json(&self, out: &mut dyn std::io::Write, floats: FloatText) -> Result<()> {
         let mut follows = false;
         self.for_each_nested(|step| {

@@ -8,7 +8,7 @@ pub const AXES: usize = 64;
 /// How many elements a shape has.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where the number does not fit in 63 bits.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the number does not fit in 63 bits.
 pub fn element_count(shape: &[u64]) -> Result<u64> {
     if shape.contains(&0) {
         return Ok(0);
@@ -29,7 +29,7 @@ pub fn element_count(shape: &[u64]) -> Result<u64> {
 /// ```
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where the array is larger than 2⁶³ bytes.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the array is larger than 2⁶³ bytes.
 pub fn c_strides(shape: &[u64], item_size: u64) -> Result<Vec<i64>> {
     let mut strides = packed_strides(shape.iter().rev(), shape, item_size)?;
     strides.reverse();
@@ -60,7 +60,7 @@ fn packed_strides<'a>(order: impl Iterator<Item = &'a u64>, shape: &[u64], item_
 /// The bytes that elements at `offset` plus indices times `strides` touch, or none for an empty array.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where an element lies before byte 0 or ends behind `available`.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an element lies before byte 0 or ends behind `available`.
 pub fn extent(offset: u64, shape: &[u64], strides: &[i64], item_size: u64, available: u64) -> Result<std::ops::Range<u64>> {
     if shape.len() != strides.len() {
         return Err(Error::malformed(format!("{} strides for {} axes", strides.len(), shape.len())));
@@ -123,7 +123,7 @@ fn is_contiguous<'a>(fastest_first: impl Iterator<Item = (&'a u64, &'a i64)>, it
 /// Rows of a streamed array (`shape: ['*', …]`): as many whole ones as there are bytes for.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for rows of no bytes, of which there would be infinitely many.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for rows of no bytes, of which there would be infinitely many.
 pub fn stream_rows(available: u64, row_shape: &[u64], item_size: u64) -> Result<u64> {
     let row = element_count(row_shape)?.checked_mul(item_size);
     match row {

@@ -20,8 +20,8 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for no arrays, and for arrays that differ in datatype or shape;
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for masked arrays, and for padded structures that are not stored
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no arrays, and for arrays that differ in datatype or shape;
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for masked arrays, and for padded structures that are not stored
     /// in C order.
     pub fn stack(arrays: Vec<Array>) -> Result<Array> {
         let mut shape = vec![arrays.len() as u64];

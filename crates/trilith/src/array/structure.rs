@@ -106,8 +106,8 @@ impl StructType {
     /// Fields at their offsets in an element of `item_size` bytes, as in Dudley; they may overlap.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for sizes past 2⁶³ and for a field past the end of
-    /// the element, [`Kind::Limit`](crate::Kind::Limit) for deep nesting or a million fields.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for sizes past 2⁶³ and for a field past the end of
+    /// the element, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for deep nesting or a million fields.
     pub fn with_offsets(fields: Vec<Field>, item_size: u64) -> Result<Self> {
         let (mut packed_size, mut depth, mut all_fields) = (0u64, 1, fields.len() as u64);
         for field in &fields {
@@ -256,7 +256,7 @@ mod tests {
             match StructType::packed_from(fields) {
                 Ok(made) => inner = Datatype::Struct(Arc::new(made)),
                 Err(error) => {
-                    assert_eq!(error.kind(), crate::Kind::Limit);
+                    assert_eq!(error.kind(), crate::ErrorKind::Limit);
                     failed = Some(level);
                     break;
                 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::bytes::{MemorySource, Source, SourceRef};
-use crate::{Kind, Limits, Result};
+use crate::{ErrorKind, Limits, Result};
 
 mod text;
 
@@ -209,7 +209,7 @@ proptest! {
         let given = list.iter().filter(|i| **i != Index::Ellipsis).count();
         let part = array.slice(&list);
         if given > axes || list.len() > given + 1 {
-            prop_assert_eq!(part.unwrap_err().kind(), Kind::Usage);
+            prop_assert_eq!(part.unwrap_err().kind(), ErrorKind::Usage);
             return Ok(());
         }
         let mut full = Vec::new();
@@ -222,7 +222,7 @@ proptest! {
             let len = *len as i64;
             match *index {
                 Index::At(i) if i >= len || i < -len => {
-                    prop_assert_eq!(part.unwrap_err().kind(), Kind::Usage);
+                    prop_assert_eq!(part.unwrap_err().kind(), ErrorKind::Usage);
                     return Ok(());
                 }
                 Index::At(i) => taken.push((vec![if i < 0 { i + len } else { i }], false)),
@@ -313,9 +313,9 @@ fn each_number_type_loads_as_itself_and_is_viewed_where_it_lies() {
 fn conversions_keep_whole_numbers_or_say_which_does_not_fit() {
     let whole = Array::from_slice(&[u64::MAX, 1], &[2]).unwrap();
     let error = whole.load_as::<i64>().unwrap_err();
-    assert_eq!(error.kind(), Kind::Usage);
+    assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.message().contains("element 0") && error.message().contains("18446744073709551615"), "{error}");
-    assert_eq!(Array::from_slice(&[2f64.powi(64)], &[1]).unwrap().load_as::<u64>().unwrap_err().kind(), Kind::Usage);
+    assert_eq!(Array::from_slice(&[2f64.powi(64)], &[1]).unwrap().load_as::<u64>().unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(Array::from_slice(&[-(2f64.powi(63))], &[1]).unwrap().load_as::<i64>().unwrap(), [i64::MIN]);
     assert!(Array::from_slice(&[0.5f32], &[1]).unwrap().load_as::<i8>().is_err());
     assert!(Array::from_slice(&[f64::NAN], &[1]).unwrap().load_as::<i8>().is_err());
@@ -323,7 +323,7 @@ fn conversions_keep_whole_numbers_or_say_which_does_not_fit() {
     assert_eq!(Array::from_slice(&[true], &[1]).unwrap().load_as::<f64>().unwrap(), [1.0]);
     assert!(Array::from_slice(&[Complex::new(1f32, 0.0)], &[1]).unwrap().load_as::<f64>().is_err());
     let text = Array::from_bytes(Vec::new(), Datatype::Ascii(3), Byteorder::Big, vec![0]).unwrap();
-    assert_eq!(text.load_as::<f64>().unwrap_err().kind(), Kind::Usage);
+    assert_eq!(text.load_as::<f64>().unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn masks_mark_values_not_numbers_and_broadcast() {
     assert_eq!(image.reshape(&[6]).unwrap().mask_bytes().unwrap().unwrap(), [0, 1, 0, 0, 1, 0]);
     assert_eq!(image.transpose(None).unwrap().mask_bytes().unwrap().unwrap(), [0, 0, 1, 1, 0, 0]);
     let wrong = Array::from_slice(&[1i16; 4], &[2, 2]).unwrap().with_mask(Mask::Array(Arc::new(row)));
-    assert_eq!(wrong.unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 /// 0.1.0dev, 4.1.3, `mask`: "the given array provides a mask, where non-zero values represent missing values".
@@ -402,7 +402,7 @@ fn a_mask_may_be_of_any_kind_of_number() {
     let masked = image.clone().with_mask(Mask::Array(Arc::new(floats))).unwrap();
     assert_eq!(masked.mask_bytes().unwrap().unwrap(), [0, 1, 0, 0, 1, 0]);
     let text = Array::from_bytes(b"ab".to_vec(), Datatype::Ascii(1), Byteorder::Big, vec![2]).unwrap();
-    assert_eq!(image.with_mask(Mask::Array(Arc::new(text))).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(image.with_mask(Mask::Array(Arc::new(text))).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 #[test]
@@ -427,14 +427,14 @@ fn fields_lead_into_structs_and_keep_their_byte_order() {
 #[test]
 fn overlapping_elements_cannot_claim_endless_memory() {
     let array = Array::from_slice(&[1f64], &[1]).unwrap().broadcast_to(&[1 << 50]).unwrap();
-    assert_eq!(array.load::<f64>().unwrap_err().kind(), Kind::Limit);
-    assert_eq!(array.for_each_piece(100, |_| Ok(())).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(array.load::<f64>().unwrap_err().kind(), ErrorKind::Limit);
+    assert_eq!(array.for_each_piece(100, |_| Ok(())).unwrap_err().kind(), ErrorKind::Limit);
     // A terabyte is no rare limit: what may be loaded may not be made of nothing.
     let some = Array::from_slice(&[1u8], &[1]).unwrap().broadcast_to(&[600 << 20]).unwrap();
     let refused =
         [some.load::<u8>().unwrap_err(), some.load_as::<u8>().unwrap_err(), some.read_bytes(Byteorder::Little).unwrap_err()];
     assert!(refused.iter().all(|error| error.to_string().contains("limit overlap=")), "{refused:?}");
-    assert_eq!(array.with_mask(Mask::Nan).unwrap().mask_bytes().unwrap_err().kind(), Kind::Limit);
+    assert_eq!(array.with_mask(Mask::Nan).unwrap().mask_bytes().unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]

@@ -15,9 +15,9 @@ use crate::error::{Error, Result};
 /// of the file that grew. `rows` has the datatype of the array and the shape of its rows.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where there is no such array, where its block is not streamed, and for
-/// rows that do not fit; [`Kind::Malformed`](crate::Kind::Malformed) where an unfinished row stands at the end;
-/// [`Kind::Io`](crate::Kind::Io), after which the file is as it was.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such array, where its block is not streamed, and for
+/// rows that do not fit; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an unfinished row stands at the end;
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), after which the file is as it was.
 pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> {
     let end = StreamEnd::find(file, path)?;
     end.check(rows.datatype(), rows.shape().get(1..)).map_err(|error| error.at_path(path))?;
@@ -96,7 +96,7 @@ impl StreamEnd {
     /// Refuses rows of another datatype or shape than those that are there.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage).
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage).
     pub fn check(&self, datatype: &Datatype, row_shape: Option<&[u64]>) -> Result<()> {
         let array = &self.array;
         if array.datatype().means(datatype) && array.shape().get(1..) == row_shape {
@@ -118,7 +118,7 @@ impl StreamEnd {
 /// Bytes of one row.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) for rows without bytes, of which nobody could tell how many there are.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows without bytes, of which nobody could tell how many there are.
 pub(crate) fn row_bytes(datatype: &Datatype, row_shape: &[u64]) -> Result<u64> {
     let bytes = element_count(row_shape)?.checked_mul(datatype.item_size());
     bytes

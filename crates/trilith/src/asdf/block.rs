@@ -112,7 +112,7 @@ impl Block {
     /// The bytes in use on disk, checked against the file.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the sizes contradict each other or the file is too short.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the sizes contradict each other or the file is too short.
     pub fn stored(&self, source: &SourceRef) -> Result<SourceRef> {
         self.check(source.len()).map_err(|e| e.context(format!("block {}", self.index)))?;
         Ok(std::sync::Arc::new(Window::new(source.clone(), self.data_offset, self.stored_len())?))
@@ -121,7 +121,7 @@ impl Block {
     /// Whether the sizes make sense in a file of `size` bytes.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) with the size that does not.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the size that does not.
     pub fn check(&self, size: u64) -> Result<()> {
         let at = self.offset;
         if self.is_streamed() {
@@ -179,7 +179,7 @@ pub(crate) fn is_credible(source: &dyn Source, rows: &[&'static Generation], off
 /// `rows` are the generations that the header line allows, or the one that an earlier block showed.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where there is no mark or the header is too short.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where there is no mark or the header is too short.
 pub fn read(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
     read_inner(source, rows, offset, index).map_err(|e| e.at_byte(offset).context(format!("block {index}")))
 }

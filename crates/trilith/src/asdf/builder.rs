@@ -39,7 +39,7 @@ impl ArrayOptions {
     /// Stored with a codec, by a name that [`codec::named`] knows (`none`, `lz4`, `zlib`, …).
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for any other name.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for any other name.
     pub fn codec(name: &str) -> Result<Self> {
         let (id, blosc) = codec::named(name)?;
         Ok(Self { codec: Some(id).filter(|id| !id.is_none()), blosc, ..Self::default() })
@@ -124,7 +124,7 @@ impl<'a> Builder<'a> {
     /// Adds an array and gives back the node that describes it; a mask goes into a block of its own.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a datatype that the generation lacks, or a second streamed array.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a datatype that the generation lacks, or a second streamed array.
     pub fn array(&mut self, array: &Array, options: &ArrayOptions) -> Result<Value> {
         let order = options.byteorder.unwrap_or(array.byteorder());
         self.allow(array.datatype())?;
@@ -187,7 +187,7 @@ impl<'a> Builder<'a> {
     /// Another view of an array that was added already, by the node of that one: the block is shared.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where `base` is no node of a block.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `base` is no node of a block.
     pub fn view(&self, base: &Value, offset: u64, shape: &[u64], strides: Option<&[i64]>) -> Result<Value> {
         if base.get("source").and_then(Value::as_i64).is_none() {
             return Err(Error::usage("a view needs an array that is stored in a block"));
@@ -293,7 +293,7 @@ impl<'a> Builder<'a> {
     /// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), what reading the arrays says, and [`Kind::Usage`](crate::Kind::Usage) for
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), what reading the arrays says, and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for
     /// keys and integers that a writer may not write ([`Value::check_subset`]).
     pub fn write(self, path: impl AsRef<Path>, tree: Value) -> Result<()> {
         let mut file = AtomicFile::create(path, Basis::Nothing)?;
@@ -305,7 +305,7 @@ impl<'a> Builder<'a> {
     /// into files of their own. Elements that lie in another file as they are to be stored are not copied.
     ///
     /// # Errors
-    /// What reading the arrays says; [`Kind::Usage`](crate::Kind::Usage) where the row has no field for a codec, and for a
+    /// What reading the arrays says; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the row has no field for a codec, and for a
     /// streamed array.
     pub fn into_blocks(self, row: &'static Generation, target: &dyn Source) -> Result<Vec<StoredBlock>> {
         let mut blocks = Vec::new();

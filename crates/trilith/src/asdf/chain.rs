@@ -19,7 +19,7 @@ const LONGEST: u64 = 1 << 20;
 /// The steps of a block, in the order of encoding, and where its data begin.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where the YAML is broken.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the YAML is broken.
 pub fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<Step>, u64)> {
     if !block.is_encoded() {
         let codes = block.codes.iter().take_while(|code| **code != 0);
@@ -36,7 +36,7 @@ pub fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<
 /// Reads a chain from text, as the command line gives it: `[[tile, {shape: [32, 32]}], zlib]`.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where it is no list of steps.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is no list of steps.
 ///
 /// ```
 /// use trilith::asdf::chain;
@@ -167,7 +167,7 @@ pub(crate) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
 /// Checks that an array over a block has the floats that the block's chain makes.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for other elements, and as [`read`].
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for other elements, and as [`read`].
 pub(super) fn agrees(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, limits: &Limits) -> Result<()> {
     let (steps, _) = read(block, stored, limits)?;
     let quantized = steps.iter().find_map(|step| if let Step::Quantize { bits, .. } = step { Some(*bits) } else { None });
@@ -194,8 +194,8 @@ fn asks_array(steps: &[Step]) -> bool {
 /// leaves arguments to it.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) naming the first step that is unknown,
-/// [`Kind::Malformed`](crate::Kind::Malformed) for steps in the wrong order or arguments that do not fit.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) naming the first step that is unknown,
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for steps in the wrong order or arguments that do not fit.
 pub fn decoder(
     block: &Block,
     stored: SourceRef,

@@ -62,7 +62,7 @@ struct Level {
 ///
 /// # Errors
 /// What following references and reading arrays says, what `take` returns, and
-/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes or too deep a nesting.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes or too deep a nesting.
 pub fn expand(
     file: &AsdfFile,
     start: &Found,
@@ -200,8 +200,8 @@ pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
 /// The digits of a core/integer: its words are 32-bit pieces, the least significant first.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where words or sign are missing,
-/// [`Kind::Limit`](crate::Kind::Limit) for more than 4,096 words.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where words or sign are missing,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 4,096 words.
 pub fn integer(file: &AsdfFile, node: Node<'_>) -> Result<String> {
     const MOST: u64 = 4096;
     let words = file.array(node.require("words")?)?;

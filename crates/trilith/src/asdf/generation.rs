@@ -288,7 +288,7 @@ impl Target {
     /// The target of this name.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<&'static Self> {
         TARGETS
             .iter()
@@ -424,8 +424,8 @@ pub const CODES_NAME: &str = "asdf-0.1-hs44-codes";
 /// The rows that a header line may belong to.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for a token that is none of the family's,
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for a version that does not exist yet.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a token that is none of the family's,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a version that does not exist yet.
 pub fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static Generation>> {
     let of_token: Vec<_> = GENERATIONS.iter().filter(|g| g.token == token).collect();
     if of_token.is_empty() {

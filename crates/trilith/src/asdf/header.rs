@@ -57,7 +57,7 @@ pub fn is_asdf(start: &[u8]) -> bool {
 /// Reads header line and comments.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) when the first line is not one of the family's.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the first line is not one of the family's.
 pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
     let start = read_vec(source, 0, source.len().min(16), limits)?;
     if start.starts_with(MARK) && is_asdf(&start) {
@@ -145,8 +145,8 @@ pub struct TreeExtent {
 /// block index, too, contains `%YAML`.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where neither tree nor block follows,
-/// [`Kind::Limit`](crate::Kind::Limit) where the tree is too long.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where neither tree nor block follows,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the tree is too long.
 pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Result<Option<TreeExtent>> {
     let size = source.len();
     // Blank lines between header and tree are harmless.

@@ -32,7 +32,7 @@ pub struct BlockIndex {
 /// inside the data of a block are not an index.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<BlockIndex>> {
     let size = source.len();
     // An index takes at most some 22 bytes an entry, and the block it names at least 46.

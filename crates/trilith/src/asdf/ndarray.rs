@@ -79,7 +79,7 @@ impl<'t> Ndarray<'t> {
     /// Reads the node.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) at the line and column of what is wrong.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is wrong.
     pub fn read(node: Node<'t>, limits: &Limits) -> Result<Self> {
         if node.is_sequence() {
             return Ok(Self {
@@ -133,7 +133,7 @@ impl<'t> Ndarray<'t> {
     /// The array over the decoded bytes of its block.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where an element would lie outside.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an element would lie outside.
     pub fn over(&self, source: SourceRef, limits: &Limits) -> Result<Array> {
         let datatype = self.datatype.clone().unwrap_or(Datatype::Uint8);
         self.place(source, datatype, limits).map_err(|e| at_node(e, self.node))
@@ -172,7 +172,7 @@ impl<'t> Ndarray<'t> {
     /// The array of inline data.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) at the line and column of an element that does not fit.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of an element that does not fit.
     pub fn inline(&self, data: Node<'t>, limits: &Limits) -> Result<Array> {
         let shape = self
             .shape
@@ -184,7 +184,7 @@ impl<'t> Ndarray<'t> {
     /// The mask where it is a number; None where it is an ndarray, which the caller resolves.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where it is neither.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is neither.
     pub fn scalar_mask(mask: Node<'_>) -> Result<Option<Mask>> {
         if is_ndarray(mask) || mask.is_sequence() || mask.is_mapping() {
             return Ok(None);
@@ -228,7 +228,7 @@ fn origin<'t>(source: Node<'t>) -> Result<Origin<'t>> {
 /// Reads `big` or `little`.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for anything else.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything else.
 pub fn byteorder(node: Node<'_>) -> Result<Byteorder> {
     match &*node.text() {
         "big" => Ok(Byteorder::Big),
@@ -264,7 +264,7 @@ fn shape(node: Node<'_>) -> Result<Vec<Dim>> {
 /// ```
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) naming the nearest known datatype.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the nearest known datatype.
 pub fn datatype_named(text: &str, order: Option<Byteorder>, limits: &Limits) -> Result<(Datatype, Byteorder)> {
     let ours = order.unwrap_or(Byteorder::NATIVE);
     if let Some((datatype, own)) = crate::array::numpy_name(text) {
@@ -279,7 +279,7 @@ pub fn datatype_named(text: &str, order: Option<Byteorder>, limits: &Limits) -> 
 /// `byteorder` is that of what states none itself.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) naming the nearest known datatype.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the nearest known datatype.
 pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> Result<Datatype> {
     // Structures within structures: what is being read, and the fields found so far.
     struct Level<'t> {

@@ -8,7 +8,7 @@ use crate::tree::Value;
 /// as the double that it equals.
 ///
 /// # Errors
-/// What reading the array says, [`Kind::Limit`](crate::Kind::Limit) for more elements than a tree may
+/// What reading the array says, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more elements than a tree may
 /// have nodes.
 pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
     let most = array.limits().nodes;

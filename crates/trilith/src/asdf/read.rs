@@ -61,7 +61,7 @@ pub trait FitsArrays: Any + Send + Sync {
     /// The array of the HDU that `spec` names: `NAME,VER`, `NAME` or a number.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where there is no such HDU.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where there is no such HDU.
     fn hdu(&self, spec: &str) -> Result<Array>;
 
     /// What is odd about the FITS file but does not stop reading it.
@@ -74,7 +74,7 @@ impl AsdfFile {
     /// Opens a file; references out of it are refused until [`AsdfFile::with_resolver`] allows them.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where header or tree are broken; broken blocks are
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where header or tree are broken; broken blocks are
     /// found when they are read.
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
@@ -185,8 +185,8 @@ impl AsdfFile {
     /// The decoded bytes of a block; nothing is decoded before they are read.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the block does not exist or its sizes are
-    /// wrong, [`Kind::Unsupported`](crate::Kind::Unsupported) for an unknown codec or encoding.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the block does not exist or its sizes are
+    /// wrong, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec or encoding.
     pub fn block_data(&self, number: i64) -> Result<SourceRef> {
         self.block_for(number, None)
     }
@@ -258,7 +258,7 @@ impl AsdfFile {
     /// The array at a tree path (a JSON Pointer); `$ref`s on the way are followed.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there is no such path or no ndarray, and as [`AsdfFile::array`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such path or no ndarray, and as [`AsdfFile::array`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let found = super::walk::find(self, path)?;
         let node = found.node(self);
@@ -271,9 +271,9 @@ impl AsdfFile {
     /// The array that an ndarray node of this file's tree describes.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the node or its block is broken,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for an unknown codec,
-    /// [`Kind::Limit`](crate::Kind::Limit) where an external source is refused.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the node or its block is broken,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec,
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where an external source is refused.
     pub fn array(&self, node: Node<'_>) -> Result<Array> {
         let described = Ndarray::read(node, &self.limits)?;
         let mut array = self.unmasked(&described)?;
@@ -334,7 +334,7 @@ impl AsdfFile {
     /// Another file that this one refers to, opened once.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where the reference is refused, and as opening.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the reference is refused, and as opening.
     pub fn external(&self, uri: &str) -> Result<Arc<AsdfFile>> {
         let mut files = self.external.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = files.get(uri) {

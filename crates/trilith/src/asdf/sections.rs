@@ -11,7 +11,7 @@ use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
 use super::marks::{first_block, is_block, next_block};
 use crate::bytes::{Access, ReadAhead, Source, SourceRef, read_vec};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// A file cut into its sections; blocks are looked at when they are asked for.
@@ -63,8 +63,8 @@ impl Sections {
     /// Finds header, tree, first block and index.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) when this is no file of the family,
-    /// [`Kind::Limit`](crate::Kind::Limit) when the tree is too long.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when this is no file of the family,
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) when the tree is too long.
     pub fn read(source: SourceRef, limits: &Limits) -> Result<Self> {
         let header = header::read(&*source, limits)?;
         let tree = header::find_tree(&*source, &header, limits)?;
@@ -220,7 +220,7 @@ impl Sections {
     /// Every block, in order.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) when the first block cannot be read.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the first block cannot be read.
     pub fn blocks(&self) -> Result<Vec<&Block>> {
         if self.is_chained() {
             let all: Option<Vec<&Block>> = (0..self.indexed.len()).map(|i| self.indexed_block(i).ok()).collect();
@@ -231,7 +231,7 @@ impl Sections {
         let walk = self.walk();
         match &walk.incomplete {
             // That a disk or a server cannot be read says nothing about the blocks.
-            Some(error) if error.kind() != Kind::Malformed => Err(error.copy()),
+            Some(error) if error.kind() != ErrorKind::Malformed => Err(error.copy()),
             _ => Ok(walk.blocks.iter().collect()),
         }
     }
@@ -239,7 +239,7 @@ impl Sections {
     /// Every block, in order, where it is certain that there are no others: for whoever writes the file anew.
     ///
     /// # Errors
-    /// As [`Sections::blocks`], and [`Kind::Malformed`](crate::Kind::Malformed) where blocks may be missing.
+    /// As [`Sections::blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where blocks may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
         match self.incomplete() {
@@ -259,7 +259,7 @@ impl Sections {
     /// Block number `number`; a negative number counts from the end, as a streamed source does.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) when there is no such block.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when there is no such block.
     pub fn block(&self, number: i64) -> Result<&Block> {
         if let Some(block) = self.trusted_block(number) {
             return Ok(block);
@@ -275,7 +275,7 @@ impl Sections {
         let count = walk.blocks.len();
         let position = if number < 0 { count as i64 + number } else { number };
         usize::try_from(position).ok().and_then(|i| walk.blocks.get(i)).ok_or_else(|| {
-            if let Some(error) = walk.incomplete.as_ref().filter(|error| error.kind() != Kind::Malformed) {
+            if let Some(error) = walk.incomplete.as_ref().filter(|error| error.kind() != ErrorKind::Malformed) {
                 return error.copy();
             }
             let mut error = Error::malformed(format!("there is no block {number}: the file has {count}"));

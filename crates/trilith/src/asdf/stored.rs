@@ -44,7 +44,7 @@ impl Encoding {
     /// By the options of a block that is not streamed.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the row lacks the field for the codec, and as [`codec::encoder`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the row lacks the field for the codec, and as [`codec::encoder`].
     pub fn of(row: &Generation, options: &BlockOptions) -> Result<Self> {
         let hashed = row.fields.checksum.len == 16;
         let Some(id) = options.codec else { return Ok(Self::new([0; 4], 0, None, hashed)) };
@@ -63,7 +63,7 @@ impl Encoding {
     /// Takes decoded bytes; what is ready goes to `out`.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), and what the codec says.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
     pub fn write(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
         self.data_size += bytes.len() as u64;
         match self.encoder.take() {

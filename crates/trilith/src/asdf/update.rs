@@ -44,7 +44,7 @@ pub fn room(file: &AsdfFile) -> Option<u64> {
 /// ASDF 1.0).
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io); the file is then as it was, at once or after the next opening.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io); the file is then as it was, at once or after the next opening.
 /// As [`Update::commit`](crate::bytes::Update::commit).
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
     if is_apart(file) || room(file).is_none() {
@@ -57,7 +57,7 @@ pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
 /// whether it did. Every byte behind that room is as it was, whatever it is.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W) -> Result<bool> {
     let (Some(tree), Some(room)) = (file.sections().tree(), room(file)) else { return Ok(false) };
     if file.container().is_some() {

@@ -32,7 +32,7 @@ pub struct Uri<'t> {
 /// `fileuri` of every core/externalarray.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn uris<'t>(tree: &'t Tree, limits: &'t Limits) -> Result<Vec<Uri<'t>>> {
     let mut found = Vec::new();
     let mut walk = tree.root().walk(limits).as_written();
@@ -85,7 +85,7 @@ pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> 
 /// reads as it does. References that mean nothing, such as relative ones in a file from standard input, stay.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes, and what the edit says.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and what the edit says.
 pub fn moved_tree(tree: &Tree, limits: &Limits, is_early: bool, resolve: &dyn Resolve, to: &Base) -> Result<Option<Tree>> {
     let from = resolve.base();
     if from == *to {

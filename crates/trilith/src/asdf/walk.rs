@@ -107,8 +107,8 @@ impl Places for Files<'_> {
 /// Follows the `$ref` of a node, on and on to what is none.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for a circle of references and where a target does not exist,
-/// [`Kind::Limit`](crate::Kind::Limit) where it is refused.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a circle of references and where a target does not exist,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it is refused.
 pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
     tree::follow(&mut Files(this), from.clone(), &TreePath::root())
 }
@@ -125,7 +125,7 @@ fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
 /// header may be named by its keyword ([`Tree::card_path`]).
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) with what there is instead, where `pointer` itself leads nowhere, and as [`follow`].
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with what there is instead, where `pointer` itself leads nowhere, and as [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
     let path = file.tree().card_path(&TreePath::parse(pointer)?)?;
     tree::follow(&mut Files(file), Found::root(file), &path)
@@ -151,7 +151,7 @@ enum Key {
 /// Every ndarray of a file, in document order.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) after [`Limits::nodes`] nodes or [`Limits::items`] arrays.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) after [`Limits::nodes`] nodes or [`Limits::items`] arrays.
 pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     let mut list = Vec::new();
     let (limit, items) = (file.limits().nodes, file.limits().items);
@@ -235,7 +235,7 @@ pub(super) fn is_integer_tag(tag: &str) -> bool {
 /// Every ndarray node of a file's own tree that has a `source`, masks included, each once.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) for too many nodes.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
     sourced_in(file.tree(), file.limits())
 }

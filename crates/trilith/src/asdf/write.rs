@@ -126,7 +126,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Writes header line, comments and tree (the whole YAML document, `%YAML` to `...`).
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io).
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn header(&mut self, line: &str, comments: &[String], tree: Option<&str>) -> Result<()> {
         let mut head = String::with_capacity(line.len() + 2);
         // A file has one kind of line end.
@@ -155,7 +155,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Writes a block with the bytes of `data`.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), and what reading `data` or the codec says.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading `data` or the codec says.
     pub fn block(&mut self, data: &dyn Source, options: &BlockOptions) -> Result<Written> {
         let mut sized = options.clone();
         sized.encode.total = Some(data.len());
@@ -167,8 +167,8 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Copies a block as it is stored, without decoding it: `stored` are its used bytes.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where this generation cannot hold it as it is,
-    /// [`Kind::Io`](crate::Kind::Io), and what reading `stored` says.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where this generation cannot hold it as it is,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading `stored` says.
     pub fn copy(&mut self, stored: &dyn Source, block: &Block) -> Result<Written> {
         if !block.fits_into(self.generation) {
             return Err(Error::usage(format!("{} cannot hold block {} as it is stored", self.generation.name, block.index)));
@@ -212,7 +212,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Begins a block that is then written piece by piece, for arrays larger than memory.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) behind a streamed block or where the generation lacks the
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) behind a streamed block or where the generation lacks the
     /// field for the codec.
     pub fn begin(&mut self, options: &BlockOptions) -> Result<BlockWriter<'_, W>> {
         let streams = options.streamed && options.codec.is_none();
@@ -306,7 +306,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Writes the block index and makes sure that everything is out.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io).
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn finish(mut self) -> Result<()> {
         if self.options.index && self.generation.index && !self.streamed && !self.offsets.is_empty() {
             let text = index::print(&self.offsets);
@@ -407,7 +407,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Adds decoded bytes.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), and what the codec says.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.encoding.write(bytes, &mut Appended(self.file))
     }
@@ -436,7 +436,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Ends the block and fills in its header.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), and what the codec says.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
     pub fn finish(mut self) -> Result<Written> {
         let checksum = self.encoding.finish(&mut Appended(self.file))?;
         let Encoding { used, data_size, flags, compression, codes, .. } = self.encoding;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::asdf::uris::uris;
 use crate::asdf::{AsdfFile, header};
 use crate::bytes::{self, LocalOptions, percent_decode};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::Tree;
 
@@ -27,7 +27,7 @@ pub struct Parts {
 /// which `in_series` says yes are parts themselves and are not asked.
 ///
 /// # Errors
-/// [`Kind::Io`] where the folder cannot be read.
+/// [`ErrorKind::Io`] where the folder cannot be read.
 pub fn is_own_part(folder: &Path, name: &str, tree: &Tree, in_series: impl Fn(&str) -> bool, limits: &Limits) -> Result<bool> {
     let path = folder.join(name);
     if !bytes::is_plain_file(&path) || !is_block_alone(&path, limits) || names(tree, name, limits)? {
@@ -65,7 +65,7 @@ fn is_family(path: &Path) -> bool {
 fn uses(path: &Path, name: &str, limits: &Limits) -> bool {
     match bytes::open(path, LocalOptions::default()).and_then(|source| AsdfFile::open(source, limits)) {
         Ok(file) => names(file.tree(), name, limits).unwrap_or(true),
-        Err(error) => error.kind() != Kind::Unsupported,
+        Err(error) => error.kind() != ErrorKind::Unsupported,
     }
 }
 

@@ -38,7 +38,7 @@ impl<'a> Cursor<'a> {
     /// The next `len` bytes.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where fewer are left.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where fewer are left.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let rest = self.rest();
         let taken = rest.get(..len).ok_or_else(|| {

@@ -24,7 +24,7 @@ pub fn is_gzip(start: &[u8]) -> bool {
 /// Whether what a source was made of, at the bottom, is a gzip file.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn is_packed(source: &dyn Source) -> Result<bool> {
     let mut bottom = source;
     while let Some(origin) = bottom.origin() {

@@ -21,7 +21,7 @@ use super::owner;
 use super::record::{MARK, Record};
 use super::source::Source;
 use super::update::Update;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A file that is being changed in place by an [`Update`], locked against other writers; its journal is
 /// written. Dropped before it is committed, it leaves the update unfinished, as a crash does.
@@ -52,7 +52,7 @@ fn journal_path(path: &Path) -> PathBuf {
 /// Looks for the journal of `file`, which lies at `path`. Its tables may take `memory` bytes.
 ///
 /// # Errors
-/// [`Kind::Io`] where a journal that may well be the file's cannot be read.
+/// [`ErrorKind::Io`] where a journal that may well be the file's cannot be read.
 pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -> Result<Found> {
     let path = journal_path(path);
     // What is no file is not opened at all: a pipe would wait for its writer.
@@ -92,7 +92,7 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
 /// Undoes an unfinished update of a locked file, if there is one; whether there was.
 ///
 /// # Errors
-/// [`Kind::Io`], and [`Kind::Usage`] where something else lies under the name of the journal.
+/// [`ErrorKind::Io`], and [`ErrorKind::Usage`] where something else lies under the name of the journal.
 pub(super) fn settle(lock: &Lock) -> Result<bool> {
     let Some((file, metadata)) = &lock.there else { return Ok(false) };
     match find(&lock.path, file, metadata, crate::Limits::default().memory)? {
@@ -142,8 +142,8 @@ impl Update {
     /// moment leaves the old content or the new.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) where another process writes the file, has changed it since it was read,
-    /// or the disk says no. [`Kind::Usage`](crate::Kind::Usage) for what may not be changed in place: bytes that
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where another process writes the file, has changed it since it was read,
+    /// or the disk says no. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what may not be changed in place: bytes that
     /// are not those of a file on this machine, a file that is read-only, that has other names (hard links), or
     /// that belongs to somebody else, and where something that is not its journal lies under that name.
     pub fn commit(self, read: &dyn Source) -> Result<u64> {
@@ -175,8 +175,8 @@ impl Journal {
     /// was read, and writes the journal.
     ///
     /// # Errors
-    /// [`Kind::Io`] where another process writes the file, has changed it, or the disk says no;
-    /// [`Kind::Usage`] for a file that may not be changed in place: see [`Update::commit`].
+    /// [`ErrorKind::Io`] where another process writes the file, has changed it, or the disk says no;
+    /// [`ErrorKind::Usage`] for a file that may not be changed in place: see [`Update::commit`].
     pub(super) fn begin(update: Update, read: &dyn Source) -> Result<Self> {
         let local = read.local();
         let Some((given, real)) = local.and_then(|local| Some((local.given_path()?, local.path()?))) else {
@@ -198,7 +198,7 @@ impl Journal {
         let old_len = file.file().metadata().map_err(fail)?.len();
         if old_len != read.len() || !expected.is_in(file.file()) {
             let message = format!("{} was changed by another process since it was read", lock.given.display());
-            return Err(Error::new(Kind::Io, message).hint("try again"));
+            return Err(Error::new(ErrorKind::Io, message).hint("try again"));
         }
         let path = journal_path(&lock.path);
         let saved = write_journal(&update, &file, &lock, old_len)?;
@@ -213,7 +213,7 @@ impl Journal {
     /// Makes the changes in the file.
     ///
     /// # Errors
-    /// [`Kind::Io`], and what reading the new content says.
+    /// [`ErrorKind::Io`], and what reading the new content says.
     pub(super) fn write(&mut self) -> Result<()> {
         self.write_at_most(usize::MAX).map(drop)
     }
@@ -221,7 +221,7 @@ impl Journal {
     /// Makes the changes in the file, but stops after so many pieces, as a killed process does; whether that was all.
     ///
     /// # Errors
-    /// [`Kind::Io`], and what reading the new content says.
+    /// [`ErrorKind::Io`], and what reading the new content says.
     pub fn write_at_most(&mut self, mut most: usize) -> Result<bool> {
         let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
         let (file, mut whole) = (&mut self.file, true);
@@ -243,7 +243,7 @@ impl Journal {
     /// Makes the update last.
     ///
     /// # Errors
-    /// [`Kind::Io`]; the next who opens the file undoes the update.
+    /// [`ErrorKind::Io`]; the next who opens the file undoes the update.
     pub(super) fn commit(self) -> Result<u64> {
         let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
         if let Some((_, before)) = &self.lock.there {
@@ -259,7 +259,7 @@ impl Journal {
     /// Undoes the update.
     ///
     /// # Errors
-    /// [`Kind::Io`]; the next who opens the file undoes it.
+    /// [`ErrorKind::Io`]; the next who opens the file undoes it.
     pub fn roll_back(mut self) -> Result<()> {
         undo(&mut self.file, &self.lock.path, &self.saved)
     }
@@ -267,7 +267,7 @@ impl Journal {
     /// Undoes an update of `path` that did not finish, if there is one; whether there was.
     ///
     /// # Errors
-    /// [`Kind::Io`] where the file cannot be written or is being changed right now, [`Kind::Usage`] where
+    /// [`ErrorKind::Io`] where the file cannot be written or is being changed right now, [`ErrorKind::Usage`] where
     /// something else lies under the name of its journal.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool> {
         let path = path.as_ref();
@@ -487,7 +487,7 @@ mod tests {
                 AtomicFile::create(&path, Basis::Nothing).unwrap_err(),
                 update().commit(&*source).unwrap_err(),
             ] {
-                assert_eq!(error.kind(), Kind::Usage, "{error}");
+                assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
                 assert!(error.to_string().contains(".x.asdf.trilith-journal"), "{error}");
             }
             assert_eq!(seen(&path), content);
@@ -524,7 +524,7 @@ mod tests {
             make(&journal_path(&path.canonicalize().unwrap()));
             assert_eq!(seen(&path), sample());
             assert!(opened(&path).notice().is_some());
-            assert_eq!(Journal::recover(&path).unwrap_err().kind(), Kind::Usage);
+            assert_eq!(Journal::recover(&path).unwrap_err().kind(), ErrorKind::Usage);
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
         }
     }

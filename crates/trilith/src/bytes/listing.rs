@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// left out.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io) where the folder cannot be read.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) where the folder cannot be read.
 pub(crate) fn files_of(folder: &Path) -> Result<Vec<String>> {
     let failed = |e| Error::io(format!("reading {}", folder.display()), e);
     let mut names = Vec::new();

@@ -109,7 +109,7 @@ impl LocalFile {
 
     #[cold]
     fn was_changed(&self) -> Error {
-        Error::new(crate::Kind::Io, format!("{} was changed by another process while it was open", self.name))
+        Error::new(crate::ErrorKind::Io, format!("{} was changed by another process while it was open", self.name))
             .hint("open it again")
     }
 }
@@ -126,7 +126,7 @@ impl Source for LocalFile {
         let read = super::disk::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
         read.map_err(|error| {
             if error.kind() == std::io::ErrorKind::UnexpectedEof {
-                Error::new(crate::Kind::Io, "the file was truncated while it was open").at_byte(offset)
+                Error::new(crate::ErrorKind::Io, "the file was truncated while it was open").at_byte(offset)
             } else {
                 Error::io(format!("reading {}", self.name), error).at_byte(offset)
             }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::disk;
 use super::local::{identity, leads_to};
 use super::source::Source;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What temporary files have behind the name of their target.
 pub(super) const TEMPORARY: &str = ".trilith-tmp";
@@ -65,7 +65,7 @@ impl Lock {
     /// Finds and locks what `given` leads to, and compares it with what the new content was made from.
     ///
     /// # Errors
-    /// [`Kind::Io`] where another process writes or has changed the file, [`Kind::Usage`] for what cannot be
+    /// [`ErrorKind::Io`] where another process writes or has changed the file, [`ErrorKind::Usage`] for what cannot be
     /// written to: a folder, a device, an address, a file that is read-only.
     pub fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
         if given.to_str().is_some_and(super::is_url) {
@@ -125,7 +125,7 @@ impl Lock {
     /// Whether the path still leads to the file that was locked, and nobody who ignores locks has written to it.
     ///
     /// # Errors
-    /// [`Kind::Io`] where it does not.
+    /// [`ErrorKind::Io`] where it does not.
     pub fn still_holds(&self) -> Result<()> {
         let holds = match &self.there {
             None => std::fs::symlink_metadata(&self.path).is_err(),
@@ -216,14 +216,14 @@ fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
 /// The error for a file that another process writes.
 #[cold]
 pub(super) fn busy(path: &Path) -> Error {
-    Error::new(Kind::Io, format!("{} is being changed by another process", path.display()))
+    Error::new(ErrorKind::Io, format!("{} is being changed by another process", path.display()))
         .hint("wait until it is done, then try again")
 }
 
 /// The error for a file that is no longer what was read.
 #[cold]
 fn changed(path: &Path) -> Error {
-    Error::new(Kind::Io, format!("{} was changed by another process since it was read", path.display())).hint("try again")
+    Error::new(ErrorKind::Io, format!("{} was changed by another process since it was read", path.display())).hint("try again")
 }
 
 /// Longest name of a file that file systems take.

@@ -10,13 +10,13 @@ use crate::limits::Limits;
 ///
 /// ```
 /// use std::io::Write;
-/// use trilith::{Error, Kind, Limits, bytes::Metered};
+/// use trilith::{Error, ErrorKind, Limits, bytes::Metered};
 /// let mut limits = Limits::default();
 /// limits.output = 4;
 /// let mut out = Metered::new(Vec::new(), limits.for_command(0));
 /// assert!(out.write_all(b"four").is_ok());
 /// let refused = out.write_all(b"!").map_err(|error| Error::io("writing", error));
-/// assert_eq!(refused.unwrap_err().kind(), Kind::Limit);
+/// assert_eq!(refused.unwrap_err().kind(), ErrorKind::Limit);
 /// assert_eq!(out.into_inner(), b"four");
 /// ```
 #[derive(Debug)]

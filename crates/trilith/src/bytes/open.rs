@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// Opens a local file; a pipe is read into a spool first.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io), [`Kind::Usage`](crate::Kind::Usage) for a folder or a device, which has no end.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a folder or a device, which has no end.
 pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> {
     let path = path.as_ref();
     let doing = || format!("opening {}", path.display());
@@ -39,7 +39,7 @@ pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> 
             Err(_) => return Ok(Arc::new(LocalFile::new(file, &metadata, path.to_string_lossy().into_owned(), options))),
         }
     }
-    Err(Error::new(crate::Kind::Io, "the file is replaced again and again").context(doing()).hint("try again"))
+    Err(Error::new(crate::ErrorKind::Io, "the file is replaced again and again").context(doing()).hint("try again"))
 }
 
 /// The one way in which a regular file becomes a source: `file`, opened at `given`, which leads to `real`.
@@ -48,7 +48,7 @@ pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> 
 /// file held before. A journal that does not belong to the file is a [notice](Source::notice).
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub(super) fn open_regular(
     file: File,
     metadata: &Metadata,

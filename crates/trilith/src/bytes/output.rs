@@ -45,7 +45,7 @@ impl NewFile {
     /// Starts a file at a path; `basis` says what its content is made from.
     ///
     /// # Errors
-    /// As [`AtomicFile::create`]; [`Kind::Usage`](crate::Kind::Usage) for a terminal.
+    /// As [`AtomicFile::create`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a terminal.
     pub fn create(path: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
         let path = path.as_ref();
         if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
@@ -64,7 +64,7 @@ impl NewFile {
     /// Starts a file that is copied into a stream when it is committed; `name` is what messages call it.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) where there is no place for a temporary file.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where there is no place for a temporary file.
     pub fn stream(out: Box<dyn Write>, name: impl Into<String>) -> Result<Self> {
         Ok(Self { kind: Kind::Stream(aside()?, out, name.into()), unpacked: None })
     }
@@ -96,7 +96,7 @@ impl NewFile {
     /// Puts the file into place.
     ///
     /// # Errors
-    /// As [`AtomicFile::commit`]; [`Kind::Io`](crate::Kind::Io) of the stream.
+    /// As [`AtomicFile::commit`]; [`ErrorKind::Io`](crate::ErrorKind::Io) of the stream.
     pub fn commit(mut self) -> Result<Written> {
         let fail = |e| Error::io("writing", e);
         if let Some(unpacked) = self.unpacked.take() {

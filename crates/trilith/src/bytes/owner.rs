@@ -44,7 +44,7 @@ pub(super) fn is_trusted(journal: &Metadata, file: &Metadata) -> bool {
 /// Refuses to change a file in place that somebody else owns, or that has another name.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage).
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage).
 pub(super) fn may_change_in_place(path: &Path, metadata: &Metadata) -> Result<()> {
     #[cfg(unix)]
     {
@@ -68,7 +68,7 @@ pub(super) fn may_change_in_place(path: &Path, metadata: &Metadata) -> Result<()
 /// warning.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where the owner cannot be kept.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the owner cannot be kept.
 pub(super) fn keep(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<String>) -> Result<()> {
     #[cfg(unix)]
     {
@@ -91,7 +91,7 @@ pub(super) fn keep(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<S
 /// that cannot be kept is a warning.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io) where the permissions cannot be set.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) where the permissions cannot be set.
 pub(super) fn keep_attributes(
     new: &File,
     old: &File,

@@ -30,8 +30,8 @@ impl AtomicFile {
     /// the new content is made from.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) when the folder cannot be written, another process writes the same file, or the file is no longer
-    /// what was read. [`Kind::Usage`](crate::Kind::Usage) for a target that cannot be replaced: a folder, a device, an address, a
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) when the folder cannot be written, another process writes the same file, or the file is no longer
+    /// what was read. [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a target that cannot be replaced: a folder, a device, an address, a
     /// file that is read-only or whose owner the new file could not have, and where something that is not its journal lies
     /// under that name.
     pub fn create(target: impl AsRef<Path>, basis: Basis<'_>) -> Result<Self> {
@@ -67,7 +67,7 @@ impl AtomicFile {
     /// about what the new file could not keep of the old one.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io); the old file is then as it was, unless the message says that the new one is in place.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io); the old file is then as it was, unless the message says that the new one is in place.
     pub fn commit(mut self) -> Result<Vec<String>> {
         let given = self.lock.given.clone();
         let fail = |e| Error::io(format!("writing {}", given.display()), e);
@@ -129,7 +129,7 @@ impl Seek for AtomicFile {
 /// Removes a file; that it is not there is as good.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn remove(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let done = disk::remove(path).and_then(|()| disk::sync_folder(path));
@@ -144,7 +144,7 @@ pub fn remove(path: impl AsRef<Path>) -> Result<()> {
 /// Reads a small text file (a layout, a schema, YAML for an edit) of at most `most` bytes.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io), or [`Kind::Limit`](crate::Kind::Limit) when it is longer.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), or [`ErrorKind::Limit`](crate::ErrorKind::Limit) when it is longer.
 pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     let path = path.as_ref();
     let source = super::open(path, super::LocalOptions { map: false, ..Default::default() })?;
@@ -159,7 +159,7 @@ pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     #[test]
     fn a_dropped_replacement_leaves_the_old_file_and_nothing_else() {
@@ -193,7 +193,7 @@ mod tests {
         for _ in 0..2 {
             let mut first = AtomicFile::create(&target, Basis::Nothing).unwrap();
             let error = AtomicFile::create(&target, Basis::Nothing).unwrap_err();
-            assert_eq!(error.kind(), Kind::Io);
+            assert_eq!(error.kind(), ErrorKind::Io);
             assert!(error.to_string().contains("is being changed by another process"), "{error}");
             first.write_all(b"first").unwrap();
             first.commit().unwrap();

@@ -19,7 +19,7 @@ pub trait Resolve: Send + Sync {
     /// The bytes that `uri` (without fragment) names, and what resolves references found in them.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where policy refuses it, [`Kind::Io`](crate::Kind::Io)
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where policy refuses it, [`ErrorKind::Io`](crate::ErrorKind::Io)
     /// where it does not exist.
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)>;
 
@@ -246,7 +246,7 @@ fn same_file(open: &std::fs::Metadata, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn write(path: &Path) {
         std::fs::OpenOptions::new().create(true).truncate(true).write(true).open(path).unwrap();
@@ -267,12 +267,12 @@ mod tests {
         for bad in
             ["../secret", "deep/../../secret", "/etc/passwd", "file:///etc/passwd", "http://x/y", "", "%2e%2e/secret", "deep"]
         {
-            assert_eq!(sandbox.resolve(bad).err().map(|e| e.kind()), Some(Kind::Limit), "{bad:?}");
+            assert_eq!(sandbox.resolve(bad).err().map(|e| e.kind()), Some(ErrorKind::Limit), "{bad:?}");
         }
-        assert_eq!(sandbox.resolve("missing.asdf").err().map(|e| e.kind()), Some(Kind::Io));
+        assert_eq!(sandbox.resolve("missing.asdf").err().map(|e| e.kind()), Some(ErrorKind::Io));
         // Each file may lead on to another only so often.
         let (_, second) = inner.resolve("c.asdf").unwrap();
-        assert_eq!(second.resolve("c.asdf").err().map(|e| e.kind()), Some(Kind::Limit));
+        assert_eq!(second.resolve("c.asdf").err().map(|e| e.kind()), Some(ErrorKind::Limit));
     }
 
     #[cfg(unix)]
@@ -286,7 +286,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.path().join("secret"), folder.join("out.asdf")).unwrap();
         std::os::unix::fs::symlink("real.asdf", folder.join("link.asdf")).unwrap();
         let sandbox = DirectoryResolver::new(&folder, LocalOptions::default(), 8);
-        assert_eq!(sandbox.resolve("out.asdf").err().map(|e| e.kind()), Some(Kind::Limit));
+        assert_eq!(sandbox.resolve("out.asdf").err().map(|e| e.kind()), Some(ErrorKind::Limit));
         assert!(sandbox.resolve("link.asdf").is_ok());
     }
 }

@@ -40,8 +40,8 @@ pub trait Source: Send + Sync {
     /// Fills `into` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) when the bytes end before `into` is full,
-    /// [`Kind::Io`](crate::Kind::Io) when they cannot be read.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when the bytes end before `into` is full,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) when they cannot be read.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
 
     /// The bytes themselves where they lie in memory, without a copy.
@@ -53,7 +53,7 @@ pub trait Source: Send + Sync {
     /// Says that these ranges will be read soon, in this order; a remote source fetches them at once.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) when they cannot be fetched.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) when they cannot be fetched.
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
         let _ = ranges;
         Ok(())
@@ -73,7 +73,7 @@ pub trait Source: Send + Sync {
     /// plain bytes, the pieces that hold it for a compressed block.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where finding out needs bytes that are broken.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where finding out needs bytes that are broken.
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         Ok(vec![range])
     }
@@ -168,7 +168,7 @@ impl Window {
     /// The bytes `start..start + len` of `inner`.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) when `inner` is shorter.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when `inner` is shorter.
     pub fn new(inner: SourceRef, start: u64, len: u64) -> Result<Self> {
         match start.checked_add(len) {
             Some(end) if end <= inner.len() => Ok(Self { inner, start, len }),
@@ -273,7 +273,7 @@ impl Source for Derived {
 /// Reads `len` bytes from `offset` on into fresh memory, after checking that they exist and may be held.
 ///
 /// # Errors
-/// As [`Source::read_at`], and [`Kind::Limit`](crate::Kind::Limit).
+/// As [`Source::read_at`], and [`ErrorKind::Limit`](crate::ErrorKind::Limit).
 pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> Result<Vec<u8>> {
     if offset.checked_add(len).is_none_or(|end| end > source.len()) {
         return Err(past_end(offset, len, source.len()));
@@ -287,7 +287,7 @@ pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> 
 /// A size that must fit in this machine's memory.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) where it does not.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it does not.
 pub fn to_usize(n: u64) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::limit(format!("{n} bytes do not fit in the memory of this machine")))
 }

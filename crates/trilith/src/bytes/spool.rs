@@ -16,7 +16,7 @@ const IN_MEMORY: u64 = 64 << 20;
 /// ([`Limits::spool`]).
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io), and [`Kind::Limit`](crate::Kind::Limit) for a pipe that goes on.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a pipe that goes on.
 pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
     let fail = |e| Error::io(format!("reading {name}"), e);
     let mut spooled = Spooled::default();
@@ -59,7 +59,7 @@ impl Spooled {
     /// The bytes, to be read at any place; `name` is what messages call them.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io).
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn into_source(self, name: &str) -> Result<SourceRef> {
         let Some(file) = self.file else { return Ok(Arc::new(MemorySource::new(self.head, name))) };
         let metadata = file.metadata().map_err(|e| Error::io(format!("reading {name}"), e))?;
@@ -91,7 +91,7 @@ impl Write for Spooled {
 /// What `write` writes, in an unnamed temporary file, to be read before it goes anywhere else.
 ///
 /// # Errors
-/// What `write` returns, and [`Kind::Io`](crate::Kind::Io).
+/// What `write` returns, and [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn set_aside(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs::File>) -> Result<()>) -> Result<SourceRef> {
     let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
     let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
@@ -143,7 +143,7 @@ mod tests {
         let most = IN_MEMORY + 1000;
         for (limit, len) in [(10, 11), (most, most + 1)] {
             let error = spool(std::io::repeat(0), "-", limit).err().unwrap();
-            assert_eq!(error.kind(), crate::Kind::Limit);
+            assert_eq!(error.kind(), crate::ErrorKind::Limit);
             assert!(error.to_string().contains(&format!("limit spool={limit}")), "{error}");
             assert_eq!(spool(std::io::repeat(0).take(limit), "-", limit).unwrap().len(), limit);
             assert!(spool(std::io::repeat(0).take(len), "-", limit).is_err());

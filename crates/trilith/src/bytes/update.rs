@@ -108,7 +108,7 @@ impl Update {
     /// As [`Update::write`], for content that is made piece by piece; large content waits in a temporary file.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) of the temporary file.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) of the temporary file.
     pub fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         let from = self.spooled.len();
         self.spooled.write_all(bytes).map_err(|e| Error::io("writing a temporary file", e))?;

@@ -31,7 +31,7 @@ impl File {
     /// Starts a change of the file, to be saved in place or as a new file.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for files of other families than ASDF and FITS.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for files of other families than ASDF and FITS.
     ///
     /// ```no_run
     /// let file = trilith::open("image.asdf")?;
@@ -138,7 +138,7 @@ impl<'f> Change<'f> {
     /// Puts a value at a path, in place of what is there; a missing key is added.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere, and as [`Edit::set`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere, and as [`Edit::set`].
     pub fn set<P>(&mut self, path: P, value: impl Into<Value>) -> Result<()>
     where
         P: TryInto<TreePath>,
@@ -151,7 +151,7 @@ impl<'f> Change<'f> {
     /// Puts an array at a path, in place of what is there; a missing key is added.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere, for datatypes and codecs that the
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere, for datatypes and codecs that the
     /// generation lacks, and for streamed arrays; and what reading the array says.
     pub fn set_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
     where
@@ -166,7 +166,7 @@ impl<'f> Change<'f> {
     /// Adds an array under a new key, or as an item of a sequence (`-`: at the end).
     ///
     /// # Errors
-    /// As [`Change::set_array`]; [`Kind::Usage`](crate::Kind::Usage) where the key is there already.
+    /// As [`Change::set_array`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the key is there already.
     pub fn insert_array<P>(&mut self, path: P, array: &Array, options: &ArrayOptions) -> Result<()>
     where
         P: TryInto<TreePath>,
@@ -336,7 +336,7 @@ impl<'f> Change<'f> {
     /// New files of the exploded form are not written: that is done by [`Change::save`].
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), and what reading the blocks says.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the blocks says.
     pub fn write<W: Write + Seek>(&self, out: W, options: &WriteOptions) -> Result<()> {
         self.write_with(self.tree(), out, options)
     }

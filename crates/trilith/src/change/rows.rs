@@ -107,10 +107,10 @@ impl RowWriter {
     /// Opens the streamed array at a tree path, or begins it: in the file that is there, or in a new one.
     ///
     /// # Errors
-    /// As [`append_rows`](crate::asdf::append_rows) for an array that is there. [`Kind::Usage`](crate::Kind::Usage)
+    /// As [`append_rows`](crate::asdf::append_rows) for an array that is there. [`ErrorKind::Usage`](crate::ErrorKind::Usage)
     /// where one is begun without a datatype, where the file is of another generation than asked for, and for rows
-    /// without bytes. [`Kind::Unsupported`](crate::Kind::Unsupported) for a file that can have no streamed block, or
-    /// has one that is another array's. [`Kind::Limit`](crate::Kind::Limit) for a row that is larger than memory may be.
+    /// without bytes. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file that can have no streamed block, or
+    /// has one that is another array's. [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a row that is larger than memory may be.
     pub fn open(path: impl AsRef<Path>, item: &str, options: RowOptions, opening: OpenOptions) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let item = TreePath::parse(item)?.to_string();
@@ -222,7 +222,7 @@ impl RowWriter {
     /// come, so that a slow writer loses little.
     ///
     /// # Errors
-    /// As [`RowWriter::checkpoint`]; [`Kind::Io`](crate::Kind::Io) of the input, whose whole rows so far are kept.
+    /// As [`RowWriter::checkpoint`]; [`ErrorKind::Io`](crate::ErrorKind::Io) of the input, whose whole rows so far are kept.
     pub fn feed(&mut self, input: impl Read + Send + 'static) -> Result<()> {
         let pieces = read_ahead(input)?;
         loop {
@@ -249,7 +249,7 @@ impl RowWriter {
     /// Puts the last rows into the file.
     ///
     /// # Errors
-    /// As [`RowWriter::checkpoint`]; [`Kind::Malformed`](crate::Kind::Malformed) where the last row is not whole, which is left
+    /// As [`RowWriter::checkpoint`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the last row is not whole, which is left
     /// out: those before it are in the file.
     pub fn finish(mut self) -> Result<Added> {
         self.checkpoint()?;

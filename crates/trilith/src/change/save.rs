@@ -70,8 +70,8 @@ impl Change<'_> {
     /// old content or the new.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) where another process writes the file, has changed it since it was read, or the disk says
-    /// no. [`Kind::Usage`](crate::Kind::Usage) where there is no file to change (bytes, a pipe, an address) and no output was named,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where another process writes the file, has changed it since it was read, or the disk says
+    /// no. [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no file to change (bytes, a pipe, an address) and no output was named,
     /// and as [`Update::commit`](crate::bytes::Update::commit) and [`AtomicFile::create`](crate::bytes::AtomicFile::create).
     ///
     /// ```

@@ -62,8 +62,8 @@ fn absolute(file: &AsdfFile) -> Result<String> {
 /// the file.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where the array is not streamed, [`Kind::Malformed`](crate::Kind::Malformed)
-/// where its last row is not whole, [`Kind::Unsupported`](crate::Kind::Unsupported) where it lies in another file or
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the array is not streamed, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed)
+/// where its last row is not whole, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it lies in another file or
 /// this one in a FITS file, and as [`NewFile::commit`].
 pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &ArrayOptions) -> Result<(u64, u64)> {
     let found = walk::find(file, item)?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::chunks::{Chunked, Chunks};
 use super::stream::{Opens, Streamed};
 use crate::bytes::{Source, SourceRef};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
 /// How a codec finds out that a block is made of chunks: nothing where it is one stream.
@@ -58,7 +58,7 @@ impl Framed {
     ) -> Result<T> {
         if let Some(chunks) = self.opt_chunks() {
             match by_chunks(chunks) {
-                Err(error) if error.kind() == Kind::Malformed => self.wrong.store(true, Ordering::Relaxed),
+                Err(error) if error.kind() == ErrorKind::Malformed => self.wrong.store(true, Ordering::Relaxed),
                 done => return done,
             }
         }
@@ -75,7 +75,7 @@ impl Source for Framed {
         super::stream::check_range(offset, into.len() as u64, self.len())?;
         if let Some(chunks) = self.opt_chunks() {
             match chunks.read_at(offset, into) {
-                Err(error) if error.kind() == Kind::Malformed => self.wrong.store(true, Ordering::Relaxed),
+                Err(error) if error.kind() == ErrorKind::Malformed => self.wrong.store(true, Ordering::Relaxed),
                 done => return done,
             }
         }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use super::input::{Input, file_byte};
 use crate::bytes::{Source, SourceRef, to_usize};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::threads::lock;
 
@@ -200,7 +200,7 @@ impl Source for Streamed {
                     return copy_out(bytes, offset, into);
                 }
                 // Of a block that is cut short, what comes before the cut can be read as often as one likes.
-                Err(error) if error.kind() != Kind::Malformed => return Err(error),
+                Err(error) if error.kind() != ErrorKind::Malformed => return Err(error),
                 Ok(None) | Err(_) => self.start()?,
             },
         };

@@ -96,7 +96,7 @@ fn constant_bytes_come_back() {
 #[test]
 fn unknown_codecs_are_named() {
     let error = open(CodecId(*b"br\x01\0"), b"", 0).err().unwrap();
-    assert_eq!(error.kind(), Kind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("br\\\\x01"), "{error}");
 }
 
@@ -104,7 +104,7 @@ fn unknown_codecs_are_named() {
 fn claims_beyond_the_ratio_are_refused_before_anything_is_read() {
     for codec in CODECS {
         let error = open(codec.id, &[0; 64], usize::MAX / 2).err().unwrap();
-        assert_eq!(error.kind(), Kind::Limit, "{}", codec.id);
+        assert_eq!(error.kind(), ErrorKind::Limit, "{}", codec.id);
     }
 }
 
@@ -115,7 +115,7 @@ fn too_short_and_too_long_are_malformed() {
         let stored = encode(codec.id, &data, &EncodeOptions::default()).unwrap();
         for claimed in [299_999, 300_001, 299_000, 301_000] {
             let error = decode_all(codec.id, &stored, claimed).expect_err("another length");
-            assert_eq!(error.kind(), Kind::Malformed, "{} {claimed}: {error}", codec.id);
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{} {claimed}: {error}", codec.id);
             let source = open(codec.id, &stored, claimed).unwrap();
             assert!(stream_source(&*source, &mut |_| Ok(())).is_err(), "{} {claimed}", codec.id);
         }
@@ -350,14 +350,14 @@ fn wrong_totals_are_the_callers_fault() {
         let mut out = Vec::new();
         let mut encoder = encoder(CodecId(id), &EncodeOptions { total: Some(5), ..EncodeOptions::default() }).unwrap();
         encoder.write(b"four", &mut out).unwrap();
-        assert_eq!(encoder.finish(&mut out).unwrap_err().kind(), Kind::Usage);
+        assert_eq!(encoder.finish(&mut out).unwrap_err().kind(), ErrorKind::Usage);
     }
 }
 
 #[test]
 fn blosc_refuses_two_gibibytes() {
     let options = EncodeOptions { total: Some(1 << 31), ..EncodeOptions::default() };
-    assert_eq!(encoder(CodecId(*b"blsc"), &options).err().unwrap().kind(), Kind::Unsupported);
+    assert_eq!(encoder(CodecId(*b"blsc"), &options).err().unwrap().kind(), ErrorKind::Unsupported);
 }
 
 proptest! {

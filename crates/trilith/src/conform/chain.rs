@@ -9,7 +9,7 @@ use super::rule::Check;
 use crate::asdf::{AsdfFile, Block, Ndarray, chain, walk};
 use crate::bytes::{SourceRef, Window, read_vec};
 use crate::codec::{self, CodecId};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Origin, Tree};
 
@@ -199,7 +199,7 @@ fn data(
     let number = i64::try_from(block.index).unwrap_or(i64::MAX);
     let decoded = file.block_data(number).and_then(|data| codec::stream_source(&*data, &mut |_| Ok(())));
     let Err(error) = decoded else { return Ok(()) };
-    if error.kind() != Kind::Malformed {
+    if error.kind() != ErrorKind::Malformed {
         return found.judge(Check::DecodedSize, place(), error);
     }
     let names: Vec<String> = tree.root().items().map(|step| step.index(0).unwrap_or(step).text().into_owned()).collect();

@@ -5,7 +5,7 @@ use super::found::{Found, Place};
 use super::rule::Check;
 use crate::bytes::{Resolve, SourceRef, read_vec};
 use crate::dudley::{DudleyFile, Items, LayoutOrigin, Signature, StreamOptions, find_text};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
     Code, Diagnostic, Dialect, Entry, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply, parse,
 };
@@ -31,7 +31,7 @@ pub(super) fn check(
         None if native || DudleyFile::has_layout_beside(&source, resolve) => match find_text(&source, signature, resolve, limits)
         {
             Ok((text, _)) => (text, true),
-            Err(error) if error.kind() == Kind::Io => return Err(error),
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
             Err(error) => {
                 found.leave(Place::default(), error.to_string());
                 return Ok(());
@@ -86,7 +86,7 @@ fn failed(error: Error, found: &mut Found) -> Result<()> {
             found.add(Check::Layout(*code), place, message);
             Ok(())
         }
-        _ if error.kind() == Kind::Io => Err(error),
+        _ if error.kind() == ErrorKind::Io => Err(error),
         _ => {
             found.leave(place, error.to_string());
             Ok(())

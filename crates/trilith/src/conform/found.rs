@@ -2,7 +2,7 @@
 
 use super::Document;
 use super::rule::{Check, Rule};
-use crate::error::{Error, Kind, Location, Result};
+use crate::error::{Error, ErrorKind, Location, Result};
 
 /// So many deviations are enough.
 const MOST: usize = 1000;
@@ -150,8 +150,8 @@ impl Found {
     /// The error itself, where nothing can be said about the file: it could not be read.
     pub(super) fn judge(&mut self, check: Check, place: Place, error: Error) -> Result<()> {
         match error.kind() {
-            Kind::Io => return Err(error),
-            Kind::Malformed | Kind::Usage if self.asks(check) => self.add(check, place, error.message()),
+            ErrorKind::Io => return Err(error),
+            ErrorKind::Malformed | ErrorKind::Usage if self.asks(check) => self.add(check, place, error.message()),
             _ => self.leave(place, error.to_string()),
         }
         Ok(())

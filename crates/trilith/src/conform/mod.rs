@@ -106,7 +106,7 @@ impl Document {
     /// The document of this name.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) with the names that there are.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that there are.
     ///
     /// ```
     /// use trilith::conform::Document;
@@ -139,7 +139,7 @@ pub struct ConformOptions {
 /// `options` give, or a layout alone.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io) where it cannot be read, [`Kind::Limit`](crate::Kind::Limit) where that takes too
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) where it cannot be read, [`ErrorKind::Limit`](crate::ErrorKind::Limit) where that takes too
 /// much. What is malformed is a deviation, or is listed in [`Conformity::open`].
 ///
 /// ```

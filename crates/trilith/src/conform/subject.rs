@@ -7,7 +7,7 @@ use super::rule::Check;
 use super::{AsdfLaw, blocks, header, index, tree};
 use crate::asdf::{self, AsdfFile, Sections};
 use crate::bytes::{Resolve, SourceRef};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
 /// Compares a file with a document of the family.
@@ -21,7 +21,7 @@ pub(super) fn check(
     let Some(end) = header::check(&**source, law, found)? else { return Ok(()) };
     match asdf::header::read(&**source, limits) {
         // What is wrong with the line was found.
-        Err(error) if error.kind() == Kind::Malformed && !found.is_empty() => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::Malformed && !found.is_empty() => return Ok(()),
         Err(error) => return found.judge(Check::First, Place::of(&error), error),
         Ok(_) => {}
     }

@@ -6,7 +6,7 @@ use super::{AsdfLaw, ndarray};
 use crate::asdf::generation::tag_parts;
 use crate::asdf::{AsdfFile, walk};
 use crate::core::unit;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::tree::{Node, Rule};
 use crate::verify;
 
@@ -123,7 +123,7 @@ fn reference(file: &AsdfFile, node: Node<'_>, law: &AsdfLaw, path: &dyn Fn() -> 
 /// What may lie in another file: where that cannot be opened, nothing is known.
 fn outside(check: Check, place: Place, error: &Error, found: &mut Found) {
     match error.kind() {
-        Kind::Malformed | Kind::Usage => found.add(check, place, error.message()),
+        ErrorKind::Malformed | ErrorKind::Usage => found.add(check, place, error.message()),
         _ => found.leave(place, error.to_string()),
     }
 }

@@ -37,7 +37,7 @@ impl To {
     /// The generation or dialect of a name: `asdf-1.6`, `finf-0.1`, `dudley-2026`, `dudley`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         match name.strip_prefix("dudley") {
             _ if name == "fits" => Err(Error::usage("FITS has no generation").hint("give the file a name that ends in .fits")),
@@ -98,8 +98,8 @@ impl File {
     /// `out` holds is no file.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for options that the form has no place for,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) where one is not written from the other, and what reading and
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the form has no place for,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where one is not written from the other, and what reading and
     /// writing say.
     pub fn convert_into(
         &self,
@@ -137,7 +137,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`File::convert_into`]; [`Kind::Usage`](crate::Kind::Usage) with every loss, where one is not allowed; where
+    /// As [`File::convert_into`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) with every loss, where one is not allowed; where
     /// the file changed since it was opened.
     pub fn convert(self, path: impl AsRef<Path>, options: &ConvertOptions) -> Result<Converted> {
         let file = self.moved_to(&bytes::Base::of_folder(path.as_ref().parent().unwrap_or(Path::new(""))))?;

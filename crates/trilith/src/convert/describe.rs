@@ -17,7 +17,7 @@ use crate::layout::quoted_name;
 /// Address 0 is the first byte of the file; every byte order is written out.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for a file inside a FITS file, and as reading the tree.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file inside a FITS file, and as reading the tree.
 pub fn describe_layout(file: &AsdfFile) -> Result<String> {
     if file.container().is_some() {
         return Err(Error::unsupported("files inside FITS are not described as a layout yet"));

@@ -30,8 +30,8 @@ const DEPTH: usize = 200;
 /// arrays is written as one array with a leading axis.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) for datatypes that the generation lacks, what reading the arrays
-/// says, and [`Kind::Io`](crate::Kind::Io).
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the arrays
+/// says, and [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn stream_to_asdf<W: Write + Seek>(
     file: &DudleyFile,
     target: &'static Target,
@@ -256,7 +256,7 @@ fn is_one_value(text: &str) -> bool {
 /// The tree of a file of the ASDF family as a dict that [`Draft::write`] writes, and what is lost on the way.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) for a tree that nests too deeply or has too many nodes, and what
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that nests too deeply or has too many nodes, and what
 /// resolving the arrays says.
 pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Loss>)> {
     let mut walk = ToDraft::new(file);

@@ -27,8 +27,8 @@ const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 /// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for data that FITS files rarely hold,
-/// [`Kind::Io`](crate::Kind::Io), and what reading says.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading says.
 pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<()> {
     let _call = fits.limits().call();
     let mut builder = Builder::new(Target::newest()).with_options(options.write.clone());
@@ -104,7 +104,7 @@ fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
 /// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) for an array of another FITS file that no HDU holds, and as [`from_fits`].
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another FITS file that no HDU holds, and as [`from_fits`].
 pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()> {
     let _call = file.limits().call();
     let hdus: Vec<(String, Array)> = fits
@@ -242,7 +242,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
 /// Writes what a FITS file holds as a file of the ASDF family: the ASDF file in it, or else its headers and data.
 ///
 /// # Errors
-/// As [`from_fits`]; [`Kind::Usage`](crate::Kind::Usage) for a file that lies in no FITS file.
+/// As [`from_fits`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file that lies in no FITS file.
 pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<()> {
     let fits = fits_around(file).ok_or_else(|| Error::usage("this file is not inside a FITS file"))?;
     // HDU 0 never holds an ASDF file: it stands for a plain FITS file.

@@ -12,8 +12,8 @@ use crate::tree::{Data, Value};
 /// (comments, units, attributes) goes into a mapping that is named like the family, by path.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) for datatypes that the generation lacks, what reading the items says, and
-/// [`Kind::Io`](crate::Kind::Io).
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the items says, and
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub(super) fn to_asdf<W: Write + Seek>(file: &File, target: &'static Target, how: &ArrayOptions, out: W) -> Result<Vec<Loss>> {
     let mut made = Made { builder: Builder::new(target), how, said: Vec::new(), losses: Vec::new() };
     let root = file.root();

@@ -73,7 +73,7 @@ impl CodecChoice {
     /// `auto`, or a name that [`codec::named`] knows, but for `blsc-zstd`, which [`ConvertOptions::set_codec`] takes.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         let mut options = ConvertOptions::default();
         options.set_codec(name)?;
@@ -124,7 +124,7 @@ impl ConvertOptions {
     /// Which codec blocks get: `auto`, or a name that [`codec::named`] knows.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) with the names that exist.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with the names that exist.
     pub fn set_codec(&mut self, name: &str) -> Result<()> {
         (self.codec, self.blosc) = match codec::named(name) {
             Ok((id, _)) if id.is_none() => (CodecChoice::Plain, Blosc::default()),
@@ -179,7 +179,7 @@ pub struct Converted {
 /// ```
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what decoding the blocks says.
 pub fn convert<W: Write + Seek>(
     file: &AsdfFile,
     out: W,

@@ -62,7 +62,7 @@ impl Plan<'_> {
     /// Losses were for the caller to look at: they are not refused here.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io), and what decoding the blocks says.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what decoding the blocks says.
     pub fn write<W: Write + Seek>(self, out: W, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
         let _call = self.file.limits().call();
         self.check_decoding()?;

@@ -71,7 +71,7 @@ pub struct Plan<'f> {
 /// Writes `file` into `out`, which is at its start, in another generation.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) naming every loss where there are some and
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) naming every loss where there are some and
 /// [`ConvertOptions::allow_loss`] is not set; otherwise as [`Plan::new`] and [`Plan::write`].
 ///
 /// ```
@@ -116,8 +116,8 @@ impl<'f> Plan<'f> {
     /// Works out how `file` is written as `target`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a codec or a chain that the target has no place for, and
-    /// what reading the file says: [`Kind::Unsupported`](crate::Kind::Unsupported) for a block that must
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a codec or a chain that the target has no place for, and
+    /// what reading the file says: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a block that must
     /// be decoded and cannot.
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
         check(target, options)?;

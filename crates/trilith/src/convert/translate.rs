@@ -23,7 +23,7 @@ const PRIMARY: &str = "!";
 /// have no place there any more.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit), and what reading inline arrays says.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), and what reading inline arrays says.
 pub(super) fn translate(
     file: &AsdfFile,
     (target, streams): (&'static Target, bool),

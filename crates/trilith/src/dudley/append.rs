@@ -21,7 +21,7 @@ use crate::span::Span;
 /// dict on; `params` are the values of stored parameters in it, `data` gives its arrays. Returns the new size.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where the file has no layout or the text does not go with it, and as
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the file has no layout or the text does not go with it, and as
 /// [`NewStream::write`](super::NewStream::write).
 pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limits: &Limits) -> Result<u64> {
     let file = open(path, StreamOptions::default(), limits)?;
@@ -216,8 +216,8 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
 /// its end as soon as the layout has to change; that outside goes on describing what was there before.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where a path leads to nothing that can grow, or where records are missing or have
-/// another shape or datatype; [`Kind::Unsupported`](crate::Kind::Unsupported) for an array that cannot grow where it is; as [`append`].
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a path leads to nothing that can grow, or where records are missing or have
+/// another shape or datatype; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an array that cannot grow where it is; as [`append`].
 pub fn append_variables(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
     let file = open(path, how, limits)?;
     let items = file.items()?;

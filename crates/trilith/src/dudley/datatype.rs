@@ -11,8 +11,8 @@ use crate::layout::{Primitive, PrimitiveKind, ResolvedType, Structure};
 /// length of each string: it is taken off `shape`; without dimensions a string has one unit.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where the byte order is not known (E403),
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for structs with stored parameters, whose instances
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the byte order is not known (E403),
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for structs with stored parameters, whose instances
 /// are items of their own, and for strings of 2³² units.
 pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Datatype, Byteorder)> {
     converted(typed, shape, &mut HashMap::new())
@@ -65,7 +65,7 @@ fn converted(
 /// its length. None for structs.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for datatypes that Dudley lacks.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
 pub(crate) fn primitive_of(datatype: &Datatype) -> Result<Option<(&'static str, Option<u32>)>> {
     let name = match datatype {
         Datatype::Int8 => "i1",

@@ -100,8 +100,8 @@ impl Draft {
     /// The layout of this dict in the dialect of 2025, and its arrays in the order of the text.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for what is no dict and for names that no layout can have,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for datatypes that Dudley lacks.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no dict and for names that no layout can have,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
     pub fn layout(&self) -> Result<(String, Vec<Array>)> {
         let DraftKind::Dict(items) = &self.kind else { return Err(Error::usage("the root of a stream is a dict")) };
         let mut printer = Printer { out: String::from("#: dialect=2025\n"), arrays: Vec::new() };
@@ -113,7 +113,7 @@ impl Draft {
     /// Writes a native file that holds this dict, its layout at the end; returns the size of the file.
     ///
     /// # Errors
-    /// As [`Draft::layout`], and [`Kind::Io`](crate::Kind::Io).
+    /// As [`Draft::layout`], and [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn write<W: Write + Seek>(&self, order: Byteorder, limits: &Limits, out: &mut W) -> Result<u64> {
         self.write_as(Dialect::D2025, order, limits, out)
     }
@@ -153,7 +153,7 @@ impl Draft {
     /// Puts an array under a name in which `/` leads into dicts.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the name is taken, or leads through an array.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the name is taken, or leads through an array.
     pub fn place(&mut self, name: &str, array: Array) -> Result<()> {
         let taken = || Error::usage(format!("{name} already exists, or leads through an array"));
         let mut here = self;

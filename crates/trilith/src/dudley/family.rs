@@ -58,7 +58,7 @@ impl Catalog {
     /// Reads a catalog.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where `files` or `records` are missing or do not go together,
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `files` or `records` are missing or do not go together,
     /// and as reading them.
     pub fn read(file: &DudleyFile) -> Result<Self> {
         let items = file.items()?;
@@ -100,7 +100,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the files have not the same number of parameters.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the files have not the same number of parameters.
     pub fn draft(template: Option<&str>, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
         let width = rows.first().map_or(0, |(_, values)| values.len());
         if let Some((file, values)) = rows.iter().find(|(_, values)| values.len() != width) {
@@ -140,7 +140,7 @@ impl Catalog {
     /// each. `options` say whether the files are native and what their byte order is.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the layout is no template (E408), the records lack
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the layout is no template (E408), the records lack
     /// one of its parameters (E409) or a value is impossible, each with its place in the layout, and what
     /// `take` says.
     pub fn locate(
@@ -156,7 +156,7 @@ impl Catalog {
     /// As [`Catalog::locate`], for some of the files.
     ///
     /// # Errors
-    /// As [`Catalog::locate`], and [`Kind::Usage`](crate::Kind::Usage) for rows that are not there.
+    /// As [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows that are not there.
     pub fn locate_rows(
         &self,
         template: &Layout,

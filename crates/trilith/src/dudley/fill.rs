@@ -42,7 +42,7 @@ impl Filling {
     /// Writes a native file; with `embed` its layout stands at its end. Returns its size.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where a parameter or an item has no value, a value belongs to nothing
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a parameter or an item has no value, a value belongs to nothing
     /// in the layout, or has another datatype or shape than it says; as [`NewStream::write`].
     pub fn write<W: Write + Seek>(
         &self,

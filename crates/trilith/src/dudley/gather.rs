@@ -43,7 +43,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// As [`Catalog::locate`]; [`Kind::Usage`](crate::Kind::Usage) where the item is not in every one of
+    /// As [`Catalog::locate`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the item is not in every one of
     /// these files or has not the same shape in all. Reading fails where a file cannot be opened, is too
     /// short, or is not in the byte order that `options` say.
     pub fn array_at(

@@ -29,7 +29,7 @@ impl Listing {
     /// are named from its folder. `template` is the path of the layout, if it has one.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a file outside of that folder, [`Kind::Io`](crate::Kind::Io) for one that is
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file outside of that folder, [`ErrorKind::Io`](crate::ErrorKind::Io) for one that is
     /// not there, and as [`Catalog::params_of`].
     pub fn read<P: AsRef<Path>>(
         catalog: &Path,
@@ -60,7 +60,7 @@ impl Listing {
     /// The catalog, to be written.
     ///
     /// # Errors
-    /// As [`Catalog::draft`]; [`Kind::Usage`](crate::Kind::Usage) where a file says something against its parameters.
+    /// As [`Catalog::draft`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a file says something against its parameters.
     pub fn draft(&self) -> Result<Draft> {
         match self.mismatches.first() {
             Some(first) => {
@@ -75,7 +75,7 @@ impl Listing {
 /// The folder in which a catalog lies, or is to lie: its files are named from there.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io) where it is not there.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) where it is not there.
 pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
     let folder = catalog.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     folder.canonicalize().map_err(|e| Error::io(format!("opening {}", folder.display()), e))

@@ -162,7 +162,7 @@ impl Outline {
     /// The node at a path.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for what is no path.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no path.
     pub fn find(&self, path: &str) -> Result<Option<OutlineId>> {
         let trimmed = path.trim_end_matches('/');
         let mut at = 0;

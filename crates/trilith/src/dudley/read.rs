@@ -79,8 +79,8 @@ impl DudleyFile {
     /// Opens a file; `resolve` may find the layout beside it.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for a damaged header or the first error of the layout,
-    /// [`Kind::Usage`](crate::Kind::Usage) where there is no layout.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a damaged header or the first error of the layout,
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no layout.
     pub fn open_with(source: SourceRef, resolve: &dyn Resolve, options: StreamOptions, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
         let signature = Signature::read(&*source)?;
@@ -167,8 +167,8 @@ impl DudleyFile {
     /// Reads the stored parameters and with them finds all addresses.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the stream is too short for a parameter or a
-    /// value is impossible, [`Kind::Usage`](crate::Kind::Usage) where the byte order is not known.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the stream is too short for a parameter or a
+    /// value is impossible, [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the byte order is not known.
     pub fn items(&self) -> Result<Items<'_>> {
         let found = self.layout.evaluate(&self.options, |request| self.stored(request))?;
         Ok(Items { file: self, found })
@@ -361,7 +361,7 @@ impl<'f> Items<'f> {
     /// All items in the order of the text, as many as [`Limits::items`] allows.
     ///
     /// # Errors
-    /// Each may fail as [`DudleyFile::items`], and with [`Kind::Limit`](crate::Kind::Limit).
+    /// Each may fail as [`DudleyFile::items`], and with [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
         let most = self.file.limits().items;
         self.found.entries().zip(0u64..).map_while(move |(entry, number)| match number.cmp(&most) {
@@ -382,7 +382,7 @@ impl<'f> Items<'f> {
     /// The item at a path such as `/group/list[3]/x`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there is none.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none.
     pub fn entry(&self, path: &str) -> Result<Entry> {
         self.found.find(path)?.ok_or_else(|| self.no_item(path))
     }
@@ -391,7 +391,7 @@ impl<'f> Items<'f> {
     /// parameters is presented as its member without a name.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where finding it costs too much.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where finding it costs too much.
     pub fn located(&self, path: &str) -> Result<Option<Located>> {
         let found = self.found.locate(path)?;
         if found.as_ref().is_none_or(|found| found.typed == ResolvedType::Dynamic)
@@ -406,9 +406,9 @@ impl<'f> Items<'f> {
     /// (`/records.time`; `/time`, where the item has no name); of a list its elements, as [`Items::stacked`].
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there is none or its byte order is not known,
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where it ends behind the end of the file,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a filter that is not available.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none or its byte order is not known,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it ends behind the end of the file,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let Some(found) = self.located(path)? else {
             let found = self.instance_at(path)?;
@@ -425,7 +425,7 @@ impl<'f> Items<'f> {
     /// this form, or leads to something else.
     ///
     /// # Errors
-    /// As [`Items::array_at`]; [`Kind::Usage`](crate::Kind::Usage) for a struct or a member that is not there.
+    /// As [`Items::array_at`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a struct or a member that is not there.
     pub fn instance_at(&self, path: &str) -> Result<Option<Array>> {
         let Some((item, rest)) = path.rsplit_once('(') else { return Ok(None) };
         let Some((numbers, members)) = rest.split_once(')') else { return Ok(None) };
@@ -481,7 +481,7 @@ impl<'f> Items<'f> {
     /// reference.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a value that means no item.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a value that means no item.
     pub fn referenced(&self, value: i64) -> Result<Option<String>> {
         if value == 0 || value == -1 {
             return Ok(None);

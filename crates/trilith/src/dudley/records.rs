@@ -14,7 +14,7 @@ use crate::limits::Limits;
 /// The array of structs whose members the variables are, and its new records; None where they are none.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where a member is missing, or one has another shape or datatype.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a member is missing, or one has another shape or datatype.
 pub(super) fn of_struct(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Option<(Entry, Array)>> {
     let mut members = Vec::new();
     let mut item: Option<String> = None;
@@ -45,7 +45,7 @@ pub(super) fn last_name(path: &str) -> Result<Option<String>> {
 /// An array of structs of a shape, from one array for each member.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where a member is missing, or one has another shape or datatype.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a member is missing, or one has another shape or datatype.
 pub(super) fn structs(entry: &Entry, shape: Vec<u64>, members: &[(String, &Array)], limits: &Limits) -> Result<Array> {
     let mut dims = entry.shape.clone();
     let (datatype, _) = datatype_of(&entry.typed, &mut dims)?;
@@ -104,7 +104,7 @@ impl Lists {
     /// Which lists the variables belong to.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a path that leads to no list, and where the variables of a list
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a path that leads to no list, and where the variables of a list
     /// have not the same number of records.
     pub fn of(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Self> {
         let layout = items.file().layout();
@@ -151,7 +151,7 @@ impl Lists {
     /// What the layout gains.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for dicts in a list of 2026, which repeats none.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for dicts in a list of 2026, which repeats none.
     pub fn text(&self, layout: &Layout) -> Result<String> {
         let mut text = String::new();
         for list in &self.0 {
@@ -173,7 +173,7 @@ impl Lists {
     /// The data of the next element of the longer layout.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where no records were given for it.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where no records were given for it.
     pub fn next(&mut self, entry: &Entry) -> Result<Array> {
         for list in &mut self.0 {
             let rest = entry.path.strip_prefix(list.path.as_str()).and_then(|rest| rest.strip_prefix('['));
@@ -192,7 +192,7 @@ impl Lists {
     /// Whether every record has found its place.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where one has not.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where one has not.
     pub fn all_used(&self) -> Result<()> {
         for list in &self.0 {
             if let Some(column) = list.columns.iter().find(|column| column.used == 0 && !column.rows.is_empty()) {

@@ -42,7 +42,7 @@ impl DudleyFile {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for filters that are not available, and as reading
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters that are not available, and as reading
     /// the items and [`NewStream::write`].
     pub fn rewrite<W: Write + Seek>(&self, how: &Rewrite, out: &mut W) -> Result<Vec<Loss>> {
         let items = self.items()?;

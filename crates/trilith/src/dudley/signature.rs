@@ -42,7 +42,7 @@ impl Signature {
     /// Reads the header; None where the file is not native.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) (E404, E405) for a damaged signature or an address of
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E404, E405) for a damaged signature or an address of
     /// the layout that lies outside of the file.
     pub fn read(source: &dyn Source) -> Result<Option<Self>> {
         let mut bytes = [0; 16];

@@ -24,7 +24,7 @@ impl Items<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the elements are not alike, and as [`Items::array_at`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the elements are not alike, and as [`Items::array_at`].
     pub fn stacked(&self, path: &str) -> Result<Option<Array>> {
         let found = match self.evaluation().stack(path)? {
             Stack::Nothing => return Ok(None),

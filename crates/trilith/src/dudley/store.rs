@@ -19,7 +19,7 @@ struct Leaf {
 /// Gives the bytes of `array` to `take` as `datatype` in `order` stores them; padding is 0.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) where the array is of another datatype or shape, and what reading
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the array is of another datatype or shape, and what reading
 /// it or `take` say.
 pub(super) fn store(
     array: &Array,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::*;
 use crate::array::{Byteorder, Datatype};
 use crate::bytes::MemorySource;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::layout::Layout;
 use crate::limits::Limits;
 
@@ -94,7 +94,7 @@ fn lists_are_found_by_index_and_dicts_in_them_by_name() {
     let file = open(native(Byteorder::Little, &data, "l = [u1[2], / x=u1 y=u1]*3")).unwrap();
     assert_eq!(file.array_at("/l[2]").unwrap().load::<u8>().unwrap(), [4, 5]);
     assert_eq!(file.array_at("/l[5]/y").unwrap().load::<u8>().unwrap(), [11]);
-    assert_eq!(file.array_at("/l[6]").unwrap_err().kind(), Kind::Usage);
+    assert_eq!(file.array_at("/l[6]").unwrap_err().kind(), ErrorKind::Usage);
     let outline = file.items().unwrap().outline().unwrap();
     let list = outline.find("/l").unwrap().unwrap();
     assert_eq!((outline.thing(list), outline.children(list).len()), (Thing::List, 6));
@@ -125,7 +125,7 @@ fn structs_with_stored_parameters_are_seen_by_instance() {
     assert_eq!(file.array_at("/s(0).\"\"").unwrap().load_texts().unwrap(), ["ab"]);
     assert_eq!(file.array_at("/s(1)").unwrap().load_texts().unwrap(), ["c"]);
     assert_eq!(file.array_at("/end").unwrap().load::<u8>().unwrap(), [9]);
-    assert_eq!(file.array_at("/s").unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(file.array_at("/s").unwrap_err().kind(), ErrorKind::Unsupported);
     let outline = file.items().unwrap().outline().unwrap();
     let s = outline.find("/s").unwrap().unwrap();
     let strings = outline.children(s);
@@ -161,7 +161,7 @@ fn compressed_arrays_are_zlib_or_gzip() {
     .unwrap()
     .array_at("/x")
     .unwrap_err();
-    assert_eq!(error.kind(), Kind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("zfp"), "{error}");
 }
 
@@ -550,5 +550,5 @@ fn jpeg_files_are_read() {
     let mut out = std::io::Cursor::new(Vec::new());
     let error =
         NewStream::new(&layout, Vec::new()).write(&mut |_| crate::array::Array::from_slice(&[0u8; 128], &[8, 16]), &mut out);
-    assert_eq!(error.unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
 }

@@ -53,9 +53,9 @@ impl<'l> NewStream<'l> {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where data or parameters do not fit the layout (E409), or would
-    /// be written over the header (E410); [`Kind::Unsupported`](crate::Kind::Unsupported) for filters
-    /// other than gzip and png; [`Kind::Io`](crate::Kind::Io).
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where data or parameters do not fit the layout (E409), or would
+    /// be written over the header (E410); [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters
+    /// other than gzip and png; [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn write<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<u64> {
         let options = Options { native: true, order: Some(self.order), limits: self.limits.clone() };
         let fail = |e| Error::io("writing", e);

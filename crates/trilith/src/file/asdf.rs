@@ -10,7 +10,7 @@ use super::stack::not_an_array;
 use crate::array::Array;
 use crate::asdf::{self, AsdfFile, Found, key_name, key_text, ndarray, walk};
 use crate::bytes::{Base, SourceRef};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, NodeKind, Value};
 use crate::yaml::Scalar;
@@ -135,8 +135,10 @@ impl Backend for AsdfFile {
             return super::stack::stack(node.items().map(|item| AsdfFile::array(self, item)), self.limits());
         }
         AsdfFile::array(self, node).map_err(|error| match error.kind() {
-            Kind::Malformed | Kind::Unsupported => Error::usage(format!("not an array of one datatype: {}", error.message()))
-                .hint("write it as .json, .yaml or .txt"),
+            ErrorKind::Malformed | ErrorKind::Unsupported => {
+                Error::usage(format!("not an array of one datatype: {}", error.message()))
+                    .hint("write it as .json, .yaml or .txt")
+            }
             _ => error,
         })
     }

@@ -132,13 +132,13 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// The value of a scalar, a text or a null.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for anything else.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
     fn value(&self, at: &Place) -> Result<Scalar<'_>>;
 
     /// The array at a place.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there is none.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none.
     fn array(&self, at: &Place) -> Result<Array>;
 
     /// Problems that do not keep the file from being read.
@@ -155,7 +155,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Pointer.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there is none, with what there is instead.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none, with what there is instead.
     fn find(&self, path: &str) -> Result<Destination> {
         by_keys(self, path)
     }
@@ -177,7 +177,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// An item as one array, if it can be one: a list of equal arrays gets a leading axis, a number has no axes.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where it cannot, with the reason.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it cannot, with the reason.
     fn as_array(&self, at: &Place) -> Result<Array> {
         match self.kind(at) {
             ItemKind::Array => self.array(at),
@@ -198,7 +198,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Where a reference leads.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for what is no reference, and what opening the other file says.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no reference, and what opening the other file says.
     fn target(&self, at: &Place) -> Result<Destination> {
         Ok(Destination::here(at.clone()))
     }
@@ -242,7 +242,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Hands over an item and all below it, part by part.
     ///
     /// # Errors
-    /// What reading it says, what `take` returns, and [`Kind::Limit`](crate::Kind::Limit) for too much of it.
+    /// What reading it says, what `take` returns, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too much of it.
     fn expand(&self, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
         super::expand::expand(self, at, options, take)
     }
@@ -250,7 +250,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Every array with its path, in the order of the file.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where there are too many.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there are too many.
     fn arrays(&self) -> Result<Vec<ListedArray>> {
         super::expand::arrays(self)
     }

@@ -8,7 +8,7 @@ use super::stack::not_an_array;
 use crate::array::{Array, Byteorder};
 use crate::bytes::{Base, SourceRef};
 use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Attribute, Entry, EntryKind, ResolvedType, Scalar as Said, quoted_name};
 use crate::limits::Limits;
 use crate::yaml::Scalar;
@@ -79,7 +79,7 @@ impl Backend for DudleyFile {
             Some(true) => match items.array_at(path) {
                 Ok(array) => return Ok(found(array, false)),
                 // It is there, but cannot be read: its byte order is not known.
-                Err(error) if error.kind() == Kind::Usage => {}
+                Err(error) if error.kind() == ErrorKind::Usage => {}
                 Err(error) => return Err(error),
             },
             Some(false) => {}
@@ -90,7 +90,7 @@ impl Backend for DudleyFile {
                 }
                 match items.stacked(path) {
                     Ok(Some(array)) => return Ok(found(array, true)),
-                    Err(error) if error.kind() != Kind::Usage => return Err(error),
+                    Err(error) if error.kind() != ErrorKind::Usage => return Err(error),
                     _ => {}
                 }
             }

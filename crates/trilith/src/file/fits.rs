@@ -62,7 +62,7 @@ pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, lim
 /// back keeps. Such a file has no bytes of its own: its header and tree are made up.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where the embedded file or an HDU is broken.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the embedded file or an HDU is broken.
 pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
     let fits = Arc::new(fits);
     let Some(hdu) = fits.asdf() else { return open_listing(fits, resolve) };
@@ -132,8 +132,8 @@ pub type Inner = BufWriter<File>;
 /// to be stored, for which there is no place.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for what FITS has no place for, [`Kind::Usage`](crate::Kind::Usage)
-/// for a card that cannot be as it is asked for, [`Kind::Io`](crate::Kind::Io), and what `make` says.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what FITS has no place for, [`ErrorKind::Usage`](crate::ErrorKind::Usage)
+/// for a card that cannot be as it is asked for, [`ErrorKind::Io`](crate::ErrorKind::Io), and what `make` says.
 pub fn write_around(
     file: &AsdfFile,
     text: Option<&str>,

@@ -79,7 +79,7 @@ impl File {
     /// on the way are followed.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where there is none, with what there is instead.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none, with what there is instead.
     pub fn item(&self, path: &str) -> Result<Item<'_>> {
         Ok(Item::reached(Held::Borrowed(&*self.backend), self.backend.find(path)?))
     }
@@ -97,7 +97,7 @@ impl File {
     /// Every array with its path, in the order of the file; references are followed.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where there are too many.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there are too many.
     pub fn arrays(&self) -> Result<Vec<ArrayEntry<'_>>> {
         let item = |found| Item::reached(Held::Borrowed(&*self.backend), found);
         let entry = |ListedArray { path, target }| ArrayEntry { path, item: target.map(item) };
@@ -124,7 +124,7 @@ impl File {
     /// As [`File::as_asdf`], by value.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a file of another family.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
     pub fn into_asdf(self) -> Result<AsdfFile> {
         let family = self.family().to_owned();
         let any: Box<dyn Any> = self.backend;
@@ -134,7 +134,7 @@ impl File {
     /// As [`File::as_dudley`], by value.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for a file of another family.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
     #[cfg(feature = "dudley")]
     pub fn into_dudley(self) -> Result<DudleyFile> {
         let family = self.family().to_owned();
@@ -306,7 +306,7 @@ impl<'f> Item<'f> {
     /// The array that the item is; in a Dudley file also that of a list of equal arrays.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where it is none.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it is none.
     pub fn array(&self) -> Result<Array> {
         self.backend().array(&self.place)
     }
@@ -315,7 +315,7 @@ impl<'f> Item<'f> {
     /// axes.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where it cannot, with the reason.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it cannot, with the reason.
     pub fn as_array(&self) -> Result<Array> {
         self.backend().as_array(&self.place)
     }
@@ -331,7 +331,7 @@ impl<'f> Item<'f> {
     /// The value of a scalar, a text or a null.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for anything else.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for anything else.
     pub fn value(&self) -> Result<Scalar<'_>> {
         self.backend().value(&self.place)
     }
@@ -382,7 +382,7 @@ impl<'f> Item<'f> {
     /// Hands over the item and all below it, part by part and without recursion.
     ///
     /// # Errors
-    /// What reading it says, what `take` returns, and [`Kind::Limit`](crate::Kind::Limit) for too much of it.
+    /// What reading it says, what `take` returns, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too much of it.
     pub fn expand(&self, options: ExpandOptions, mut take: impl FnMut(Option<&str>, Part<'_>) -> Result<()>) -> Result<()> {
         self.backend().expand(&self.place, options, &mut take)
     }
@@ -398,7 +398,7 @@ impl<'f> Item<'f> {
     /// Reads the item, and all below it, into a type of one's own.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where it does not fit the type, and as
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not fit the type, and as
     /// [`from_node`](crate::tree::from_node).
     pub fn deserialize<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
         self.backend().node(&self.place).map_or_else(|| self.by_text(), |node| node.deserialize())
@@ -454,7 +454,7 @@ impl<'w> Walk<'w> {
     /// The next item, or None at the end.
     ///
     /// # Errors
-    /// What finding the children says, and [`Kind::Limit`](crate::Kind::Limit) after as many items as
+    /// What finding the children says, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) after as many items as
     /// [`Limits::nodes`](crate::Limits) says.
     pub fn step(&mut self) -> Result<Option<Visit<'w>>> {
         if let Some(place) = self.entering.take() {

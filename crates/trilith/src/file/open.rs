@@ -28,8 +28,8 @@ use crate::limits::Limits;
 /// anything else there is [`OpenOptions`].
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io) where it cannot be read, [`Kind::Unsupported`](crate::Kind::Unsupported) where it is
-/// of no known format, [`Kind::Malformed`](crate::Kind::Malformed) where it is damaged.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) where it cannot be read, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it is
+/// of no known format, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it is damaged.
 ///
 /// ```no_run
 /// let file = trilith::open("image.asdf")?;
@@ -166,7 +166,7 @@ impl OpenOptions {
     /// The bytes of a file at a path or an address, and what opens the files that it refers to.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) where it cannot be read.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where it cannot be read.
     pub fn source(&self, path_or_url: impl AsRef<Path>) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         let path = path_or_url.as_ref();
         if let Some(url) = path.to_str().filter(|text| bytes::is_url(text)) {
@@ -297,7 +297,7 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
 /// Opens a file of the ASDF family at a path or an address, as [`open`].
 ///
 /// # Errors
-/// As [`open`], and [`Kind::Unsupported`](crate::Kind::Unsupported) for a file of another family.
+/// As [`open`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
 pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
     let (source, resolve) = OpenOptions::new().source(path)?;
     open_asdf_source(source, resolve, &Limits::default())

@@ -31,7 +31,7 @@ impl Series {
     /// all where there are none.
     ///
     /// # Errors
-    /// As [`Catalog::read`], and [`Kind::Usage`](crate::Kind::Usage) for files that are not there.
+    /// As [`Catalog::read`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for files that are not there.
     pub fn open(
         stream: &DudleyFile,
         template: Layout,

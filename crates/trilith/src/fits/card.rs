@@ -107,7 +107,7 @@ impl Card {
     /// the blank keyword take text, in as many records as it needs.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for characters that FITS does not have and for what does
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for characters that FITS does not have and for what does
     /// not fit into a record.
     pub fn new(keyword: &str, value: impl Into<CardValue>, comment: &str) -> Result<Self> {
         let (keyword, value) = (keyword.strip_prefix("HIERARCH ").unwrap_or(keyword).trim(), value.into());

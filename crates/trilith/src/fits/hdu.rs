@@ -117,7 +117,7 @@ pub(super) fn kind(header: &Header) -> Result<HduKind> {
 /// The lengths of the axes NAXIS1, NAXIS2, … in this order, which is that of Fortran.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where one is missing or negative.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where one is missing or negative.
 pub(super) fn axes(header: &Header, prefix: &str) -> Result<Vec<u64>> {
     let count = required(header, &format!("{prefix}NAXIS"))?;
     if count > 999 {

@@ -35,8 +35,8 @@ impl Header {
     /// Reads the header at byte `at`; gives back the byte behind its last block too.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the bytes end or stop being cards before
-    /// END, [`Kind::Limit`](crate::Kind::Limit) for a header longer than [`Limits::text`] or
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the bytes end or stop being cards before
+    /// END, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a header longer than [`Limits::text`] or
     /// [`Limits::items`] allow.
     pub fn read(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64)> {
         let bytes = read_records(source, at, limits)?;
@@ -80,7 +80,7 @@ impl Header {
     /// The whole number of a keyword, if the keyword is there.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for anything but a whole number.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything but a whole number.
     pub fn integer(&self, keyword: &str) -> Result<Option<i64>> {
         let Some(card) = self.card(keyword) else { return Ok(None) };
         integer_of(card).map(Some)
@@ -89,7 +89,7 @@ impl Header {
     /// The number of a keyword, if the keyword is there.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for anything but a real number.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything but a real number.
     pub fn number(&self, keyword: &str) -> Result<Option<f64>> {
         let Some(card) = self.card(keyword) else { return Ok(None) };
         number_of(card).map(Some)
@@ -232,11 +232,11 @@ mod tests {
     #[test]
     fn headers_without_an_end_are_errors() {
         for bytes in [vec![b' '; 2880], vec![], vec![b' '; 50], vec![b' '; 100 * 2880], vec![0; 2880]] {
-            assert_eq!(read(bytes).unwrap_err().kind(), crate::Kind::Malformed);
+            assert_eq!(read(bytes).unwrap_err().kind(), crate::ErrorKind::Malformed);
         }
         let limits = Limits { text: 10_000, ..Limits::default() };
         let long = MemorySource::new(vec![b' '; 20_000], "test");
-        assert_eq!(Header::read(&long, 0, &limits).unwrap_err().kind(), crate::Kind::Limit);
+        assert_eq!(Header::read(&long, 0, &limits).unwrap_err().kind(), crate::ErrorKind::Limit);
     }
 
     #[test]

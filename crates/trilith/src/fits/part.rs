@@ -25,7 +25,7 @@ impl Part {
     /// A primary HDU, with an image or without data.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for an array that is no image (see [`is_image`]).
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array that is no image (see [`is_image`]).
     pub fn primary(image: Option<&Array>) -> Result<Self> {
         let mut cards = vec![Card::new("SIMPLE", true, "conforms to FITS standard")?];
         match image {
@@ -44,7 +44,7 @@ impl Part {
     /// complex numbers). [`losses`] tells what changes.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for datatypes that FITS cannot hold.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that FITS cannot hold.
     pub fn extension(name: &str, array: &Array) -> Result<Self> {
         let mut cards = Vec::new();
         if is_image(array.datatype()) {
@@ -68,7 +68,7 @@ impl Part {
     /// An ASDF file as the last extension, in the form of today: a BINTABLE of one cell of bytes.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the bytes are more than an array can have.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the bytes are more than an array can have.
     pub fn asdf(asdf: SourceRef) -> Result<Self> {
         let size = asdf.len();
         let integer = |keyword, value: u64, comment| Card::new(keyword, value, comment);
@@ -293,7 +293,7 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
 /// empty where the header is written as it is.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) for data that FITS cannot hold.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for data that FITS cannot hold.
 pub fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
     let (settled, _) = settle(part, is_first)?;
     let mut found = Vec::new();

@@ -35,7 +35,7 @@ impl FitsFile {
     /// Opens a file: reads every header, no data.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the bytes do not begin with a FITS header or a
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the bytes do not begin with a FITS header or a
     /// header in between is broken. What follows the last HDU, and a data unit that is cut short, are
     /// [`warnings`](FitsFile::warnings).
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
@@ -113,7 +113,7 @@ impl FitsFile {
     /// number of the HDU from 0. Upper and lower case are the same.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where there is none.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where there is none.
     pub fn find(&self, spec: &str) -> Result<&Hdu> {
         let spec = spec.trim();
         if let Some(hdu) = spec.parse::<usize>().ok().and_then(|number| self.hdus.get(number)) {
@@ -144,8 +144,8 @@ impl FitsFile {
     /// pairs of number and place ([`FitsFile::cell`] gives the values).
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for an HDU without data or with broken keywords,
-    /// [`Kind::Unsupported`](crate::Kind::Unsupported) for images compressed in a way that is not known, and
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU without data or with broken keywords,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for images compressed in a way that is not known, and
     /// random groups.
     pub fn array(&self, hdu: &Hdu) -> Result<Array> {
         let array = match hdu.kind {
@@ -166,7 +166,7 @@ impl FitsFile {
     /// other extensions). None where there are no data.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for broken keywords or bytes that are cut short.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords or bytes that are cut short.
     pub fn stored(&self, hdu: &Hdu) -> Result<Option<Array>> {
         if hdu.data.is_empty() {
             return Ok(None);
@@ -201,7 +201,7 @@ impl FitsFile {
     /// The bytes of the embedded ASDF file.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where they are cut short.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where they are cut short.
     pub fn asdf_source(&self, hdu: &Hdu) -> Result<SourceRef> {
         let window = Window::new(self.source.clone(), hdu.data.start, hdu.data.end - hdu.data.start);
         Ok(Arc::new(window.doing(|| hdu.label())?))

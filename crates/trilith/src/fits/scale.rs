@@ -132,7 +132,7 @@ impl Rows {
     /// Refuses rows with characters that ASCII does not have.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage).
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage).
     pub fn check(&self, input: &[u8]) -> Result<()> {
         for step in self.steps.iter().filter(|step| step.how == How::Narrow) {
             let cells = input.chunks_exact(self.from.max(1)).filter_map(|row| row.get(step.from.clone()));
@@ -284,7 +284,7 @@ struct Converted {
 /// The converted form of `count` rows that begin at byte `offset` of a source.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where the source ends before the rows do.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the source ends before the rows do.
 pub(super) fn converted(source: SourceRef, offset: u64, count: u64, rows: Rows, limits: &Arc<Limits>) -> Result<SourceRef> {
     let end = count.checked_mul(rows.from as u64).and_then(|n| n.checked_add(offset));
     if end.is_none_or(|end| end > source.len()) || count.checked_mul(rows.to as u64).is_none_or(|n| n > i64::MAX as u64) {

@@ -80,7 +80,7 @@ fn column_count(header: &Header) -> Result<usize> {
 /// The columns of a binary table.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for a missing or wrong TFORM, and for columns that need
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a missing or wrong TFORM, and for columns that need
 /// more bytes than a row has.
 pub fn columns(header: &Header) -> Result<Vec<Column>> {
     let width = required(header, "NAXIS1")?;

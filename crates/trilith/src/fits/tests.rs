@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::Kind;
+use crate::ErrorKind;
 use crate::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
 use crate::bytes::MemorySource;
 use crate::error::Result;
@@ -184,7 +184,7 @@ fn columns_in_the_heap_give_their_cells() {
     let bits = fits.cell(hdu, 2, 0).unwrap().load::<bool>().unwrap();
     assert_eq!(bits, [true, false, true, false, false, false, false, false, true]);
     assert_eq!(fits.cell(hdu, 3, 0).unwrap().load::<bool>().unwrap(), [true]);
-    assert_eq!(fits.cell(hdu, 0, 1).unwrap_err().kind(), Kind::Usage);
+    assert_eq!(fits.cell(hdu, 0, 1).unwrap_err().kind(), ErrorKind::Usage);
     // The rows hold number and place; what can be written again are the bytes.
     let rows = fits.array(hdu).unwrap();
     assert_eq!(rows.datatype().as_struct().unwrap().fields()[0].shape, [2]);
@@ -192,7 +192,7 @@ fn columns_in_the_heap_give_their_cells() {
     // A place outside the heap.
     let fits = table(&["TFIELDS = 1", "TTYPE1  = 'spectrum'", "TFORM1  = 'PE(9)'"], 8, &[0, 0, 0, 1, 0, 0, 0, 0]);
     let error = fits.cell(&fits.hdus()[1], 0, 0).unwrap_err();
-    assert!(error.kind() == Kind::Malformed && error.to_string().contains("spectrum"), "{error}");
+    assert!(error.kind() == ErrorKind::Malformed && error.to_string().contains("spectrum"), "{error}");
     let fits = table(&["TFIELDS = 1", "TFORM1  = 'PE(9)'"], 8, &[0; 8]);
     assert_eq!(fits.cell(&fits.hdus()[1], 0, 0).unwrap().shape(), [0]);
 }
@@ -218,7 +218,7 @@ fn hdus_are_found_by_name_version_and_number() {
     for missing in ["SCI,3", "DQ,1", "4", "", ",1"] {
         assert!(number(missing).unwrap_err().to_string().contains("1:SCI,1 2:SCI,2"), "{missing}");
     }
-    assert_eq!(fits.array(fits.find("0").unwrap()).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(fits.array(fits.find("0").unwrap()).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 #[test]
@@ -231,8 +231,8 @@ fn data_that_are_cut_short_hide_nothing_else() {
     assert_eq!(fits.hdus().len(), 2);
     assert!(fits.warnings()[0].contains("HDU 1 is cut short"), "{:?}", fits.warnings());
     assert_eq!(fits.array(&fits.hdus()[0]).unwrap().load::<u8>().unwrap().len(), 2880);
-    assert_eq!(fits.array(&fits.hdus()[1]).unwrap_err().kind(), Kind::Malformed);
-    assert_eq!(fits.stored(&fits.hdus()[1]).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(fits.array(&fits.hdus()[1]).unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(fits.stored(&fits.hdus()[1]).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 #[test]
@@ -253,15 +253,15 @@ fn hostile_headers_are_errors() {
     ];
     for cards in broken {
         let error = open(header(cards)).unwrap_err();
-        assert_eq!(error.kind(), Kind::Malformed, "{cards:?}");
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{cards:?}");
         assert!(error.to_string().contains("HDU 0"), "{error}");
     }
     for bytes in [vec![], b"SIMPLE".to_vec(), b"SIMPLE  = T".to_vec(), vec![0; 2880], b"XTENSION= 'IMAGE'".to_vec()] {
-        assert_eq!(open(bytes).unwrap_err().kind(), Kind::Malformed);
+        assert_eq!(open(bytes).unwrap_err().kind(), ErrorKind::Malformed);
     }
     // As long as nobody asks for them, sizes cost nothing.
     let fits = open(header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000000000000"])).unwrap();
-    assert_eq!(fits.array(&fits.hdus()[0]).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(fits.array(&fits.hdus()[0]).unwrap_err().kind(), ErrorKind::Malformed);
     // Groups without axes are no groups.
     let groups =
         open(header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "NAXIS1  = 0", "GROUPS  = T", "GCOUNT  = 2"])).unwrap();
@@ -282,7 +282,7 @@ fn hostile_tables_are_errors() {
     ];
     for cards in broken {
         let fits = table(cards, 4, &[0; 4]);
-        assert_eq!(fits.array(&fits.hdus()[1]).unwrap_err().kind(), Kind::Malformed, "{cards:?}");
+        assert_eq!(fits.array(&fits.hdus()[1]).unwrap_err().kind(), ErrorKind::Malformed, "{cards:?}");
         // The bytes are there nevertheless.
         assert_eq!(fits.stored(&fits.hdus()[1]).unwrap().unwrap().nbytes(), 4, "{cards:?}");
     }
@@ -336,23 +336,23 @@ fn images_in_tiles_are_decoded() {
     assert_eq!(load(tiles("GZIP_2", &short, &shuffled)).unwrap(), expected);
     // A value that the image cannot hold.
     let wide = lines.clone();
-    assert_eq!(load(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), Kind::Usage);
+    assert_eq!(load(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), ErrorKind::Usage);
     let bytes = |fits: FitsFile| fits.array(fits.find("1").unwrap()).and_then(|array| array.load::<u8>());
-    assert_eq!(bytes(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(bytes(tiles("NOCOMPRESS", &["ZBITPIX = 8"], &wide)).unwrap_err().kind(), ErrorKind::Malformed);
     // Rice: the first value, then in one block split at 0 bits the differences 0, 1, -3 as 0, 2 and 5.
     let rice = ["ZBITPIX = 16", "ZNAME1  = 'BYTEPIX'", "ZVAL1   = 2"];
     let lines = [vec![0, 1, 0b0001_1001, 0b0000_0100], vec![0, 1, 0b0001_1001, 0b0000_0100]];
     assert_eq!(load(tiles("RICE_1", &rice, &lines)).unwrap(), [1, 2, -1, 1, 2, -1]);
 
     // Compared with astropy in tests/interop.
-    assert_eq!(load(tiles("HCOMPRESS_1", &short, &lines)).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(load(tiles("HCOMPRESS_1", &short, &lines)).unwrap_err().kind(), ErrorKind::Malformed);
     let smooth = ["ZBITPIX = 16", "ZNAME1  = 'SMOOTH'", "ZVAL1   = 1"];
-    assert_eq!(load(tiles("HCOMPRESS_1", &smooth, &lines)).unwrap_err().kind(), Kind::Unsupported);
-    assert_eq!(load(tiles("JPEG", &short, &lines)).unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(load(tiles("HCOMPRESS_1", &smooth, &lines)).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(load(tiles("JPEG", &short, &lines)).unwrap_err().kind(), ErrorKind::Unsupported);
     let list = [vec![0, 0, 0, 0, 0, 6, 0x10, 7, 0, 0, 0x40, 2], vec![0, 0, 0, 0, 0, 4, 0x60, 1]];
     assert_eq!(load(tiles("PLIO_1", &short, &list)).unwrap(), [7, 7, 0, 2, 0, 0]);
-    assert_eq!(load(tiles("GZIP_1", &short, &lines)).unwrap_err().kind(), Kind::Malformed);
-    assert_eq!(load(tiles("RICE_1", &rice, &[vec![0], vec![0]])).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(load(tiles("GZIP_1", &short, &lines)).unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(load(tiles("RICE_1", &rice, &[vec![0], vec![0]])).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 #[test]
@@ -381,12 +381,12 @@ fn hostile_tiles_are_errors() {
         assert_eq!(error.kind(), kind, "{more:?}: {error}");
         assert!(fits.stored(&fits.hdus()[1]).unwrap().is_some());
     };
-    check(&[], Kind::Malformed);
-    check(&["ZBITPIX = 16", "ZTILE1  = 1"], Kind::Malformed);
-    check(&["ZBITPIX = 16", "THEAP   = 9999"], Kind::Malformed);
-    check(&["ZBITPIX = 16", "THEAP   = 20"], Kind::Malformed);
-    check(&["ZBITPIX = 16", "ZNAXIS3 = 9", "ZTILE1  = 2", "ZTILE2  = 2"], Kind::Malformed);
-    check(&["ZBITPIX = -32", "ZQUANTIZ= 'MAGIC'"], Kind::Unsupported);
+    check(&[], ErrorKind::Malformed);
+    check(&["ZBITPIX = 16", "ZTILE1  = 1"], ErrorKind::Malformed);
+    check(&["ZBITPIX = 16", "THEAP   = 9999"], ErrorKind::Malformed);
+    check(&["ZBITPIX = 16", "THEAP   = 20"], ErrorKind::Malformed);
+    check(&["ZBITPIX = 16", "ZNAXIS3 = 9", "ZTILE1  = 2", "ZTILE2  = 2"], ErrorKind::Malformed);
+    check(&["ZBITPIX = -32", "ZQUANTIZ= 'MAGIC'"], ErrorKind::Unsupported);
 }
 
 /// By way of the text of a tree, as convert goes, and back.

@@ -102,7 +102,7 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<V
 /// the `fits` list win.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) at the line and column of what is no such list, and
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is no such list, and
 /// what `array` says.
 pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(Node<'_>) -> Result<Array>) -> Result<Vec<Part>> {
     if !list.is_sequence() {

@@ -21,8 +21,8 @@ const PIECE: u64 = 4 << 20;
 /// changed, or keywords are missing) gets new BITPIX, NAXIS, … and keeps its other cards.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) for arrays that FITS cannot hold,
-/// [`Kind::Io`](crate::Kind::Io), and what reading the arrays says.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for arrays that FITS cannot hold,
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the arrays says.
 pub fn write(out: &mut dyn Write, parts: &[Part]) -> Result<()> {
     if parts.is_empty() {
         return Err(Error::usage("a FITS file has at least one HDU"));
@@ -64,7 +64,7 @@ fn write_part(out: &mut dyn Write, part: &Part, is_first: bool) -> Result<()> {
 /// and the new one comes last.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io), and what reading says.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading says.
 pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>) -> Result<()> {
     for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
         let end = hdu.end().min(fits.source().len());
@@ -90,7 +90,7 @@ pub struct NewHdu {
 /// The HDU of an embedded ASDF file with other bytes in it; its header keeps every card that does not say how many.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported) for an HDU that is not one row or one axis of bytes.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an HDU that is not one row or one axis of bytes.
 pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
     let mut header = hdu.header().clone();
     let is =
@@ -114,7 +114,7 @@ pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
 /// the last HDU too. CHECKSUM and DATASUM of a changed HDU are computed anew where it has them.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io), and what reading says.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading says.
 pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<usize, NewHdu>) -> Result<()> {
     let source = fits.source();
     let mut at = 0;

@@ -62,7 +62,7 @@ impl Parsed {
 /// ```
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) where the text is longer or nests deeper than the limits allow;
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the text is longer or nests deeper than the limits allow;
 /// what is wrong with the text stands in the diagnostics.
 pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
     let limit = options.limits.text.min(u64::from(u32::MAX) - 16);

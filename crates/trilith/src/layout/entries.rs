@@ -56,7 +56,7 @@ impl<'l> Evaluation<'l> {
     /// The entry at a path such as `/group/list[3]/x`, found without walking what lies before it.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where finding it costs too much.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where finding it costs too much.
     pub fn find(&self, path: &str) -> Result<Option<Entry>, Fault> {
         find::find(self, self.machine.clone(), path)
     }

@@ -51,12 +51,12 @@ impl Limits {
     /// a conversion), so that a program may read the same array all day.
     ///
     /// ```
-    /// use trilith::{Array, Kind, Limits};
+    /// use trilith::{Array, ErrorKind, Limits};
     /// let mut limits = Limits::default();
     /// limits.work = 100;
     /// let array = Array::from_slice(&[1.5f64; 10], &[10])?.with_limits(limits.for_command(80).into());
     /// assert_eq!(array.load::<f64>()?.len(), 10);
-    /// assert_eq!(array.load::<f64>().unwrap_err().kind(), Kind::Limit);
+    /// assert_eq!(array.load::<f64>().unwrap_err().kind(), ErrorKind::Limit);
     /// # Ok::<(), trilith::Error>(())
     /// ```
     #[must_use]
@@ -101,7 +101,7 @@ impl Limits {
     /// Counts bytes that are decoded, hashed, compared or gone through.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where those of the command are more than [`Limits::work`].
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where those of the command are more than [`Limits::work`].
     pub fn charge_work(&self, bytes: u64) -> Result<()> {
         let Some(spent) = &self.spent else { return Ok(()) };
         let (sum, most) = (spent.sum(&spent.work, bytes), spent.most(self.work));
@@ -127,7 +127,7 @@ impl Limits {
     /// Counts bytes that are written.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where those of the command are more than [`Limits::output`].
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where those of the command are more than [`Limits::output`].
     pub fn charge_output(&self, bytes: u64) -> Result<()> {
         let Some(spent) = &self.spent else { return Ok(()) };
         let (sum, most) = (spent.sum(&spent.output, bytes), spent.most(self.output));

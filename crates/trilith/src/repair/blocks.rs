@@ -181,7 +181,7 @@ fn is_blank(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<b
 /// How much of a block is there, which is followed by other things from byte `behind` on.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) where finding out is more work than the command may do: that is no damage.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where finding out is more work than the command may do: that is no damage.
 fn look(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Result<Piece> {
     let found = left(source, &block, right, behind, limits);
     limits.check_work(0)?;

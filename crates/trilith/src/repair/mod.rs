@@ -21,7 +21,7 @@ use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
 use crate::asdf::uris::moved_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header};
 use crate::bytes::{Base, MemorySource, Resolve, Source, SourceRef, gunzip, is_gzip, read_vec, set_aside};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{self, FileKind};
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, Value};
@@ -89,8 +89,8 @@ pub struct Salvage {
 /// Looks what is left of a file, whatever state it is in.
 ///
 /// # Errors
-/// [`Kind::Unsupported`] for what is or was no file of the family,
-/// [`Kind::Io`], [`Kind::Limit`] where the text is too long.
+/// [`ErrorKind::Unsupported`] for what is or was no file of the family,
+/// [`ErrorKind::Io`], [`ErrorKind::Limit`] where the text is too long.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -126,7 +126,7 @@ fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
     let (header, from) = read_header(&source, limits, &mut notes)?;
     let extent = match header::find_tree(&*source, &header, limits) {
         Ok(found) => found.map(|tree| (tree.start, tree.end)),
-        Err(error) if error.kind() == Kind::Malformed => {
+        Err(error) if error.kind() == ErrorKind::Malformed => {
             let end = crate::asdf::next_block(&source, &header.rows, from, limits)?.unwrap_or(source.len());
             Some((from, end.min(from.saturating_add(limits.text))))
         }
@@ -288,14 +288,14 @@ impl Salvage {
     /// written are given back.
     ///
     /// # Errors
-    /// As [`Salvage::write`], and [`Kind::Limit`] where verifying would be too much.
+    /// As [`Salvage::write`], and [`ErrorKind::Limit`] where verifying would be too much.
     pub fn verified(&mut self, resolve: Arc<dyn Resolve>) -> Result<SourceRef> {
         let _call = self.limits.call();
         let written = set_aside("what is left", |out| self.write(out))?;
         let found = file::open_asdf_source(written.clone(), resolve, &self.limits);
         self.report.wrong = Some(match found.and_then(|file| verify::verify(&file, true, &|_| ())) {
             Ok(report) => report.problems(),
-            Err(error) if error.kind() == Kind::Limit => return Err(error.context("verifying what is left")),
+            Err(error) if error.kind() == ErrorKind::Limit => return Err(error.context("verifying what is left")),
             Err(error) => vec![error.to_string()],
         });
         Ok(written)
@@ -304,7 +304,7 @@ impl Salvage {
     /// Writes what is left, with a new index and new checksums; the other HDUs of a FITS file around it are copied.
     ///
     /// # Errors
-    /// [`Kind::Io`], and what reading the blocks says.
+    /// [`ErrorKind::Io`], and what reading the blocks says.
     pub fn write<W: Write + Seek>(&self, mut out: W) -> Result<()> {
         let Some(around) = &self.around else { return self.write_alone(out) };
         let mut asdf = std::io::Cursor::new(Vec::new());

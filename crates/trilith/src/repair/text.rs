@@ -2,7 +2,7 @@
 
 use memchr::memchr_iter;
 
-use crate::error::{Error, Kind, Location, Result};
+use crate::error::{Error, ErrorKind, Location, Result};
 use crate::limits::Limits;
 use crate::tree::{Origin, Tree};
 
@@ -62,7 +62,7 @@ fn parse(lines: &[&str], limits: &Limits) -> Result<Option<Error>> {
     match Tree::parse_at(whole(lines), Origin::default(), limits) {
         Ok(tree) if tree.root().is_scalar() && !tree.root().is_null() => Ok(Some(Error::malformed("the tree is not a mapping"))),
         Ok(_) => Ok(None),
-        Err(error) if error.kind() == Kind::Malformed => Ok(Some(error)),
+        Err(error) if error.kind() == ErrorKind::Malformed => Ok(Some(error)),
         Err(error) => Err(error),
     }
 }

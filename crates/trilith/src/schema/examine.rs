@@ -58,7 +58,7 @@ impl Validator {
     /// tag is validated against the schema itself.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the schema has no `id`, or refers to what is no YAML.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the schema has no `id`, or refers to what is no YAML.
     pub fn examine(&mut self, tree: &Tree) -> Result<Examination> {
         let root = tree.root();
         let id = root.get("id").and_then(Node::as_str).ok_or_else(|| Error::malformed("the schema has no id"))?;

@@ -1,7 +1,7 @@
 //! Keywords by cases, messages, limits, and the bundled schemas among themselves.
 
 use super::*;
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, TreePath};
 
@@ -152,13 +152,13 @@ fn steps_and_depth_are_limited() {
     let many = format!("[{}]", "1, ".repeat(90));
     let parts = "{type: number}, ".repeat(30);
     validator.add_custom(&format!("{{items: {{allOf: [{parts}]}}}}"), "").unwrap();
-    assert_eq!(validator.validate(&parse(&many), None).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(validator.validate(&parse(&many), None).unwrap_err().kind(), ErrorKind::Limit);
 
     let deep = format!("{}{}", "[".repeat(250), "]".repeat(250));
     let nested = "{definitions: {n: {allOf: [{allOf: [{anyOf: [{type: array, items: {$ref: '#/definitions/n'}}]}]}]}}, $ref: '#/definitions/n'}";
     let mut validator = Validator::new(Schemas::empty());
     validator.add_custom(nested, "").unwrap();
-    assert_eq!(validator.validate(&parse(&deep), None).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(validator.validate(&parse(&deep), None).unwrap_err().kind(), ErrorKind::Limit);
     assert!(validator.validate(&parse(&deep[60..440]), None).unwrap().is_valid());
 }
 

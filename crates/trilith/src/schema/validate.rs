@@ -84,7 +84,7 @@ impl Validator {
     /// Adds a schema that the root of every tree must fit, from its text; `file` names it in messages.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the text is no YAML.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the text is no YAML.
     pub fn add_custom(&mut self, text: &str, file: &str) -> Result<()> {
         let tree = Tree::parse(text, &self.limits)?;
         let uri = match tree.root().get("id").and_then(Node::as_str) {
@@ -107,8 +107,8 @@ impl Validator {
     /// Validates a tree by a version of the standard (`1.6.0`; None: whatever the tags say).
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) where the tree is too large or deep to be validated,
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where a schema that it needs is broken.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the tree is too large or deep to be validated,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where a schema that it needs is broken.
     pub fn validate(&mut self, tree: &Tree, standard: Option<&str>) -> Result<Report> {
         let survey = Survey::of(tree, &self.limits)?;
         let mut unknown = Vec::new();
@@ -214,7 +214,7 @@ impl Validator {
     /// Validates the root of a tree against one schema, and nothing else.
     ///
     /// # Errors
-    /// As [`Validator::validate`]; [`Kind::Usage`](crate::Kind::Usage) where there is no such schema.
+    /// As [`Validator::validate`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such schema.
     pub fn validate_root(&mut self, tree: &Tree, uri: &str) -> Result<Report> {
         let part = self.program.part(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing(uri))?;
         let survey = Survey::of(tree, &self.limits)?;

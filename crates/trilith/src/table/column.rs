@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use crate::array::{Array, Scalar as Element};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
 use crate::yaml::{PrintOptions, print_value};
@@ -94,7 +94,7 @@ impl Column {
             Some((item, _)) if !self.from_root => below(item, &self.path)?,
             _ => match place.file.item(&self.path) {
                 Ok(item) => Some(item.follow()?),
-                Err(error) if error.kind() == Kind::Usage => None,
+                Err(error) if error.kind() == ErrorKind::Usage => None,
                 Err(error) => return Err(error),
             },
         };

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 pub use self::cell::{Cell, CellType};
 use self::column::{Column, Place};
 use self::filter::Filter;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, ItemKind};
 use crate::spelling::nearest;
 
@@ -53,7 +53,7 @@ impl Query {
     /// about any item.
     ///
     /// # Errors
-    /// [`Kind::Usage`] for what is no column, and for two of one name.
+    /// [`ErrorKind::Usage`] for what is no column, and for two of one name.
     pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
         let columns = columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?;
         let mut names = vec![FILE.to_owned()];
@@ -70,7 +70,7 @@ impl Query {
     /// item itself; those that begin with `//` begin at the root of the file, and `@index` is the number of the item.
     ///
     /// # Errors
-    /// [`Kind::Usage`] for what is no path.
+    /// [`ErrorKind::Usage`] for what is no path.
     pub fn each(mut self, path: &str) -> Result<Self> {
         if !path.is_empty() && !path.starts_with('/') {
             return Err(Error::usage(format!("the path {path:?} does not begin with /")));
@@ -83,7 +83,7 @@ impl Query {
     /// `and`, `or`, `not` and parentheses. A comparison with null is false.
     ///
     /// # Errors
-    /// [`Kind::Usage`] with the place in the text, and [`Kind::Limit`] for one that nests too deep.
+    /// [`ErrorKind::Usage`] with the place in the text, and [`ErrorKind::Limit`] for one that nests too deep.
     pub fn filter(mut self, condition: &str) -> Result<Self> {
         self.filter = Some(Filter::parse(condition, &self.names)?);
         Ok(self)
@@ -92,7 +92,7 @@ impl Query {
     /// Sorts by columns, `NAME` or `NAME:desc` with commas between; without, rows are in the order of the files.
     ///
     /// # Errors
-    /// [`Kind::Usage`] for an unknown column.
+    /// [`ErrorKind::Usage`] for an unknown column.
     pub fn sort(mut self, columns: &str) -> Result<Self> {
         for part in columns.split(',') {
             let (name, descends) = match part.rsplit_once(':') {
@@ -129,7 +129,7 @@ impl Query {
         };
         let list = match file.item(each) {
             Ok(list) => list.follow()?,
-            Err(error) if error.kind() == Kind::Usage => return Ok(rows),
+            Err(error) if error.kind() == ErrorKind::Usage => return Ok(rows),
             Err(error) => return Err(error),
         };
         if !matches!(list.kind(), ItemKind::List | ItemKind::Mapping) {

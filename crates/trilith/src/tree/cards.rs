@@ -44,7 +44,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the header has no such card, or the card has no value.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the header has no such card, or the card has no value.
     pub fn card_path(&self, path: &TreePath) -> Result<TreePath> {
         let Some(card) = CardPath::find(self, path)? else { return Ok(path.clone()) };
         let (at, row) = card.row()?;
@@ -59,7 +59,7 @@ impl<'t> CardPath<'t> {
     /// The card that a path names by its keyword; None for any other path.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for what follows the keyword and is no number from 1 on.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what follows the keyword and is no number from 1 on.
     pub(super) fn find(tree: &'t Tree, path: &TreePath) -> Result<Option<Self>> {
         let ([list, hdu, header, keyword] | [list, hdu, header, keyword, _]) = path.keys() else { return Ok(None) };
         if list != "fits" || header != "header" || index_of(keyword).is_some() || keyword == "-" {
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(found("HIERARCH ESO DET").unwrap(), "/fits/0/header/4/1");
         assert_eq!(found("1/2").unwrap(), "/fits/0/header/1/2");
         for key in ["NOTHING", "MISSING", "OBJECT/2", "OBJECT/0", "OBJECT/x", "HISTORY/-"] {
-            assert_eq!(found(key).unwrap_err().kind(), crate::Kind::Usage, "{key}");
+            assert_eq!(found(key).unwrap_err().kind(), crate::ErrorKind::Usage, "{key}");
         }
     }
 

@@ -18,8 +18,8 @@ impl Node<'_> {
     /// Layouts and quotes become hints, so that printing the value looks much like the source.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) for a node that contains itself,
-    /// [`Kind::Limit`](crate::Kind::Limit) for more than [`Limits::nodes`] nodes or 1,000 levels.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a node that contains itself,
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than [`Limits::nodes`] nodes or 1,000 levels.
     pub fn to_value(self, limits: &Limits) -> Result<Value> {
         build_value(&mut self.walk(limits).expand_aliases(), 0)
     }

@@ -29,8 +29,8 @@ const DEEPEST: u32 = 200;
 /// ```
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) with line and column where the tree does not fit the type,
-/// [`Kind::Limit`](crate::Kind::Limit) where it nests deeper than 200 levels or aliases expand to 10 million nodes.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with line and column where the tree does not fit the type,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it nests deeper than 200 levels or aliases expand to 10 million nodes.
 pub fn from_node<T: de::DeserializeOwned>(node: Node<'_>) -> Result<T> {
     let budget = Cell::new(Limits::default().nodes);
     T::deserialize(Reader { node, depth: 0, budget: &budget, is_key: false }).map_err(|problem| problem.0)
@@ -295,7 +295,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     #[derive(serde::Deserialize, Debug, PartialEq)]
     #[serde(rename_all = "lowercase")]
@@ -334,12 +334,12 @@ mod tests {
     fn what_does_not_fit_says_where() {
         let error = read::<Array>("source: 1\nshape: [1, x]\nbyteorder: little\n").unwrap_err();
         assert_eq!(error.location(), &Location::Text { line: 2, column: 12 });
-        assert_eq!(error.kind(), Kind::Malformed);
+        assert_eq!(error.kind(), ErrorKind::Malformed);
         assert!(read::<Array>("source: 1\n").unwrap_err().to_string().contains("shape"));
     }
 
     #[test]
     fn endless_trees_end() {
-        assert_eq!(read::<serde_json::Value>("&a [*a]").unwrap_err().kind(), Kind::Limit);
+        assert_eq!(read::<serde_json::Value>("&a [*a]").unwrap_err().kind(), ErrorKind::Limit);
     }
 }

@@ -34,7 +34,7 @@ impl Expanded {
     /// What is known of a node.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) for nodes that nest too deep.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for nodes that nest too deep.
     pub(crate) fn of(&self, node: Node<'_>) -> Result<Known> {
         self.look(node, 0)
     }

@@ -124,8 +124,8 @@ impl Tree {
     /// An empty text is a tree of one null. Implements chapter "Tree" of the ASDF standard on YAML 1.1.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) with line and column where `text` is no YAML or holds
-    /// a second document, [`Kind::Limit`](crate::Kind::Limit) where it is larger or deeper than `limits` allow.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with line and column where `text` is no YAML or holds
+    /// a second document, [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it is larger or deeper than `limits` allow.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self> {
         Self::parse_at(text, Origin::default(), limits)
     }
@@ -148,7 +148,7 @@ impl Tree {
     /// As [`Tree::parse_at`], for bytes that should be UTF-8.
     ///
     /// # Errors
-    /// As [`Tree::parse`]; [`Kind::Malformed`](crate::Kind::Malformed) naming the byte that is no UTF-8.
+    /// As [`Tree::parse`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the byte that is no UTF-8.
     pub fn parse_bytes(bytes: Vec<u8>, origin: Origin, limits: &Limits) -> Result<Self> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();

@@ -420,7 +420,7 @@ impl<'t> Node<'t> {
     /// As [`Node::get`].
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) naming the key and this node's place where it is missing.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key and this node's place where it is missing.
     pub fn require(self, key: &str) -> Result<Node<'t>> {
         self.get(key).ok_or_else(|| {
             let what = if self.is_mapping() { "key is missing" } else { "mapping is missing that has the key" };

@@ -50,7 +50,7 @@ impl TreePath {
     /// Parses `/a/b/0` or, as some writers have it, `a/b/0`; "" is the root.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a `~` that is neither `~0` nor `~1`.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a `~` that is neither `~0` nor `~1`.
     pub fn parse(pointer: &str) -> Result<Self> {
         if pointer.is_empty() {
             return Ok(Self::root());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::node::{Node, NodeId};
 use super::{Tree, TreePath};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
 
@@ -34,7 +34,7 @@ impl Reference {
     /// Parses `uri#pointer`; escapes (`%20`, `~0`, `~1`) are undone in the pointer, which may lack its first slash.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for a pointer with a wrong `~`.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a pointer with a wrong `~`.
     pub fn parse(text: &str) -> Result<Self> {
         let (uri, fragment) = text.split_once('#').unwrap_or((text, ""));
         Ok(Self { uri: uri.to_owned(), path: TreePath::parse(&leniently_decoded(fragment))? })
@@ -69,7 +69,7 @@ impl<'t> Node<'t> {
     /// The reference that this node is, or `None` where it is none.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) at this node for a pointer with a wrong `~`.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at this node for a pointer with a wrong `~`.
     pub fn reference(self) -> Result<Option<Reference>> {
         let Some(text) = self.reference_text() else { return Ok(None) };
         Reference::parse(&text).map(Some).map_err(|error| self.error(error.message()))
@@ -111,7 +111,7 @@ impl Tree {
     /// Every reference of the tree with its path, in document order; aliases are not entered.
     ///
     /// # Errors
-    /// [`Kind::Limit`] for more nodes than [`Limits::nodes`].
+    /// [`ErrorKind::Limit`] for more nodes than [`Limits::nodes`].
     pub fn references(&self, limits: &Limits) -> Result<Vec<(TreePath, Node<'_>)>> {
         let mut found = Vec::new();
         let mut text = 0;
@@ -129,8 +129,8 @@ impl Tree {
     /// Follows a reference of this tree to a node that is none itself, over chains and into other files.
     ///
     /// # Errors
-    /// [`Kind::Malformed`] for a path that leads nowhere or a chain that leads back,
-    /// [`Kind::Limit`] for more files in a row than [`Limits::external_depth`], and what `open` returns.
+    /// [`ErrorKind::Malformed`] for a path that leads nowhere or a chain that leads back,
+    /// [`ErrorKind::Limit`] for more files in a row than [`Limits::external_depth`], and what `open` returns.
     pub fn resolve(&self, reference: &Reference, limits: &Limits, open: &mut OpenTree<'_>) -> Result<Target> {
         let mut trees = Trees { own: self, limits, files: 0, open };
         let start = Target { file: None, id: NodeId(0) };
@@ -163,14 +163,14 @@ pub(crate) trait Places {
 /// Goes along `path` from `start` to a node that is no reference, through those on the way and at the end.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) for references that lead back to themselves, and what `places`
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for references that lead back to themselves, and what `places`
 /// says, with the reference that was being followed.
 pub(crate) fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Result<P::Place> {
     let mut trail = Trail { paths: Vec::new(), hops: 0, text: 0, left: 0, least: 0, mark: None };
     trail.push(path.clone(), None);
     trail.follow(places, start).map_err(|error| match trail.outermost() {
         // The file asked for it, not the caller.
-        Some(text) if error.kind() == Kind::Usage => error.with_kind(Kind::Malformed).context(format!("$ref {text:?}")),
+        Some(text) if error.kind() == ErrorKind::Usage => error.with_kind(ErrorKind::Malformed).context(format!("$ref {text:?}")),
         Some(text) => error.context(format!("$ref {text:?}")),
         None => error,
     })
@@ -332,9 +332,9 @@ mod tests {
         let t = tree("a: {$ref: '#/b'}\nb: {$ref: '#/a'}\nc: {$ref: '#/c/x'}\nd: {$ref: 'loop.asdf#/x'}\n");
         for text in ["#/a", "#/c", "#/zz", "#/a~"] {
             let kind = follow(&t, text).unwrap_err().kind();
-            assert!(matches!(kind, Kind::Malformed | Kind::Usage), "{text}");
+            assert!(matches!(kind, ErrorKind::Malformed | ErrorKind::Usage), "{text}");
         }
-        assert_eq!(follow(&t, "#/d").unwrap_err().kind(), Kind::Malformed);
+        assert_eq!(follow(&t, "#/d").unwrap_err().kind(), ErrorKind::Malformed);
         assert!(follow(&t, "other.asdf").unwrap_err().to_string().contains("asks for other.asdf"));
     }
 }

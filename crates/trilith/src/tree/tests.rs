@@ -1,7 +1,7 @@
 //! Tests of the tree as a whole.
 
 use super::*;
-use crate::Kind;
+use crate::ErrorKind;
 
 fn tree(text: &str) -> Tree {
     Tree::parse(text, &Limits::default()).unwrap_or_else(|e| panic!("{text:?}: {e}"))
@@ -181,7 +181,7 @@ fn a_walk_that_expands_enters_a_cycle_once_and_keeps_to_its_budget() {
             Err(error) => break error,
         }
     };
-    assert_eq!(error.kind(), Kind::Limit);
+    assert_eq!(error.kind(), ErrorKind::Limit);
 }
 
 #[test]
@@ -211,28 +211,28 @@ fn errors_say_where_in_the_file() {
     let origin = Origin { line: 10, byte: 400 };
     let limits = Limits::default();
     let error = Tree::parse_at("a: 1\nb: [\n", origin, &limits).unwrap_err();
-    assert_eq!(error.kind(), Kind::Malformed);
+    assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(error.to_string().contains("line 1"), "{error}");
     let error = Tree::parse_bytes(b"a: \xff".to_vec(), origin, &limits).unwrap_err();
     assert_eq!(error.location(), &crate::Location::Byte(403));
     let error = Tree::parse("a: 1\n---\nb: 2\n", &limits).unwrap_err();
     assert!(error.to_string().contains("second YAML document") && error.to_string().contains("line 2"), "{error}");
     let error = Tree::parse("a: !z!b 1\n", &limits).unwrap_err();
-    assert_eq!(error.kind(), Kind::Malformed);
+    assert_eq!(error.kind(), ErrorKind::Malformed);
 }
 
 #[test]
 fn limits_hold() {
     let mut limits = Limits::default();
     let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
-    assert_eq!(Tree::parse(deep, &limits).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(Tree::parse(deep, &limits).unwrap_err().kind(), ErrorKind::Limit);
     let deep: String = (0..300).map(|n| format!("{}a:\n", " ".repeat(n))).collect();
-    assert_eq!(Tree::parse(deep, &limits).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(Tree::parse(deep, &limits).unwrap_err().kind(), ErrorKind::Limit);
     limits.text = 4;
-    assert_eq!(Tree::parse("a: 1\n", &limits).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(Tree::parse("a: 1\n", &limits).unwrap_err().kind(), ErrorKind::Limit);
     limits = Limits::default();
     limits.scalar = 4;
-    assert_eq!(Tree::parse("a: 12345\n", &limits).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(Tree::parse("a: 12345\n", &limits).unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn the_deepest_values_are_built_printed_and_dropped() {
         let read = Tree::parse(printed.as_str(), &limits).unwrap().root().to_value(&limits).unwrap();
         assert!(print_document(&read, &PrintOptions::default()) == printed);
     }
-    assert_eq!(Tree::parse(deep(1500), &limits).unwrap().root().to_value(&limits).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(Tree::parse(deep(1500), &limits).unwrap().root().to_value(&limits).unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]
@@ -347,10 +347,10 @@ fn keys_that_are_collections_stay_what_they_are() {
     }
     // A key that holds the node that it is a key of.
     let error = tree("&a\n? [*a]\n: 1\n").root().to_value(&limits).unwrap_err();
-    assert_eq!(error.kind(), Kind::Limit);
+    assert_eq!(error.kind(), ErrorKind::Limit);
     // Keys count as nodes.
     let few = Limits { nodes: 5, ..Limits::default() };
-    assert_eq!(tree("{[1, 2, 3]: 1, [1, 2, 3, 4]: 2}").root().to_value(&few).unwrap_err().kind(), Kind::Limit);
+    assert_eq!(tree("{[1, 2, 3]: 1, [1, 2, 3, 4]: 2}").root().to_value(&few).unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]

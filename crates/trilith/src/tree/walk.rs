@@ -101,7 +101,7 @@ impl<'t> Walk<'t> {
     /// The next node, or `None` at the end.
     ///
     /// # Errors
-    /// [`Kind::Limit`](crate::Kind::Limit) after as many nodes as [`Limits::nodes`] says.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) after as many nodes as [`Limits::nodes`] says.
     pub fn step(&mut self) -> Result<Option<Visit<'t>>> {
         if let Some(node) = self.entering.take() {
             self.enter(node);

@@ -1,7 +1,7 @@
 //! Validating the layout of a Dudley stream: its language, and that all addresses can be found.
 
 use crate::dudley::DudleyFile;
-use crate::error::{Error, Kind, Location, Result};
+use crate::error::{Error, ErrorKind, Location, Result};
 use crate::layout::{self, ParseOptions};
 use crate::schema::{Problem, Report, Severity};
 use crate::span::Span;
@@ -28,7 +28,7 @@ pub(super) fn check(file: &DudleyFile) -> Result<Report> {
         });
     }
     match file.items().and_then(|items| items.entries().try_for_each(|entry| entry.map(drop))) {
-        Err(error) if matches!(error.kind(), Kind::Malformed | Kind::Usage) => report.push(problem_of(&error)),
+        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Usage) => report.push(problem_of(&error)),
         done => done?,
     }
     Ok(report)

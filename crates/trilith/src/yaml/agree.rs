@@ -79,7 +79,7 @@ pub fn readers_agree(text: &str) -> std::result::Result<bool, String> {
     if let Err(error) = read_complete(text, &Limits::default(), &mut theirs) {
         return match error.kind() {
             // The fast one leaves limits to its receiver.
-            crate::Kind::Limit => Ok(false),
+            crate::ErrorKind::Limit => Ok(false),
             _ => Err(format!("accepted what the complete reader refuses ({error}): {text:?}")),
         };
     }

@@ -223,7 +223,7 @@ impl Value {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) that names the key or the integer.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) that names the key or the integer.
     pub fn check_subset(&self) -> Result<()> {
         let mut work = vec![self];
         while let Some(value) = work.pop() {

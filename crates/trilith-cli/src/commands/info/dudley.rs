@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use trilith::dudley::{DudleyFile, LayoutOrigin};
-use trilith::{Kind, Result};
+use trilith::{ErrorKind, Result};
 
 use crate::json::hex;
 use crate::options::Options;
@@ -12,7 +12,7 @@ use crate::output::{Out, size};
 pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> Result<()> {
     let count = match count(file) {
         Ok(count) => Some(count),
-        Err(error) if error.kind() == Kind::Limit => None,
+        Err(error) if error.kind() == ErrorKind::Limit => None,
         Err(error) => return Err(error),
     };
     let signature = file.signature().map(|signature| hex(&signature.bytes()[..8]));

@@ -46,8 +46,8 @@ pub struct FromC {
 /// made of them.
 ///
 /// # Errors
-/// [`Kind::Malformed`](trilith::Kind::Malformed) with line and column for what is no declaration,
-/// [`Kind::Unsupported`](trilith::Kind::Unsupported) for `#pragma pack`, which changes everything behind it.
+/// [`ErrorKind::Malformed`](trilith::ErrorKind::Malformed) with line and column for what is no declaration,
+/// [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for `#pragma pack`, which changes everything behind it.
 pub fn read_c(source: &str, model: CModel) -> Result<FromC> {
     let mut reader = Reader {
         text: source,
@@ -178,7 +178,7 @@ impl<'t> Reader<'t> {
         // After an error nothing of the declaration is written, however far it had come.
         let made = std::mem::replace(&mut self.out, written);
         match done {
-            Err(error) if error.kind() == trilith::Kind::Unsupported => {
+            Err(error) if error.kind() == trilith::ErrorKind::Unsupported => {
                 self.left_out.push(error);
                 self.types.back();
                 self.constants.back();

@@ -31,7 +31,7 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 /// when they are asked for, deflated ones at once.
 ///
 /// # Errors
-/// [`Kind::Malformed`](trilith::Kind::Malformed) for what is no archive, [`Kind::Unsupported`](trilith::Kind::Unsupported)
+/// [`ErrorKind::Malformed`](trilith::ErrorKind::Malformed) for what is no archive, [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported)
 /// for members that are compressed otherwise, encrypted, or no arrays of numbers and text.
 pub fn draft_of(source: &SourceRef, limits: &Limits) -> Result<Draft> {
     let mut draft = Draft::dict::<&str>([]);

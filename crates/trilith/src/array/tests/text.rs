@@ -16,7 +16,7 @@ proptest! {
         let mut file = Vec::new();
         let written = array.write_npy(&mut file);
         if !plain_names(array.datatype()) {
-            prop_assert_eq!(written.unwrap_err().kind(), Kind::Unsupported);
+            prop_assert_eq!(written.unwrap_err().kind(), ErrorKind::Unsupported);
             return Ok(());
         }
         written.unwrap();
@@ -116,7 +116,7 @@ fn complex_numbers_are_those_of_core_complex() {
 #[test]
 fn a_table_of_more_axes_is_no_csv() {
     let cube = Array::from_slice(&[1u8; 8], &[2, 2, 2]).unwrap();
-    assert_eq!(cube.write_csv(&mut Vec::new()).unwrap_err().kind(), Kind::Usage);
+    assert_eq!(cube.write_csv(&mut Vec::new()).unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn texts_are_padded_and_come_back() {
     assert_eq!(out, [0xd8, 0x3d, 0xde, 0, 0, 0]);
     assert_eq!(
         Scalar::Text("abc".into()).encode(&Datatype::Ascii(2), Byteorder::Big, &mut out).unwrap_err().kind(),
-        Kind::Malformed
+        ErrorKind::Malformed
     );
     assert!(Scalar::Text("1".into()).encode(&Datatype::Int8, Byteorder::Big, &mut out).is_err());
     assert!(Array::from_slice(&[1u8], &[1]).unwrap().load_texts().is_err());
@@ -265,11 +265,11 @@ fn elements_without_bytes_cannot_claim_endless_work() {
     let array = Array::from_bytes(Vec::new(), wide(wide(none)), Byteorder::Big, vec![1]).unwrap();
     assert!(array.read_bytes(Byteorder::Little).unwrap().is_empty());
     let error = array.write_json(&mut Vec::new(), FloatText::Shortest).unwrap_err();
-    assert_eq!(error.kind(), Kind::Limit);
-    assert_eq!(array.write_csv(&mut Vec::new()).unwrap_err().kind(), Kind::Usage);
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert_eq!(array.write_csv(&mut Vec::new()).unwrap_err().kind(), ErrorKind::Usage);
     let many = Array::from_bytes(Vec::new(), Datatype::Ascii(0), Byteorder::Big, vec![1 << 60]).unwrap();
-    assert_eq!(many.load_texts().unwrap_err().kind(), Kind::Limit);
-    assert_eq!(many.with_mask(Mask::Nan).unwrap().mask_bytes().unwrap_err().kind(), Kind::Limit);
+    assert_eq!(many.load_texts().unwrap_err().kind(), ErrorKind::Limit);
+    assert_eq!(many.with_mask(Mask::Nan).unwrap().mask_bytes().unwrap_err().kind(), ErrorKind::Limit);
 }
 
 #[test]
@@ -308,7 +308,7 @@ proptest! {
                 prop_assert!(found.iter().zip(&expected).all(|(a, b)| a == b || a.is_nan() && b.is_nan()));
             }
             Err(error) => {
-                prop_assert_eq!(error.kind(), Kind::Usage);
+                prop_assert_eq!(error.kind(), ErrorKind::Usage);
                 let datatype = array.datatype();
                 prop_assert!(datatype.is_complex() || datatype.is_text() || datatype.as_struct().is_some());
             }

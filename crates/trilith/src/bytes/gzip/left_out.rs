@@ -13,7 +13,7 @@ fn error() -> Error {
 /// Unpacks no gzip file.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::Kind::Unsupported): build with the feature `zlib`.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported): build with the feature `zlib`.
 pub fn gunzip(_: SourceRef, _: &Limits) -> Result<SourceRef> {
     Err(error())
 }

@@ -15,8 +15,8 @@ use crate::limits::Limits;
 /// Unpacks a gzip file: up to 64 MiB are kept in memory, more in an unnamed temporary file.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where it does not decode,
-/// [`Kind::Limit`](crate::Kind::Limit) where it becomes more than [`Limits::zlib_ratio`] times as long
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not decode,
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where it becomes more than [`Limits::zlib_ratio`] times as long
 /// or longer than [`Limits::spool`].
 pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let limits = &limits.for_calls(source.len());
@@ -36,7 +36,7 @@ pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
 /// Writes what `from` reads as a gzip file, without a name and a time, so that the same bytes give the same file.
 ///
 /// # Errors
-/// [`Kind::Io`](crate::Kind::Io).
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn gzip(from: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
     let fail = |e| Error::io("writing", e);
     let mut encoder = GzEncoder::new(out, Compression::default());
@@ -101,7 +101,7 @@ impl Read for Unpacked<'_> {
 /// Unpacks gzip data in memory, up to `most` bytes and one more.
 ///
 /// # Errors
-/// [`Kind::Malformed`](crate::Kind::Malformed) where they do not decode.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where they do not decode.
 pub(crate) fn gunzipped(bytes: &[u8], most: u64) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let read = MultiGzDecoder::new(bytes).take(most.saturating_add(1)).read_to_end(&mut out);
@@ -156,8 +156,8 @@ mod tests {
     fn broken_and_exploding_files_are_errors() {
         let whole = packed(&[0; 1 << 20]);
         let cut = whole[..whole.len() / 2].to_vec();
-        assert_eq!(unpack(cut, &Limits::default()).unwrap_err().kind(), crate::Kind::Malformed);
+        assert_eq!(unpack(cut, &Limits::default()).unwrap_err().kind(), crate::ErrorKind::Malformed);
         let limits = Limits { zlib_ratio: 10, ..Limits::default() };
-        assert_eq!(unpack(whole, &limits).unwrap_err().kind(), crate::Kind::Limit);
+        assert_eq!(unpack(whole, &limits).unwrap_err().kind(), crate::ErrorKind::Limit);
     }
 }

@@ -14,7 +14,7 @@ use super::address::{Address, is_public, shown_url};
 use super::options::RemoteOptions;
 use super::s3::Store;
 use super::sign::Login;
-use crate::error::{Error, Kind, Result, Setting};
+use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::threads::lock;
 
 /// How often an answer may send on to another address.
@@ -325,7 +325,7 @@ impl Target {
 
     /// An error of the network or the server, with the address.
     pub(super) fn error(&self, message: impl Into<String>) -> Error {
-        Error::new(Kind::Io, message).context(format!("reading {}", self.address.shown()))
+        Error::new(ErrorKind::Io, message).context(format!("reading {}", self.address.shown()))
     }
 
     /// What an answer that is no success means.
@@ -378,7 +378,7 @@ fn send(agent: &Agent, url: &Url, login: &[(&'static str, String)], headers: &[(
 /// What went wrong on the way, and whether it may go right the next time.
 fn failure(error: ureq::Error, url: &Url) -> Failure {
     let host = url.host_str().unwrap_or("");
-    let said = |message: String| Error::new(Kind::Io, message).context(format!("asking {host}"));
+    let said = |message: String| Error::new(ErrorKind::Io, message).context(format!("asking {host}"));
     match error {
         ureq::Error::Other(other) => match other.downcast::<Refused>() {
             Ok(refused) => {
@@ -511,7 +511,7 @@ mod tests {
         assert!(led(&reference, "https://data.example/a/b/x").is_ok());
         assert!(led(&reference, "https://ok.example/d/x").is_ok());
         for bad in ["https://data.example/b/x", "https://other.example/a/x", "https://ok.example/e/x"] {
-            assert_eq!(led(&reference, bad).unwrap_err().kind(), Kind::Limit, "{bad}");
+            assert_eq!(led(&reference, bad).unwrap_err().kind(), ErrorKind::Limit, "{bad}");
         }
     }
 }

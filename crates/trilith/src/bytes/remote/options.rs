@@ -126,7 +126,7 @@ impl RemoteOptions {
     /// `stream` and `spool`, a path for `cache-dir`, `yes` or `no`, and `path` or `virtual` for `style`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) for an unknown name or value.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name or value.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
         let (name, value) = assignment
             .split_once('=')
@@ -186,7 +186,7 @@ impl RemoteOptions {
     /// `s3://bucket/`, or `https://` for every public host.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where that is no beginning of an address.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where that is no beginning of an address.
     pub fn allow(&mut self, prefix: &str) -> Result<()> {
         self.allowed.push(Prefix::parse(prefix)?);
         Ok(())

@@ -31,7 +31,7 @@ type Opened = (SourceRef, Arc<dyn Resolve>);
 /// ```
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::Kind::Usage) for what is no address, [`Kind::Io`](crate::Kind::Io) where the
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no address, [`ErrorKind::Io`](crate::ErrorKind::Io) where the
 /// server does not give the file.
 pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened> {
     let address = Address::parse(url)?;

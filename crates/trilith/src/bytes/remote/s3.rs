@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(settings(text, "other").credentials().unwrap().unwrap(), Credentials::new_with_token("C", "D==", "E"));
         assert_eq!(settings(text, "default").credentials().unwrap().unwrap(), Credentials::new("A", "B"));
         let error = settings(text, "sso").credentials().unwrap_err();
-        assert_eq!(error.kind(), crate::Kind::Unsupported);
+        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
     }
 
     fn store(endpoint: Option<&str>, path_style: bool) -> Store {

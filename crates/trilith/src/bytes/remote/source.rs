@@ -18,7 +18,7 @@ use super::stream::stream;
 use super::whole::WholeFile;
 use crate::bytes::source::past_end;
 use crate::bytes::{Access, MemorySource, Source, SourceRef, to_usize};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
 
 /// The first request: as much holds the tree of most files.
@@ -47,7 +47,7 @@ pub trait Parts: Send + Sync {
     /// The bytes of each of these ranges, which lie inside and do not overlap, in their order.
     ///
     /// # Errors
-    /// [`Kind::Io`](crate::Kind::Io) where they cannot be had.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where they cannot be had.
     fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>>;
 }
 
@@ -77,10 +77,8 @@ impl Origin {
                 into.copy_from_slice(bytes);
                 Ok(())
             }
-            _ => {
-                Err(Error::new(Kind::Io, format!("{} gave another number of bytes than was asked for", parts.name()))
-                    .at_byte(start))
-            }
+            _ => Err(Error::new(ErrorKind::Io, format!("{} gave another number of bytes than was asked for", parts.name()))
+                .at_byte(start)),
         }
     }
 
@@ -94,7 +92,7 @@ impl Origin {
         let right = found.len() == ranges.len()
             && found.iter().zip(ranges).all(|(bytes, range)| bytes.len() as u64 == range.end - range.start);
         if !right {
-            return Err(Error::new(Kind::Io, format!("{} gave other bytes than were asked for", parts.name())));
+            return Err(Error::new(ErrorKind::Io, format!("{} gave other bytes than were asked for", parts.name())));
         }
         Ok(Together::Parts(ranges.iter().map(|range| range.start).zip(found).collect()))
     }

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
 use crate::bytes::{MemorySource, Source, SourceRef};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// Steps of quality where none is given: a fourth of the noise is one step.
@@ -105,8 +105,8 @@ pub struct Described {
 /// Checks the order of the steps: array steps before binary ones.
 ///
 /// # Errors
-/// [`Kind::Malformed`] for a wrong order,
-/// [`Kind::Unsupported`] for a step that this library does not know, by its
+/// [`ErrorKind::Malformed`] for a wrong order,
+/// [`ErrorKind::Unsupported`] for a step that this library does not know, by its
 /// name: the tree and other blocks of the file stay usable.
 ///
 /// ```
@@ -118,7 +118,9 @@ pub struct Described {
 pub fn check(steps: &[Step]) -> Result<()> {
     for step in steps {
         if let Step::Unknown(name) = step {
-            return Err(Error::unknown("encoding", name, ["tile", "quantize", "zlib", "sparse"]).with_kind(Kind::Unsupported));
+            return Err(
+                Error::unknown("encoding", name, ["tile", "quantize", "zlib", "sparse"]).with_kind(ErrorKind::Unsupported)
+            );
         }
     }
     let mut bytes_by: Option<&Step> = None;
@@ -142,7 +144,7 @@ pub fn check(steps: &[Step]) -> Result<()> {
 /// given: what a writer puts into the file.
 ///
 /// # Errors
-/// As [`check`]; [`Kind::Malformed`] for arguments that contradict each other.
+/// As [`check`]; [`ErrorKind::Malformed`] for arguments that contradict each other.
 pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
     check(steps)?;
     let mut all = steps.to_vec();
@@ -171,8 +173,8 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 /// stand in the file, and says the byte order of quantised floats (little where it is missing).
 ///
 /// # Errors
-/// As [`check`]; [`Kind::Malformed`] for arguments that are missing or do not
-/// fit the sizes, [`Kind::Limit`]. When it is read: as for
+/// As [`check`]; [`ErrorKind::Malformed`] for arguments that are missing or do not
+/// fit the sizes, [`ErrorKind::Limit`]. When it is read: as for
 /// [`decoder`](super::decoder).
 ///
 /// ```
@@ -412,14 +414,14 @@ impl Source for Deferred {
 /// An encoder of a chain: the bytes of the array in C order go in, what follows the YAML comes out.
 ///
 /// # Errors
-/// As [`filled`]; [`Kind::Usage`] for a quality that is not above 0.
+/// As [`filled`]; [`ErrorKind::Usage`] for a quality that is not above 0.
 pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box<dyn Encode>> {
     let steps = filled(steps, array)?;
     let total = array.shape.iter().try_fold(array.item_size, |all, n| all.checked_mul(*n));
     let total = total.ok_or_else(|| Error::usage(format!("an array of shape {:?} has more than 2^64 bytes", array.shape)))?;
     let plan = plan(&steps, Some(total), Some(array)).map_err(|error| match error.kind() {
         // Here the steps are the caller's, not a file's.
-        Kind::Malformed => Error::usage(error.message()),
+        ErrorKind::Malformed => Error::usage(error.message()),
         _ => error,
     })?;
     let mut chain: Option<Box<dyn Encode>> = None;

@@ -97,7 +97,7 @@ fn broken_quantized_data_is_malformed() {
         vec![8, 0],
     ] {
         let error = decode(&[quantize(4.0, false)], stored.clone(), Some(16), &array).expect_err("broken");
-        assert_eq!(error.kind(), Kind::Malformed, "{stored:?}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{stored:?}: {error}");
     }
 }
 
@@ -116,7 +116,7 @@ fn a_tile_much_larger_than_its_array_is_refused() {
     let mut limits = Limits::default();
     limits.memory = 64 << 20;
     let error = encoder(&[tiles(&[255, 255, 255, 255])], &array(&[1, 2, 1, 2], 1), &limits).err().unwrap();
-    assert_eq!(error.kind(), Kind::Limit);
+    assert_eq!(error.kind(), ErrorKind::Limit);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_slice_reads_only_its_tiles() {
 #[test]
 fn steps_out_of_order_are_malformed() {
     for steps in [vec![Step::Zlib, tiles(&[2])], vec![quantize(4.0, false), tiles(&[2])], vec![Step::Zlib, Step::Sparse]] {
-        assert_eq!(check(&steps).unwrap_err().kind(), Kind::Malformed, "{steps:?}");
+        assert_eq!(check(&steps).unwrap_err().kind(), ErrorKind::Malformed, "{steps:?}");
     }
     for steps in [vec![], vec![tiles(&[2]), quantize(4.0, false), Step::Zlib], vec![Step::Zlib, Step::Zlib]] {
         assert!(check(&steps).is_ok(), "{steps:?}");
@@ -147,7 +147,7 @@ fn arguments_that_do_not_fit_are_malformed() {
         [(vec![2], vec![3, 5], 1), (vec![0, 2], vec![3, 5], 1), (vec![2, 2], vec![3, 5], 0), (vec![huge, huge], vec![3, 5], 1)]
     {
         let error = decode(&[tiles(&shape)], vec![0; 24], Some(15), &array(&of, item)).expect_err("wrong");
-        assert_eq!(error.kind(), Kind::Malformed, "{shape:?}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{shape:?}: {error}");
     }
     let error = decoder(&[tiles(&[2])], source(vec![0; 4]), Some(4), None, &Limits::default()).err().unwrap();
     assert!(error.message().contains("original_shape is missing"), "{error}");
@@ -191,7 +191,7 @@ fn quantize_that_contradicts_the_array_is_malformed() {
         (None, Some(&[u64::MAX, 3][..]), "original_shape"),
     ] {
         let error = decode(&step(bits, shape), stored.clone(), Some(24), &array(&[6], 4)).unwrap_err();
-        assert!(error.kind() == Kind::Malformed && error.message().contains(said), "{error}");
+        assert!(error.kind() == ErrorKind::Malformed && error.message().contains(said), "{error}");
     }
     for (bits, shape) in [(Some(32), Some(&[2u64, 3][..])), (None, Some(&[6][..])), (Some(32), None), (None, None)] {
         assert!(decode(&step(bits, shape), stored.clone(), Some(24), &array(&[6], 4)).is_ok(), "{bits:?} {shape:?}");
@@ -278,8 +278,8 @@ fn sparse_by_hand() {
     let array = array(&[6], 1);
     assert_eq!(encode(&[Step::Sparse], &data, &array, 4), stored);
     assert_eq!(decode(&[Step::Sparse], stored.clone(), None, &array).unwrap(), data);
-    assert_eq!(decode(&[Step::Sparse], stored[..24].to_vec(), Some(6), &array).unwrap_err().kind(), Kind::Malformed);
-    assert_eq!(decode(&[Step::Sparse], stored, Some(7), &array).unwrap_err().kind(), Kind::Malformed);
+    assert_eq!(decode(&[Step::Sparse], stored[..24].to_vec(), Some(6), &array).unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(decode(&[Step::Sparse], stored, Some(7), &array).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 /// The blocks of a file whose headers are of `size` bytes, and their used bytes.
@@ -421,5 +421,5 @@ proptest! {
 fn floats_that_do_not_fill_the_elements_are_refused_by_the_writer_too() {
     let steps = [Step::Quantize { bits: Some(64), original_shape: None, quality: None, dither: false }];
     let array = Described { shape: vec![], item_size: 1, big_endian: false };
-    assert_eq!(encoder(&steps, &array, &Limits::default()).err().map(|error| error.kind()), Some(Kind::Usage));
+    assert_eq!(encoder(&steps, &array, &Limits::default()).err().map(|error| error.kind()), Some(ErrorKind::Usage));
 }

@@ -35,7 +35,7 @@ pub struct Finding {
 /// ```
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) where the tree is too large.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the tree is too large.
 pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
     let mut units = Units::standard();
     let mut found = Vec::new();

@@ -85,7 +85,7 @@ impl Units {
     /// Defines a name, as `unit/defunit` does: for another unit, or as a base unit of its own.
     ///
     /// # Errors
-    /// [`Kind::Malformed`](crate::Kind::Malformed) where the name is none, or the unit uses unknown names.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the name is none, or the unit uses unknown names.
     pub fn define(&mut self, name: &str, unit: Option<&Unit>) -> Result<()> {
         if !is_name(name) && !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(Error::malformed(format!("{name:?} is not a name of a unit")));

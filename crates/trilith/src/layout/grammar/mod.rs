@@ -220,7 +220,7 @@ const MOST_REPORTS: usize = 1000;
 /// Parses `text` in `dialect`.
 ///
 /// # Errors
-/// [`Kind::Limit`](crate::Kind::Limit) only; what is wrong with the text stands in the diagnostics.
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) only; what is wrong with the text stands in the diagnostics.
 pub(super) fn parse(text: &str, dialect: Dialect, limits: &Limits) -> Result<Outcome> {
     let mut parser = Parser::new(text, dialect, limits);
     parser.run()?;

@@ -19,7 +19,7 @@ use super::cards::CardPath;
 use super::node::{Node, NodeId, NodeKind};
 use super::path::index_of;
 use super::{PrintOptions, Tree, TreePath, Value};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::span::Span;
 use crate::yaml::print_flow;
@@ -123,7 +123,7 @@ impl<'t> Edit<'t> {
     /// the value not null): `!unit m` set to `s` stays a unit.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.set(self, value);
@@ -145,7 +145,7 @@ impl<'t> Edit<'t> {
     /// Sets or adds a key of a mapping node, as [`Edit::set`]; no path is searched, for edits of many nodes.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the node is no mapping.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the node is no mapping.
     pub fn set_key(&mut self, mapping: Node<'t>, key: &str, value: &Value) -> Result<()> {
         let parent = target(mapping);
         if !parent.is_mapping() {
@@ -181,7 +181,7 @@ impl<'t> Edit<'t> {
     /// Adds a key to a mapping, or an item to a sequence before the one with that number (`-`: at the end).
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the parent is missing, is a scalar, or has the key already.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the parent is missing, is a scalar, or has the key already.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.insert(self, value);
@@ -240,7 +240,7 @@ impl<'t> Edit<'t> {
     /// Removes a key with its value, or an item, with the comment on its line.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere or is the root.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere or is the root.
     pub fn delete(&mut self, path: &TreePath) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.delete(self);
@@ -260,7 +260,7 @@ impl<'t> Edit<'t> {
     /// Gives a key of a mapping another name.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where the path leads nowhere or to no key, or the name is taken.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere or to no key, or the name is taken.
     pub fn rename(&mut self, path: &TreePath, name: &str) -> Result<()> {
         if let Some(card) = CardPath::find(self.tree, path)? {
             return card.rename(self, name);
@@ -290,9 +290,9 @@ impl<'t> Edit<'t> {
     /// The tree with all changes, parsed anew and checked: it says what the old tree with these changes says.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::Kind::Usage) where two changes touch the same bytes, aliases refer to what is taken
-    /// away, or a value cannot be written as YAML; [`Kind::Unsupported`](crate::Kind::Unsupported) where the new text
-    /// would say anything else than what was asked for; [`Kind::Limit`](crate::Kind::Limit).
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where two changes touch the same bytes, aliases refer to what is taken
+    /// away, or a value cannot be written as YAML; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the new text
+    /// would say anything else than what was asked for; [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     pub fn finish(mut self, limits: &Limits) -> Result<Tree> {
         let text = self.text()?;
         self.plan.settle(self.tree);
@@ -301,7 +301,7 @@ impl<'t> Edit<'t> {
                 Ok(()) => Ok(new),
                 Err(difference) => Err(self.refused(&difference, limits)),
             },
-            Err(error) if error.kind() == Kind::Malformed => Err(self.unreadable(&error, limits)),
+            Err(error) if error.kind() == ErrorKind::Malformed => Err(self.unreadable(&error, limits)),
             Err(error) => Err(error),
         }
     }

@@ -6,7 +6,7 @@ use super::super::node::{Node, NodeId, NodeKind};
 use super::super::{Scalar, Tree};
 use super::Edit;
 use super::write::Context;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
 impl Tree {
@@ -27,7 +27,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Kind::Limit`], and [`Kind::Malformed`] for an `other` whose nodes contain themselves.
+    /// [`ErrorKind::Limit`], and [`ErrorKind::Malformed`] for an `other` whose nodes contain themselves.
     pub fn toward(&self, other: &Self, limits: &Limits) -> Result<Option<Self>> {
         let mut edit = self.edit();
         let mut open = vec![(self.root(), other.root(), Context::Root)];
@@ -37,7 +37,7 @@ impl Tree {
         match edit.finish(limits) {
             Ok(made) => Ok(says_the_same(&made, other).then_some(made)),
             // Changes that touch each other, an anchor that went, or a text that cannot be changed piece by piece.
-            Err(error) if matches!(error.kind(), Kind::Usage | Kind::Unsupported) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -281,6 +281,6 @@ mod tests {
         assert_eq!(toward(round, "a: &y [*y]").unwrap(), round);
         let limits = Limits::default();
         let (old, new) = (Tree::parse("a: 1\n", &limits).unwrap(), Tree::parse(round, &limits).unwrap());
-        assert_eq!(old.toward(&new, &limits).unwrap_err().kind(), Kind::Malformed);
+        assert_eq!(old.toward(&new, &limits).unwrap_err().kind(), ErrorKind::Malformed);
     }
 }
