@@ -59,6 +59,8 @@ const JSON: &[&[&str]] = &[
     &["edit", "x.asdf"],
     &["update", "x.asdf"],
     &["append", "x.asdf#/rows", "rows.npy"],
+    &["stream", "streamed.asdf#/t", "--dtype", "uint8", "--row-shape", "2", "--from", "pair.npy"],
+    &["table", "x.asdf", "-c", "n=/n"],
     &["history", "add", "x.asdf", "text"],
     &["schema", "check", "schemas"],
     &["layout", "check", "l.dud"],
