@@ -91,6 +91,8 @@ const ONTO_INPUT: &[&[&str]] = &[
     &["get", "x.asdf#/meta", "-o", "link.asdf", "--format", "json"],
     &["get", "x.bd#/a", "-o", "x.bd", "--format", "raw"],
     &["get", "x.bd#/", "-o", "x.bd", "--format", "json"],
+    &["table", "x.asdf", "-c", "n=/n", "-o", "x.asdf"],
+    &["table", "x.asdf", "-c", "n=/n", "-o", "hard.asdf"],
     &["resolve", "x.asdf", "x.asdf"],
     &["resolve", "x.asdf", "hard.asdf"],
     &["convert", "x.asdf", "x.asdf", "--codec", "zlib"],
