@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::handle::Array;
-use super::scalar::{FloatText, Scalar};
+use super::scalar::{ElementValue, FloatText};
 use super::structure::{Field, StructType};
 use crate::error::{Error, Result};
 
@@ -98,9 +98,9 @@ fn places(field: &Field) -> Vec<String> {
     (0..field.count()).map(name).collect()
 }
 
-fn flatten(scalar: &Scalar, masked: bool, line: &mut Vec<String>) {
+fn flatten(scalar: &ElementValue, masked: bool, line: &mut Vec<String>) {
     match scalar {
-        Scalar::Struct(parts) | Scalar::List(parts) => parts.iter().for_each(|part| flatten(part, masked, line)),
+        ElementValue::Struct(parts) | ElementValue::List(parts) => parts.iter().for_each(|part| flatten(part, masked, line)),
         _ if masked => line.push(String::new()),
         plain => line.push(quoted(&plain.text(FloatText::Shortest))),
     }

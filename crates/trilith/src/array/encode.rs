@@ -1,27 +1,27 @@
-//! From values back to bytes: [`Scalar::encode`], and arrays of text.
+//! From values back to bytes: [`ElementValue::encode`], and arrays of text.
 
 use half::f16;
 
 use super::datatype::{Byteorder, Datatype};
 use super::element::{Element, Value};
 use super::handle::Array;
-use super::scalar::Scalar;
+use super::scalar::ElementValue;
 use super::shape::element_count;
 use crate::error::{Error, Result};
 
-impl Scalar {
+impl ElementValue {
     /// Appends the element as packed bytes of `datatype`, in `order`: what inline data become.
     ///
     /// Whole numbers must fit, floats are rounded to the nearest, text must not be longer than the
     /// datatype and is padded with NUL. A struct takes a list of as many values as it has fields.
     ///
     /// ```
-    /// use trilith::array::{Byteorder, Datatype, Scalar};
+    /// use trilith::array::{Byteorder, Datatype, ElementValue};
     /// let mut bytes = Vec::new();
-    /// Scalar::Int(258).encode(&Datatype::Uint16, Byteorder::Big, &mut bytes)?;
-    /// Scalar::Text("a".into()).encode(&Datatype::Ascii(3), Byteorder::Big, &mut bytes)?;
+    /// ElementValue::Int(258).encode(&Datatype::Uint16, Byteorder::Big, &mut bytes)?;
+    /// ElementValue::Text("a".into()).encode(&Datatype::Ascii(3), Byteorder::Big, &mut bytes)?;
     /// assert_eq!(bytes, b"\x01\x02a\0\0");
-    /// assert!(Scalar::Int(-1).encode(&Datatype::Uint8, Byteorder::Big, &mut bytes).is_err());
+    /// assert!(ElementValue::Int(-1).encode(&Datatype::Uint8, Byteorder::Big, &mut bytes).is_err());
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
@@ -185,7 +185,7 @@ impl Array {
         let datatype = Datatype::with_length(if plain { "ascii" } else { "ucs4" }, longest as u64)?;
         let mut bytes = Vec::new();
         for text in texts {
-            Scalar::Text(text.as_ref().to_owned()).encode(&datatype, Byteorder::Little, &mut bytes)?;
+            ElementValue::Text(text.as_ref().to_owned()).encode(&datatype, Byteorder::Little, &mut bytes)?;
         }
         Self::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())
     }
@@ -201,7 +201,7 @@ impl Array {
         }
         let mut texts = Vec::new();
         self.for_each_scalar(|scalar, _| match scalar {
-            Scalar::Text(text) => {
+            ElementValue::Text(text) => {
                 texts.push(text);
                 Ok(())
             }

@@ -41,7 +41,7 @@ pub use mask::Mask;
 pub use npy::npy_header;
 pub(crate) use npy::numpy_name;
 pub use pages::Pages;
-pub use scalar::{FloatText, Nested, Precision, Scalar, complex_text, float_text};
+pub use scalar::{ElementValue, FloatText, Nested, Precision, complex_text, float_text};
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
 pub(crate) use structure::FIELD_COST;
 pub use structure::{Field, StructType};

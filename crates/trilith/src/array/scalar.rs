@@ -1,4 +1,4 @@
-//! One element as a value of its own, and as text: [`Scalar`].
+//! One element as a value of its own, and as text: [`ElementValue`].
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ pub enum FloatText {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Scalar {
+pub enum ElementValue {
     /// A signed integer.
     Int(i64),
     /// An unsigned integer.
@@ -64,9 +64,9 @@ pub enum Scalar {
     /// The bytes of text that is none.
     Raw(Vec<u8>),
     /// The fields of a struct, in their order.
-    Struct(Vec<Scalar>),
+    Struct(Vec<ElementValue>),
     /// The values of a field that is an array, axis by axis.
-    List(Vec<Scalar>),
+    List(Vec<ElementValue>),
 }
 
 /// A step of a walk through an array as nested lists, see [`Array::for_each_nested`].
@@ -78,12 +78,12 @@ pub enum Nested {
     /// A list ends.
     Close,
     /// An element.
-    Element(Scalar),
+    Element(ElementValue),
     /// An element under the mask.
     Masked,
 }
 
-impl Scalar {
+impl ElementValue {
     /// The element that packed bytes in the byte order of this machine hold.
     fn decode(datatype: &Datatype, bytes: &mut &[u8], limits: &Limits) -> Result<Self> {
         Self::decode_part(datatype, bytes, &mut Budget { left: limits.nodes, of: limits.nodes })
@@ -159,7 +159,7 @@ struct Budget {
     of: u64,
 }
 
-fn decode_field(field: &Field, bytes: &mut &[u8], budget: &mut Budget) -> Result<Scalar> {
+fn decode_field(field: &Field, bytes: &mut &[u8], budget: &mut Budget) -> Result<ElementValue> {
     let count = field.count();
     // An empty list counts too.
     budget.left = budget
@@ -167,16 +167,17 @@ fn decode_field(field: &Field, bytes: &mut &[u8], budget: &mut Budget) -> Result
         .checked_sub(count.max(1))
         .ok_or_else(|| Limits::exceeded("nodes", budget.of, format_args!("an element of more than {} values", budget.of)))?;
     if field.shape.is_empty() {
-        return Scalar::decode_part(&field.datatype, bytes, budget);
+        return ElementValue::decode_part(&field.datatype, bytes, budget);
     }
-    let values: Vec<Scalar> = (0..count).map(|_| Scalar::decode_part(&field.datatype, bytes, budget)).collect::<Result<_>>()?;
+    let values: Vec<ElementValue> =
+        (0..count).map(|_| ElementValue::decode_part(&field.datatype, bytes, budget)).collect::<Result<_>>()?;
     // From the innermost axis outwards, lists become the elements of lists.
     let mut level = values;
     for len in field.shape.iter().skip(1).rev() {
         let len = to_usize(*len)?.max(1);
-        level = level.chunks(len).map(|part| Scalar::List(part.to_vec())).collect();
+        level = level.chunks(len).map(|part| ElementValue::List(part.to_vec())).collect();
     }
-    Ok(Scalar::List(level))
+    Ok(ElementValue::List(level))
 }
 
 /// Text without the NULs at its end; nothing where the bytes are no text.
@@ -254,19 +255,19 @@ impl Array {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another number of elements, and as [`Array::load`].
-    pub fn scalar(&self) -> Result<Scalar> {
+    pub fn scalar(&self) -> Result<ElementValue> {
         if self.len() != 1 {
             return Err(Error::usage(format!("an array of shape {:?} is not one element", self.shape)));
         }
         let bytes = self.read_bytes(Byteorder::NATIVE)?;
-        Scalar::decode(&self.datatype, &mut &bytes[..], &self.limits)
+        ElementValue::decode(&self.datatype, &mut &bytes[..], &self.limits)
     }
 
     /// The element at these indices.
     ///
     /// # Errors
     /// As [`Array::at`] and [`Array::load`].
-    pub fn element(&self, index: &[u64]) -> Result<Scalar> {
+    pub fn element(&self, index: &[u64]) -> Result<ElementValue> {
         self.at(index)?.scalar()
     }
 
@@ -274,7 +275,7 @@ impl Array {
     ///
     /// # Errors
     /// As [`Array::load`] and [`Array::mask_bytes`], and what `take` returns.
-    pub fn for_each_scalar(&self, mut take: impl FnMut(Scalar, bool) -> Result<()>) -> Result<()> {
+    pub fn for_each_scalar(&self, mut take: impl FnMut(ElementValue, bool) -> Result<()>) -> Result<()> {
         self.charge_visits()?;
         self.limits.charge_work(self.len().saturating_mul(SCALAR))?;
         for block in self.row_blocks(1 << 18) {
@@ -283,7 +284,7 @@ impl Array {
             let mut rest = &bytes[..];
             for i in 0..to_usize(block.len())? {
                 let masked = mask.as_ref().is_some_and(|mask| mask.get(i) == Some(&1));
-                take(Scalar::decode(&self.datatype, &mut rest, &self.limits)?, masked)?;
+                take(ElementValue::decode(&self.datatype, &mut rest, &self.limits)?, masked)?;
             }
         }
         Ok(())

@@ -378,7 +378,7 @@ fn a_mask_may_be_of_any_kind_of_number() {
     for datatype in numeric.filter(|d| d.is_integer() || d.is_float() || d.is_complex() || *d == Datatype::Bool8) {
         for order in [Byteorder::Little, Byteorder::Big] {
             // Zero, a value whose lowest byte alone counts, and zero again.
-            let one = Scalar::Int(1);
+            let one = ElementValue::Int(1);
             let mut bytes = vec![0; datatype.item_size() as usize];
             if datatype == Datatype::Float128 || datatype == Datatype::Complex256 {
                 bytes.extend(std::iter::repeat_n(0x3f, datatype.item_size() as usize));

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::array::{Array, Byteorder, Datatype, Mask, Precision, Scalar as Element, StructType};
+use crate::array::{Array, Byteorder, Datatype, ElementValue, Mask, Precision, StructType};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar};
@@ -213,8 +213,8 @@ fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits
 fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()> {
     let misfit = || Error::malformed(format!("{} does not fit the datatype {datatype}", describe(value)));
     let scalar = match datatype {
-        Datatype::Ascii(_) | Datatype::Ucs4(_) if *value == Value::Null => Element::Text(String::new()),
-        Datatype::Ascii(_) | Datatype::Ucs4(_) => Element::Text(describe(value)),
+        Datatype::Ascii(_) | Datatype::Ucs4(_) if *value == Value::Null => ElementValue::Text(String::new()),
+        Datatype::Ascii(_) | Datatype::Ucs4(_) => ElementValue::Text(describe(value)),
         Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => real(value).map(double).ok_or_else(misfit)?,
         Datatype::Complex64 | Datatype::Complex128 => {
             let (re, im) = match value {
@@ -223,7 +223,7 @@ fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()
                 _ => real(value).map(|re| (re, 0.0)),
             }
             .ok_or_else(misfit)?;
-            Element::Complex(re, im, Precision::Double)
+            ElementValue::Complex(re, im, Precision::Double)
         }
         Datatype::Struct(_)
         | Datatype::Float128
@@ -236,9 +236,9 @@ fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()
         _ => {
             let number = whole(value).ok_or_else(misfit)?;
             match (datatype, i64::try_from(number), u64::try_from(number)) {
-                (Datatype::Bool8, ..) => Element::Bool(number != 0),
-                (_, Ok(number), _) => Element::Int(number),
-                (_, _, Ok(number)) => Element::Uint(number),
+                (Datatype::Bool8, ..) => ElementValue::Bool(number != 0),
+                (_, Ok(number), _) => ElementValue::Int(number),
+                (_, _, Ok(number)) => ElementValue::Uint(number),
                 _ => return Err(misfit()),
             }
         }
@@ -246,8 +246,8 @@ fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()
     scalar.encode(datatype, Byteorder::Little, bytes).map_err(|_| misfit())
 }
 
-fn double(x: f64) -> Element {
-    Element::Float(x, Precision::Double)
+fn double(x: f64) -> ElementValue {
+    ElementValue::Float(x, Precision::Double)
 }
 
 /// A value as a whole number.

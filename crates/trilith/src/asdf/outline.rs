@@ -1,6 +1,6 @@
 //! Arrays written into the tree: nested lists of values (schema core/ndarray, "data").
 
-use crate::array::{Array, Datatype, FloatText, Nested, Scalar, complex_text};
+use crate::array::{Array, Datatype, ElementValue, FloatText, Nested, complex_text};
 use crate::error::{Error, Result};
 use crate::tree::Value;
 
@@ -37,18 +37,18 @@ pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
 }
 
 // Structures nest no deeper than the library allows, so this recursion is bounded.
-fn element(scalar: Scalar, complex_tag: &str) -> Result<Value> {
+fn element(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
     Ok(match scalar {
-        Scalar::Int(n) => Value::from(n),
-        Scalar::Uint(n) => Value::from(n),
-        Scalar::Float(x, _) => Value::from(x),
-        Scalar::Complex(re, im, precision) => {
+        ElementValue::Int(n) => Value::from(n),
+        ElementValue::Uint(n) => Value::from(n),
+        ElementValue::Float(x, _) => Value::from(x),
+        ElementValue::Complex(re, im, precision) => {
             Value::from(complex_text(re, im, precision, FloatText::AsDouble)).tagged(complex_tag)
         }
-        Scalar::Bool(b) => Value::from(b),
-        Scalar::Text(text) => Value::from(text),
-        Scalar::Raw(bytes) => Value::from(String::from_utf8_lossy(&bytes).into_owned()),
-        Scalar::Struct(items) | Scalar::List(items) => {
+        ElementValue::Bool(b) => Value::from(b),
+        ElementValue::Text(text) => Value::from(text),
+        ElementValue::Raw(bytes) => Value::from(String::from_utf8_lossy(&bytes).into_owned()),
+        ElementValue::Struct(items) | ElementValue::List(items) => {
             let items: Result<Vec<Value>> = items.into_iter().map(|item| element(item, complex_tag)).collect();
             Value::seq(items?).flow()
         }

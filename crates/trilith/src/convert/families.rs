@@ -13,7 +13,7 @@ use crate::array::{Array, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Target, ndarray};
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Dialect, ItemId, Primitive, PrimitiveKind, Scalar as Word};
+use crate::layout::{Attribute, Dialect, ItemId, Literal, Primitive, PrimitiveKind};
 use crate::limits::Limits;
 use crate::tree::{Data, Node, PrintOptions, Scalar, Tree, Value, print_value};
 
@@ -109,7 +109,7 @@ impl ToTree<'_, '_> {
         }
         let thing = self.outline.thing(id);
         if let (Thing::Dict, Some(item)) = (thing, item)
-            && let Some((_, Attribute::Value(Word::Text(text)))) = layout.attributes(item).find(|(name, _)| *name == VALUE)
+            && let Some((_, Attribute::Value(Literal::Text(text)))) = layout.attributes(item).find(|(name, _)| *name == VALUE)
             && is_one_value(text)
         {
             return Ok(Value::plain(text.clone()));
@@ -198,7 +198,7 @@ impl ToTree<'_, '_> {
             }
             let is_yaml = said.iter().any(|(mark, _)| mark.strip_prefix(TYPE) == Some(*name));
             let text = match value {
-                Attribute::Value(Word::Text(text)) if is_yaml && is_one_value(text) => Some(text),
+                Attribute::Value(Literal::Text(text)) if is_yaml && is_one_value(text) => Some(text),
                 _ => None,
             };
             map.set(*name, text.map_or_else(|| plain(value), Value::plain));
@@ -214,7 +214,7 @@ impl ToTree<'_, '_> {
         }
         for (name, said) in layout.attributes(item) {
             match said {
-                Attribute::Value(Word::Text(tag)) if name == TAG && tag.chars().all(|c| c.is_ascii_graphic()) => {
+                Attribute::Value(Literal::Text(tag)) if name == TAG && tag.chars().all(|c| c.is_ascii_graphic()) => {
                     if value.tag.is_none() {
                         value.tag = Some(tag.clone());
                     }
@@ -231,10 +231,10 @@ impl ToTree<'_, '_> {
 
 /// An attribute as YAML.
 fn plain(attribute: &Attribute) -> Value {
-    let word = |word: &Word| match word {
-        Word::Integer(value) => Value::from(*value),
-        Word::Float(value) => Value::from(*value),
-        Word::Text(text) => Value::from(text.clone()),
+    let word = |word: &Literal| match word {
+        Literal::Integer(value) => Value::from(*value),
+        Literal::Float(value) => Value::from(*value),
+        Literal::Text(text) => Value::from(text.clone()),
     };
     match attribute {
         Attribute::Flag => Value::null(),
@@ -312,7 +312,7 @@ impl<'a> ToDraft<'a> {
                     let empty = Array::from_slice::<u8>(&[], &[0])?;
                     let mut kept = Draft::dict([(VALUE, Draft::data(empty))]);
                     let text = self.text(item)?;
-                    kept.attributes.push((VALUE.to_owned(), Attribute::Value(Word::Text(text))));
+                    kept.attributes.push((VALUE.to_owned(), Attribute::Value(Literal::Text(text))));
                     kept
                 });
             }
@@ -323,7 +323,7 @@ impl<'a> ToDraft<'a> {
         let is_plain = ndarray::is_ndarray(node) || (depth == 0 && path.is_empty());
         if let Some(tag) = node.tag().filter(|_| !is_plain) {
             self.budget.charge_text(tag)?;
-            draft.attributes.push((TAG.to_owned(), Attribute::Value(Word::Text(tag.to_owned()))));
+            draft.attributes.push((TAG.to_owned(), Attribute::Value(Literal::Text(tag.to_owned()))));
         }
         Ok(draft)
     }
@@ -349,12 +349,12 @@ impl<'a> ToDraft<'a> {
             }
             self.budget.charge(self.budget.known(value)?.nodes)?;
             let (said, is_yaml) = attribute(value, self.file.limits())?;
-            if let Attribute::Value(Word::Text(text)) = &said {
+            if let Attribute::Value(Literal::Text(text)) = &said {
                 self.budget.charge_text(text)?;
             }
             attributes.push((name.clone(), said));
             if is_yaml {
-                attributes.push((format!("{TYPE}{name}"), Attribute::Value(Word::Text("yaml".into()))));
+                attributes.push((format!("{TYPE}{name}"), Attribute::Value(Literal::Text("yaml".into()))));
             }
         }
         let mut draft = Draft::dict(items);
@@ -431,7 +431,7 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) {
     let DraftKind::Dict(items) = &mut dict.kind else { return };
     let found = dict.attributes.iter().position(|(known, _)| *known == name);
     let Some(found) = found else { return };
-    if let Some((_, Attribute::Value(Word::Integer(value)))) = dict.attributes.get(found)
+    if let Some((_, Attribute::Value(Literal::Integer(value)))) = dict.attributes.get(found)
         && *value >= -1
     {
         let is_param = |item: &Draft| matches!(item.kind, DraftKind::Param(_) | DraftKind::Stored(..));
@@ -444,11 +444,11 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) {
 }
 
 /// The scalar that an attribute can hold.
-fn word(node: Node<'_>) -> Option<Word> {
+fn word(node: Node<'_>) -> Option<Literal> {
     match (node.tag(), node.scalar()) {
-        (None, Scalar::Int(value)) => Some(Word::Integer(value)),
-        (None, Scalar::Float(value)) if value.is_finite() => Some(Word::Float(value)),
-        (None, Scalar::Str(text)) if !text.contains(['\n', '\r', '\0']) => Some(Word::Text(text.into_owned())),
+        (None, Scalar::Int(value)) => Some(Literal::Integer(value)),
+        (None, Scalar::Float(value)) if value.is_finite() => Some(Literal::Float(value)),
+        (None, Scalar::Str(text)) if !text.contains(['\n', '\r', '\0']) => Some(Literal::Text(text.into_owned())),
         _ => None,
     }
 }
@@ -463,14 +463,14 @@ fn attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
             return Ok((Attribute::Value(word), false));
         }
     } else if node.is_sequence() && node.tag().is_none() && !node.is_empty() && node.items().all(Node::is_scalar) {
-        let words: Option<Vec<Word>> = node.items().map(word).collect();
+        let words: Option<Vec<Literal>> = node.items().map(word).collect();
         let words = words.unwrap_or_default();
         let kind = words.first().map(std::mem::discriminant);
         if !words.is_empty() && words.iter().all(|word| Some(std::mem::discriminant(word)) == kind) {
             return Ok((Attribute::List(words), false));
         }
     }
-    Ok((Attribute::Value(Word::Text(flow_text(node, limits)?)), true))
+    Ok((Attribute::Value(Literal::Text(flow_text(node, limits)?)), true))
 }
 
 /// A value as YAML on one line.

@@ -14,7 +14,7 @@ use super::write::base_of;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Located, Options, ResolvedType, Scalar, Supply, quoted_name,
+    Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Literal, Located, Options, ResolvedType, Supply, quoted_name,
 };
 use crate::limits::Limits;
 use crate::span::Span;
@@ -112,7 +112,7 @@ impl Catalog {
             ("files", Draft::data(Array::from_texts(&names, &[rows.len() as u64])?)),
             ("records", Draft::data(Array::from_slice(&values, &[rows.len() as u64, width as u64])?)),
         ]);
-        let text = |template: &str| Attribute::Value(Scalar::Text(template.to_owned()));
+        let text = |template: &str| Attribute::Value(Literal::Text(template.to_owned()));
         draft.attributes.extend(template.map(|template| ("template".to_owned(), text(template))));
         Ok(draft)
     }

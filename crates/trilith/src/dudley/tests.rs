@@ -293,7 +293,7 @@ fn data_alone_make_their_layout() {
     let numbers = |n: i32| Draft::data(Array::from_slice(&[n, n + 1], &[2]).unwrap());
     let mut group = Draft::dict([("t", numbers(3)), ("a b\"c", numbers(5))]);
     group.docs.push(" a group".into());
-    group.attributes.push(("unit".into(), crate::layout::Attribute::Value(crate::layout::Scalar::Text("km".into()))));
+    group.attributes.push(("unit".into(), crate::layout::Attribute::Value(crate::layout::Literal::Text("km".into()))));
     let list =
         Draft::list([numbers(7), Draft::dict([("x", numbers(9)), ("y", Draft::dict([("z", numbers(11))]))]), Draft::list([])]);
     let root =

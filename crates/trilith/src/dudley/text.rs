@@ -1,6 +1,6 @@
 //! Text as the Dudley document decodes it: `S1` is cp1252, or else latin1.
 
-use crate::array::{Array, Datatype, Scalar};
+use crate::array::{Array, Datatype, ElementValue};
 use crate::error::Result;
 
 /// The characters of cp1252 from 0x80 to 0x9f; NUL where it has none.
@@ -62,8 +62,8 @@ pub fn presented(array: &Array) -> Result<Array> {
     array.for_each_scalar(|scalar, _| {
         texts.push(match scalar {
             // What happens to be UTF-8 was taken for it.
-            Scalar::Text(text) => s1_text(text.as_bytes()),
-            Scalar::Raw(bytes) => s1_text(&bytes),
+            ElementValue::Text(text) => s1_text(text.as_bytes()),
+            ElementValue::Raw(bytes) => s1_text(&bytes),
             other => other.text(crate::array::FloatText::Shortest),
         });
         Ok(())

@@ -8,7 +8,7 @@ use super::store::store;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes;
 use crate::error::{Error, Result};
-use crate::layout::{Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Options, Reached, ResolvedType, Scalar, Supply};
+use crate::layout::{Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Literal, Options, Reached, ResolvedType, Supply};
 use crate::limits::Limits;
 
 /// A native file to be written.
@@ -188,7 +188,7 @@ fn supplied<'l>(
 fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8>> {
     let level = match (filter.name.as_str(), filter.arguments.as_slice()) {
         ("gzip" | "png", []) => 9,
-        ("gzip" | "png", [Scalar::Integer(level)]) => *level,
+        ("gzip" | "png", [Literal::Integer(level)]) => *level,
         _ => return Err(super::inflate::unavailable(&filter.name)),
     };
     let mut shape = entry.shape.clone();

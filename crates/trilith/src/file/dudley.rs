@@ -9,7 +9,7 @@ use crate::array::{Array, Byteorder};
 use crate::bytes::{Base, SourceRef};
 use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{Attribute, Entry, EntryKind, ResolvedType, Scalar as Said, quoted_name};
+use crate::layout::{Attribute, Entry, EntryKind, Literal, ResolvedType, quoted_name};
 use crate::limits::Limits;
 use crate::yaml::Scalar;
 
@@ -186,7 +186,9 @@ impl Backend for DudleyFile {
         notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
         for (name, said) in self.layout().attributes(item) {
             match said {
-                Attribute::Value(Said::Text(text)) if matches!(name, "unit" | "units") => notes.unit = Some(Cow::Borrowed(text)),
+                Attribute::Value(Literal::Text(text)) if matches!(name, "unit" | "units") => {
+                    notes.unit = Some(Cow::Borrowed(text))
+                }
                 said => notes.attributes.push((Cow::Borrowed(name), said.to_string())),
             }
         }

@@ -190,7 +190,7 @@ impl Attribute {
     /// The whole number that an attribute is, if it is one.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
-            Attribute::Value(super::model::Scalar::Integer(value)) => Some(*value),
+            Attribute::Value(super::model::Literal::Integer(value)) => Some(*value),
             _ => None,
         }
     }

@@ -52,7 +52,7 @@ pub use entry::{Entry, EntryKind};
 pub use find::Located;
 pub(crate) use find::canonical as canonical_path;
 pub use lexer::quoted_name;
-pub use model::{Attribute, Filter, ItemId, Kind, Layout, Placement, Scalar};
+pub use model::{Attribute, Filter, ItemId, Kind, Layout, Literal, Placement};
 pub use primitive::{Dialect, Primitive, PrimitiveKind};
 pub use print::Loss;
 pub use request::{Fault, Options, ParamRequest, Supply};

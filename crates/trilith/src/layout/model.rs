@@ -199,13 +199,13 @@ pub struct Filter {
     /// Its name, such as `gzip`.
     pub name: String,
     /// What stands in parentheses.
-    pub arguments: Vec<Scalar>,
+    pub arguments: Vec<Literal>,
 }
 
 /// A number or a string of an attribute or a filter.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Scalar {
+pub enum Literal {
     /// A whole number.
     Integer(i64),
     /// A number with a point or an exponent.
@@ -221,17 +221,17 @@ pub enum Attribute {
     /// Only that it is there.
     Flag,
     /// One value.
-    Value(Scalar),
+    Value(Literal),
     /// A list of values of one kind.
-    List(Vec<Scalar>),
+    List(Vec<Literal>),
 }
 
-impl std::fmt::Display for Scalar {
+impl std::fmt::Display for Literal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Scalar::Integer(value) => write!(f, "{value}"),
-            Scalar::Float(value) => write!(f, "{value:?}"),
-            Scalar::Text(text) => {
+            Literal::Integer(value) => write!(f, "{value}"),
+            Literal::Float(value) => write!(f, "{value:?}"),
+            Literal::Text(text) => {
                 let mut quoted = String::from("\"");
                 for c in text.chars() {
                     if matches!(c, '"' | '\\') {

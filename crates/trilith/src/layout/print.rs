@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::lexer::push_name;
 use super::model::{
-    Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Member, MemberKind, ParamId, Placement, Primitive,
-    Scalar, Step, TypeId, TypeKind, Use,
+    Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Literal, Member, MemberKind, ParamId, Placement,
+    Primitive, Step, TypeId, TypeKind, Use,
 };
 use super::names::Symbol;
 use super::translate::{Packing, StoredAs};
@@ -510,7 +510,7 @@ impl<'l> Printer<'l> {
             _ if self.to == Dialect::D2025 || data.reference > 0 || own.as_ref().is_some_and(|own| !own.compresses) => own,
             Packing::Keep => own,
             Packing::Gzip(level) if is_array => {
-                let arguments = level.into_iter().map(Scalar::Integer).collect();
+                let arguments = level.into_iter().map(Literal::Integer).collect();
                 Some(Filter { compresses: true, name: "gzip".to_owned(), arguments })
             }
             Packing::Plain | Packing::Gzip(_) => None,

@@ -1,7 +1,7 @@
 //! A column of a table: where its values are in a file, and how they are read.
 
 use super::cell::Cell;
-use crate::array::{Array, Scalar as Element};
+use crate::array::{Array, ElementValue};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
@@ -188,11 +188,11 @@ impl Summary {
         array.for_each_scalar(|element, masked| {
             let number = match element {
                 _ if masked => return Ok(()),
-                Element::Int(value) => Cell::Int(value),
-                Element::Uint(value) => i64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int),
-                Element::Float(value, _) if value.is_nan() => return Ok(()),
-                Element::Float(value, _) => Cell::Float(value),
-                Element::Bool(value) => Cell::Int(value.into()),
+                ElementValue::Int(value) => Cell::Int(value),
+                ElementValue::Uint(value) => i64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int),
+                ElementValue::Float(value, _) if value.is_nan() => return Ok(()),
+                ElementValue::Float(value, _) => Cell::Float(value),
+                ElementValue::Bool(value) => Cell::Int(value.into()),
                 _ => return Ok(()),
             };
             found.sum += match number {

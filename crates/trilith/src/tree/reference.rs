@@ -79,20 +79,20 @@ impl<'t> Node<'t> {
 /// Where a reference led.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Target {
+pub struct ReferenceTarget {
     /// The other file's URI and tree; `None` for the tree that the reference stands in.
     pub file: Option<(String, Arc<Tree>)>,
     /// The node in that tree.
     pub id: NodeId,
 }
 
-impl PartialEq for Target {
+impl PartialEq for ReferenceTarget {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id && self.uri() == other.uri()
     }
 }
 
-impl Target {
+impl ReferenceTarget {
     /// The node, given the tree that the reference stands in.
     pub fn node<'t>(&'t self, own: &'t Tree) -> Option<Node<'t>> {
         self.file.as_ref().map_or(own, |(_, tree)| tree).node(self.id)
@@ -131,9 +131,9 @@ impl Tree {
     /// # Errors
     /// [`ErrorKind::Malformed`] for a path that leads nowhere or a chain that leads back,
     /// [`ErrorKind::Limit`] for more files in a row than [`Limits::external_depth`], and what `open` returns.
-    pub fn resolve(&self, reference: &Reference, limits: &Limits, open: &mut OpenTree<'_>) -> Result<Target> {
+    pub fn resolve(&self, reference: &Reference, limits: &Limits, open: &mut OpenTree<'_>) -> Result<ReferenceTarget> {
         let mut trees = Trees { own: self, limits, files: 0, open };
-        let start = Target { file: None, id: NodeId(0) };
+        let start = ReferenceTarget { file: None, id: NodeId(0) };
         let root = trees.file(&start, &reference.uri)?;
         follow(&mut trees, root, &reference.path).map_err(|error| error.context(format!("following {reference}")))
     }
@@ -259,13 +259,13 @@ struct Trees<'a, 'o, 'f> {
 }
 
 impl Places for Trees<'_, '_, '_> {
-    type Place = Target;
+    type Place = ReferenceTarget;
 
-    fn reference(&self, at: &Target) -> Option<String> {
+    fn reference(&self, at: &ReferenceTarget) -> Option<String> {
         at.node(self.own)?.reference_text().map(std::borrow::Cow::into_owned)
     }
 
-    fn file(&mut self, at: &Target, uri: &str) -> Result<Target> {
+    fn file(&mut self, at: &ReferenceTarget, uri: &str) -> Result<ReferenceTarget> {
         let mut file = at.file.clone();
         if !uri.is_empty() {
             self.files += 1;
@@ -275,13 +275,13 @@ impl Places for Trees<'_, '_, '_> {
             }
             file = Some((self.open)(at.uri(), uri)?);
         }
-        Ok(Target { file, id: NodeId(0) })
+        Ok(ReferenceTarget { file, id: NodeId(0) })
     }
 
-    fn child(&self, at: &Target, key: &str, path: &TreePath) -> Result<Target> {
+    fn child(&self, at: &ReferenceTarget, key: &str, path: &TreePath) -> Result<ReferenceTarget> {
         let child = at.node(self.own).and_then(|node| node.child(key)).map(Node::id);
         let missing = || Error::malformed(format!("it leads nowhere: there is no {key:?}")).at_path(path.to_string());
-        Ok(Target { file: at.file.clone(), id: child.ok_or_else(missing)? })
+        Ok(ReferenceTarget { file: at.file.clone(), id: child.ok_or_else(missing)? })
     }
 }
 

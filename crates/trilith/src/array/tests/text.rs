@@ -157,7 +157,7 @@ proptest! {
     fn doubles_go_through_80_bits_unchanged(bits in prop_oneof![any::<u64>(), 0u64..1 << 52]) {
         let x = f64::from_bits(bits);
         let mut bytes = Vec::new();
-        Scalar::Float(x, Precision::Double).encode(&Datatype::Float128, Byteorder::Big, &mut bytes).unwrap();
+        ElementValue::Float(x, Precision::Double).encode(&Datatype::Float128, Byteorder::Big, &mut bytes).unwrap();
         let back = Array::from_bytes(bytes, Datatype::Float128, Byteorder::Big, vec![1]).unwrap().load_as::<f64>().unwrap()[0];
         prop_assert!(back.to_bits() == bits || x.is_nan() && back.is_nan(), "{x:e} {back:e}");
     }
@@ -171,13 +171,13 @@ fn texts_are_padded_and_come_back() {
     assert_eq!(array.load_texts().unwrap(), texts);
     assert_eq!(Array::from_texts(&["ab", "c"], &[2]).unwrap().datatype(), &Datatype::Ascii(2));
     let mut out = Vec::new();
-    Scalar::Text("\u{1f600}".into()).encode(&Datatype::Ucs2(3), Byteorder::Big, &mut out).unwrap();
+    ElementValue::Text("\u{1f600}".into()).encode(&Datatype::Ucs2(3), Byteorder::Big, &mut out).unwrap();
     assert_eq!(out, [0xd8, 0x3d, 0xde, 0, 0, 0]);
     assert_eq!(
-        Scalar::Text("abc".into()).encode(&Datatype::Ascii(2), Byteorder::Big, &mut out).unwrap_err().kind(),
+        ElementValue::Text("abc".into()).encode(&Datatype::Ascii(2), Byteorder::Big, &mut out).unwrap_err().kind(),
         ErrorKind::Malformed
     );
-    assert!(Scalar::Text("1".into()).encode(&Datatype::Int8, Byteorder::Big, &mut out).is_err());
+    assert!(ElementValue::Text("1".into()).encode(&Datatype::Int8, Byteorder::Big, &mut out).is_err());
     assert!(Array::from_slice(&[1u8], &[1]).unwrap().load_texts().is_err());
 }
 
@@ -293,10 +293,10 @@ proptest! {
         let mut expected = Vec::new();
         let numbers = array.for_each_scalar(|scalar, _| {
             expected.push(match scalar {
-                Scalar::Int(n) => n as f64,
-                Scalar::Uint(n) => n as f64,
-                Scalar::Float(x, _) => x,
-                Scalar::Bool(x) => f64::from(u8::from(x)),
+                ElementValue::Int(n) => n as f64,
+                ElementValue::Uint(n) => n as f64,
+                ElementValue::Float(x, _) => x,
+                ElementValue::Bool(x) => f64::from(u8::from(x)),
                 _ => f64::NAN,
             });
             Ok(())

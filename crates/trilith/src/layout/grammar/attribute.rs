@@ -1,7 +1,7 @@
 //! Special comments: `##` documentation and `#:` attributes (section 9 of our specification).
 
 use super::{Code, Diagnostic, Dialect, ItemId, Lexer, Note, Parser, T, Token, unquote};
-use crate::layout::model::{Attribute, Said, Scalar};
+use crate::layout::model::{Attribute, Literal, Said};
 use crate::span::Span;
 
 /// What stands behind the `=` of an attribute.
@@ -64,12 +64,12 @@ impl Parser<'_> {
         if token.kind != T::OpenBracket {
             return self.scalar(token).map(|value| Value::Plain(Attribute::Value(value)));
         }
-        let mut list: Vec<Scalar> = Vec::new();
+        let mut list: Vec<Literal> = Vec::new();
         let mut is_mixed = false;
         loop {
             let token = lexer.next();
             let value = self.scalar(token)?;
-            let is_other = |first: &Scalar| std::mem::discriminant(first) != std::mem::discriminant(&value);
+            let is_other = |first: &Literal| std::mem::discriminant(first) != std::mem::discriminant(&value);
             if !is_mixed && list.first().is_some_and(is_other) {
                 // It can be read to its end: what follows counts.
                 is_mixed = true;
@@ -89,12 +89,12 @@ impl Parser<'_> {
         }
     }
 
-    fn scalar(&self, token: Token) -> Result<Scalar, Diagnostic> {
+    fn scalar(&self, token: Token) -> Result<Literal, Diagnostic> {
         let text = token.span.slice(self.text);
         match token.kind {
-            T::Integer => Ok(Scalar::Integer(token.value)),
-            T::Float => Ok(Scalar::Float(parse_float(text))),
-            T::Quoted => Ok(Scalar::Text(unquote(text).into_owned())),
+            T::Integer => Ok(Literal::Integer(token.value)),
+            T::Float => Ok(Literal::Float(parse_float(text))),
+            T::Quoted => Ok(Literal::Text(unquote(text).into_owned())),
             T::Symbol => Err(self.unfit(token, "a value").hint(format!("a text needs quotes: \"{text}\""))),
             _ => Err(self.unfit(token, "a value")),
         }

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::layout::decision::SUFFIX_MAX;
 use crate::layout::lexer::unquote;
-use crate::layout::model::{Filter, PrimitiveKind, Scalar, TypeKind};
+use crate::layout::model::{Filter, Literal, PrimitiveKind, TypeKind};
 
 impl Parser<'_> {
     /// datatype = PRIM | NAME | '{' … '}'
@@ -235,13 +235,13 @@ impl Parser<'_> {
     }
 
     /// arg = INTEGER | FLOAT | QUOTED
-    fn argument(&mut self, arguments: &mut Vec<Scalar>, spans: &mut Vec<Span>) -> Parse {
+    fn argument(&mut self, arguments: &mut Vec<Literal>, spans: &mut Vec<Span>) -> Parse {
         let token = self.token;
         let text = token.span.slice(self.text);
         arguments.push(match token.kind {
-            T::Integer => Scalar::Integer(token.value),
-            T::Float => Scalar::Float(super::attribute::parse_float(text)),
-            T::Quoted => Scalar::Text(unquote(text).into_owned()),
+            T::Integer => Literal::Integer(token.value),
+            T::Float => Literal::Float(super::attribute::parse_float(text)),
+            T::Quoted => Literal::Text(unquote(text).into_owned()),
             _ => return self.expected(Code::E314, "a number or a quoted text", ""),
         });
         spans.push(token.span);
@@ -263,11 +263,11 @@ impl Parser<'_> {
             return self.report(Diagnostic::new(Code::E314, span, format!("{shown} takes one argument at most")));
         }
         let problem = match filter.arguments.first() {
-            Some(Scalar::Integer(value)) if (*value as f64) < range.0 || (*value as f64) > range.1 => {
+            Some(Literal::Integer(value)) if (*value as f64) < range.0 || (*value as f64) > range.1 => {
                 Some(format!("the argument of {shown} lies in {}..{}, found {value}", range.0, range.1))
             }
-            Some(Scalar::Float(_)) if !range.2 => Some(format!("the argument of {shown} is an integer")),
-            Some(Scalar::Text(_)) => Some(format!("the argument of {shown} is a number")),
+            Some(Literal::Float(_)) if !range.2 => Some(format!("the argument of {shown} is an integer")),
+            Some(Literal::Text(_)) => Some(format!("the argument of {shown} is a number")),
             _ => None,
         };
         if let (Some(problem), Some(&span)) = (problem, spans.first()) {
