@@ -1,5 +1,5 @@
 //! The one place that starts threads, and how many of them there may be: for codecs, hashes and copies ([`each`]), for
-//! what waits for others ([`side_by_side`]), and for what is fetched ahead ([`ahead`]).
+//! what waits for others (`side_by_side`), and for what is fetched ahead (`ahead`).
 //!
 //! Work is spread over scoped threads that live as long as one call. There is no pool: with one
 //! thread nothing is spawned at all, a lock held around a parallel call cannot meet a stolen task,

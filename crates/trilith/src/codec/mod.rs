@@ -202,7 +202,7 @@ pub fn opt_codec(id: CodecId) -> Option<&'static Codec> {
 /// The codec of this id.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an id that no codec here has.
+/// [`ErrorKind::Unsupported`] for an id that no codec here has.
 pub fn codec(id: CodecId) -> Result<&'static Codec> {
     opt_codec(id).ok_or_else(|| {
         Error::unknown("compression", &id.to_string(), CODECS.iter().map(|codec| codec.name)).with_kind(ErrorKind::Unsupported)
@@ -219,9 +219,9 @@ pub fn codec(id: CodecId) -> Result<&'static Codec> {
 /// the file a range needs.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the block claims to decode to more than the limits'
-/// ratio allows, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where a block that is not compressed
+/// [`ErrorKind::Unsupported`] for an unknown codec,
+/// [`ErrorKind::Limit`] where the block claims to decode to more than the limits'
+/// ratio allows, [`ErrorKind::Malformed`] where a block that is not compressed
 /// has another length. When it is read: `Malformed` where the stored bytes are broken or decode to
 /// fewer or more bytes.
 ///
@@ -262,9 +262,9 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
 /// How many bytes a block decodes to, whatever its header says: for whoever compares the two.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a codec other than zlib and bzip2,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the block decodes to more than the limits' ratio allows,
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not decode.
+/// [`ErrorKind::Unsupported`] for a codec other than zlib and bzip2,
+/// [`ErrorKind::Limit`] where the block decodes to more than the limits' ratio allows,
+/// [`ErrorKind::Malformed`] where it does not decode.
 pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<u64> {
     let (name, ratio) = (codec(id)?.ratio)(limits);
     let most = stored.len().saturating_mul(ratio);
@@ -391,7 +391,7 @@ pub trait Encode: Send {
     /// Encodes more bytes; what is ready goes to `out`.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where `out` fails, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)
+    /// [`ErrorKind::Io`] where `out` fails, [`ErrorKind::Unsupported`]
     /// for data that the codec cannot hold.
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()>;
 
@@ -405,8 +405,8 @@ pub trait Encode: Send {
 /// An encoder of this codec.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec,
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a level that the codec does not have.
+/// [`ErrorKind::Unsupported`] for an unknown codec,
+/// [`ErrorKind::Usage`] for a level that the codec does not have.
 ///
 /// ```
 /// use trilith::codec::{CodecId, EncodeOptions, encoder};

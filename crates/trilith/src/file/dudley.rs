@@ -187,7 +187,7 @@ impl Backend for DudleyFile {
         for (name, said) in self.layout().attributes(item) {
             match said {
                 Attribute::Value(Literal::Text(text)) if matches!(name, "unit" | "units") => {
-                    notes.unit = Some(Cow::Borrowed(text))
+                    notes.unit = Some(Cow::Borrowed(text));
                 }
                 said => notes.attributes.push((Cow::Borrowed(name), said.to_string())),
             }
