@@ -213,6 +213,14 @@ fn of_2002_files_one_is_text() {
             assert_eq!(line.get("error").is_some(), at == 402, "{command}: {line}");
         }
     }
+    let words = ["table", "many", "-c", "filter=/meta/filter", "-o", "-", "--format", "jsonl"].map(str::to_owned);
+    let ended = ask(folder.path(), &words);
+    assert_eq!(ended.status, Ok(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("many/0402.asdf"), "{}", ended.stderr);
+    let rows = String::from_utf8(ended.stdout).unwrap();
+    let rows: Vec<Value> = rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 2001);
+    assert!(rows.iter().all(|row| row["filter"] == "f158" && row["file"] != "many/0402.asdf"), "{:?}", rows.first());
 }
 
 #[test]
