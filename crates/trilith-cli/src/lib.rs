@@ -24,7 +24,7 @@ mod words;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Unparsed};
-use clap::{FromArgMatches as _, Parser};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use trilith::{Error, ErrorKind};
 
 use crate::commands::Command;
@@ -100,6 +100,12 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
 fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
+    // Help and errors want the command as it is shown, which takes longer to make than most commands run.
+    if let Ok(matches) = Cli::command().try_get_matches_from(&words)
+        && let Some(name) = matches.subcommand_name().map(str::to_owned)
+    {
+        return Ok((Cli::from_arg_matches(&matches)?, name));
+    }
     let command = help::command().color(paint::early(&words));
     let matches = match command.clone().try_get_matches_from(&words) {
         Ok(matches) => matches,
