@@ -315,7 +315,7 @@ fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -
         return out.commit().map(|_| true);
     }
     let file = opening.open(path)?;
-    if file.as_dudley().is_some() {
+    if file.family() == "dudley" {
         return Err(Error::unsupported(format!("{} is a Dudley file, which has no streamed blocks", path.display()))
             .hint("trilith append adds records to its lists"));
     }
