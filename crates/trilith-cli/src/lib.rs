@@ -22,6 +22,7 @@ mod target;
 mod words;
 
 use std::ffi::OsString;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Unparsed};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
@@ -101,7 +102,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 /// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
 fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     // Help and errors want the command as it is shown, which takes longer to make than most commands run.
-    if let Ok(matches) = Cli::command().try_get_matches_from(&words)
+    static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
+    let plain = PLAIN.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words);
+    if let Ok(matches) = plain
         && let Some(name) = matches.subcommand_name().map(str::to_owned)
     {
         return Ok((Cli::from_arg_matches(&matches)?, name));
