@@ -23,7 +23,7 @@ use self::held::Shared;
 use self::names::{Input, Names};
 use crate::Outcome;
 use crate::item::Item;
-use crate::json::error_json;
+use crate::json::{error_json, error_problem};
 use crate::options::Options;
 use crate::output::{Out, is_broken_pipe, json_text, json_value, note};
 use crate::outputs::told;
@@ -336,6 +336,16 @@ impl<'o> Job<'o> {
         if !self.options.quiet {
             self.note(&format!("warning: {}{text}", self.prefix(text)));
         }
+    }
+
+    /// Says that the file is malformed, where that is an answer.
+    pub fn invalid(&mut self, error: &Error) -> Result<Outcome> {
+        if self.options.json {
+            self.out.json(&json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}))?;
+        } else {
+            self.out.line(&format!("{}: {}", self.name, said(error)))?;
+        }
+        Ok(Outcome::No)
     }
 
     /// Prints warnings on stderr, unless `--quiet`.

@@ -11,7 +11,7 @@ use trilith::{Error, File, ErrorKind, Result};
 use super::schema::{Sources, text_of};
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Many};
-use crate::json::{error_problem, problem_json};
+use crate::json::problem_json;
 use crate::options::Options;
 use crate::output::Out;
 use crate::words::said;
@@ -80,14 +80,7 @@ impl Validate {
         let (report, file) = match checked {
             Ok(found) => found,
             // A malformed file is an answer.
-            Err(error) if error.kind() == ErrorKind::Malformed => {
-                if job.options.json {
-                    job.out.json(&json!({"file": job.name, "valid": false, "problems": [error_problem(&error, None, None)]}))?;
-                } else {
-                    job.out.line(&format!("{}: {}", job.name, said(&error)))?;
-                }
-                return Ok(Outcome::No);
-            }
+            Err(error) if error.kind() == ErrorKind::Malformed => return job.invalid(&error),
             Err(error) => return Err(error),
         };
         if job.options.json {

@@ -50,14 +50,7 @@ impl Verify {
         let report = match self.check(job) {
             Ok(report) => report,
             // A malformed file is an answer.
-            Err(error) if error.kind() == ErrorKind::Malformed => {
-                if job.options.json {
-                    job.out.json(&json!({"file": job.name, "valid": false, "problems": [error_problem(&error, None, None)]}))?;
-                } else {
-                    job.out.line(&format!("{}: {}", job.name, said(&error)))?;
-                }
-                return Ok(Outcome::No);
-            }
+            Err(error) if error.kind() == ErrorKind::Malformed => return job.invalid(&error),
             Err(error) => return Err(error),
         };
         if job.options.json {
