@@ -10,18 +10,22 @@ use crate::threads::{each, threads};
 pub(super) struct Pieces {
     /// Bytes of every piece but the last.
     piece: usize,
+    /// Bytes handed on at once: fixed at the start, because the number of threads may change between
+    /// two writes.
+    group: usize,
     pending: Vec<u8>,
 }
 
 impl Pieces {
     pub(super) fn new(piece: usize) -> Self {
-        Self { piece: piece.max(1), pending: Vec::new() }
+        let piece = piece.max(1);
+        Self { piece, group: piece.saturating_mul(2 * threads()), pending: Vec::new() }
     }
 
     /// Takes `data`; hands full pieces to `flush`, several at a time, as soon as there are enough
     /// to keep every thread busy.
     pub(super) fn write(&mut self, mut data: &[u8], mut flush: impl FnMut(&[&[u8]]) -> Result<()>) -> Result<()> {
-        let group = self.piece.saturating_mul(2 * threads());
+        let group = self.group;
         while !data.is_empty() {
             if self.pending.is_empty() && data.len() >= group {
                 let (now, later) = data.split_at(group);
@@ -69,4 +73,28 @@ pub(super) fn encode_each<J: Send>(
 /// Writes encoded bytes.
 pub(super) fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|error| Error::io("writing an encoded block", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads::set_threads;
+
+    #[test]
+    fn fewer_threads_between_two_writes_change_no_piece() {
+        let data: Vec<u8> = (0..200_u8).collect();
+        let mut taken = Vec::new();
+        set_threads(Some(8));
+        let mut pieces = Pieces::new(7);
+        let mut flush = |cut: &[&[u8]]| {
+            taken.extend(cut.iter().map(|piece| piece.to_vec()));
+            Ok(())
+        };
+        pieces.write(&data[..100], &mut flush).unwrap();
+        set_threads(Some(1));
+        pieces.write(&data[100..], &mut flush).unwrap();
+        pieces.finish(&mut flush).unwrap();
+        set_threads(None);
+        assert_eq!(taken, data.chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>());
+    }
 }
