@@ -61,7 +61,7 @@ fuzz_target!(|input: Input| {
     };
     let Some((_, written)) = repaired(&bytes) else { return };
     let file = file::open_asdf_source(memory(written.clone()), Arc::new(NoReferences), &limits()).expect("what was written opens");
-    let report = verify::verify(&file, true, &|_| ()).expect("and can be verified");
+    let report = verify::verify(&file, true, trilith::Progress::default()).expect("and can be verified");
     assert!(report.structure.is_empty(), "{:?}", report.structure);
     assert!(file.sections().index_report().problem.is_none());
     let (again, _) = repaired(&written).expect("it can be repaired again");

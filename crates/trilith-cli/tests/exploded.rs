@@ -219,7 +219,9 @@ fn what_was_exploded_implodes_to_the_same_blocks_in_every_generation() {
             blocks.iter().map(kind).collect::<Vec<_>>()
         };
         assert_eq!(kinds("all.asdf"), kinds("x.asdf"), "{}", row.name);
-        let report = trilith::verify::verify(&trilith::open_asdf(folder.join("all.asdf")).unwrap(), true, &|_| {}).unwrap();
+        let report =
+            trilith::verify::verify(&trilith::open_asdf(folder.join("all.asdf")).unwrap(), true, trilith::Progress::default())
+                .unwrap();
         assert!(report.is_ok(), "{}: {report:?}", row.name);
     }
 }

@@ -314,7 +314,7 @@ impl File {
     #[pyo3(signature = (*, deep=false))]
     fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
         let file = self.opened()?;
-        let report = py.detach(|| verify::verify(&file, deep, &|_| {})).or_raise(About::Argument)?;
+        let report = py.detach(|| verify::verify(&file, deep, trilith::Progress::default())).or_raise(About::Argument)?;
         let blocks = report.blocks.iter().filter_map(|block| block.problem.as_ref()).map(ToString::to_string);
         let structure = report.structure.iter().map(ToString::to_string);
         let arrays = report.arrays.iter().map(|(path, error)| format!("{path}: {error}"));

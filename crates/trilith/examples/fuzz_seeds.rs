@@ -36,7 +36,7 @@ fn main() -> Result<()> {
         let old = file::open_asdf_bytes(asdf(Target::named("asdf-0.1")?, &ArrayOptions::default())?)?;
         let mut out = Cursor::new(Vec::new());
         // A file of one array that the chain fits.
-        if convert(&old, &mut out, &options, &mut |_| {}).is_ok() {
+        if convert(&old, &mut out, &options, trilith::Progress::default()).is_ok() {
             save(folder, "open", name, &out.into_inner())?;
         }
     }

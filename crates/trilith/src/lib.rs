@@ -85,6 +85,7 @@ pub mod error;
 pub mod glob;
 pub mod limits;
 mod percent;
+pub mod progress;
 pub mod span;
 mod spelling;
 
@@ -134,6 +135,7 @@ pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
 pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};
 pub use limits::Limits;
+pub use progress::Progress;
 pub use span::{Span, line_column};
 pub use tree::{Node, Tree, TreePath, Value};
 pub use writer::Writer;

@@ -15,6 +15,7 @@ use crate::bytes::SourceRef;
 use crate::codec;
 use crate::error::{Error, Location, Result};
 use crate::file::{ArrayEntry, File};
+use crate::progress::Progress;
 use crate::threads;
 
 #[cfg(feature = "dudley")]
@@ -66,7 +67,7 @@ impl File {
     ///
     /// # Errors
     /// Where not even the blocks or items can be found.
-    pub fn verify(&self, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Report> {
+    pub fn verify(&self, deep: bool, progress: Progress<'_>) -> Result<Report> {
         if let Some(file) = self.as_asdf() {
             return verify(file, deep, progress);
         }
@@ -88,13 +89,13 @@ impl File {
 }
 
 /// Checks that every array can be reached and, with `deep`, decoded.
-fn verify_items(file: &File, deep: bool, progress: &dyn Fn(u64)) -> Result<Report> {
+fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Report> {
     let mut report = Report { warnings: file.warnings(), ..Report::default() };
     for ArrayEntry { path, item } in file.arrays()? {
         let checked = item.and_then(|item| item.array()).and_then(|array| match deep {
             false => Ok(()),
             true => array.for_each_piece(1 << 20, |piece| {
-                progress(piece.len() as u64);
+                progress.add(piece.len() as u64);
                 Ok(())
             }),
         });
@@ -118,18 +119,18 @@ fn verify_items(file: &File, deep: bool, progress: &dyn Fn(u64)) -> Result<Repor
 /// let mut bytes = std::io::Cursor::new(Vec::new());
 /// builder.write_to(&mut bytes, Value::map([("a", node)]))?;
 /// let mut bytes = bytes.into_inner();
-/// assert!(verify(&open_asdf_bytes(bytes.clone())?, true, &|_| {})?.is_ok());
+/// assert!(verify(&open_asdf_bytes(bytes.clone())?, true, trilith::Progress::default())?.is_ok());
 ///
 /// let at = bytes.windows(100).position(|window| window == [1; 100]).unwrap();
 /// bytes[at] = 2;
-/// let report = verify(&open_asdf_bytes(bytes)?, false, &|_| {})?;
+/// let report = verify(&open_asdf_bytes(bytes)?, false, trilith::Progress::default())?;
 /// assert!(report.blocks[0].problem.is_some());
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///
 /// # Errors
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where not even the blocks can be found.
-pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Report> {
+pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
     let _call = file.limits().call();
     let blocks = file.sections().blocks()?;
     let hashed = hash(file, &blocks, deep, progress);
@@ -141,7 +142,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: &(dyn Fn(u64) + Sync)) -> R
         // What was too much work is no fault of the block.
         file.limits().check_work(0)?;
         if read_here {
-            progress(block.stored_len());
+            progress.add(block.stored_len());
         }
         Ok(report)
     };
@@ -213,7 +214,7 @@ fn stated(block: &Block) -> Option<&[u8]> {
 }
 
 /// The MD5 of the stored bytes of each block that is to be compared and is not decoded anyway.
-fn hash(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: &(dyn Fn(u64) + Sync)) -> Vec<Option<Result<[u8; 16]>>> {
+fn hash(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: Progress<'_>) -> Vec<Option<Result<[u8; 16]>>> {
     let wanted = |block: &&Block| stated(block).is_some() && (block.is_plain() || !deep);
     let stored: Vec<Option<Result<SourceRef>>> =
         blocks.iter().map(|block| wanted(block).then(|| block.stored(file.sections().source()))).collect();

@@ -41,7 +41,7 @@ fn digests(file: &AsdfFile) -> Digests {
 
 fn converted(file: &AsdfFile, target: &str, options: &ConvertOptions) -> Result<(Vec<u8>, Vec<String>)> {
     let mut out = Cursor::new(Vec::new());
-    let done = convert_to(file, Target::named(target)?, &mut out, options, &mut |_| ())?;
+    let done = convert_to(file, Target::named(target)?, &mut out, options, trilith::Progress::default())?;
     Ok((out.into_inner(), done.losses.iter().map(ToString::to_string).collect()))
 }
 
@@ -186,7 +186,7 @@ fn every_form_into_every_other_keeps_every_value() {
             assert_eq!(made.tree().at("/nested/text").unwrap().text(), "a: b");
             assert_eq!(made.tree().at("/mask_complex/mask").unwrap().tag().unwrap(), into.complex_tag());
             assert!(made.sections().blocks().unwrap().last().unwrap().is_streamed());
-            let verified = trilith::verify::verify(&made, true, &|_| ()).unwrap();
+            let verified = trilith::verify::verify(&made, true, trilith::Progress::default()).unwrap();
             assert!(verified.is_ok(), "{} -> {}: {verified:?}", from.name, into.name);
         }
     }
@@ -248,7 +248,7 @@ fn tiles_hold_arrays_of_any_rank_with_partial_tiles_at_every_edge() {
             let mut out = Cursor::new(Vec::new());
             let plan = Plan::new(&file, Target::named("asdf-0.1").unwrap(), &chain(&text)).unwrap();
             assert!(plan.losses().is_empty());
-            let done = plan.write(&mut out, &mut |_| ()).unwrap();
+            let done = plan.write(&mut out, trilith::Progress::default()).unwrap();
             // The flags have one axis: only a tile of one fits them.
             assert_eq!(done.notes.len(), usize::from(shape.len() > 1), "{:?}", done.notes);
             let made = open(out.into_inner());
@@ -667,7 +667,7 @@ fn what_the_newest_standard_asks_to_avoid_is_copied_and_told() {
     let made = asdf_010("1.5: a\nnull: b\nyes: c\n7: d\nlarge: 99999999999999999999\n", &[]);
     let notes = |target| {
         let plan = Plan::new(&made, Target::named(target).unwrap(), &ConvertOptions::default()).unwrap();
-        plan.write(Cursor::new(Vec::new()), &mut |_| ()).unwrap().notes
+        plan.write(Cursor::new(Vec::new()), trilith::Progress::default()).unwrap().notes
     };
     let told = notes("asdf-1.6");
     assert!(told[0].contains("2 keys") && told[0].contains("/1.5") && told[1].contains("/large"), "{told:?}");

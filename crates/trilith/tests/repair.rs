@@ -30,7 +30,7 @@ fn repaired(bytes: &[u8]) -> (Report, AsdfFile) {
     left.verified(Arc::new(NoReferences)).unwrap();
     assert_eq!(left.report().wrong, Some(vec![]));
     let file = open_asdf_bytes(out.into_inner()).unwrap();
-    let report = verify::verify(&file, true, &|_| ()).unwrap();
+    let report = verify::verify(&file, true, trilith::Progress::default()).unwrap();
     assert!(report.is_ok(), "{report:?}");
     (left.report().clone(), file)
 }
@@ -171,7 +171,10 @@ fn whatever_is_missing_of_the_head_what_is_written_opens() {
                 let bytes = out.into_inner();
                 let opened = open_asdf_bytes(bytes.clone());
                 let file = opened.unwrap_or_else(|e| panic!("{name}, {start}, {len}: {e}\n{}", String::from_utf8_lossy(&bytes)));
-                assert!(verify::verify(&file, true, &|_| ()).unwrap().structure.is_empty(), "{name}, {start}, {len}");
+                assert!(
+                    verify::verify(&file, true, trilith::Progress::default()).unwrap().structure.is_empty(),
+                    "{name}, {start}, {len}"
+                );
             }
         }
     }
@@ -226,7 +229,8 @@ fn with_chain(damage: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     let mut how = trilith::convert::ConvertOptions::default();
     how.encode = Some(trilith::asdf::chain::parse("[[tile, {shape: [50, 5]}], zlib]", &Limits::default()).unwrap());
     let mut out = Cursor::new(Vec::new());
-    trilith::convert::convert_to(&file, Target::named("asdf-0.1").unwrap(), &mut out, &how, &mut |_| ()).unwrap();
+    trilith::convert::convert_to(&file, Target::named("asdf-0.1").unwrap(), &mut out, &how, trilith::Progress::default())
+        .unwrap();
     let mut bytes = out.into_inner();
     damage(&mut bytes);
     bytes
@@ -268,7 +272,7 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
         assert!(!left.report().is_whole(), "{name}: nobody has verified it yet");
         let written = left.verified(Arc::new(NoReferences)).unwrap();
         let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
-        let found = verify::verify(&file, true, &|_| ()).unwrap();
+        let found = verify::verify(&file, true, trilith::Progress::default()).unwrap();
         let report = left.report();
         assert_eq!(report.wrong, Some(found.problems()), "{name}");
         let lost = !report.arrays.is_empty() || report.blocks.iter().any(|block| block.fate != Fate::Whole);

@@ -125,7 +125,7 @@ fn it_is_digested_verified_and_compared() {
     let (a, b) = (rows(&[1, 2, 3, 4], "x"), rows(&[1, 2, 3, 5], "y"));
     let digests = a.digest().unwrap();
     assert_eq!(digests.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["/rows/0", "/rows/1"]);
-    assert!(a.verify(true, &|_| ()).unwrap().is_ok());
+    assert!(a.verify(true, trilith::Progress::default()).unwrap().is_ok());
     let options = DiffOptions::default();
     assert!(a.diff(&rows(&[1, 2, 3, 4], "x"), &options).unwrap().is_empty());
     let found = a.diff(&b, &options).unwrap();
@@ -163,7 +163,7 @@ fn it_is_converted_to_any_form_that_arrays_have() {
         let mut options = ConvertOptions::default();
         options.to = To::named(to).unwrap();
         let mut out = std::io::Cursor::new(Vec::new());
-        let done = file.convert_into(&options, &mut out, &mut |_| ()).unwrap();
+        let done = file.convert_into(&options, &mut out, trilith::Progress::default()).unwrap();
         assert!(done.written && done.losses.is_empty(), "{to}: {done:?}");
         let made = OpenOptions::new().open_bytes(out.into_inner()).unwrap();
         assert_eq!(made.family(), family);
@@ -174,14 +174,16 @@ fn it_is_converted_to_any_form_that_arrays_have() {
     }
     let mut options = ConvertOptions::default();
     options.to = To::Fits;
-    let error = rows(&[1, 2], "x").convert_into(&options, &mut std::io::Cursor::new(Vec::new()), &mut |_| ()).unwrap_err();
+    let error = rows(&[1, 2], "x")
+        .convert_into(&options, &mut std::io::Cursor::new(Vec::new()), trilith::Progress::default())
+        .unwrap_err();
     assert_eq!(error.to_string(), "a file of the family rows is not converted to FITS; convert it to ASDF, and that to FITS");
     // What only a copy can be given: a chain, another alignment, a codec for each block.
     let mut options = ConvertOptions::default();
     options.set_codec("auto").unwrap();
     options.write.align = Some(4096);
     let mut out = std::io::Cursor::new(Vec::new());
-    assert!(rows(&[1, 2], "x").convert_into(&options, &mut out, &mut |_| ()).unwrap().written);
+    assert!(rows(&[1, 2], "x").convert_into(&options, &mut out, trilith::Progress::default()).unwrap().written);
 }
 
 #[test]

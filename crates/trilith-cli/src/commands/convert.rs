@@ -84,7 +84,7 @@ impl Convert {
             _ => Form::Asdf,
         };
         let mut target = self.create(form, Basis::Read(&**file.source()), options)?;
-        let done = file.convert_into(&how, target.writer(), &mut |_| {})?;
+        let done = file.convert_into(&how, target.writer(), trilith::Progress::default())?;
         if done.written { self.finish(target, &done, options) } else { self.refuse(&done.losses, options) }
     }
 

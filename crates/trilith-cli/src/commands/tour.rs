@@ -195,7 +195,7 @@ fn slice(guide: &mut Guide, path: &Path, sky: &Sky) -> Result<()> {
 fn check(guide: &mut Guide, path: &Path) -> Result<()> {
     guide.step("Is every byte intact?")?;
     guide.command(&format!("verify --deep {}", path.display()))?;
-    let report = verify::verify(&file::open_asdf(path)?, true, &|_| {})?;
+    let report = verify::verify(&file::open_asdf(path)?, true, trilith::Progress::default())?;
     if !report.is_ok() {
         return Err(Error::malformed("the file that was just written is not right"));
     }
@@ -211,7 +211,7 @@ fn edit(guide: &mut Guide, path: &Path) -> Result<()> {
     let text = edit.finish(opened.limits())?.into_text();
     let mut replace = bytes::AtomicFile::create(path, bytes::Basis::Own(&**opened.sections().source()))?;
     let options = ConvertOptions::default();
-    trilith::convert::rewrite(&opened, &text, &mut replace, &options, &mut |_| {})?;
+    trilith::convert::rewrite(&opened, &text, &mut replace, &options, trilith::Progress::default())?;
     replace.commit()?;
     let after = file::open_asdf(path)?;
     let filter = after.tree().at("/observation/meta/filter").map(|node| node.text().into_owned()).unwrap_or_default();

@@ -64,7 +64,8 @@ impl Verify {
     fn check(&self, job: &mut Job<'_>) -> Result<Report> {
         let file = job.open()?;
         let progress = Progress::bytes(if job.several { 0 } else { file.verified_size()? });
-        file.verify(self.deep, &|bytes| progress.add(bytes))
+        let hear = |bytes| progress.add(bytes);
+        file.verify(self.deep, trilith::Progress::new(&hear))
     }
 }
 

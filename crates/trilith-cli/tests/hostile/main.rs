@@ -194,7 +194,7 @@ fn any(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result
     }
     let Some(file) = opened.as_asdf() else { return Ok(()) };
     let _ = (file.warnings(), file.tree().warnings().len());
-    let report = opened.verify(true, &|_| ())?;
+    let report = opened.verify(true, trilith::Progress::default())?;
     errors.extend(report.structure);
     errors.extend(report.blocks.into_iter().filter_map(|block| block.problem));
     let references = file.tree().references(limits)?;

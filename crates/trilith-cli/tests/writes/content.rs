@@ -144,7 +144,7 @@ fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Co
 
 fn of_tree(file: &AsdfFile, content: &mut Content) -> trilith::Result<()> {
     content.form.generation = file.sections().generation_name().to_owned();
-    let report = trilith::verify::verify(file, false, &|_| ())?;
+    let report = trilith::verify::verify(file, false, trilith::Progress::default())?;
     content.faults = (!report.is_ok()).then(|| format!("{report:?}"));
     if file.sections().tree().is_some() {
         values(file.tree().root(), String::new(), &mut content.values);

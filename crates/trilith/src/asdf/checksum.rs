@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::md5::{self, Md5};
 use crate::bytes::{Source, SourceRef};
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::threads::{JoinHandle, lasting, lock, threads};
 
 /// What a stored checksum is of.
@@ -33,7 +34,7 @@ pub enum ChecksumOf {
 /// # Errors
 /// As [`Source::read_at`].
 pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
-    md5::one(source, &|_| {})
+    md5::one(source, Progress::default())
 }
 
 /// MD5 computed by a thread of its own, so that hashing overlaps encoding and writing.

@@ -6,6 +6,7 @@
 
 use crate::bytes::Source;
 use crate::error::Result;
+use crate::progress::Progress;
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use lanes::many;
@@ -171,7 +172,7 @@ fn compress(state: &mut [u32; 4], bytes: &[u8]) {
 }
 
 /// The MD5 of one source.
-pub(crate) fn one(source: &dyn Source, progress: &(dyn Fn(u64) + Sync)) -> Result<[u8; 16]> {
+pub(crate) fn one(source: &dyn Source, progress: Progress<'_>) -> Result<[u8; 16]> {
     let mut md5 = Md5::new();
     let mut piece = vec![0; source.len().min(256 << 10) as usize];
     let mut at = 0;
@@ -179,7 +180,7 @@ pub(crate) fn one(source: &dyn Source, progress: &(dyn Fn(u64) + Sync)) -> Resul
         let n = (source.len() - at).min(piece.len() as u64) as usize;
         source.read_at(at, &mut piece[..n])?;
         md5.update(&piece[..n]);
-        progress(n as u64);
+        progress.add(n as u64);
         at += n as u64;
     }
     Ok(md5.finish())
@@ -187,7 +188,7 @@ pub(crate) fn one(source: &dyn Source, progress: &(dyn Fn(u64) + Sync)) -> Resul
 
 /// The MD5 of each source. `progress` hears how many bytes were read.
 #[cfg(target_family = "wasm")]
-pub(crate) fn many(sources: &[&crate::bytes::SourceRef], progress: &(dyn Fn(u64) + Sync)) -> Vec<Result<[u8; 16]>> {
+pub(crate) fn many(sources: &[&crate::bytes::SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
     sources.iter().map(|source| one(&***source, progress)).collect()
 }
 

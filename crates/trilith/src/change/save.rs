@@ -10,6 +10,7 @@ use crate::asdf::{AsdfFile, WriteOptions, update};
 use crate::bytes::{Base, Basis, NewFile, is_packed};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::tree::Tree;
 
 /// How a change is saved.
@@ -28,8 +29,8 @@ pub struct SaveOptions<'o> {
     pub output: Option<Output<'o>>,
     /// Write every block anew, even where only the tree changes and fits into its space.
     pub anew: bool,
-    /// Is told how many bytes of blocks have been written so far.
-    pub progress: Option<&'o mut dyn FnMut(u64)>,
+    /// Hears of the bytes of blocks that are written.
+    pub progress: Progress<'o>,
 }
 
 impl SaveOptions<'_> {
@@ -157,12 +158,7 @@ impl Change<'_> {
         }
         let mut convert = ConvertOptions::default();
         convert.write.tree_padding = room;
-        let mut nothing = |_| {};
-        let progress: &mut dyn FnMut(u64) = match &mut options.progress {
-            Some(progress) => progress,
-            None => &mut nothing,
-        };
-        rewrite(file, text, out.writer(), &convert, progress).map(drop)
+        rewrite(file, text, out.writer(), &convert, options.progress).map(drop)
     }
 
     /// The path by which the file was opened; None for bytes without a file.

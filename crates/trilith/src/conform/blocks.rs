@@ -10,6 +10,7 @@ use crate::bytes::{SourceRef, read_vec};
 use crate::codec::{self, CodecId};
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::progress::Progress;
 
 /// What the document lists as compression.
 const CODECS: [(CodecId, Check); 2] = [(CodecId(*b"zlib"), Check::Zlib), (CodecId(*b"bzp2"), Check::Bzip2)];
@@ -33,7 +34,7 @@ pub(super) fn check(
     }
     let blocks = sections.blocks()?;
     let stored: Vec<Option<SourceRef>> = blocks.iter().map(|block| summed(source, block)).collect();
-    let mut sums = md5::many(&stored.iter().flatten().collect::<Vec<_>>(), &|_| {}).into_iter();
+    let mut sums = md5::many(&stored.iter().flatten().collect::<Vec<_>>(), Progress::default()).into_iter();
     let mut end = None;
     for (block, stored) in blocks.iter().zip(&stored) {
         if let Some(before) = end.filter(|end| *end < block.offset && !law.index) {

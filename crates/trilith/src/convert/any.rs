@@ -12,6 +12,7 @@ use crate::file::File;
 #[cfg(feature = "dudley")]
 use crate::layout::Dialect;
 use crate::limits::Limits;
+use crate::progress::Progress;
 
 /// The form that a file is written in.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,12 +102,7 @@ impl File {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the form has no place for,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where one is not written from the other, and what reading and
     /// writing say.
-    pub fn convert_into(
-        &self,
-        options: &ConvertOptions,
-        out: &mut dyn WriteSeek,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Converted> {
+    pub fn convert_into(&self, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
         if options.stack && self.as_asdf().is_some() {
             return Err(Error::usage("--stack joins the lists of a Dudley file, and this is not one").hint("leave out --stack"));
         }
@@ -142,7 +138,7 @@ impl File {
     pub fn convert(self, path: impl AsRef<Path>, options: &ConvertOptions) -> Result<Converted> {
         let file = self.moved_to(&bytes::Base::of_folder(path.as_ref().parent().unwrap_or(Path::new(""))))?;
         let mut out = AtomicFile::create(path.as_ref(), Basis::Read(&**file.source()))?;
-        let done = file.convert_into(options, &mut out, &mut |_| ())?;
+        let done = file.convert_into(options, &mut out, Progress::default())?;
         if !done.written {
             return Err(refusal(&done.losses));
         }
@@ -169,12 +165,7 @@ fn refusal(losses: &[Loss]) -> Error {
 }
 
 /// A file of the ASDF family, or one inside a FITS file.
-fn of_asdf(
-    file: &AsdfFile,
-    options: &ConvertOptions,
-    out: &mut dyn WriteSeek,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Converted> {
+fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
     if matches!(options.to, To::Fits) {
         return fits::to_fits_with(file, options, out, progress);
     }
@@ -195,12 +186,7 @@ fn of_asdf(
 }
 
 /// A file of the ASDF family as one.
-fn asdf_to_asdf(
-    file: &AsdfFile,
-    options: &ConvertOptions,
-    out: &mut dyn WriteSeek,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Converted> {
+fn asdf_to_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
     let done = match target(file, options)? {
         None => convert(file, out, options, progress)?,
         Some(to) => {
@@ -234,7 +220,7 @@ fn target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static T
 }
 
 /// A file of another family, or several files under one layout, in any form.
-fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
+fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
     #[cfg(feature = "dudley")]
     if let Some(stream) = file.as_dudley() {
         return streams::of_stream(stream, options, out, progress);
@@ -257,7 +243,7 @@ pub(super) fn as_new_asdf(
     limits: &Limits,
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
-    progress: &mut dyn FnMut(u64),
+    progress: Progress<'_>,
     write: WriteAsdf<'_>,
 ) -> Result<Converted> {
     if matches!(options.to, To::Fits) {

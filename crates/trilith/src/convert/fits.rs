@@ -17,6 +17,7 @@ use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek};
 use crate::error::{Error, Result};
 use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, Part};
+use crate::progress::Progress;
 use crate::tree::{Node, NodeId, TreePath, Value};
 
 /// Tag of a `fits` list whose cards keep to the lengths of the standard's schema.
@@ -288,7 +289,7 @@ pub(super) fn to_fits_with(
     file: &AsdfFile,
     options: &ConvertOptions,
     mut out: &mut dyn WriteSeek,
-    progress: &mut dyn FnMut(u64),
+    progress: Progress<'_>,
 ) -> Result<Converted> {
     if options.encode.is_some() {
         return Err(Error::usage("a FITS file has no place for --encode").hint("leave out --encode"));

@@ -4,6 +4,7 @@ use super::{ConvertOptions, Converted};
 use crate::asdf::AsdfFile;
 use crate::bytes::WriteSeek;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 
 pub(super) fn notes(_: &AsdfFile) -> Vec<String> {
     Vec::new()
@@ -21,6 +22,6 @@ pub(super) fn out_of_fits(_: &AsdfFile, _: &mut dyn WriteSeek, _: &ConvertOption
     Err(Error::left_out("FITS", "fits"))
 }
 
-pub(super) fn to_fits_with(_: &AsdfFile, _: &ConvertOptions, _: &mut dyn WriteSeek, _: &mut dyn FnMut(u64)) -> Result<Converted> {
+pub(super) fn to_fits_with(_: &AsdfFile, _: &ConvertOptions, _: &mut dyn WriteSeek, _: Progress<'_>) -> Result<Converted> {
     Err(Error::left_out("FITS", "fits"))
 }

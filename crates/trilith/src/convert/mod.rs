@@ -53,6 +53,7 @@ use crate::codec::chain::Step;
 use crate::codec::{self, Blosc, CodecId};
 use crate::error::{Context, Error, Result};
 use crate::file::write_around;
+use crate::progress::Progress;
 
 /// Which codec blocks get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,7 +164,7 @@ pub struct Converted {
     pub written: bool,
 }
 
-/// Writes `file` into `out`, which is at its start; `progress` hears of the decoded bytes done so far. Where `file` lies
+/// Writes `file` into `out`, which is at its start; `progress` hears of decoded bytes. Where `file` lies
 /// in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
 /// ```
@@ -172,7 +173,7 @@ pub struct Converted {
 /// let mut options = ConvertOptions::default();
 /// options.codec = CodecChoice::named("lz4")?;
 /// let mut out = std::io::Cursor::new(Vec::new());
-/// let done = convert(&file, &mut out, &options, &mut |_| {})?;
+/// let done = convert(&file, &mut out, &options, trilith::Progress::default())?;
 /// assert_eq!((done.blocks, done.losses.len()), (0, 0));
 /// assert!(trilith::open_asdf_bytes(out.into_inner())?.tree().text().contains("# one"));
 /// # Ok::<(), trilith::Error>(())
@@ -180,12 +181,7 @@ pub struct Converted {
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what decoding the blocks says.
-pub fn convert<W: Write + Seek>(
-    file: &AsdfFile,
-    out: W,
-    options: &ConvertOptions,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Converted> {
+pub fn convert<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions, progress: Progress<'_>) -> Result<Converted> {
     let tree = file.sections().tree().map(|_| file.tree().text());
     write(file, tree, out, options, progress)
 }
@@ -199,7 +195,7 @@ pub fn rewrite<W: Write + Seek>(
     tree: &str,
     out: W,
     options: &ConvertOptions,
-    progress: &mut dyn FnMut(u64),
+    progress: Progress<'_>,
 ) -> Result<Converted> {
     write(file, Some(tree), out, options, progress)
 }
@@ -209,7 +205,7 @@ fn write<W: Write + Seek>(
     tree: Option<&str>,
     mut out: W,
     options: &ConvertOptions,
-    progress: &mut dyn FnMut(u64),
+    progress: Progress<'_>,
 ) -> Result<Converted> {
     let _call = file.limits().call();
     let mut done = Converted::default();
@@ -226,7 +222,7 @@ fn write_alone<W: Write + Seek>(
     tree: Option<&str>,
     out: W,
     options: &ConvertOptions,
-    progress: &mut dyn FnMut(u64),
+    progress: Progress<'_>,
 ) -> Result<Converted> {
     let sections = file.sections();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
@@ -249,7 +245,7 @@ fn write_alone<W: Write + Seek>(
         done.blocks += 1;
         done.decoded += written.data_size;
         done.stored += written.used;
-        progress(done.decoded);
+        progress.add(written.data_size);
     }
     writer.finish()?;
     Ok(done)

@@ -10,6 +10,7 @@ use crate::asdf::{BlockOptions, BlockWriter, FileWriter, Written, chain as text}
 use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::chain::{self, Described};
 use crate::error::{Context, Result};
+use crate::progress::Progress;
 
 impl Plan<'_> {
     /// The decoded bytes of a block to be written.
@@ -57,13 +58,13 @@ impl Plan<'_> {
         }
     }
 
-    /// Writes the file into `out`, which is at its start; `progress` hears of the decoded bytes done so far.
+    /// Writes the file into `out`, which is at its start; `progress` hears of decoded bytes.
     ///
     /// Losses were for the caller to look at: they are not refused here.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what decoding the blocks says.
-    pub fn write<W: Write + Seek>(self, out: W, progress: &mut dyn FnMut(u64)) -> Result<Converted> {
+    pub fn write<W: Write + Seek>(self, out: W, progress: Progress<'_>) -> Result<Converted> {
         let _call = self.file.limits().call();
         self.check_decoding()?;
         let mut writer = FileWriter::new(out, self.row(), self.options.write.clone());
@@ -74,7 +75,7 @@ impl Plan<'_> {
             done.blocks += 1;
             done.decoded += written.data_size;
             done.stored += written.used;
-            progress(done.decoded);
+            progress.add(written.data_size);
         }
         writer.finish()?;
         done.losses = self.losses;

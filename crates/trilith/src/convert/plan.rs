@@ -11,6 +11,7 @@ use crate::asdf::{AsdfFile, Generation, Target, chain as text};
 use crate::codec::CodecId;
 use crate::codec::chain::{self, Described, Step};
 use crate::error::{Context, Error, Result};
+use crate::progress::Progress;
 
 /// How a block is stored in the new file.
 pub(super) enum Form {
@@ -52,7 +53,7 @@ pub(super) struct Planned {
 /// let plan = Plan::new(&file, Target::named("finf-0.1")?, &ConvertOptions::default())?;
 /// assert!(plan.losses().is_empty());
 /// let mut new = std::io::Cursor::new(Vec::new());
-/// plan.write(&mut new, &mut |_| ())?;
+/// plan.write(&mut new, trilith::Progress::default())?;
 /// assert!(new.into_inner().starts_with(b"%FINF 0.1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:finf/0.1.0/\n--- !core/finf"));
 /// # Ok::<(), trilith::Error>(())
 /// ```
@@ -89,10 +90,10 @@ pub struct Plan<'f> {
 /// let target = Target::named("asdf-1.5")?;
 /// let mut options = ConvertOptions::default();
 /// let mut out = std::io::Cursor::new(Vec::new());
-/// let refused = convert_to(&file, target, &mut out, &options, &mut |_| ()).unwrap_err();
+/// let refused = convert_to(&file, target, &mut out, &options, trilith::Progress::default()).unwrap_err();
 /// assert!(refused.to_string().contains("/x: the datatype float16 becomes float32"));
 /// options.allow_loss = true;
-/// let done = convert_to(&file, target, &mut out, &options, &mut |_| ())?;
+/// let done = convert_to(&file, target, &mut out, &options, trilith::Progress::default())?;
 /// assert_eq!(done.losses.len(), 1);
 /// let new = trilith::file::open_asdf_bytes(out.into_inner())?;
 /// assert_eq!(new.array_at("/x")?.load::<f32>()?, [1.0]);
@@ -103,7 +104,7 @@ pub fn convert_to<W: Write + Seek>(
     target: &'static Target,
     out: W,
     options: &ConvertOptions,
-    progress: &mut dyn FnMut(u64),
+    progress: Progress<'_>,
 ) -> Result<Converted> {
     let plan = Plan::new(file, target, options)?;
     if !plan.losses.is_empty() && !options.allow_loss {

@@ -8,6 +8,7 @@ use crate::codec::CodecId;
 use crate::dudley::{DudleyFile, Rewrite};
 use crate::error::{Error, Result};
 use crate::layout::{Byteorder, Dialect, Packing, StoredAs};
+use crate::progress::Progress;
 
 /// A file of the ASDF family as a native Dudley file.
 pub(super) fn of_asdf(
@@ -31,7 +32,7 @@ pub(super) fn of_stream(
     file: &DudleyFile,
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
-    progress: &mut dyn FnMut(u64),
+    progress: Progress<'_>,
 ) -> Result<Converted> {
     let To::Dudley(dialect) = options.to else {
         let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf(file, target, how, options.stack, out);

@@ -24,6 +24,7 @@ use crate::bytes::{Base, MemorySource, Resolve, Source, SourceRef, gunzip, is_gz
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{self, FileKind};
 use crate::limits::Limits;
+use crate::progress::Progress;
 use crate::tree::{Node, Tree, Value};
 use crate::verify;
 
@@ -293,7 +294,7 @@ impl Salvage {
         let _call = self.limits.call();
         let written = set_aside("what is left", |out| self.write(out))?;
         let found = file::open_asdf_source(written.clone(), resolve, &self.limits);
-        self.report.wrong = Some(match found.and_then(|file| verify::verify(&file, true, &|_| ())) {
+        self.report.wrong = Some(match found.and_then(|file| verify::verify(&file, true, Progress::default())) {
             Ok(report) => report.problems(),
             Err(error) if error.kind() == ErrorKind::Limit => return Err(error.context("verifying what is left")),
             Err(error) => vec![error.to_string()],

@@ -4,6 +4,7 @@ use super::Report;
 use crate::dudley::{DudleyFile, Items, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::layout::{Entry, EntryKind, ResolvedType};
+use crate::progress::Progress;
 
 /// Checks a Dudley stream: every item lies in the file, and outside of header and layout; compressed
 /// arrays decode if `deep`. `progress` hears of the bytes that were read. Overlaps, which are legal, are
@@ -11,7 +12,7 @@ use crate::layout::{Entry, EntryKind, ResolvedType};
 ///
 /// # Errors
 /// As [`DudleyFile::items`]: where not even the addresses can be found.
-pub fn verify_stream(file: &DudleyFile, deep: bool, progress: &dyn Fn(u64)) -> Result<Report> {
+pub fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
     let _call = file.limits().call();
     let items = file.items()?;
     let mut report = Report { warnings: file.warnings(), ..Report::default() };
@@ -25,7 +26,7 @@ pub fn verify_stream(file: &DudleyFile, deep: bool, progress: &dyn Fn(u64)) -> R
     Ok(report)
 }
 
-fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: &dyn Fn(u64)) -> Result<()> {
+fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'_>) -> Result<()> {
     let file = items.file();
     let place = entry.address.and_then(|at| at.checked_add(file.base())).zip(entry.nbytes.filter(|size| *size > 0));
     if let (Some((at, size)), LayoutOrigin::Embedded(layout)) = (place, file.origin())
@@ -46,7 +47,7 @@ fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: &dyn Fn(u6
     let array = items.array(entry)?;
     if deep && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
         array.for_each_piece(1 << 20, |piece| {
-            progress(piece.len() as u64);
+            progress.add(piece.len() as u64);
             Ok(())
         })?;
     }

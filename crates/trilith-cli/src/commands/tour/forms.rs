@@ -40,7 +40,7 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
         how.codec = CodecChoice::named(codec)?;
         how.level = if codec == "zlib" { Some(1) } else { None };
         form(guide, &folder.join(format!("observation-{name}.asdf")), &format!("--codec {codec}"), options, |out| {
-            convert::convert(&opened, out, &how, &mut |_| {}).map(|done| done.losses)
+            convert::convert(&opened, out, &how, trilith::Progress::default()).map(|done| done.losses)
         })?;
     }
     guide.line("   Plain blocks are aligned to 64 bytes and can be viewed in place by any reader.")?;
@@ -49,7 +49,7 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
         let mut how = ConvertOptions::default();
         how.allow_loss = true;
         form(guide, &folder.join(format!("observation-{name}.{extension}")), &format!("--to {name}"), options, |out| {
-            convert::convert_to(&opened, target, out, &how, &mut |_| {}).map(|done| done.losses)
+            convert::convert_to(&opened, target, out, &how, trilith::Progress::default()).map(|done| done.losses)
         })?;
     }
     let fits = folder.join("observation.fits");

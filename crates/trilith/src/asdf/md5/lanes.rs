@@ -7,6 +7,7 @@ use fearless_simd::{Level, Simd, SimdBase, dispatch, u32x16};
 use super::{SINES, START, digest, one, pad, words};
 use crate::bytes::SourceRef;
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::threads::{each, lock, threads};
 
 /// Streams in one register of 512 bits, or in several narrower ones.
@@ -85,11 +86,11 @@ const PIECE: usize = 32 << 10;
 const FEWEST: usize = 4;
 
 /// The MD5 of each source, on all cores and in all their lanes. `progress` hears how many bytes were read.
-pub(crate) fn many(sources: &[&SourceRef], progress: &(dyn Fn(u64) + Sync)) -> Vec<Result<[u8; 16]>> {
+pub(crate) fn many(sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
     many_at(Level::new(), sources, progress)
 }
 
-fn many_at(level: Level, sources: &[&SourceRef], progress: &(dyn Fn(u64) + Sync)) -> Vec<Result<[u8; 16]>> {
+fn many_at(level: Level, sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
     let mut order: Vec<usize> = (0..sources.len()).collect();
     order.sort_by_key(|i| std::cmp::Reverse(sources[*i].len()));
     let (lanes, alone): (Vec<_>, Vec<_>) = (0..order.len()).partition(|place| has_company(&order, sources, *place));
@@ -164,7 +165,7 @@ fn hash_lanes<'a, const C: usize>(
     level: Level,
     at_once: usize,
     next: &dyn Fn() -> Option<(usize, &'a SourceRef)>,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: Progress<'_>,
 ) -> Vec<(usize, Result<[u8; 16]>)> {
     let mut states: States<C> = START.map(|word| [[word; LANES]; C]);
     let mut streams: Vec<Option<Stream<'a>>> = (0..at_once.min(C * LANES)).map(|_| None).collect();
@@ -184,7 +185,7 @@ fn hash_lanes<'a, const C: usize>(
                     } else {
                         stream.refill().err().map(Err)
                     };
-                    progress(stream.at - before);
+                    progress.add(stream.at - before);
                     let Some(outcome) = outcome else { continue };
                     digests.push((stream.index, outcome));
                 }
@@ -240,9 +241,10 @@ mod tests {
             for level in &levels {
                 let read = AtomicU64::new(0);
                 let sources: Vec<&SourceRef> = sources.iter().collect();
-                let found = many_at(*level, &sources, &|n| {
+                let count = |n| {
                     read.fetch_add(n, Ordering::Relaxed);
-                });
+                };
+                let found = many_at(*level, &sources, Progress::new(&count));
                 assert_eq!(found.into_iter().map(|digest| digest.unwrap()).collect::<Vec<_>>(), wanted, "{level:?} {lens:?}");
                 assert_eq!(read.into_inner(), lens.iter().sum::<usize>() as u64);
             }

@@ -1,0 +1,43 @@
+//! How far long work is: bytes done, told while it runs.
+
+use std::fmt;
+
+/// Hears how many more bytes are done, from whichever thread did them.
+///
+/// The counts of one call add up to what it went through: decoded bytes where blocks are converted, stored bytes where
+/// they are verified. Nobody listens to `Progress::default()`.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use trilith::Progress;
+/// let done = AtomicU64::new(0);
+/// let hear = |bytes| {
+///     done.fetch_add(bytes, Ordering::Relaxed);
+/// };
+/// let file = trilith::open_asdf_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
+/// let report = trilith::verify::verify(&file, true, Progress::new(&hear))?;
+/// assert!(report.is_ok() && done.into_inner() == 0);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Clone, Copy, Default)]
+pub struct Progress<'p>(Option<&'p (dyn Fn(u64) + Sync)>);
+
+impl<'p> Progress<'p> {
+    /// Tells `hear` of the bytes done since it was last told.
+    pub const fn new(hear: &'p (dyn Fn(u64) + Sync)) -> Self {
+        Self(Some(hear))
+    }
+
+    /// So many more bytes are done.
+    pub fn add(self, bytes: u64) {
+        if let Some(hear) = self.0 {
+            hear(bytes);
+        }
+    }
+}
+
+impl fmt::Debug for Progress<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Progress(heard)" } else { "Progress(unheard)" })
+    }
+}
