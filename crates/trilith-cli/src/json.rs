@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use trilith::array::{Datatype, Field};
-use trilith::schema::Problem;
-use trilith::{Error, Location};
+use trilith::{Diagnostic, Error, Location};
 
 use crate::output::clean;
 use crate::words::{advice, said};
@@ -68,20 +67,19 @@ pub fn datatype_text(datatype: &Datatype) -> String {
     }
 }
 
-/// A problem as JSON.
-pub fn problem_json(problem: &Problem) -> Value {
-    let place = if problem.line == 0 { (None, None) } else { (Some(problem.line), Some(problem.column)) };
-    let path = (problem.line != 0).then_some(&problem.path);
-    let message = match problem.rule.as_str() {
-        "" => problem.message.clone(),
-        rule => format!("{}, expected {rule}", problem.message),
+/// What was found in a file, as JSON.
+pub fn diagnostic_json(found: &Diagnostic) -> Value {
+    let place = if found.line == 0 { (None, None) } else { (Some(found.line), Some(found.column)) };
+    let message = match found.rule.as_str() {
+        "" => found.message.clone(),
+        rule => format!("{}, expected {rule}", found.message),
     };
     json!({
-        "severity": problem.severity.to_string(),
-        "where": {"path": path, "line": place.0, "column": place.1, "byte": problem.byte, "block": null},
+        "severity": found.severity.to_string(),
+        "where": {"path": found.path, "line": place.0, "column": place.1, "byte": found.byte, "block": null},
         "message": clean(&message),
-        "schema": (!problem.schema.is_empty()).then_some(&problem.schema),
-        "hint": problem.hint.as_deref().map(clean),
+        "schema": (!found.schema.is_empty()).then_some(&found.schema),
+        "hint": found.hint.as_deref().map(clean),
     })
 }
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
+use trilith::Limits;
 use trilith::bytes::{self, Basis, LocalOptions, NewFile, NoReferences, read_text};
 use trilith::dudley::{DudleyFile, Filling, Listing, StreamOptions, native_order};
 use trilith::layout::{Dialect, Kind, Layout as Parsed, ParseOptions, parse};
-use trilith::{Error, Limits};
 
 use crate::drafts;
 use crate::errors::{About, Raise, raise_at};
@@ -35,12 +35,7 @@ pub struct Layout(pub Parsed, pub Option<PathBuf>);
 fn read(text: &[u8]) -> trilith::Result<Parsed> {
     let mut options = ParseOptions::default();
     options.limits = Limits::from_env()?;
-    let parsed = parse(text, &options)?;
-    let first = || parsed.diagnostics.iter().find(|diagnostic| !diagnostic.code.is_harmless()).cloned();
-    match parsed.layout {
-        Some(layout) => Ok(layout),
-        None => Err(first().map_or_else(|| Error::malformed("the layout has errors"), Error::from)),
-    }
+    parse(text, &options)?.into_layout()
 }
 
 #[pymethods]

@@ -81,6 +81,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod diagnostic;
 pub mod error;
 pub mod glob;
 pub mod limits;
@@ -132,6 +133,7 @@ pub mod verify;
 
 pub use array::{Array, Datatype, Index};
 pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
+pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};
 pub use limits::Limits;

@@ -5,6 +5,7 @@ mod layout;
 
 use crate::asdf::{AsdfFile, deviation};
 use crate::core::unit;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::schema::{Report, Validator};
@@ -67,11 +68,10 @@ fn of_tree(file: &AsdfFile, validator: &mut Validator) -> Result<Report> {
     let mut report = validator.validate(tree, file.standard().as_deref())?;
     report.add_warnings(tree.warnings());
     if let Some(message) = deviation::of_root(file) {
-        let root = tree.root();
-        report.add(tree, "", root.tag_span().unwrap_or_else(|| root.span()), message, None);
+        let span = tree.root().tag_span().unwrap_or_else(|| tree.root().span());
+        let place = tree.line_column(span.start as usize);
+        report.push(Diagnostic::new(Severity::Warning, message).at_path("").at_span(span).at_text(place));
     }
-    for finding in unit::check(tree, file.limits())? {
-        report.add(tree, &finding.path, finding.span, finding.message, finding.hint);
-    }
+    unit::check(tree, file.limits())?.into_iter().for_each(|found| report.push(found));
     Ok(report)
 }

@@ -21,7 +21,7 @@ use trilith::asdf::{AsdfFile, TARGETS, Target};
 use trilith::bytes::{MemorySource, NoReferences, Resolve, SourceRef};
 use trilith::convert::{ConvertOptions, convert_to};
 use trilith::file::open_asdf_source;
-use trilith::{Error, Limits, Result, digest, open_asdf_bytes};
+use trilith::{Error, Limits, Progress, Result, digest, open_asdf_bytes};
 
 /// One kind of file: its block header and the dialect of its tree.
 #[derive(Debug, Clone, Copy)]
@@ -443,18 +443,14 @@ fn every_array_of_every_era_is_read_and_converted() {
                 let mut options = ConvertOptions::default();
                 options.allow_loss = true;
                 let mut out = Cursor::new(Vec::new());
-                let done = convert_to(&made, target, &mut out, &options, trilith::Progress::default())
+                let done = convert_to(&made, target, &mut out, &options, Progress::default())
                     .unwrap_or_else(|e| panic!("{context} {}: {e}", target.name));
                 let lossy = expected.values().filter(|sample| sample.lossy).count();
                 let keeps_half = target.float16 && era.can.contains('h');
                 assert_eq!(done.losses.len(), if keeps_half { 0 } else { lossy }, "{context} {}: {:?}", target.name, done.losses);
                 let new = open_asdf_bytes(out.into_inner()).unwrap();
                 check(&new, &expected, &format!("{context} to {}", target.name), keeps_half);
-                assert!(
-                    trilith::verify::verify(&new, true, trilith::Progress::default()).unwrap().is_ok(),
-                    "{context} {}",
-                    target.name
-                );
+                assert!(trilith::verify::verify(&new, true, Progress::default()).unwrap().is_ok(), "{context} {}", target.name);
             }
         }
     }
@@ -548,7 +544,7 @@ fn files_refer_to_each_other_as_each_era_spelt_it() {
         holds(&main, era.name);
         for target in TARGETS {
             let mut out = Cursor::new(Vec::new());
-            convert_to(&main, target, &mut out, &ConvertOptions::default(), trilith::Progress::default()).unwrap();
+            convert_to(&main, target, &mut out, &ConvertOptions::default(), Progress::default()).unwrap();
             holds(&open(out.into_inner()), &format!("{} to {}", era.name, target.name));
         }
     }
@@ -575,7 +571,7 @@ fn trees_alone_end_in_every_way() {
                 open_asdf_source(source, Arc::new(NoReferences), &Limits::default()).unwrap_or_else(|e| panic!("{text:?}: {e}"));
             assert_eq!(made.tree().root().len(), keys, "{text:?}");
             let mut out = Cursor::new(Vec::new());
-            convert_to(&made, plain, &mut out, &ConvertOptions::default(), trilith::Progress::default())
+            convert_to(&made, plain, &mut out, &ConvertOptions::default(), Progress::default())
                 .unwrap_or_else(|e| panic!("{text:?}: {e}"));
             let new = open_asdf_bytes(out.into_inner()).unwrap();
             assert_eq!(new.tree().at("/a").and_then(|node| node.as_i64()).is_some(), keys == 1, "{text:?}");
@@ -597,7 +593,7 @@ fn null_keys_of_an_array_say_nothing() {
     }
     for target in TARGETS {
         let mut out = Cursor::new(Vec::new());
-        convert_to(&made, target, &mut out, &ConvertOptions::default(), trilith::Progress::default()).unwrap();
+        convert_to(&made, target, &mut out, &ConvertOptions::default(), Progress::default()).unwrap();
         let new = open_asdf_bytes(out.into_inner()).unwrap();
         assert_eq!(digests(&new), digests(&made), "{}", target.name);
     }

@@ -51,7 +51,7 @@ fn outcome(text: &[u8], run: &Run) -> String {
     let parsed = layout::parse(text, &run.parse).unwrap();
     let mut out = String::new();
     let Some(found) = &parsed.layout else {
-        for diagnostic in parsed.diagnostics.iter().filter(|d| !d.code.is_warning()) {
+        for diagnostic in parsed.diagnostics.iter().filter(|d| d.severity == trilith::Severity::Error) {
             writeln!(out, "{} {}:{}", diagnostic.code, diagnostic.line, diagnostic.column).unwrap();
         }
         return out;

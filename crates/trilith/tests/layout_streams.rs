@@ -8,7 +8,7 @@ use trilith::{ErrorKind, Limits};
 
 fn code(fault: Fault) -> (Code, u32, u32) {
     match fault {
-        Fault::Text(diagnostic) => (diagnostic.code, diagnostic.line, diagnostic.column),
+        Fault::Text(diagnostic) => (Code::of(&diagnostic).unwrap(), diagnostic.line, diagnostic.column),
         Fault::Other(error) => panic!("{error}"),
     }
 }
@@ -191,7 +191,7 @@ fn a_layout_may_stand_before_anything() {
 fn hints_say_what_is_meant() {
     let hint = |text: &str, dialect| {
         let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
-        parsed.diagnostics.into_iter().map(|d| d.hint).next().unwrap_or_default()
+        parsed.diagnostics.into_iter().find_map(|d| d.hint).unwrap_or_default()
     };
     let old = |text| hint(text, Dialect::D2025);
     assert_eq!(old("x = f8(3)"), "2025 shapes use [ ]");

@@ -4,10 +4,10 @@ use clap::Args;
 use serde_json::json;
 use trilith::asdf::chain;
 use trilith::bytes::{Base, Basis};
-use trilith::convert::{self, ConvertOptions, Converted, Loss, To};
+use trilith::convert::{self, ConvertOptions, Converted, To};
 use trilith::error::counted;
 use trilith::file::open_fits_file;
-use trilith::{Error, ErrorKind, Result};
+use trilith::{Diagnostic, Error, ErrorKind, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -138,7 +138,7 @@ impl Convert {
     }
 
     /// Lists what would be lost, on stderr or as JSON.
-    fn refuse(&self, losses: &[Loss], options: &Options) -> Result<Outcome> {
+    fn refuse(&self, losses: &[Diagnostic], options: &Options) -> Result<Outcome> {
         for loss in losses {
             note(&format!("trilith: {}: loss: {loss}", self.input));
         }
@@ -178,6 +178,6 @@ impl Convert {
 }
 
 /// Losses as `--json` shows them.
-fn listed(losses: &[Loss]) -> Vec<serde_json::Value> {
+fn listed(losses: &[Diagnostic]) -> Vec<serde_json::Value> {
     losses.iter().map(|loss| json!({ "path": loss.path, "message": loss.message })).collect()
 }

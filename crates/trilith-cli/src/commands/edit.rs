@@ -10,9 +10,9 @@ use serde_json::json;
 use trilith::asdf::{AsdfFile, ndarray};
 use trilith::bytes::{private_file, read_text};
 use trilith::change::Change;
-use trilith::schema::{Problem, Severity, Validator};
+use trilith::schema::Validator;
 use trilith::tree::{Origin, Tree};
-use trilith::{Error, Result};
+use trilith::{Diagnostic, Error, Result, Severity};
 
 use super::schema::Sources;
 use super::update::without_header;
@@ -116,14 +116,14 @@ impl Edit {
     }
 
     /// What breaks a schema in the new tree and did not in the old one.
-    fn new_problems(&self, file: &AsdfFile, tree: &Tree) -> Result<Vec<Problem>> {
+    fn new_problems(&self, file: &AsdfFile, tree: &Tree) -> Result<Vec<Diagnostic>> {
         let schemas = self.sources.load(file.limits())?;
         let mut validator = Validator::new(schemas).with_limits(file.limits().clone()).at_most(MOST);
         let standard = file.standard();
         let old = validator.validate(file.tree(), standard.as_deref())?;
-        let known: HashSet<_> = old.problems.iter().map(|p| (p.path.as_str(), p.message.as_str())).collect();
+        let known: HashSet<_> = old.problems.iter().map(|p| (p.path.as_deref(), p.message.as_str())).collect();
         let mut new = validator.validate(tree, standard.as_deref())?;
-        new.problems.retain(|p| p.severity == Severity::Error && !known.contains(&(p.path.as_str(), p.message.as_str())));
+        new.problems.retain(|p| p.severity == Severity::Error && !known.contains(&(p.path.as_deref(), p.message.as_str())));
         new.problems.truncate(SHOWN);
         Ok(new.problems)
     }
@@ -145,12 +145,8 @@ fn start(editor: &str, draft: &Path) -> Result<()> {
     if status.success() { Ok(()) } else { Err(Error::usage(format!("the editor {program} ended with {status}"))) }
 }
 
-fn show(problem: &Problem) {
-    let path = if problem.path.is_empty() { "(the root)" } else { &problem.path };
-    let hint = problem.hint.as_deref().map_or(String::new(), |hint| format!("; {hint}"));
-    let rule = if problem.rule.is_empty() { String::new() } else { format!(", expected {}", problem.rule) };
-    let place = format!("line {}, column {}", problem.line, problem.column);
-    note(&clean(&format!("trilith: {path} ({place}): {}{rule}{hint}", problem.message)));
+fn show(problem: &Diagnostic) {
+    note(&clean(&format!("trilith: {problem}")));
 }
 
 /// Asks what to do with a draft that is wrong; the end of the input gives up.

@@ -11,7 +11,7 @@ use trilith::tree::Tree;
 use trilith::{Error, ErrorKind, Limits, Result};
 
 use crate::Outcome;
-use crate::json::{error_problem, problem_json};
+use crate::json::{error_problem, diagnostic_json};
 use crate::options::Options;
 use crate::paint::Ink;
 use crate::output::{Out, clean, note};
@@ -243,7 +243,7 @@ fn examination_json(path: &Path, found: &Examination) -> serde_json::Value {
             json!({"index": example.index, "title": example.title, "problems": problems})
         })
         .collect();
-    let problems: Vec<_> = found.report.problems.iter().map(problem_json).collect();
+    let problems: Vec<_> = found.report.problems.iter().map(diagnostic_json).collect();
     json!({
         "file": path.to_string_lossy(), "schema": found.uri, "valid": found.is_ok(), "problems": problems,
         "notes": found.notes, "examples": {"count": found.example_count, "wrong": examples},

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
-use serde_json::{Value, json};
-use trilith::schema::{Problem, Report, Schemas, Severity, Validator};
-use trilith::{Error, File, ErrorKind, Result};
+use serde_json::json;
+use trilith::schema::{Report, Schemas, Validator};
+use trilith::{Diagnostic, Error, ErrorKind, File, Result, Severity};
 
 use super::schema::{Sources, text_of};
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Many};
-use crate::json::problem_json;
+use crate::json::diagnostic_json;
 use crate::options::Options;
 use crate::output::Out;
 use crate::words::said;
@@ -84,7 +84,7 @@ impl Validate {
             Err(error) => return Err(error),
         };
         if job.options.json {
-            let problems: Vec<_> = report.problems.iter().map(|problem| problem_of(&file, problem)).collect();
+            let problems: Vec<_> = report.problems.iter().map(diagnostic_json).collect();
             job.out.json(&json!({
                 "file": job.name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
                 "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
@@ -105,17 +105,6 @@ impl Validate {
         }
         Ok(Outcome::Yes)
     }
-}
-
-/// A problem as JSON; what is wrong with a layout as a whole is about no item.
-fn problem_of(file: &File, problem: &Problem) -> Value {
-    let mut value = problem_json(problem);
-    if file.as_dudley().is_some()
-        && let Some(place) = value.get_mut("where").and_then(Value::as_object_mut)
-    {
-        place.insert("path".to_owned(), json!(Some(&problem.path).filter(|path| !path.is_empty())));
-    }
-    value
 }
 
 fn print(out: &mut Out, name: &str, report: &Report, file: &File, options: &Options) -> Result<()> {
@@ -148,7 +137,7 @@ fn print(out: &mut Out, name: &str, report: &Report, file: &File, options: &Opti
 const WIDTH: usize = 100;
 
 /// A problem in a few lines: what, where, the text with carets, and what to do.
-fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &File) -> Result<()> {
+fn print_problem(out: &mut Out, name: &str, problem: &Diagnostic, file: &File) -> Result<()> {
     if problem.severity == Severity::Note {
         let place = if problem.line > 0 { format!("{name}:{}:{}: ", problem.line, problem.column) } else { String::new() };
         let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
@@ -156,10 +145,14 @@ fn print_problem(out: &mut Out, name: &str, problem: &Problem, file: &File) -> R
     }
     out.line(&format!("{}: {}", problem.severity, problem.message))?;
     if problem.line > 0 {
-        let path = if problem.path.is_empty() { "(the root)" } else { &problem.path };
+        let path = match problem.path.as_deref() {
+            None => String::new(),
+            Some("") => " at (the root)".to_owned(),
+            Some(path) => format!(" at {path}"),
+        };
         let number = problem.line.to_string();
         let margin = " ".repeat(number.len());
-        out.line(&format!("{margin}--> {name}:{}:{} at {path}", problem.line, problem.column))?;
+        out.line(&format!("{margin}--> {name}:{}:{}{path}", problem.line, problem.column))?;
         let (text, from, to) = excerpt(file.validated_text(), problem.span.range());
         let hint = problem.hint.as_deref().unwrap_or("");
         out.line(&format!("{number} | {text}"))?;

@@ -4,11 +4,10 @@ use super::ConformOptions;
 use super::found::{Found, Place};
 use super::rule::Check;
 use crate::bytes::{Resolve, SourceRef, read_vec};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::dudley::{DudleyFile, Items, LayoutOrigin, Signature, StreamOptions, find_text};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{
-    Code, Diagnostic, Dialect, Entry, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply, parse,
-};
+use crate::layout::{Code, Dialect, Entry, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply, parse};
 use crate::limits::Limits;
 
 /// Compares a layout, or a stream with its layout, with a dialect.
@@ -66,12 +65,13 @@ pub(super) fn check(
 
 /// A diagnostic of the text; without a rule in the document an error stays open.
 fn note(diagnostic: &Diagnostic, found: &mut Found) {
-    let check = Check::Layout(diagnostic.code);
     let place = Place::text(diagnostic.line, diagnostic.column);
-    if found.asks(check) {
-        found.add(check, place, diagnostic.message.clone());
-    } else if !diagnostic.code.is_warning() {
-        found.leave(place, format!("{diagnostic}: the document does not say so"));
+    match Code::of(diagnostic).map(Check::Layout).filter(|check| found.asks(*check)) {
+        Some(check) => found.add(check, place, diagnostic.message.clone()),
+        None if diagnostic.severity == Severity::Error => {
+            found.leave(place, format!("{}: {}: the document does not say so", diagnostic.code, diagnostic.message));
+        }
+        None => {}
     }
 }
 
@@ -98,7 +98,7 @@ fn failed(error: Error, found: &mut Found) -> Result<()> {
 fn alone(layout: &Layout, limits: &Limits, found: &mut Found) -> Result<()> {
     let how = Options { limits: limits.clone(), ..Options::default() };
     if let Err(Fault::Text(fault)) = layout.evaluate(&how, |_| Ok(Supply::Missing))
-        && fault.code != Code::E409
+        && fault.code != Code::E409.name()
     {
         note(&fault, found);
     }

@@ -114,7 +114,9 @@ fn text(text: &[u8], at: u64, blocks: &[&Block], limits: &Limits, found: &mut Fo
         Ok(tree) => tree,
         Err(error) => return found.judge(Check::IndexYaml, place(start), error),
     };
-    if let Some(warning) = tree.warnings().iter().find(|warning| matches!(warning.rule, Rule::Version | Rule::Marker)) {
+    if let Some(warning) =
+        tree.warnings().iter().find(|warning| [Rule::Version, Rule::Marker].iter().any(|rule| rule.name() == warning.code))
+    {
         found.add(Check::IndexYaml, place(start), format!("in the block index, {}", warning.message));
     }
     let offsets: Option<Vec<u64>> = tree.root().items().map(|item| item.as_u64()).collect();

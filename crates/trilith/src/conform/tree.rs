@@ -6,6 +6,7 @@ use super::{AsdfLaw, ndarray};
 use crate::asdf::generation::tag_parts;
 use crate::asdf::{AsdfFile, walk};
 use crate::core::unit;
+use crate::diagnostic::Severity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::{Node, Rule};
 use crate::verify;
@@ -19,13 +20,9 @@ pub(super) fn check(file: &AsdfFile, law: &AsdfLaw, is_sound: bool, found: &mut 
         return Ok(());
     }
     for warning in file.tree().warnings() {
-        let check = match warning.rule {
-            Rule::DuplicateKey => Check::Yaml,
-            Rule::KeyType => Check::Keys,
-            Rule::BigInteger => Check::Integers,
-            // What the markers of the document are like is looked at in its bytes.
-            _ => continue,
-        };
+        // What the markers of the document are like is looked at in its bytes.
+        let checks = [(Rule::DuplicateKey, Check::Yaml), (Rule::KeyType, Check::Keys), (Rule::BigInteger, Check::Integers)];
+        let Some((_, check)) = checks.into_iter().find(|(rule, _)| rule.name() == warning.code) else { continue };
         found.add(check, Place::text(warning.line, warning.column), warning.message);
     }
     root(file, law, found);
@@ -49,9 +46,9 @@ fn units(file: &AsdfFile, found: &mut Found) -> Result<()> {
         return Ok(());
     }
     for finding in unit::check(file.tree(), file.limits())? {
-        let (line, column) = file.tree().line_column(finding.span.start as usize);
-        let check = if finding.is_early { Check::UnitOrder } else { Check::UnitSyntax };
-        found.add(check, Place::text(line, column).at_path(finding.path), finding.message);
+        let check = if finding.code == unit::EARLY { Check::UnitOrder } else { Check::UnitSyntax };
+        let place = Place::text(finding.line, finding.column);
+        found.add(check, place.at_path(finding.path.unwrap_or_default()), finding.message);
     }
     Ok(())
 }
@@ -164,7 +161,7 @@ fn schemas(_: &AsdfFile, found: &mut Found) -> Result<()> {
 #[cfg(feature = "schema")]
 fn schemas(file: &AsdfFile, found: &mut Found) -> Result<()> {
     use super::rule::Module;
-    use crate::schema::{Schemas, Severity, Validator};
+    use crate::schema::{Schemas, Validator};
     const MODULES: [(&str, Module); 6] = [
         ("core/asdf", Module::Root),
         ("core/complex", Module::Complex),
@@ -180,7 +177,7 @@ fn schemas(file: &AsdfFile, found: &mut Found) -> Result<()> {
     for problem in report.problems.iter().filter(|problem| problem.severity == Severity::Error) {
         let module = MODULES.iter().find(|(name, _)| problem.schema.contains(&format!("/{name}")));
         if let Some((_, module)) = module {
-            let place = Place::text(problem.line, problem.column).at_path(problem.path.clone());
+            let place = Place::text(problem.line, problem.column).at_path(problem.path_text());
             let expected = if problem.rule.is_empty() { String::new() } else { format!(", expected {}", problem.rule) };
             found.add(Check::Schema(*module), place, format!("{}{expected}", problem.message));
         }

@@ -4,9 +4,10 @@ use std::path::Path;
 
 #[cfg(feature = "dudley")]
 use super::streams;
-use super::{CodecChoice, ConvertOptions, Converted, Loss, Plan, convert, fits, items};
+use super::{CodecChoice, ConvertOptions, Converted, Plan, convert, fits, items};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, Basis, WriteSeek};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::File;
 #[cfg(feature = "dudley")]
@@ -158,8 +159,8 @@ impl File {
 }
 
 /// The refusal that names every loss.
-fn refusal(losses: &[Loss]) -> Error {
-    let list: Vec<String> = losses.iter().map(Loss::to_string).collect();
+fn refusal(losses: &[Diagnostic]) -> Error {
+    let list: Vec<String> = losses.iter().map(Diagnostic::to_string).collect();
     Error::usage(format!("the new form cannot hold everything: {}", list.join("; ")))
         .hint("allow these losses, or choose another form")
 }
@@ -235,7 +236,7 @@ fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, prog
 }
 
 /// Writes a file of the ASDF family in a generation, and says what it cannot hold.
-pub(super) type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Loss>>;
+pub(super) type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Diagnostic>>;
 
 /// As a new file of the ASDF family, which `write` writes. What only [`convert`] can do to one is done afterwards.
 pub(super) fn as_new_asdf(

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use crate::array::{Array, Datatype};
 use crate::asdf::ndarray::{Dim, Ndarray, Origin, is_ndarray};
 use crate::asdf::{AsdfFile, Target};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::tree::{Node, TreePath};
 
 use super::elements;
-use super::loss::Loss;
 
 /// An ndarray of the tree as written, and what becomes of it.
 pub(super) struct Use<'t> {
@@ -38,7 +38,7 @@ pub(super) enum Content {
 }
 
 /// Every ndarray as written, in document order; what cannot be read as one is left as it is.
-pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Loss>) -> Result<Vec<Use<'t>>> {
+pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> Result<Vec<Use<'t>>> {
     let (mut list, mut text) = (Vec::new(), 0);
     let mut walk = file.tree().root().walk(file.limits()).as_written();
     while let Some(visit) = walk.step()? {
@@ -58,7 +58,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Los
             None => None,
         };
         if let (Some(from), Some(to)) = (&described.datatype, &datatype) {
-            losses.push(Loss::at(&path, elements::describe(from, to)));
+            losses.push(Diagnostic::loss(&path, elements::describe(from, to)));
         }
         let apart = match described.origin {
             Origin::Inline(_) => false,

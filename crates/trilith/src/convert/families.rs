@@ -7,10 +7,10 @@
 
 use std::io::{Seek, Write};
 
-use super::Loss;
 use super::expansion::Budget;
 use crate::array::{Array, Datatype};
 use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Target, ndarray};
+use crate::diagnostic::Diagnostic;
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
 use crate::error::{Error, Result};
 use crate::layout::{Attribute, Dialect, ItemId, Literal, Primitive, PrimitiveKind};
@@ -38,7 +38,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     how: &ArrayOptions,
     stack: bool,
     out: W,
-) -> Result<Vec<Loss>> {
+) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let items = file.items()?;
     let outline = items.outline()?;
@@ -70,7 +70,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
         }
     }
     if root.get("dudley").is_some() {
-        walk.losses.push(Loss::at("/dudley", "an item of that name hides what the layout says beside its items"));
+        walk.losses.push(Diagnostic::loss("/dudley", "an item of that name hides what the layout says beside its items"));
     } else {
         root.set("dudley", about);
     }
@@ -90,7 +90,7 @@ struct ToTree<'a, 'f> {
     /// Fixed parameters, and the stored ones with their types.
     params: Vec<String>,
     stored: Vec<(String, Value)>,
-    losses: Vec<Loss>,
+    losses: Vec<Diagnostic>,
 }
 
 impl ToTree<'_, '_> {
@@ -180,7 +180,7 @@ impl ToTree<'_, '_> {
         match array.datatype() {
             Datatype::Utf8(_) | Datatype::Ucs2(_) => Array::from_texts(&array.load_texts()?, array.shape()),
             Datatype::Complex32 => {
-                self.losses.push(Loss::at(path, "complex32 becomes complex64, which holds the same values"));
+                self.losses.push(Diagnostic::loss(path, "complex32 becomes complex64, which holds the same values"));
                 Array::from_slice(&array.load_as::<num_complex::Complex32>()?, array.shape())
             }
             _ => presented(array),
@@ -210,7 +210,7 @@ impl ToTree<'_, '_> {
         let layout = self.items.file().layout();
         let mut rest = Value::map::<&str, Value>([]);
         for raw in layout.raw_attributes(item) {
-            self.losses.push(Loss::at(path, format!("its attribute `{raw}`, which is not understood")));
+            self.losses.push(Diagnostic::loss(path, format!("its attribute `{raw}`, which is not understood")));
         }
         for (name, said) in layout.attributes(item) {
             match said {
@@ -258,7 +258,7 @@ fn is_one_value(text: &str) -> bool {
 /// # Errors
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that nests too deeply or has too many nodes, and what
 /// resolving the arrays says.
-pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Loss>)> {
+pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Diagnostic>)> {
     let mut walk = ToDraft::new(file);
     let root = file.tree().root();
     let mut draft = if root.is_mapping() { walk.draft(root, "", 0)? } else { Draft::dict([("", walk.draft(root, "", 0)?)]) };
@@ -271,14 +271,14 @@ pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Loss>)> {
     }
     match asdf::walk::unnamed(file)?.len() {
         0 => {}
-        n => walk.losses.push(Loss { path: None, message: format!("{n} blocks that no array names") }),
+        n => walk.losses.push(Diagnostic::lost(format!("{n} blocks that no array names"))),
     }
     Ok((draft, walk.losses))
 }
 
 struct ToDraft<'a> {
     file: &'a AsdfFile,
-    losses: Vec<Loss>,
+    losses: Vec<Diagnostic>,
     budget: Budget<'a>,
 }
 
@@ -297,7 +297,7 @@ impl<'a> ToDraft<'a> {
             let array = self.file.array(node)?;
             self.budget.charge_array(&array)?;
             if array.mask().is_some() {
-                self.losses.push(Loss::at(path, "its mask"));
+                self.losses.push(Diagnostic::loss(path, "its mask"));
             }
             Draft::data(array.without_mask())
         } else if node.is_mapping() {
@@ -339,7 +339,7 @@ impl<'a> ToDraft<'a> {
                 continue;
             }
             if !matches!(key.scalar(), Scalar::Str(_)) || !key.is_scalar() {
-                self.losses.push(Loss::at(&inner, "its key becomes text"));
+                self.losses.push(Diagnostic::loss(&inner, "its key becomes text"));
             }
             self.budget.charge_text(&name)?;
             let holds = !value.is_scalar() && (value.is_mapping() || self.budget.known(value)?.holds);

@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use super::{CodecChoice, ConvertOptions, Converted, Loss, To};
+use super::{CodecChoice, ConvertOptions, Converted, To};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
 use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, Part};
@@ -55,7 +56,7 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
 ///
 /// # Errors
 /// As [`from_fits`].
-pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Loss>> {
+pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
     Ok(written(file, out)?.losses)
 }
 
@@ -74,7 +75,7 @@ fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
         let known = ["fits", fits::CARDS_KEY, fits::HEAP_KEY, "asdf_library", "history"];
         let keys = root.merged_entries().into_iter().map(|(key, _)| key.text().into_owned());
         let beside = keys.filter(|key| !known.contains(&key.as_str()));
-        let losses = beside.map(|key| Loss::at(&TreePath::root().join(key), "it is not part of the FITS file")).collect();
+        let losses = beside.map(|key| Diagnostic::loss(&TreePath::root().join(key), "it is not part of the FITS file")).collect();
         return Ok(Converted { losses, notes, ..Converted::default() });
     }
     let mut parts = Vec::new();

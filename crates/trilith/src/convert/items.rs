@@ -2,8 +2,8 @@
 
 use std::io::{Seek, Write};
 
-use super::Loss;
 use crate::asdf::{ArrayOptions, Builder, Target};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::tree::{Data, Value};
@@ -14,7 +14,12 @@ use crate::tree::{Data, Value};
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for datatypes that the generation lacks, what reading the items says, and
 /// [`ErrorKind::Io`](crate::ErrorKind::Io).
-pub(super) fn to_asdf<W: Write + Seek>(file: &File, target: &'static Target, how: &ArrayOptions, out: W) -> Result<Vec<Loss>> {
+pub(super) fn to_asdf<W: Write + Seek>(
+    file: &File,
+    target: &'static Target,
+    how: &ArrayOptions,
+    out: W,
+) -> Result<Vec<Diagnostic>> {
     let mut made = Made { builder: Builder::new(target), how, said: Vec::new(), losses: Vec::new() };
     let root = file.root();
     // The open collections: the name of each, and what it holds so far.
@@ -49,7 +54,8 @@ pub(super) fn to_asdf<W: Write + Seek>(file: &File, target: &'static Target, how
         let key = file.family();
         match tree.get(key) {
             Some(_) => {
-                losses.push(Loss::at(&format!("/{key}"), "an item of that name hides what the file says beside its items"));
+                losses
+                    .push(Diagnostic::loss(&format!("/{key}"), "an item of that name hides what the file says beside its items"));
             }
             None => tree.set(key, Value::map([("notes", Value::map(said))])),
         }
@@ -78,7 +84,7 @@ struct Made<'a> {
     builder: Builder<'a>,
     how: &'a ArrayOptions,
     said: Vec<(String, Value)>,
-    losses: Vec<Loss>,
+    losses: Vec<Diagnostic>,
 }
 
 impl Made<'_> {
@@ -88,7 +94,7 @@ impl Made<'_> {
             ItemKind::Reference => match item.notes().reference {
                 Some(uri) => Ok(Value::map([("$ref", Value::from(uri.as_ref()))])),
                 None => {
-                    self.losses.push(Loss::at(path, "the reference is not written as one"));
+                    self.losses.push(Diagnostic::loss(path, "the reference is not written as one"));
                     Ok(Value::null())
                 }
             },

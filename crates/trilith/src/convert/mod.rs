@@ -3,7 +3,7 @@
 //! Within a generation ([`convert`]) the text of the tree is copied byte for byte and the blocks keep
 //! their numbers, so that comments, tags, views and masks survive; only how blocks are stored changes.
 //! Into another ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and what the
-//! other cannot hold is listed as a [`Loss`] before anything is written.
+//! other cannot hold is listed as a [`Diagnostic`] before anything is written.
 
 mod any;
 mod arrays;
@@ -43,7 +43,6 @@ pub use describe::describe_layout;
 pub use families::{asdf_to_draft, stream_to_asdf};
 #[cfg(feature = "fits")]
 pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits};
-pub use loss::Loss;
 pub use plan::{Plan, convert_to};
 
 use crate::array::{Byteorder, Datatype};
@@ -51,6 +50,7 @@ use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, walk}
 use crate::bytes::SourceRef;
 use crate::codec::chain::Step;
 use crate::codec::{self, Blosc, CodecId};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, Result};
 use crate::file::write_around;
 use crate::progress::Progress;
@@ -153,7 +153,7 @@ pub struct Converted {
     /// Their bytes on disk.
     pub stored: u64,
     /// What is not the same as in the file read.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<Diagnostic>,
     /// What was done otherwise than asked without loss, such as steps of an encoding chain that a block
     /// cannot have, and what was copied although the standard asks writers to avoid it.
     pub notes: Vec<String>,

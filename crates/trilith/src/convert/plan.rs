@@ -5,11 +5,12 @@ use std::io::{Seek, Write};
 
 use super::arrays::{self, Content, Use};
 use super::elements::Change;
-use super::{CodecChoice, ConvertOptions, Converted, Hint, Loss, block_hints, choose, encode, loss, lost_flags, translate};
+use super::{CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, encode, loss, lost_flags, translate};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Generation, Target, chain as text};
 use crate::codec::CodecId;
 use crate::codec::chain::{self, Described, Step};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, Result};
 use crate::progress::Progress;
 
@@ -65,7 +66,7 @@ pub struct Plan<'f> {
     pub(super) comments: Vec<String>,
     pub(super) blocks: Vec<Planned>,
     pub(super) hints: HashMap<usize, Hint>,
-    pub(super) losses: Vec<Loss>,
+    pub(super) losses: Vec<Diagnostic>,
     pub(super) notes: Vec<String>,
 }
 
@@ -149,7 +150,7 @@ impl<'f> Plan<'f> {
     }
 
     /// What will not be the same as in the file read; empty where nothing is lost.
-    pub fn losses(&self) -> &[Loss] {
+    pub fn losses(&self) -> &[Diagnostic] {
         &self.losses
     }
 
@@ -292,7 +293,7 @@ impl<'f> Plan<'f> {
         encoder.finish(&mut bytes)?;
         let error = encode::quantize_error(&original, &bytes, &steps, &described, limits)?;
         if error.differs {
-            self.losses.push(Loss::at(path, format!("quantize changes values, by at most {:e}", error.largest)));
+            self.losses.push(Diagnostic::loss(path, format!("quantize changes values, by at most {:e}", error.largest)));
         }
         Ok(Form::Encoded { text: text::print(&steps), bytes, len: original.len() })
     }
@@ -323,7 +324,7 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
 }
 
 /// The comment lines behind the header line, and those that must move into the tree.
-fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Loss>) -> (Vec<String>, Vec<String>) {
+fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (Vec<String>, Vec<String>) {
     let old = &file.sections().header().comments;
     let is_standard = |line: &&String| line.starts_with("#ASDF_STANDARD ");
     let free: Vec<String> = old.iter().filter(|line| !is_standard(line)).cloned().collect();
@@ -338,7 +339,7 @@ fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Loss>) -> (Vec<St
     let has_marker = file.sections().tree().is_some() && file.tree().text().lines().any(|line| line.starts_with("---"));
     if !free.is_empty() && (!has_marker || !is_text) {
         let message = format!("{} has no place for the comments behind the header line", target.name);
-        losses.push(Loss { path: None, message });
+        losses.push(Diagnostic::lost(message));
         return (Vec::new(), Vec::new());
     }
     (Vec::new(), free)

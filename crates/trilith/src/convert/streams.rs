@@ -1,7 +1,7 @@
 //! Dudley streams written in any form, and files of the ASDF family as Dudley streams.
 
 use super::any::as_new_asdf;
-use super::{CodecChoice, ConvertOptions, Converted, Loss, To, asdf_to_draft, stream_to_asdf};
+use super::{CodecChoice, ConvertOptions, Converted, To, asdf_to_draft, stream_to_asdf};
 use crate::asdf::{ArrayOptions, AsdfFile};
 use crate::bytes::WriteSeek;
 use crate::codec::CodecId;
@@ -45,7 +45,6 @@ pub(super) fn of_stream(
     (how.dialect, how.order) = (dialect, options.byteorder);
     how.stored = stored_as(dialect.unwrap_or(file.layout().dialect()), options)?;
     let losses = file.rewrite(&how, &mut &mut *out)?;
-    let losses = losses.into_iter().map(|loss| Loss { path: Some(loss.path), message: loss.message }).collect();
     Ok(Converted { losses, ..Converted::default() })
 }
 

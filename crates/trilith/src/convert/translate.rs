@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use super::arrays::Use;
 use super::history;
-use super::loss::Loss;
 use crate::array::{Datatype, Mask, c_strides};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::ndarray::{Dim, Ndarray, Origin};
 use crate::asdf::{AsdfFile, Target, generation, outline};
+use crate::diagnostic::Diagnostic;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::span::Span;
@@ -29,7 +29,7 @@ pub(super) fn translate(
     (target, streams): (&'static Target, bool),
     uses: &[Use<'_>],
     comments: &[String],
-    losses: &mut Vec<Loss>,
+    losses: &mut Vec<Diagnostic>,
     notes: &mut Vec<String>,
 ) -> Result<String> {
     let tree = file.tree();
@@ -181,11 +181,14 @@ impl<'t> Translation<'t> {
     }
 
     /// Writes the history in the target's form; false where it stays as it is.
-    fn history(&mut self, visit: &crate::tree::Visit<'t>, losses: &mut Vec<Loss>) -> Result<bool> {
+    fn history(&mut self, visit: &crate::tree::Visit<'t>, losses: &mut Vec<Diagnostic>) -> Result<bool> {
         let node = visit.node;
         let Some(mut value) = history::translated(node, self.target.history_map, &self.limits)? else { return Ok(false) };
         if self.anchors_within(node)? {
-            losses.push(Loss::at("/history", format!("it has an anchor, and so stays as {} does not have it", self.target.name)));
+            losses.push(Diagnostic::loss(
+                "/history",
+                format!("it has an anchor, and so stays as {} does not have it", self.target.name),
+            ));
             return Ok(false);
         }
         self.retag_value(&mut value);

@@ -195,7 +195,7 @@ fn own_layout(text: &str, limits: &Limits) -> Result<Layout> {
     let mut options = ParseOptions::default();
     options.limits = limits.clone();
     let parsed = parse(text.as_bytes(), &options)?;
-    let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.code.is_harmless());
+    let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.is_harmless);
     match (parsed.layout, first) {
         (Some(layout), _) => Ok(layout),
         (None, Some(diagnostic)) => Err(Error::usage(format!("these items cannot be written: {}", diagnostic.message))),

@@ -8,10 +8,11 @@ use super::outline::Outline;
 use super::signature::Signature;
 use crate::array::Array;
 use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Window, read_vec};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
-    Byteorder, Diagnostic, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
-    ResolvedType, Supply, parse,
+    Byteorder, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions, ResolvedType,
+    Supply, parse,
 };
 use crate::limits::Limits;
 
@@ -331,14 +332,8 @@ fn read_text(source: &SourceRef, at: u64, limits: &Limits) -> Result<Vec<u8>> {
 
 fn read_layout(text: &[u8], options: &ParseOptions, origin: LayoutOrigin) -> Result<Found> {
     let parsed = parse(text, options)?;
-    match parsed.layout {
-        Some(layout) => Ok(Found { layout, origin, text_len: parsed.end as u64, warnings: parsed.diagnostics }),
-        None => Err(parsed
-            .diagnostics
-            .into_iter()
-            .find(|diagnostic| !diagnostic.code.is_harmless())
-            .map_or_else(|| Error::malformed("the layout has errors"), Error::from)),
-    }
+    let (text_len, warnings) = (parsed.end as u64, parsed.diagnostics.clone());
+    Ok(Found { layout: parsed.into_layout()?, origin, text_len, warnings })
 }
 
 /// The items of a stream at their addresses.

@@ -6,8 +6,9 @@ use std::io::{Seek, Write};
 use super::read::{DudleyFile, Items};
 use super::write::NewStream;
 use crate::array::Array;
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::layout::{Byteorder, Dialect, Entry, EntryKind, Layout, Loss, ParseOptions, ResolvedType, StoredAs, parse};
+use crate::layout::{Byteorder, Dialect, Entry, EntryKind, Layout, ParseOptions, ResolvedType, StoredAs, parse};
 
 /// How a stream is written anew.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +45,7 @@ impl DudleyFile {
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters that are not available, and as reading
     /// the items and [`NewStream::write`].
-    pub fn rewrite<W: Write + Seek>(&self, how: &Rewrite, out: &mut W) -> Result<Vec<Loss>> {
+    pub fn rewrite<W: Write + Seek>(&self, how: &Rewrite, out: &mut W) -> Result<Vec<Diagnostic>> {
         let items = self.items()?;
         let to = how.dialect.unwrap_or(self.layout().dialect());
         let compact = self.layout().compacted_as(to, how.order.is_some(), &how.stored);
@@ -71,7 +72,7 @@ impl DudleyFile {
             .unwrap_or(Byteorder::Little);
         let mut arrays = Arrays { items: &items, next: Box::new(items.entries()) };
         new.write(&mut |entry| arrays.of(entry), out)?;
-        Ok(compact.losses.into_iter().filter(|loss| !loss.harmless).collect())
+        Ok(compact.losses.into_iter().filter(|loss| !loss.is_harmless).collect())
     }
 }
 

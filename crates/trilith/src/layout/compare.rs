@@ -17,7 +17,7 @@ const ENTRIES: usize = 100_000;
 pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(ItemId, String)> {
     let parsed = parse(translated.as_bytes(), &ParseOptions { dialect: Some(to), ..ParseOptions::default() }).ok()?;
     let Some(new) = parsed.layout else {
-        let why = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.code.is_harmless());
+        let why = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.is_harmless);
         return Some((
             ItemId::ROOT,
             format!("in the words of {to} it is not a layout: {}", why.map_or(String::new(), |why| why.message)),

@@ -1,10 +1,11 @@
 //! From bytes to a layout: which encoding, which dialect, then the grammar.
 
-use super::diagnostic::{Code, Diagnostic};
+use super::diagnostic::Code;
 use super::grammar;
 use super::lexer::{Lexer, T, Token};
 use super::model::{Dialect, Layout, Primitive, PrimitiveKind};
 use crate::Limits;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{Error, Result};
 use crate::span::Span;
 
@@ -48,7 +49,19 @@ pub struct Parsed {
 impl Parsed {
     /// Whether there are errors (not only warnings), bad attribute comments included.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| !diagnostic.code.is_warning())
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// The layout, if it can be used.
+    ///
+    /// # Errors
+    /// The first error of the text.
+    pub fn into_layout(self) -> Result<Layout> {
+        let Self { layout, diagnostics, .. } = self;
+        layout.ok_or_else(|| {
+            let first = diagnostics.into_iter().find(|found| !found.is_harmless);
+            first.map_or_else(|| Error::malformed("the layout has errors"), Error::from)
+        })
     }
 }
 
@@ -57,7 +70,7 @@ impl Parsed {
 /// ```
 /// use trilith::layout::{self, ParseOptions};
 /// let parsed = layout::parse(b"x: f8(3)\ny: g8\nz: f8[2]\n", &ParseOptions::default()).unwrap();
-/// let codes: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code.name()).collect();
+/// let codes: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code).collect();
 /// assert_eq!(codes, ["E305", "E201"]);
 /// ```
 ///
@@ -89,7 +102,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
     parsed.end = parsed.text.get(..parsed.end).unwrap_or("").chars().count() + bom;
     let at = Span::new(0, 0);
     let message = format!("the text is not UTF-8 (byte {}): read as cp1252 or latin1", error.valid_up_to() + bom);
-    parsed.diagnostics.insert(0, Diagnostic::new(Code::W10, at, message).locate(&parsed.text));
+    parsed.diagnostics.insert(0, Code::W10.at(at, message).locate(&parsed.text));
     Ok(parsed)
 }
 
@@ -100,14 +113,7 @@ impl Layout {
     /// The first error of the text, or a limit.
     pub fn read(bytes: &[u8]) -> Result<Layout> {
         let parsed = parse(bytes, &ParseOptions::default())?;
-        match parsed.layout {
-            Some(layout) => Ok(layout),
-            None => Err(parsed
-                .diagnostics
-                .into_iter()
-                .find(|diagnostic| !diagnostic.code.is_harmless())
-                .map_or_else(|| Error::malformed("the layout has errors"), Error::from)),
-        }
+        parsed.into_layout()
     }
 }
 
@@ -126,7 +132,7 @@ fn decode(bytes: &[u8]) -> String {
 }
 
 fn finished(outcome: grammar::Outcome, dialect: Dialect, text: String) -> Parsed {
-    let usable = outcome.diagnostics.iter().all(|diagnostic| diagnostic.code.is_harmless());
+    let usable = outcome.diagnostics.iter().all(|diagnostic| diagnostic.is_harmless);
     let (end, terminated) = (outcome.layout.end, outcome.layout.terminated);
     Parsed {
         terminated,
@@ -151,7 +157,7 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
     if let Some(dialect) = known {
         return Ok(finished(in_dialect(dialect)?, dialect, text));
     }
-    let is_good = |outcome: &grammar::Outcome| outcome.diagnostics.iter().all(|diagnostic| diagnostic.code.is_harmless());
+    let is_good = |outcome: &grammar::Outcome| outcome.diagnostics.iter().all(|diagnostic| diagnostic.is_harmless);
     match evidence(&text, None) {
         Some(Dialect::D2025) => Ok(finished(in_dialect(Dialect::D2025)?, Dialect::D2025, text)),
         Some(Dialect::D2026) => {
@@ -178,7 +184,7 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
                 (true, true) => {
                     let span = old.layout.items.get(1).map_or(Span::default(), |item| item.span);
                     let message = "the text means one thing in 2025 and another in 2026: taken as 2025";
-                    let warning = Diagnostic::new(Code::W9, span, message).hint("add `#: dialect=2025`, or name the dialect");
+                    let warning = Code::W9.at(span, message).hint("add `#: dialect=2025`, or name the dialect");
                     old.diagnostics.push(warning.locate(&text));
                     old.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
                     Ok(finished(old, Dialect::D2025, text))
@@ -192,14 +198,15 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
 /// What is said of a text that is right in 2026 only, though 2025 has words for it: what 2025 finds wrong.
 /// Where its grammar has no such words, the text is of 2026 by them.
 fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
-    let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.code.is_harmless())?;
+    let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.is_harmless)?;
     // What a parameter may be is another matter in either dialect (E307): that tells them apart.
-    let is_mistake = wrong.code.name().starts_with("E3") && wrong.code != Code::E307;
-    if !is_mistake && wrong.code != Code::E205 {
+    let is_mistake = wrong.code.starts_with("E3") && wrong.code != Code::E307.name();
+    if !is_mistake && wrong.code != Code::E205.name() {
         return None;
     }
-    let message = format!("the text says nothing of its dialect, and is taken as 2026: as 2025 it has {wrong}");
-    let warning = Diagnostic::new(Code::W9, wrong.span, message);
+    let message =
+        format!("the text says nothing of its dialect, and is taken as 2026: as 2025 it has {}: {}", wrong.code, wrong.message);
+    let warning = Code::W9.at(wrong.span, message);
     Some(warning.hint("add `#: dialect=2026`, or `#: dialect=2025` and mend it").locate(text))
 }
 

@@ -5,8 +5,9 @@
 
 use std::fmt;
 
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Error;
-use crate::span::{Span, line_column};
+use crate::span::Span;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
@@ -164,100 +165,28 @@ impl fmt::Display for Code {
     }
 }
 
-/// One error or warning about a layout.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Diagnostic {
-    /// Which rule.
-    pub code: Code,
-    /// The bytes of the (decoded) text that it is about.
-    pub span: Span,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
-    /// What was found and what was expected.
-    pub message: String,
-    /// What to do about it, or "".
-    pub hint: String,
-}
-
-impl Diagnostic {
+impl Code {
     /// A diagnostic whose line and column are not known yet.
-    pub(crate) fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self { code, span, line: 0, column: 0, message: message.into(), hint: String::new() }
+    pub(crate) fn at(self, span: Span, message: impl Into<String>) -> Diagnostic {
+        let severity = if self.is_warning() { Severity::Warning } else { Severity::Error };
+        let mut found = Diagnostic::new(severity, message).code(self.name()).at_span(span);
+        found.is_harmless = self.is_harmless();
+        found
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = hint.into();
-        self
-    }
-
-    pub(crate) fn locate(mut self, text: &str) -> Self {
-        (self.line, self.column) = line_column(text, self.span.start as usize);
-        self
-    }
-
-    /// The message with the line of `text` that it is about and a caret under the place.
-    ///
-    /// ```
-    /// use trilith::layout::{self, ParseOptions};
-    /// let parsed = layout::parse(b"x = f8[N]", &ParseOptions::default()).unwrap();
-    /// assert_eq!(
-    ///     parsed.diagnostics[0].render(&parsed.text, "x.dud"),
-    ///     "error E306: parameter `N` is not in scope\n --> x.dud:1:8\n  |\n1 | x = f8[N]\n  |        ^\n"
-    /// );
-    /// ```
-    pub fn render(&self, text: &str, file: &str) -> String {
-        const WIDTH: usize = 160;
-        let severity = if self.code.is_warning() { "warning" } else { "error" };
-        let mut out = format!("{severity} {}: {}\n --> {file}:{}:{}\n", self.code, self.message, self.line, self.column);
-        let start = (self.span.start as usize).min(text.len());
-        let from = text.get(..start).map_or(0, |head| head.rfind(['\n', '\r']).map_or(0, |n| n + 1));
-        let line = text.get(from..).unwrap_or("");
-        let line = line.split(['\n', '\r']).next().unwrap_or("");
-        let column = self.column.saturating_sub(1) as usize;
-        // A window of a long line, so that the caret is in sight.
-        let skip = column.saturating_sub(WIDTH * 3 / 4);
-        let shown: String = line.chars().skip(skip).take(WIDTH).map(visible).collect();
-        let number = self.line.to_string();
-        let margin = " ".repeat(number.len());
-        let marked = self.span.slice(text).split(['\n', '\r']).next().unwrap_or("").chars().count();
-        let carets = "^".repeat(marked.clamp(1, WIDTH.saturating_sub(column - skip).max(1)));
-        out.push_str(&format!("{margin} |\n{number} | {shown}\n{margin} | {}{carets}\n", " ".repeat(column - skip)));
-        if !self.hint.is_empty() {
-            out.push_str(&format!("{margin} = help: {}\n", self.hint));
-        }
-        out
-    }
-}
-
-/// Tabs count one column and control characters must not reach a terminal.
-fn visible(c: char) -> char {
-    if c.is_control() { ' ' } else { c }
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
+    /// The code of a diagnostic of a layout.
+    pub fn of(found: &Diagnostic) -> Option<Self> {
+        Self::ALL.iter().find(|code| code.name() == found.code).copied()
     }
 }
 
 impl From<Diagnostic> for Error {
-    fn from(diagnostic: Diagnostic) -> Self {
-        let error = Error::malformed(diagnostic.to_string()).at_text(diagnostic.line, diagnostic.column);
-        if diagnostic.hint.is_empty() { error } else { error.hint(diagnostic.hint) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_caret_stands_under_the_place() {
-        let text = "a = f8\nb = q9[2]\n";
-        let shown = Diagnostic::new(Code::E305, Span::new(11, 13), "unknown type `q9`").locate(text).render(text, "f");
-        assert_eq!(shown, "error E305: unknown type `q9`\n --> f:2:5\n  |\n2 | b = q9[2]\n  |     ^^\n");
+    fn from(found: Diagnostic) -> Self {
+        let code = if found.code.is_empty() { String::new() } else { format!("{}: ", found.code) };
+        let error = Error::malformed(format!("{code}{}", found.message)).at_text(found.line, found.column);
+        match found.hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Going through an evaluated layout: its entries in the order of the text, or one by its path.
 
-use super::diagnostic::{Code, Diagnostic};
+use super::diagnostic::Code;
 use super::entry::Entry;
 use super::find;
 use super::model::ItemId;
@@ -9,6 +9,7 @@ use super::resolve::Evaluation;
 use super::stack::Stack;
 use super::walk::Walker;
 use crate::Limits;
+use crate::diagnostic::Diagnostic;
 
 /// How far a layout goes along a longer one that begins like it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -97,7 +98,7 @@ impl<'l> Evaluation<'l> {
                 && found.len() < 1000
             {
                 let message = format!("{} at {address} begins inside of {}, which ends at {before}", entry.path, other.path);
-                found.push(Diagnostic::new(Code::W11, self.layout().span(entry.item), message).locate(self.layout().text()));
+                found.push(Code::W11.at(self.layout().span(entry.item), message).locate(self.layout().text()));
             }
             if last.is_none_or(|(before, _)| end > before) {
                 last = Some((end, entry));

@@ -45,7 +45,7 @@ mod walk;
 
 pub use crate::array::Byteorder;
 pub use detect::{ParseOptions, Parsed, parse};
-pub use diagnostic::{Code, Diagnostic};
+pub use diagnostic::Code;
 pub use entries::Entries;
 pub(crate) use entries::Reached;
 pub use entry::{Entry, EntryKind};
@@ -54,7 +54,6 @@ pub(crate) use find::canonical as canonical_path;
 pub use lexer::quoted_name;
 pub use model::{Attribute, Filter, ItemId, Kind, Layout, Literal, Placement};
 pub use primitive::{Dialect, Primitive, PrimitiveKind};
-pub use print::Loss;
 pub use request::{Fault, Options, ParamRequest, Supply};
 pub use resolve::Evaluation;
 pub(crate) use stack::{Stack, Stretch};

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub use super::primitive::{Dialect, Primitive, PrimitiveKind};
 pub use crate::array::Byteorder;
 
-use super::diagnostic::{Code, Diagnostic};
+use super::diagnostic::Code;
 use super::names::{Mixer, Names, Scope, Symbol};
 use crate::span::Span;
 
@@ -561,7 +561,7 @@ impl Layout {
     pub(crate) fn require_template(&self) -> crate::error::Result<()> {
         let Some(span) = self.no_template else { return Ok(()) };
         let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
-        let diagnostic = Diagnostic::new(Code::E408, span, format!("the layout is not a template{why}"));
+        let diagnostic = Code::E408.at(span, format!("the layout is not a template{why}"));
         let hint =
             "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length behind it";
         Err(diagnostic.hint(hint).locate(&self.text).into())

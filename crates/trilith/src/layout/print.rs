@@ -3,6 +3,7 @@
 //! Printing is canonical: one item a line, two blanks for each level, docs behind what they document.
 //! Printing what was parsed from a print gives the same print. Plain comments are not kept.
 
+use crate::diagnostic::{Diagnostic, Severity};
 use std::collections::{HashMap, HashSet};
 
 use super::lexer::push_name;
@@ -12,20 +13,6 @@ use super::model::{
 };
 use super::names::Symbol;
 use super::translate::{Packing, StoredAs};
-
-/// Something of a layout that the other dialect cannot say, or says differently.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Loss {
-    /// The item.
-    pub item: ItemId,
-    /// Its path in the text.
-    pub path: String,
-    /// What became of it.
-    pub message: String,
-    /// Whether the translated layout says the same all the same: a change of words only.
-    pub harmless: bool,
-}
 
 impl Layout {
     /// The layout as text of its own dialect.
@@ -52,7 +39,7 @@ pub(super) struct Printer<'l> {
     pub layout: &'l Layout,
     pub to: Dialect,
     pub out: String,
-    pub losses: Vec<Loss>,
+    pub losses: Vec<Diagnostic>,
     indent: usize,
     /// Items whose notes have been written.
     noted: HashSet<ItemId>,
@@ -225,7 +212,11 @@ impl<'l> Printer<'l> {
 
     pub fn lose(&mut self, item: ItemId, harmless: bool, message: impl Into<String>) {
         let path = self.layout.static_path(item);
-        self.losses.push(Loss { item, path, message: message.into(), harmless });
+        self.losses.push(if harmless {
+            Diagnostic::new(Severity::Note, message).at_path(path)
+        } else {
+            Diagnostic::loss(&path, message)
+        });
     }
 
     // Steps.

@@ -1,9 +1,10 @@
 //! What an evaluation is asked with, and what it asks: options, stored parameters, and why it failed.
 
 use super::decision;
-use super::diagnostic::{Code, Diagnostic};
+use super::diagnostic::Code;
 use super::model::{Byteorder, Dialect, ItemId, Layout, Primitive, PrimitiveKind};
 use crate::Limits;
+use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 
 /// How to evaluate a layout.
@@ -109,7 +110,7 @@ impl From<Fault> for Error {
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Fault::Text(diagnostic) => write!(f, "{diagnostic}"),
+            Fault::Text(found) => write!(f, "{}: {}", found.code, found.message),
             Fault::Other(error) => write!(f, "{error}"),
         }
     }
@@ -126,7 +127,7 @@ pub(crate) struct Stored {
 
 impl Layout {
     pub(crate) fn fault(&self, code: Code, span: crate::Span, message: impl Into<String>) -> Fault {
-        Fault::Text(Box::new(Diagnostic::new(code, span, message).locate(&self.text)))
+        Fault::Text(Box::new(code.at(span, message).locate(&self.text)))
     }
 
     /// The first automatic address.

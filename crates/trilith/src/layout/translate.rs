@@ -5,8 +5,9 @@ use super::model::{
     Data, Dialect, Dim, Filter, ItemId, ItemKind, Layout, Member, MemberKind, ParamId, Placement, Primitive, PrimitiveKind, Step,
     TypeId, TypeKind,
 };
-use super::print::{Loss, Printer};
+use super::print::Printer;
 use super::sizes::{member_align, suffixed};
+use crate::diagnostic::Diagnostic;
 
 /// A layout in the other dialect.
 #[derive(Debug, Clone)]
@@ -15,13 +16,13 @@ pub struct Translation {
     /// The text; its first line records the dialect.
     pub text: String,
     /// What could not be carried over, or is said differently.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<Diagnostic>,
 }
 
 impl Translation {
     /// Whether every file that the layout describes is described the same.
     pub fn is_faithful(&self) -> bool {
-        self.losses.iter().all(|loss| loss.harmless)
+        self.losses.iter().all(|loss| loss.is_harmless)
     }
 }
 
@@ -97,19 +98,12 @@ fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
     let mut losses = printer.losses;
     if to != layout.dialect
         && printer.drop_at == 0
-        && losses.iter().all(|loss| loss.harmless)
+        && losses.iter().all(|loss| loss.is_harmless)
         && let Some((item, message)) = super::compare::moved(layout, &text, to)
     {
-        losses.push(Loss { item, path: layout.static_path(item), message, harmless: false });
+        losses.push(Diagnostic::loss(&layout.static_path(item), message));
     }
     Translation { text, losses }
-}
-
-/// The losses as lines for people.
-impl std::fmt::Display for Loss {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
-    }
 }
 
 impl Printer<'_> {

@@ -4,8 +4,8 @@ use super::cast::{self, Found, Kind};
 use super::check::Check;
 use super::compile::{Dependency, ObjectRule, PartId, Rest, Rule};
 use super::instance::{Json, Pairs, compared_tag, json, key_text};
-use super::report::{Problem, Severity};
 use super::words::{cut, listed, measured, quoted, range, shown, tag_hint, type_hint, types};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::spelling::nearest;
 use crate::tree::{Node, TreePath};
 
@@ -41,22 +41,14 @@ const MOST: usize = 40;
 const BRANCHES: usize = 64;
 
 impl<'t> Reason<'t> {
-    pub(super) fn tell(self, check: &Check<'_, 't>) -> Problem {
+    pub(super) fn tell(self, check: &Check<'_, 't>) -> Diagnostic {
         let shown = self.key.unwrap_or(self.node);
         let span = if shown.span().is_empty() { shown.whole_span() } else { shown.span() };
-        let (line, column) = shown.tree().line_column(span.start as usize);
-        Problem {
-            severity: Severity::Error,
-            path: self.path.to_string(),
-            byte: None,
-            line,
-            column,
-            span,
-            message: self.message,
-            rule: self.rule,
-            schema: check.program.parts.get(self.part.0 as usize).map_or(String::new(), |part| check.program.address(part.place)),
-            hint: self.hint,
-        }
+        let at = shown.tree().line_column(span.start as usize);
+        let schema = check.program.parts.get(self.part.0 as usize).map(|part| check.program.address(part.place));
+        let mut found = Diagnostic::new(Severity::Error, self.message).at_path(self.path.to_string()).at_span(span).at_text(at);
+        (found.rule, found.schema, found.hint) = (self.rule, schema.unwrap_or_default(), self.hint);
+        found
     }
 }
 

@@ -35,7 +35,7 @@ pub use describe::{Description, kind_of};
 pub use examine::{Examination, Example};
 pub use hints::Hints;
 pub use packages::package_of;
-pub use report::{Problem, Report, Severity};
+pub use report::Report;
 pub use store::{Added, Schemas, Tagged};
 pub use validate::Validator;
 

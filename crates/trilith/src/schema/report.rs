@@ -1,79 +1,17 @@
 //! What validation has found, for people and programs.
 
 use std::collections::HashSet;
-use std::fmt;
 
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::Span;
-use crate::tree::{Rule, Tree, Warning};
-
-/// How much a [`Problem`] matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Severity {
-    /// The tree is invalid.
-    Error,
-    /// The tree is valid, but writers refuse to write it.
-    Warning,
-    /// Part of the tree could not be checked.
-    Note,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        })
-    }
-}
-
-/// One thing that is wrong with a tree, where, and by which rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Problem {
-    /// How much it matters.
-    pub severity: Severity,
-    /// JSON Pointer of the node; the path of the item in a Dudley stream, "" where it is about none.
-    pub path: String,
-    /// Line within the file, from 1; 0 where it is not known.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
-    /// The byte of the file, where that is all that is known.
-    pub byte: Option<u64>,
-    /// The offending text, within the tree's text.
-    pub span: Span,
-    /// What is wrong, in words.
-    pub message: String,
-    /// The rule, in words; "" where the message says it all.
-    pub rule: String,
-    /// URI and pointer of the rule; "" for a rule of the standard itself.
-    pub schema: String,
-    /// What may have been meant, or what to do.
-    pub hint: Option<String>,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_empty() { "the root" } else { &self.path };
-        write!(f, "{path} (line {}, column {}): {}", self.line, self.column, self.message)?;
-        if !self.rule.is_empty() {
-            write!(f, ", expected {}", self.rule)?;
-        }
-        if let Some(hint) = &self.hint {
-            write!(f, "; {hint}")?;
-        }
-        Ok(())
-    }
-}
+use crate::tree::Rule;
 
 /// The result of validating one tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// The first problems, errors before warnings, each in document order.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Diagnostic>,
     /// How many errors there are, shown or not.
     pub errors: usize,
     /// How many warnings there are, shown or not.
@@ -97,39 +35,20 @@ impl Report {
     }
 
     /// Adds what a strict reader of YAML would refuse, and validating has not told yet.
-    pub fn add_warnings(&mut self, warnings: Vec<Warning>) {
+    pub fn add_warnings(&mut self, warnings: Vec<Diagnostic>) {
         let told: HashSet<Span> = self.problems.iter().map(|problem| problem.span).collect();
-        for Warning { rule, message, span, line, column } in warnings {
-            if matches!(rule, Rule::KeyType | Rule::BigInteger) && told.contains(&span) {
+        for warning in warnings {
+            let is_checked = [Rule::KeyType, Rule::BigInteger].iter().any(|rule| rule.name() == warning.code);
+            if is_checked && told.contains(&warning.span) {
                 continue;
             }
             self.warnings += 1;
-            let (rule, schema) = Default::default();
-            self.problems.push(Problem {
-                severity: Severity::Warning,
-                path: String::new(),
-                line,
-                column,
-                byte: None,
-                span,
-                message,
-                rule,
-                schema,
-                hint: None,
-            });
+            self.problems.push(warning.at_path(""));
         }
     }
 
-    /// Adds a warning about a node, found by somebody else.
-    pub fn add(&mut self, tree: &Tree, path: &str, span: Span, message: String, hint: Option<String>) {
-        let (line, column) = tree.line_column(span.start as usize);
-        let (path, rule, schema) = (path.to_owned(), String::new(), String::new());
-        let severity = Severity::Warning;
-        self.push(Problem { severity, path, line, column, byte: None, span, message, rule, schema, hint });
-    }
-
     /// Adds a problem, found by somebody else.
-    pub fn push(&mut self, problem: Problem) {
+    pub fn push(&mut self, problem: Diagnostic) {
         *match problem.severity {
             Severity::Error => &mut self.errors,
             Severity::Warning => &mut self.warnings,

@@ -1,6 +1,7 @@
 //! Keywords by cases, messages, limits, and the bundled schemas among themselves.
 
 use super::*;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, TreePath};
@@ -44,21 +45,21 @@ fn keywords_hold_as_their_cases_say() {
     assert!(count > 200, "{count}");
 }
 
-fn first(schema: &str, document: &str) -> Problem {
+fn first(schema: &str, document: &str) -> Diagnostic {
     report(schema, &parse(document)).problems.into_iter().next().unwrap()
 }
 
 #[test]
 fn a_problem_names_its_place_its_rule_and_what_was_meant() {
     let problem = first("{properties: {a: {items: {enum: [red, green]}}}}", "x: 1\na: [red, gren]\n");
-    assert_eq!((problem.path.as_str(), problem.line, problem.column), ("/a/1", 2, 10));
+    assert_eq!((problem.path_text(), problem.line, problem.column), ("/a/1", 2, 10));
     assert_eq!(problem.message, "\"gren\" is not an allowed value");
     assert_eq!(problem.rule, "one of red, green");
     assert_eq!(problem.hint.as_deref(), Some("did you mean green?"));
     assert_eq!(problem.schema, "custom:schema#/properties/a/items");
 
     let problem = first("{properties: {shape: {}}, additionalProperties: false}", "shap: 1");
-    assert_eq!((problem.message.as_str(), problem.path.as_str()), ("the key \"shap\" is not allowed here", "/shap"));
+    assert_eq!((problem.message.as_str(), problem.path_text()), ("the key \"shap\" is not allowed here", "/shap"));
     assert_eq!(problem.hint.as_deref(), Some("did you mean shape?"));
 
     let problem = first("{required: [datatype]}", "datatyp: 1");
@@ -76,9 +77,9 @@ fn a_problem_names_its_place_its_rule_and_what_was_meant() {
 fn of_alternatives_the_nearest_is_told() {
     let schema = "{anyOf: [{type: array}, {type: object, properties: {a: {enum: [x]}}}, {type: string}]}";
     let problem = first(schema, "a: y");
-    assert_eq!((problem.path.as_str(), problem.rule.as_str()), ("/a", "one of x"));
+    assert_eq!((problem.path_text(), problem.rule.as_str()), ("/a", "one of x"));
     let problem = first(schema, "1");
-    assert_eq!((problem.path.as_str(), problem.rule.as_str()), ("", "a sequence or a mapping or text"));
+    assert_eq!((problem.path_text(), problem.rule.as_str()), ("", "a sequence or a mapping or text"));
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_misspelt_datatype_is_one_problem() {
     );
     let report = Validator::new(Schemas::bundled()).validate(&parse(&text), Some("1.6.0")).unwrap();
     assert_eq!(report.errors, 1);
-    assert_eq!(report.problems[0].path, "/a/0/datatype");
+    assert_eq!(report.problems[0].path_text(), "/a/0/datatype");
     assert_eq!(report.problems[0].hint.as_deref(), Some("did you mean float64?"));
 }
 
@@ -104,7 +105,7 @@ fn unknown_tags_are_noted_with_the_package_that_has_them() {
     let text = "a: !<tag:stsci.edu:gwcs/wcs-1.4.0> {}\nb: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> []\n";
     let report = Validator::new(Schemas::bundled()).validate(&parse(text), Some("1.6.0")).unwrap();
     assert!(report.is_valid());
-    let notes: Vec<_> = report.problems.iter().map(|p| (p.severity, p.path.as_str())).collect();
+    let notes: Vec<_> = report.problems.iter().map(|p| (p.severity, p.path_text())).collect();
     assert_eq!(notes, [(Severity::Note, "/a"), (Severity::Note, "/b")]);
     assert!(report.problems[0].hint.as_ref().unwrap().contains("gwcs"));
     assert!(report.problems[1].message.contains("not of standard 1.6.0"));
@@ -385,7 +386,7 @@ fn a_schema_is_examined_with_its_examples() {
     let mut schemas = Schemas::bundled();
     schemas.add(text, &Limits::default()).unwrap();
     let found = Validator::new(schemas).examine(&parse(text)).unwrap();
-    assert_eq!(found.report.problems[0].path, "/properties/b/type");
+    assert_eq!(found.report.problems[0].path_text(), "/properties/b/type");
     assert_eq!(found.report.problems[0].hint.as_deref(), Some("did you mean integer?"));
     assert!(found.notes.iter().any(|note| note.contains("asdf://x.org/gone")), "{:?}", found.notes);
     let wrong: Vec<_> = found.examples.iter().map(|e| (e.index, e.title.as_str())).collect();
@@ -434,9 +435,9 @@ proptest::proptest! {
         let report = Validator::new(Schemas::bundled()).validate(&tree, Some("1.6.0")).unwrap();
         proptest::prop_assert_eq!(report.is_valid(), report.problems.iter().all(|p| p.severity != Severity::Error));
         for problem in report.problems.iter().filter(|p| p.severity == Severity::Error) {
-            let path = TreePath::parse(&problem.path).unwrap();
+            let path = TreePath::parse(problem.path_text()).unwrap();
             let found = tree.find(&path).is_some() || path.split_last().is_some_and(|(parent, _)| tree.find(&parent).is_some());
-            proptest::prop_assert!(found, "{} in {text}", problem.path);
+            proptest::prop_assert!(found, "{} in {text}", problem.path_text());
         }
     }
 }

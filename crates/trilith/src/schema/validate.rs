@@ -8,9 +8,10 @@ use super::explain::Explain;
 use super::instance::own_tag;
 use super::order;
 use super::packages::package_of;
-use super::report::{Problem, Report, Severity};
+use super::report::Report;
 use super::store::{Schemas, Tagged, missing, version_of};
 use super::survey::Survey;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath};
@@ -235,9 +236,9 @@ impl Validator {
 #[derive(Default)]
 struct Findings {
     most: usize,
-    errors: Vec<Problem>,
-    warnings: Vec<Problem>,
-    notes: Vec<Problem>,
+    errors: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+    notes: Vec<Diagnostic>,
     error_count: usize,
     warning_count: usize,
     note_count: usize,
@@ -260,9 +261,9 @@ impl Findings {
         tree.path_of(node).unwrap_or_default()
     }
 
-    fn errors(&mut self, problems: impl Iterator<Item = Problem>) {
+    fn errors(&mut self, problems: impl Iterator<Item = Diagnostic>) {
         for problem in problems {
-            if self.told.len() < REMEMBERED && !self.told.insert((problem.path.clone(), problem.message.clone())) {
+            if self.told.len() < REMEMBERED && !self.told.insert((problem.path_text().to_owned(), problem.message.clone())) {
                 continue;
             }
             self.error_count += 1;
@@ -272,14 +273,14 @@ impl Findings {
         }
     }
 
-    fn warn(&mut self, problem: impl FnOnce() -> Problem) {
+    fn warn(&mut self, problem: impl FnOnce() -> Diagnostic) {
         self.warning_count += 1;
         if self.warnings.len() < self.most {
             self.warnings.push(problem());
         }
     }
 
-    fn note(&mut self, problem: impl FnOnce() -> Problem) {
+    fn note(&mut self, problem: impl FnOnce() -> Diagnostic) {
         self.note_count += 1;
         if self.notes.len() < self.most {
             self.notes.push(problem());
@@ -335,18 +336,7 @@ impl Findings {
     }
 
     fn note_text(&mut self, note: String) {
-        self.note(|| Problem {
-            severity: Severity::Note,
-            path: String::new(),
-            byte: None,
-            line: 0,
-            column: 0,
-            span: crate::span::Span::default(),
-            message: note,
-            rule: String::new(),
-            schema: String::new(),
-            hint: None,
-        });
+        self.note(|| Diagnostic::new(Severity::Note, note));
     }
 
     fn into_report(self) -> Report {
@@ -361,18 +351,7 @@ impl Findings {
     }
 }
 
-fn warning(tree: &Tree, node: Node<'_>, message: String, hint: Option<String>) -> Problem {
-    let (line, column) = node.line_column();
-    Problem {
-        severity: Severity::Warning,
-        path: tree.path_of(node.id()).map_or(String::new(), |path| path.to_string()),
-        byte: None,
-        line,
-        column,
-        span: node.span(),
-        message,
-        rule: String::new(),
-        schema: String::new(),
-        hint,
-    }
+fn warning(tree: &Tree, node: Node<'_>, message: String, hint: Option<String>) -> Diagnostic {
+    let path = tree.path_of(node.id()).map_or(String::new(), |path| path.to_string());
+    Diagnostic::new(Severity::Warning, message).at_path(path).at_span(node.span()).at_text(node.line_column()).maybe_hint(hint)
 }

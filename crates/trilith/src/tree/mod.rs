@@ -45,7 +45,7 @@ pub use reference::{OpenTree, Reference, ReferenceTarget};
 pub(crate) use reference::{Places, follow};
 pub use ser::to_value;
 pub use walk::{Visit, Walk};
-pub use warn::{Rule, Warning};
+pub use warn::Rule;
 
 use build::Builder;
 

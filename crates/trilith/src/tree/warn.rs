@@ -7,13 +7,14 @@ use super::build::{KIND, MAPPING, SCALAR};
 use super::children::key_of;
 use super::node::Node;
 use super::{Scalar, Tree};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Span, line_column};
 use crate::yaml::shortened;
 
 /// So many warnings are enough.
 const MOST: usize = 10_000;
 
-/// What a [`Warning`] is about.
+/// What a warning about a tree is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rule {
@@ -31,26 +32,23 @@ pub enum Rule {
     BigInteger,
 }
 
-/// One thing that a strict reader would refuse.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Warning {
-    /// What it is about.
-    pub rule: Rule,
-    /// What, in words.
-    pub message: String,
-    /// Where in the tree's text.
-    pub span: Span,
-    /// Line, from 1, within the file.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
+impl Rule {
+    /// The code of a [`Diagnostic`] that is about it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::Version => "yaml-version",
+            Rule::ByteOrderMark => "byte-order-mark",
+            Rule::Marker => "document-marker",
+            Rule::DuplicateKey => "duplicate-key",
+            Rule::KeyType => "key-type",
+            Rule::BigInteger => "big-integer",
+        }
+    }
 }
 
-impl std::fmt::Display for Warning {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} (at line {}, column {})", self.message, self.line, self.column)
-    }
+/// A warning whose line and column are not known yet.
+fn warning(rule: Rule, message: String, span: Span) -> Diagnostic {
+    Diagnostic::new(Severity::Warning, message).code(rule.name()).at_span(span)
 }
 
 impl Tree {
@@ -59,12 +57,12 @@ impl Tree {
     ///
     /// In the order of the text; at most 10,000. No text at all is the tree of a file without one, of which there
     /// is nothing to say.
-    pub fn warnings(&self) -> Vec<Warning> {
+    pub fn warnings(&self) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         if self.text.is_empty() {
             return found;
         }
-        let mut note = |rule, message: String, span| found.push(Warning { rule, message, span, line: 0, column: 0 });
+        let mut note = |rule, message: String, span| found.push(warning(rule, message, span));
         let start = Span::new(0, 0);
         match self.yaml_version() {
             None => note(Rule::Version, "the %YAML 1.1 directive is missing".to_owned(), start),
@@ -86,15 +84,15 @@ impl Tree {
         found.truncate(MOST);
         if !self.ends {
             let (rule, message) = (Rule::Marker, "the end marker ... is missing".to_owned());
-            found.push(Warning { rule, message, span: Span::of(self.text.len(), self.text.len()), line: 0, column: 0 });
+            found.push(warning(rule, message, Span::of(self.text.len(), self.text.len())));
         }
         found.sort_by_key(|warning| warning.span);
         self.place(&mut found);
         found
     }
 
-    fn node_warnings(&self, node: Node<'_>, found: &mut Vec<Warning>) {
-        let mut note = |rule, message, span| found.push(Warning { rule, message, span, line: 0, column: 0 });
+    fn node_warnings(&self, node: Node<'_>, found: &mut Vec<Diagnostic>) {
+        let mut note = |rule, message: String, span| found.push(warning(rule, message, span));
         let record = node.record();
         if node.is_alias() {
             return;
@@ -122,7 +120,7 @@ impl Tree {
     }
 
     /// Finds line and column of warnings that are in order, in one pass.
-    fn place(&self, found: &mut [Warning]) {
+    fn place(&self, found: &mut [Diagnostic]) {
         let (mut line, mut start) = (self.origin.line, 0);
         for warning in found {
             let at = warning.span.start as usize;

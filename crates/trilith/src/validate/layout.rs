@@ -1,10 +1,10 @@
 //! Validating the layout of a Dudley stream: its language, and that all addresses can be found.
 
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::dudley::DudleyFile;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::layout::{self, ParseOptions};
-use crate::schema::{Problem, Report, Severity};
-use crate::span::Span;
+use crate::schema::Report;
 
 /// What is wrong with it.
 pub(super) fn check(file: &DudleyFile) -> Result<Report> {
@@ -13,19 +13,8 @@ pub(super) fn check(file: &DudleyFile) -> Result<Report> {
     let parsed = layout::parse(layout.text().get(..layout.text_end()).unwrap_or("").as_bytes(), &how)?;
     let mut report = Report::default();
     for found in parsed.diagnostics {
-        let severity = if found.code.is_warning() { Severity::Warning } else { Severity::Error };
-        report.push(Problem {
-            severity,
-            path: String::new(),
-            line: found.line,
-            column: found.column,
-            byte: None,
-            span: found.span,
-            message: format!("{}: {}", found.code, found.message),
-            rule: String::new(),
-            schema: String::new(),
-            hint: Some(found.hint).filter(|hint| !hint.is_empty()),
-        });
+        let message = format!("{}: {}", found.code, found.message);
+        report.push(Diagnostic { message, ..found });
     }
     match file.items().and_then(|items| items.entries().try_for_each(|entry| entry.map(drop))) {
         Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Usage) => report.push(problem_of(&error)),
@@ -34,25 +23,13 @@ pub(super) fn check(file: &DudleyFile) -> Result<Report> {
     Ok(report)
 }
 
-/// An error as a problem.
-fn problem_of(error: &Error) -> Problem {
-    let (mut line, mut column, mut byte, mut path) = (0, 0, None, String::new());
+/// An error as one of the findings.
+fn problem_of(error: &Error) -> Diagnostic {
+    let found = Diagnostic::new(Severity::Error, error.to_string()).maybe_hint(error.advice());
     match error.location() {
-        Location::Byte(at) => byte = Some(*at),
-        Location::Text { line: l, column: c } => (line, column) = (*l, *c),
-        Location::Path(at) => path.clone_from(at),
-        _ => {}
-    }
-    Problem {
-        severity: Severity::Error,
-        path,
-        line,
-        column,
-        byte,
-        span: Span::default(),
-        message: error.to_string(),
-        rule: String::new(),
-        schema: String::new(),
-        hint: error.advice(),
+        Location::Byte(at) => Diagnostic { byte: Some(*at), ..found },
+        Location::Text { line, column } => found.at_text((*line, *column)),
+        Location::Path(at) => found.at_path(at),
+        _ => found,
     }
 }

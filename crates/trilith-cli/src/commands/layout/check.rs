@@ -2,9 +2,10 @@
 
 use clap::Args;
 use serde_json::json;
+use trilith::{Diagnostic, Severity};
 use trilith::Result;
 use trilith::error::counted;
-use trilith::layout::{Code, Diagnostic, Dialect, Fault, Options as Evaluate, Supply};
+use trilith::layout::{Code, Dialect, Fault, Options as Evaluate, Supply};
 
 use super::{Input, list};
 use crate::Outcome;
@@ -35,13 +36,13 @@ impl Check {
                     }
                 }
                 // What does not fit whatever the parameters are.
-                Err(Fault::Text(fault)) if fault.code != Code::E409 => parsed.diagnostics.push(*fault),
+                Err(Fault::Text(fault)) if fault.code != Code::E409.name() => parsed.diagnostics.push(*fault),
                 Err(_) => {}
             }
         }
         let has_errors = parsed.has_errors();
         let (warnings, errors): (Vec<Diagnostic>, Vec<Diagnostic>) =
-            parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.code.is_warning());
+            parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Warning);
         let mut out = Out::new();
         if options.json {
             out.json(&json!({"dialect": parsed.dialect.name(), "errors": list(&errors), "warnings": list(&warnings)}))?;

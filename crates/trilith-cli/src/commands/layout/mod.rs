@@ -15,8 +15,8 @@ mod write;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::read_vec;
-use trilith::layout::{self, Diagnostic, Dialect, ParseOptions, Parsed};
-use trilith::{Error, Limits, Location, Result};
+use trilith::layout::{self, Dialect, ParseOptions, Parsed};
+use trilith::{Diagnostic, Error, Limits, Location, Result, Severity};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -111,7 +111,7 @@ impl Input {
         if let Some(layout) = parsed.layout {
             return Ok(Some((layout, parsed.diagnostics)));
         }
-        let errors: Vec<Diagnostic> = parsed.diagnostics.into_iter().filter(|d| !d.code.is_warning()).collect();
+        let errors: Vec<Diagnostic> = parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
         self.fail(options, &parsed.text, &errors)?;
         Ok(None)
     }
@@ -166,10 +166,10 @@ pub fn list(diagnostics: &[Diagnostic]) -> Value {
 
 fn diagnostic(diagnostic: &Diagnostic) -> Value {
     json!({
-        "code": diagnostic.code.name(),
+        "code": diagnostic.code,
         "line": diagnostic.line,
         "column": diagnostic.column,
         "message": clean(&diagnostic.message),
-        "hint": diagnostic.hint,
+        "hint": diagnostic.hint.as_deref().unwrap_or(""),
     })
 }

@@ -149,7 +149,7 @@ fn read(text: &str, limits: &Limits) -> Result<Layout> {
     let mut options = ParseOptions::default();
     options.limits = limits.clone();
     let parsed = parse(text.as_bytes(), &options)?;
-    let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.code.is_harmless());
+    let first = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.is_harmless);
     parsed.layout.ok_or_else(|| {
         let why = first.map_or_else(String::new, |diagnostic| format!(": {}", diagnostic.message));
         Error::usage(format!("no layout can be made of this{why}"))

@@ -37,8 +37,8 @@ impl Translate {
         self.input.warn(options, layout.text(), &warnings);
         let translation = layout.translate(Dialect::from(self.to));
         let refused = !translation.is_faithful() && !self.allow_loss;
-        for loss in translation.losses.iter().filter(|loss| !options.quiet || !loss.harmless) {
-            let weight = if loss.harmless { "note" } else { "lost" };
+        for loss in translation.losses.iter().filter(|loss| !options.quiet || !loss.is_harmless) {
+            let weight = if loss.is_harmless { "note" } else { "lost" };
             note(&format!("{weight}: {loss}"));
         }
         if refused && !options.json {
@@ -48,7 +48,7 @@ impl Translate {
             let losses: Vec<Value> = translation
                 .losses
                 .iter()
-                .map(|loss| json!({"path": loss.path, "message": loss.message, "harmless": loss.harmless}))
+                .map(|loss| json!({"path": loss.path, "message": loss.message, "harmless": loss.is_harmless}))
                 .collect();
             let text = if refused { Value::Null } else { json!(translation.text) };
             json!({"dialect": Dialect::from(self.to).name(), "text": text, "losses": losses})

@@ -6,10 +6,10 @@ use std::time::Instant;
 use trilith::bytes::Basis;
 use trilith::array::Array;
 use trilith::asdf::{self, AsdfFile};
-use trilith::convert::{self, CodecChoice, ConvertOptions, Loss};
+use trilith::convert::{self, CodecChoice, ConvertOptions};
 use trilith::digest::Digest;
 use trilith::layout::Byteorder;
-use trilith::{Error, Result, file};
+use trilith::{Diagnostic, Error, Result, file};
 
 use super::Guide;
 use crate::options::Options;
@@ -63,7 +63,7 @@ pub fn write_all(guide: &mut Guide, path: &Path, folder: &Path, options: &Option
 }
 
 /// One line: how, where to, how large, how long; below it what was lost.
-fn form(guide: &mut Guide, path: &Path, how: &str, options: &Options, write: impl FnOnce(&mut dyn WriteSeek) -> Result<Vec<Loss>>) -> Result<()> {
+fn form(guide: &mut Guide, path: &Path, how: &str, options: &Options, write: impl FnOnce(&mut dyn WriteSeek) -> Result<Vec<Diagnostic>>) -> Result<()> {
     let started = Instant::now();
     let path = path.to_string_lossy();
     let mut target = Target::create(&path, Basis::Nothing)?;

@@ -1,26 +1,15 @@
 //! The units of a tree.
 
 use super::{Unit, Units};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::span::Span;
 use crate::tree::{Node, Tree};
 
-/// Something odd about a unit in a tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Finding {
-    /// JSON Pointer of the node.
-    pub path: String,
-    /// Where in the tree's text.
-    pub span: Span,
-    /// What, in words.
-    pub message: String,
-    /// The spelling of VOUnit, or a name that may have been meant.
-    pub hint: Option<String>,
-    /// Whether a unit is used before it is defined.
-    pub is_early: bool,
-}
+/// The code of a unit that is used before it is defined.
+pub const EARLY: &str = "unit-order";
+/// The code of anything else about a unit.
+pub const SYNTAX: &str = "unit-syntax";
 
 /// Looks at every `unit/unit` of a tree, and at `unit/defunit` in the order in which they stand.
 ///
@@ -30,13 +19,13 @@ pub struct Finding {
 ///             - !unit/unit-1.0.0 cubit\n";
 /// let found = unit::check(&Tree::parse(text, &Limits::default())?, &Limits::default())?;
 /// assert_eq!(found.len(), 1);
-/// assert_eq!(found[0].path, "/0");
+/// assert_eq!(found[0].path.as_deref(), Some("/0"));
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///
 /// # Errors
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the tree is too large.
-pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
+pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Diagnostic>> {
     let mut units = Units::standard();
     let mut found = Vec::new();
     if !tree.tags().any(|tag| unit_tag(tag).is_some()) {
@@ -57,7 +46,11 @@ pub fn check(tree: &Tree, limits: &Limits) -> Result<Vec<Finding>> {
         let node = visit.node;
         let Some(name) = node.tag().and_then(unit_tag) else { continue };
         let mut add = |at: Node<'_>, (message, hint, is_early): Odd| {
-            found.push(Finding { path: walk.path().to_string(), span: at.span(), message, hint, is_early });
+            let code = if is_early { EARLY } else { SYNTAX };
+            let place = tree.line_column(at.span().start as usize);
+            let path = walk.path().to_string();
+            let one = Diagnostic::new(Severity::Warning, message).code(code).at_path(path).at_span(at.span()).at_text(place);
+            found.push(one.maybe_hint(hint));
         };
         match name {
             "unit" if node.is_scalar() => {

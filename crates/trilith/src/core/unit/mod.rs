@@ -10,7 +10,7 @@ mod names;
 mod parse;
 mod power;
 
-pub use check::{Finding, check};
+pub use check::{EARLY, SYNTAX, check};
 pub use names::Units;
 pub use power::Power;
 

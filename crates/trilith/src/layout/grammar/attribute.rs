@@ -1,6 +1,7 @@
 //! Special comments: `##` documentation and `#:` attributes (section 9 of our specification).
 
-use super::{Code, Diagnostic, Dialect, ItemId, Lexer, Note, Parser, T, Token, unquote};
+use super::{Code, Dialect, ItemId, Lexer, Note, Parser, T, Token, unquote};
+use crate::diagnostic::Diagnostic;
 use crate::layout::model::{Attribute, Literal, Said};
 use crate::span::Span;
 
@@ -20,12 +21,12 @@ impl Parser<'_> {
             let kept = inside.slice(self.text).trim_end_matches([' ', '\t', '\u{b}', '\u{c}']).len() as u32;
             self.notes.push(Note { item, said: Said::Doc(Span::new(inside.start, inside.start + kept)) });
         } else if let Err(diagnostic) = self.attributes(item, inside) {
-            self.sink.push(diagnostic);
+            self.sink.push(*diagnostic);
         }
     }
 
     /// attributes = (NAME ('=' value)? ','?)*
-    fn attributes(&mut self, item: ItemId, inside: Span) -> Result<(), Diagnostic> {
+    fn attributes(&mut self, item: ItemId, inside: Span) -> Result<(), Box<Diagnostic>> {
         let mut lexer = Lexer::part(self.text, inside, Dialect::D2026);
         let mut token = lexer.next();
         while token.kind != T::End {
@@ -34,7 +35,7 @@ impl Parser<'_> {
             let rest = Note { item, said: Said::Raw(Span::new(start, inside.end)) };
             if !token.is_name() {
                 self.notes.push(rest);
-                return Err(self.unfit(token, "the name of an attribute"));
+                return Err(self.unfit(token, "the name of an attribute").into());
             }
             let name = self.symbol(token);
             token = lexer.next();
@@ -60,7 +61,7 @@ impl Parser<'_> {
     }
 
     /// value = INTEGER | FLOAT | QUOTED | '[' v (',' v)* ']'
-    fn attribute_value(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Result<Value, Diagnostic> {
+    fn attribute_value(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Result<Value, Box<Diagnostic>> {
         if token.kind != T::OpenBracket {
             return self.scalar(token).map(|value| Value::Plain(Attribute::Value(value)));
         }
@@ -74,7 +75,8 @@ impl Parser<'_> {
                 // It can be read to its end: what follows counts.
                 is_mixed = true;
                 self.sink.push(
-                    Diagnostic::new(Code::E211, token.span, "the values of this list are not all of one kind")
+                    Code::E211
+                        .at(token.span, "the values of this list are not all of one kind")
                         .hint("all integers, all floats (write 1.0) or all strings"),
                 );
             }
@@ -84,25 +86,25 @@ impl Parser<'_> {
                 T::Comma => {}
                 T::CloseBracket if is_mixed => return Ok(Value::Mixed(token.span.end)),
                 T::CloseBracket => return Ok(Value::Plain(Attribute::List(list))),
-                _ => return Err(self.unfit(token, "`,` or `]`")),
+                _ => return Err(self.unfit(token, "`,` or `]`").into()),
             }
         }
     }
 
-    fn scalar(&self, token: Token) -> Result<Literal, Diagnostic> {
+    fn scalar(&self, token: Token) -> Result<Literal, Box<Diagnostic>> {
         let text = token.span.slice(self.text);
         match token.kind {
             T::Integer => Ok(Literal::Integer(token.value)),
             T::Float => Ok(Literal::Float(parse_float(text))),
             T::Quoted => Ok(Literal::Text(unquote(text).into_owned())),
-            T::Symbol => Err(self.unfit(token, "a value").hint(format!("a text needs quotes: \"{text}\""))),
-            _ => Err(self.unfit(token, "a value")),
+            T::Symbol => Err(self.unfit(token, "a value").hint(format!("a text needs quotes: \"{text}\"")).into()),
+            _ => Err(self.unfit(token, "a value").into()),
         }
     }
 
     fn unfit(&self, token: Token, what: &str) -> Diagnostic {
         let found = if token.kind == T::End { "the end of the comment".into() } else { self.shown(token) };
-        Diagnostic::new(Code::E211, token.span, format!("attribute comment: expected {what}, found {found}"))
+        Code::E211.at(token.span, format!("attribute comment: expected {what}, found {found}"))
     }
 }
 

@@ -3,8 +3,8 @@
 use super::data::below_minus_one;
 use super::structs::bare_text;
 use super::{
-    Code, Diagnostic, Dialect, Draft, Frame, Holds, ItemId, ItemKind, Member, MemberKind, Owner, ParamId, Parse, Parser, Placed,
-    Placement, Primitive, Span, Step, T, Token, TypeId, TypeKind,
+    Code, Dialect, Draft, Frame, Holds, ItemId, ItemKind, Member, MemberKind, Owner, ParamId, Parse, Parser, Placed, Placement,
+    Primitive, Span, Step, T, Token, TypeId, TypeKind,
 };
 use crate::layout::decision;
 use crate::layout::model::{Data, Param, PrimitiveKind, Use};
@@ -61,7 +61,7 @@ impl Parser<'_> {
             let name = self.layout.names.text(draft.symbol).to_owned();
             let kind = self.kind_name(before);
             let message = format!("`{name}` is {kind} already, declared at {}", self.place_of(before));
-            return self.report(Diagnostic::new(Code::E301, draft.name, message));
+            return self.report(Code::E301.at(draft.name, message));
         }
         if named {
             self.layout.found.insert(key, draft.item);
@@ -144,7 +144,7 @@ impl Parser<'_> {
         if matches!(self.token.kind, T::At | T::Percent) {
             let message =
                 format!("a fixed parameter is not in the stream and has no place there, found {}", self.shown(self.token));
-            self.fail::<()>(Diagnostic::new(Code::E205, self.token.span, message)).ok();
+            self.fail::<()>(Code::E205.at(self.token.span, message)).ok();
             self.add_param(draft, Some(token.value), Placed::default());
             return Err(super::Stop);
         }
@@ -192,7 +192,7 @@ impl Parser<'_> {
             Dialect::D2026 => format!("data is declared as `{name}: …`"),
         };
         let message = format!("parameter `{name}` is not a scalar of {types}");
-        self.fail(Diagnostic::new(Code::E307, span, message).hint(hint))
+        self.fail(Code::E307.at(span, message).hint(hint))
     }
 
     /// Whether a datatype comes down to one unsigned integer.
@@ -227,7 +227,7 @@ impl Parser<'_> {
             let name = self.layout.names.text(draft.symbol).to_owned();
             let at = self.place_of(self.layout.param(before).item);
             let message = format!("parameter `{name}` is declared already, at {at}");
-            return self.report(Diagnostic::new(Code::E308, draft.name, message));
+            return self.report(Code::E308.at(draft.name, message));
         }
         let id = ParamId(self.layout.params.len() as u32);
         self.layout.found_params.insert(key, id);
@@ -288,7 +288,7 @@ impl Parser<'_> {
         let shown = self.layout.names.text(symbol).to_owned();
         let kind = self.kind_name(known);
         let message = format!("`{shown}` is {kind}, declared at {}, not a {wanted}", self.place_of(known));
-        self.fail(Diagnostic::new(Code::E302, name.span, message))
+        self.fail(Code::E302.at(name.span, message))
     }
 
     /// '..': back to the parent.
@@ -305,7 +305,7 @@ impl Parser<'_> {
         }
         let dict = *current;
         if above && self.dialect == Dialect::D2025 && decision::UP_AT_TOP_IS_ERROR_2025 {
-            self.report(Diagnostic::new(Code::E212, token.span, "`..` at the top has no parent to go to"));
+            self.report(Code::E212.at(token.span, "`..` at the top has no parent to go to"));
         }
         self.aim(dict);
         self.layout.steps.push(Step::Enter(dict));

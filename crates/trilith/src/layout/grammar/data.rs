@@ -1,8 +1,7 @@
 //! Data: datatype, shape, filter, placement.
 
-use super::{
-    Code, Diagnostic, Dialect, Draft, Frame, Owner, Parse, Parser, Placed, Placement, Primitive, Span, T, Token, TypeId, Written,
-};
+use super::{Code, Dialect, Draft, Frame, Owner, Parse, Parser, Placed, Placement, Primitive, Span, T, Token, TypeId, Written};
+use crate::diagnostic::Diagnostic;
 use crate::layout::decision::SUFFIX_MAX;
 use crate::layout::lexer::unquote;
 use crate::layout::model::{Filter, Literal, PrimitiveKind, TypeKind};
@@ -82,9 +81,7 @@ impl Parser<'_> {
 
     fn foreign_filter(&mut self) -> Parse {
         let message = format!("{} belongs to the dialect of 2026, this layout is of 2025", self.shown(self.token));
-        self.fail(
-            Diagnostic::new(Code::E319, self.token.span, message).hint("store the array plain, or translate the layout to 2026"),
-        )
+        self.fail(Code::E319.at(self.token.span, message).hint("store the array plain, or translate the layout to 2026"))
     }
 
     /// shape = '[' dim (',' dim)* ']'    (2026: parentheses)
@@ -136,7 +133,7 @@ impl Parser<'_> {
             }
             T::Symbol | T::Quoted if owner == Owner::Reference => {
                 let message = format!("the shape of a referenced item is of integers only, found {}", self.shown(self.token));
-                self.fail(Diagnostic::new(Code::E315, self.token.span, message))
+                self.fail(Code::E315.at(self.token.span, message))
             }
             T::Symbol | T::Quoted => {
                 let token = self.bump();
@@ -146,7 +143,7 @@ impl Parser<'_> {
                     let run = self.bump();
                     if run.value > SUFFIX_MAX {
                         let message = format!("{} suffixes, at most {SUFFIX_MAX} are possible", run.value);
-                        self.report(Diagnostic::new(Code::E318, run.span, message));
+                        self.report(Code::E318.at(run.span, message));
                     }
                     let size = run.value.min(SUFFIX_MAX) as i8;
                     suffix = if run.kind == T::Plus { size } else { -size };
@@ -176,7 +173,7 @@ impl Parser<'_> {
 
     fn address(&mut self, token: Token) -> Placement {
         if token.value < 0 {
-            self.report(Diagnostic::new(Code::E205, token.span, format!("the address {} is negative", token.value)));
+            self.report(Code::E205.at(token.span, format!("the address {} is negative", token.value)));
         }
         Placement::At(token.value.max(0) as u64)
     }
@@ -188,7 +185,7 @@ impl Parser<'_> {
             Dialect::D2026 => (token.value == 0 || (token.value > 0 && token.value.count_ones() == 1), "0 or a power of two"),
         };
         if !fits {
-            self.report(Diagnostic::new(Code::E205, token.span, format!("the alignment {} is not {allowed}", token.value)));
+            self.report(Code::E205.at(token.span, format!("the alignment {} is not {allowed}", token.value)));
             return Placement::Next;
         }
         if token.value == 0 { Placement::Next } else { Placement::Align(token.value as u64) }
@@ -199,8 +196,7 @@ impl Parser<'_> {
         let is_alias = matches!(self.frames.last(), Some(Frame::Struct(open)) if open.alias);
         if draft.owner == Owner::Member && !(is_alias && self.at(T::From)) {
             let message = format!("no filter {} inside a struct", self.shown(self.token));
-            return self
-                .fail(Diagnostic::new(Code::E314, self.token.span, message).hint("put it on the array that has this type"));
+            return self.fail(Code::E314.at(self.token.span, message).hint("put it on the array that has this type"));
         }
         let arrow = self.bump();
         if !self.token.is_name() {
@@ -260,7 +256,7 @@ impl Parser<'_> {
         };
         let shown = &filter.name;
         if let Some(&span) = spans.get(1) {
-            return self.report(Diagnostic::new(Code::E314, span, format!("{shown} takes one argument at most")));
+            return self.report(Code::E314.at(span, format!("{shown} takes one argument at most")));
         }
         let problem = match filter.arguments.first() {
             Some(Literal::Integer(value)) if (*value as f64) < range.0 || (*value as f64) > range.1 => {
@@ -271,10 +267,10 @@ impl Parser<'_> {
             _ => None,
         };
         if let (Some(problem), Some(&span)) = (problem, spans.first()) {
-            return self.report(Diagnostic::new(Code::E314, span, problem));
+            return self.report(Code::E314.at(span, problem));
         }
         if let Some(problem) = self.unfit_for(&filter.name, draft.ty) {
-            self.report(Diagnostic::new(Code::E314, name, problem));
+            self.report(Code::E314.at(name, problem));
         }
     }
 
@@ -323,6 +319,5 @@ impl Parser<'_> {
 
 /// E309 at a number.
 pub(super) fn below_minus_one(what: &str, token: Token) -> Diagnostic {
-    Diagnostic::new(Code::E309, token.span, format!("the {what} {} is below -1", token.value))
-        .hint("0 means no data, -1 removes the dimension")
+    Code::E309.at(token.span, format!("the {what} {} is below -1", token.value)).hint("0 means no data, -1 removes the dimension")
 }

@@ -1,9 +1,7 @@
 //! Lists: their elements, their repetition, dicts in them.
 
 use super::scope::Found;
-use super::{
-    Code, Diagnostic, Dialect, Draft, Frame, Holds, ItemId, ItemKind, Owner, Parse, Parser, Span, Step, T, Token, TypeId,
-};
+use super::{Code, Dialect, Draft, Frame, Holds, ItemId, ItemKind, Owner, Parse, Parser, Span, Step, T, Token, TypeId};
 use crate::layout::model::{Count, Extension, Listing};
 use crate::layout::names::Symbol;
 
@@ -171,7 +169,7 @@ impl Parser<'_> {
             (count, count_span) = self.count(Code::E206)?;
             if let (Some(span), true) = (placed, !matches!(count, Count::Once | Count::Fixed(1))) {
                 let message = "an address inside a repetition: all copies would lie at one place";
-                self.report(Diagnostic::new(Code::E313, span, message).hint("use % or nothing"));
+                self.report(Code::E313.at(span, message).hint("use % or nothing"));
                 // The list around need not say it again.
                 placed = None;
             }
@@ -228,7 +226,7 @@ impl Parser<'_> {
     }
 
     fn negative_count(&mut self, value: i64, span: Span) {
-        self.report(Diagnostic::new(Code::E407, span, format!("the repeat count {value} is negative")));
+        self.report(Code::E407.at(span, format!("the repeat count {value} is negative")));
     }
 
     /// NAME '[' X ']' where X is a count: appends copies of the last element; from X on.
@@ -263,7 +261,7 @@ impl Parser<'_> {
     fn nothing_to_repeat<V>(&mut self, name: Token, symbol: Symbol) -> Parse<V> {
         let shown = self.layout.names.text(symbol).to_owned();
         let message = format!("list `{shown}` has no element yet that could be repeated");
-        self.fail(Diagnostic::new(Code::E312, name.span, message).hint("a list is created by its elements: `name [f8]`"))
+        self.fail(Code::E312.at(name.span, message).hint("a list is created by its elements: `name [f8]`"))
     }
 
     /// Comments before the next token belong to what they did; those after it to `item`.

@@ -17,7 +17,7 @@ mod y2026;
 
 use std::collections::{HashMap, HashSet};
 
-use super::diagnostic::{Code, Diagnostic};
+use super::diagnostic::Code;
 use super::lexer::{Lexer, T, Token, unquote};
 use super::model::Run;
 use super::model::{
@@ -25,6 +25,7 @@ use super::model::{
 };
 use super::names::{Mixer, Symbol};
 use crate::Limits;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{Error, Result};
 use crate::span::Span;
 
@@ -420,7 +421,7 @@ impl<'t> Parser<'t> {
 
     pub fn warn(&mut self, code: Code, span: Span, message: impl Into<String>) {
         if self.sink.len() < MOST_REPORTS * 2 {
-            self.sink.push(Diagnostic::new(code, span, message));
+            self.sink.push(code.at(span, message));
         }
     }
 
@@ -429,11 +430,11 @@ impl<'t> Parser<'t> {
     pub fn expected<V>(&mut self, code: Code, what: &str, hint: &str) -> Parse<V> {
         let token = self.token;
         let found = self.shown(token);
-        let lexical = |code, message: String| Diagnostic::new(code, token.span, message);
+        let lexical = |code: Code, message: String| code.at(token.span, message);
         let mut diagnostic = match token.kind {
             T::BadQuote => {
                 let open = Span::new(token.span.start, token.span.start + 1);
-                Diagnostic::new(Code::E101, open, "the quote of this name is never closed")
+                Code::E101.at(open, "the quote of this name is never closed")
             }
             T::BadNumber => {
                 lexical(Code::E103, bad_number(token.span.slice(self.text))).hint(number_hint(token.span.slice(self.text)))
@@ -452,11 +453,11 @@ impl<'t> Parser<'t> {
             }
             _ => lexical(code, format!("expected {what}, found {found}")),
         };
-        if diagnostic.hint.is_empty() && diagnostic.code == code {
-            diagnostic.hint = hint.to_owned();
+        if diagnostic.hint.is_none() && diagnostic.code == code.name() {
+            diagnostic = diagnostic.hint(hint);
         }
-        if diagnostic.hint.is_empty() {
-            diagnostic.hint = self.beginners_hint(token, code);
+        if diagnostic.hint.is_none() {
+            diagnostic = diagnostic.hint(self.beginners_hint(token, code));
         }
         self.fail(diagnostic)
     }
@@ -514,10 +515,10 @@ impl<'t> Parser<'t> {
         let mut layout = self.layout;
         layout.notes = self.notes;
         super::notes::tidy(&mut layout.notes);
-        self.sink.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code.is_warning()));
+        self.sink.sort_by_key(|diagnostic| (diagnostic.span.start, (diagnostic.severity == Severity::Warning)));
         locate(&mut self.sink, self.text);
-        if self.sink.iter().all(|diagnostic| diagnostic.code.is_harmless()) {
-            let broken = self.sink.iter().find(|d| matches!(d.code, Code::W1 | Code::W2 | Code::W3));
+        if self.sink.iter().all(|diagnostic| diagnostic.is_harmless) {
+            let broken = self.sink.iter().find(|d| [Code::W1, Code::W2, Code::W3].iter().any(|code| code.name() == d.code));
             layout.no_template = match (layout.summary, broken) {
                 (Some(_), broken) => broken.map(|diagnostic| diagnostic.span),
                 (None, _) => Some(Span::default()),

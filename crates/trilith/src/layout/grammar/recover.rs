@@ -109,7 +109,7 @@ impl Parser<'_> {
         for (at, symbol, is_type, scope) in std::mem::take(&mut self.lost).into_iter().take(200) {
             let hint = self.explain(symbol, is_type, scope);
             if let (Some(hint), Some(diagnostic)) = (hint, self.sink.get_mut(at)) {
-                diagnostic.hint = hint;
+                diagnostic.hint = Some(hint);
             }
         }
     }

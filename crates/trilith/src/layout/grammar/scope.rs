@@ -1,8 +1,8 @@
 //! Which parameter and which type a name means, and instances of types with free dimensions.
 
 use super::{
-    Code, Diagnostic, Dialect, Dim, Frame, ItemId, ItemKind, Member, MemberKind, Owner, ParamId, Parse, Parser, Primitive, T,
-    Token, Type, TypeId, TypeKind, Written,
+    Code, Dialect, Dim, Frame, ItemId, ItemKind, Member, MemberKind, Owner, ParamId, Parse, Parser, Primitive, T, Token, Type,
+    TypeId, TypeKind, Written,
 };
 use crate::layout::model::{Run, Use};
 use crate::layout::names::Symbol;
@@ -120,7 +120,7 @@ impl Parser<'_> {
         }
         let name = self.layout.names.text(symbol).to_owned();
         let fresh = !self.reported;
-        self.report(Diagnostic::new(Code::E305, token.span, format!("unknown type `{name}`")));
+        self.report(Code::E305.at(token.span, format!("unknown type `{name}`")));
         if fresh {
             self.lost.push((self.sink.len() - 1, symbol, true, self.dict()));
         }
@@ -138,7 +138,7 @@ impl Parser<'_> {
             message.push_str(", but this type needs it");
         }
         let fresh = !self.reported;
-        self.report(Diagnostic::new(Code::E306, span, message));
+        self.report(Code::E306.at(span, message));
         if fresh {
             self.lost.push((self.sink.len() - 1, symbol, false, self.dict()));
         }

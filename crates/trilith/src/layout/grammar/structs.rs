@@ -1,9 +1,10 @@
 //! Struct bodies and named types.
 
 use super::{
-    Code, Diagnostic, Dialect, Draft, Frame, HashSet, ItemId, ItemKind, Member, MemberKind, Owner, Parse, Parser, Placed,
-    Placement, Primitive, Span, Step, Struct, T, Token, Type, TypeId, TypeKind,
+    Code, Dialect, Draft, Frame, HashSet, ItemId, ItemKind, Member, MemberKind, Owner, Parse, Parser, Placed, Placement,
+    Primitive, Span, Step, Struct, T, Token, Type, TypeId, TypeKind,
 };
+use crate::diagnostic::Diagnostic;
 use crate::layout::model::{Run, Use};
 use crate::layout::names::Symbol;
 use crate::layout::sizes;
@@ -14,13 +15,13 @@ impl Parser<'_> {
         let text = self.layout.names.text(symbol).to_owned();
         if name.kind == T::Quoted && super::scope::prefixed(&text, self.dialect).is_some() {
             let message = format!("`{text}` is a primitive and cannot be declared");
-            return self.fail(Diagnostic::new(Code::E316, name.span, message).hint("redefine it without the prefix"));
+            return self.fail(Code::E316.at(name.span, message).hint("redefine it without the prefix"));
         }
         let dict = self.dict();
         let owner = if self.dialect == Dialect::D2025 { super::scope::GLOBAL } else { dict.0 };
         if let Some(&before) = self.layout.found_types.get(&(owner, symbol.0)) {
             let at = self.place_of(self.layout.ty(before).item);
-            let mut diagnostic = Diagnostic::new(Code::E303, name.span, format!("type `{text}` is declared already, at {at}"));
+            let mut diagnostic = Code::E303.at(name.span, format!("type `{text}` is declared already, at {at}"));
             if self.dialect == Dialect::D2025 {
                 diagnostic = diagnostic.hint("types of 2025 have one name space for the whole layout");
             }
@@ -30,7 +31,7 @@ impl Parser<'_> {
             let here = self.dialect == Dialect::D2025 || dict == ItemId::ROOT;
             if here && self.used & (1 << primitive.number()) != 0 {
                 let message = format!("`{text}` is redefined after it has been used");
-                return self.fail(Diagnostic::new(Code::E304, name.span, message).hint("declare it before its first use"));
+                return self.fail(Code::E304.at(name.span, message).hint("declare it before its first use"));
             }
         }
         let item = self.layout.add_item(ItemKind::Pending, symbol, dict, name.span);
@@ -43,7 +44,7 @@ impl Parser<'_> {
     pub(super) fn open_struct(&mut self, draft: Draft) -> Parse {
         if draft.owner == Owner::Reference {
             let message = "a referenced item has a primitive or a type of the root dict, found `{`";
-            return self.fail(Diagnostic::new(Code::E315, self.token.span, message));
+            return self.fail(Code::E315.at(self.token.span, message));
         }
         self.charge_depth(1)?;
         let open = self.bump();
@@ -101,9 +102,7 @@ impl Parser<'_> {
     fn opt_type_align(&mut self) -> Parse<u64> {
         if self.at(T::At) {
             let message = "a type has no address, found `@`";
-            return self.fail(
-                Diagnostic::new(Code::E205, self.token.span, message).hint("place its instances, or give its alignment with %"),
-            );
+            return self.fail(Code::E205.at(self.token.span, message).hint("place its instances, or give its alignment with %"));
         }
         if !self.at(T::Percent) || self.dialect == Dialect::D2026 {
             return Ok(0);
@@ -133,7 +132,7 @@ impl Parser<'_> {
             (ty.text, ty.rank) = (of.text, of.rank.saturating_add(what.dims.len));
             if !stored {
                 if let Some(span) = open.placed {
-                    self.report(Diagnostic::new(Code::E205, span, "a typedef has no address").hint("place its instances"));
+                    self.report(Code::E205.at(span, "a typedef has no address").hint("place its instances"));
                 }
                 let of = self.layout.ty(what.ty);
                 ty.kind = TypeKind::Alias(what);
@@ -224,7 +223,7 @@ impl Parser<'_> {
             let name = self.layout.names.text(draft.symbol);
             let at = self.place_of(before);
             let message = format!("member `{name}` is declared already, at {at}");
-            return self.report(Diagnostic::new(Code::E317, draft.name, message));
+            return self.report(Code::E317.at(draft.name, message));
         }
         if named {
             self.layout.found.insert(key, draft.item);
@@ -245,5 +244,5 @@ impl Parser<'_> {
 
 /// E310 at a datatype.
 pub(super) fn bare_text(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::E310, span, "text needs at least one dimension, its length").hint("write [1] for a single character")
+    Code::E310.at(span, "text needs at least one dimension, its length").hint("write [1] for a single character")
 }

@@ -1,7 +1,7 @@
 //! The grammar of 2025: one function for each production that it does not share.
 
 use super::scope::Found;
-use super::{Code, Diagnostic, Frame, ItemId, ItemKind, Owner, Parse, Parser, Span, Step, T, Token, Type, TypeId, TypeKind};
+use super::{Code, Frame, ItemId, ItemKind, Owner, Parse, Parser, Span, Step, T, Token, Type, TypeId, TypeKind};
 use crate::layout::model::{MemberKind, Run};
 use crate::layout::names::Symbol;
 use crate::layout::sizes;
@@ -34,7 +34,7 @@ impl Parser<'_> {
             T::OpenBrace if first => self.open_summary(),
             T::OpenBrace => {
                 let message = "the summary block comes before all other declarations";
-                self.fail(Diagnostic::new(Code::E209, self.token.span, message).hint("a named type is written `name {`"))
+                self.fail(Code::E209.at(self.token.span, message).hint("a named type is written `name {`"))
             }
             _ => self.expected(Code::E201, "a dict item", self.item_hint_2025()),
         }
@@ -151,7 +151,7 @@ impl Parser<'_> {
                 let width = self.text.get(end + blanks..).and_then(|text| text.chars().next()).map_or(1, char::len_utf8) as u32;
                 self.bump();
                 let message = "the `-` that end a layout stand alone on their line";
-                return self.fail(Diagnostic::new(Code::E210, Span::new(at, at + width), message));
+                return self.fail(Code::E210.at(Span::new(at, at + width), message));
             }
         };
         self.attach(token.notes as usize);

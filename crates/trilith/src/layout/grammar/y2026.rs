@@ -1,6 +1,6 @@
 //! The grammar of 2026: one function for each production that it does not share.
 
-use super::{Code, Diagnostic, Draft, Frame, ItemId, ItemKind, Owner, Parse, Parser, T, Token, TypeId};
+use super::{Code, Draft, Frame, ItemId, ItemKind, Owner, Parse, Parser, T, Token, TypeId};
 use crate::layout::decision;
 use crate::layout::model::{Data, Reference};
 use crate::layout::names::Symbol;
@@ -29,7 +29,7 @@ impl Parser<'_> {
             // What opens a layout of 2025 is no stray character.
             T::BadPrefix if first => {
                 let message = format!("expected a dict item, found {}", self.shown(self.token));
-                self.fail(Diagnostic::new(Code::E201, self.token.span, message).hint("2025 dialect?"))
+                self.fail(Code::E201.at(self.token.span, message).hint("2025 dialect?"))
             }
             _ => self.expected(Code::E201, "a dict item", self.item_hint_2026(first)),
         }
@@ -173,7 +173,7 @@ impl Parser<'_> {
                     Some(other) => format!("element {} is {}, not a {kind}", index.value, self.kind_name(other)),
                     None => format!("the list has no element {}", index.value),
                 };
-                return self.fail(Diagnostic::new(Code::E311, index.span, message));
+                return self.fail(Code::E311.at(index.span, message));
             }
         };
         // Its index is the first token of the element (section 9.1).
@@ -203,7 +203,7 @@ impl Parser<'_> {
                 (None, Some(token)) => (Code::E311, format!("the list has no element {}", token.value)),
                 (Some(other), _) => (Code::E311, format!("only data can be repeated, this element is {}", self.kind_name(other))),
             };
-            return self.fail(Diagnostic::new(code, span, message));
+            return self.fail(code.at(span, message));
         };
         let item = self.begin_element(span);
         match index {
@@ -273,7 +273,7 @@ impl Parser<'_> {
                 self.used = used;
                 let name = self.layout.names.text(symbol);
                 let message = format!("type `{name}` is not of the root dict, as that of a referenced item must be");
-                self.report(Diagnostic::new(Code::E315, token.span, message));
+                self.report(Code::E315.at(token.span, message));
                 TypeId::NONE
             }
             None => {
