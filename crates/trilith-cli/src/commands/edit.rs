@@ -7,7 +7,7 @@ use std::process::Command;
 
 use clap::Args;
 use serde_json::json;
-use trilith::asdf::{AsdfFile, ndarray};
+use trilith::asdf::AsdfFile;
 use trilith::bytes::{private_file, read_text};
 use trilith::change::Change;
 use trilith::schema::Validator;
@@ -96,7 +96,7 @@ impl Edit {
     /// Saves the file with another tree.
     fn replace(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
         let mut change = Change::new(file);
-        change.replace_tree(tree);
+        change.replace_tree(tree)?;
         self.save.save(&change, &self.file, false, options).map(|()| Outcome::Yes)
     }
 
@@ -105,13 +105,7 @@ impl Edit {
         let bytes = read_text(draft, file.limits().text)?;
         let text = String::from_utf8(bytes).map_err(|_| Error::malformed("the draft is not UTF-8"))?;
         let tree = Tree::parse_at(without_header(&text), Origin::default(), file.limits())?;
-        let mut walk = tree.root().walk(file.limits());
-        while let Some(visit) = walk.step()? {
-            if ndarray::is_ndarray(visit.node) {
-                file.array(visit.node)?;
-                walk.skip_children();
-            }
-        }
+        Change::new(file).replace_tree(tree.clone())?;
         Ok(tree)
     }
 

@@ -46,7 +46,7 @@ impl Update {
         options.add_references(&file, &tree)?;
         let tree = file.moved_text(&tree, &Base::of(self.save.output(&self.file)))?.unwrap_or(tree);
         let mut change = Change::new(&file);
-        change.replace_tree(tree);
+        change.replace_tree(tree)?;
         self.save.save(&change, &self.file, self.from.is_none(), options)?;
         Ok(Outcome::Yes)
     }

@@ -125,13 +125,14 @@ mod attributes {
     const LONGEST: usize = 64 << 10;
 
     pub fn names(file: &File) -> Vec<CString> {
-        // Nearly every file has none, and room for the longest list is 16 pages.
-        if flistxattr(file, &mut [0u8; 0][..]) == Ok(0) {
-            return Vec::new();
-        }
-        let mut list = vec![0u8; LONGEST];
-        let len = flistxattr(file, &mut list[..]).unwrap_or(0);
-        list.truncate(len);
+        // Nearly every file has none or a few, and room for the longest list is 16 pages. An empty buffer does not do:
+        // what is asked for then is a length, and none is returned.
+        let mut list = vec![0u8; 256];
+        let len = flistxattr(file, &mut list[..]).or_else(|_| {
+            list.resize(LONGEST, 0);
+            flistxattr(file, &mut list[..])
+        });
+        list.truncate(len.unwrap_or(0));
         list.split_inclusive(|byte| *byte == 0)
             .filter_map(|name| CStr::from_bytes_with_nul(name).ok())
             .map(CStr::to_owned)

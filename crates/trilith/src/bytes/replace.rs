@@ -186,6 +186,29 @@ mod tests {
         assert!(!stale.exists());
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn extended_attributes_survive() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.asdf");
+        std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&target).unwrap().write_all(b"old").unwrap();
+        if setxattr(&target, "user.origin", b"telescope", XattrFlags::empty()).is_err() {
+            #[allow(clippy::print_stdout, reason = "what is not tested is said")]
+            {
+                println!("skipped: the temporary folder is on a file system without extended attributes");
+            }
+            return;
+        }
+        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        new.write_all(b"new").unwrap();
+        assert_eq!(new.commit().unwrap(), Vec::<String>::new());
+        let mut value = [0; 64];
+        let len = getxattr(&target, "user.origin", &mut value[..]).unwrap();
+        assert_eq!(value.get(..len), Some(&b"telescope"[..]));
+        assert_eq!(read_text(&target, 100).unwrap(), b"new");
+    }
+
     #[test]
     fn a_second_writer_is_refused_whether_the_file_is_there_or_not() {
         let folder = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use crate::asdf::update::{self, Placement};
 use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk};
 use crate::assemble::{self, Copied, NewSource, Parts, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 
@@ -130,9 +130,40 @@ impl<'f> Change<'f> {
     }
 
     /// Takes another tree for the same blocks, which all stay, under their numbers.
-    pub fn replace_tree(&mut self, tree: Tree) {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an array of the new tree cannot be made of the blocks
+    /// of the file, and does not stand like that in the old tree.
+    pub fn replace_tree(&mut self, tree: Tree) -> Result<()> {
+        let mut walk = tree.root().walk(self.file.limits());
+        while let Some(visit) = walk.step()? {
+            if !ndarray::is_ndarray(visit.node) {
+                continue;
+            }
+            walk.skip_children();
+            match self.file.array(visit.node) {
+                Err(error) if error.kind() == ErrorKind::Malformed && !self.has_had(visit.node)? => return Err(error),
+                // What may not be opened, or is not there today, may be so tomorrow.
+                _ => {}
+            }
+        }
         self.tree = Some(tree);
         self.keeps_blocks = true;
+        Ok(())
+    }
+
+    /// Whether the tree of the file holds an array of the same words.
+    fn has_had(&self, node: Node<'_>) -> Result<bool> {
+        let mut walk = self.file.tree().root().walk(self.file.limits());
+        while let Some(visit) = walk.step()? {
+            if ndarray::is_ndarray(visit.node) {
+                if visit.node.raw() == node.raw() {
+                    return Ok(true);
+                }
+                walk.skip_children();
+            }
+        }
+        Ok(false)
     }
 
     /// Puts a value at a path, in place of what is there; a missing key is added.
@@ -403,8 +434,8 @@ impl<'f> Change<'f> {
         let (folder, mut parts) = (self.folder(), Parts::default());
         for name in old.difference(&new).filter(|name| series.holds(name)) {
             let path = folder.join(name);
-            if is_own_part(&folder, name, tree, |name| series.holds(name), self.file.limits())? {
-                bytes::remove(&path)?;
+            let is_own = is_own_part(&folder, name, tree, |name| series.holds(name), self.file.limits()).unwrap_or(false);
+            if is_own && bytes::remove(&path).is_ok() {
                 parts.removed.push(path);
             } else if path.exists() {
                 parts.left.push(path);

@@ -100,7 +100,7 @@ impl Change<'_> {
         let own = self.own_path()?;
         let is_own = output.is_none();
         if options.in_place && is_own && !options.anew && self.in_place()? {
-            return self.saved(true, Vec::new());
+            return Ok(self.saved(true, Vec::new()));
         }
         let source = file.sections().source();
         // A text that goes into another folder names from there what it named here.
@@ -117,9 +117,9 @@ impl Change<'_> {
         if !is_own {
             return Ok(Saved { warnings: out.commit()?.warnings, ..Saved::default() });
         }
-        let written = self.beside_first(|| out.commit(), |_| true)?;
         let why_anew = if options.in_place { Some(self.why_anew()?) } else { None };
-        Ok(Saved { why_anew, ..self.saved(false, written.warnings)? })
+        let written = self.beside_first(|| out.commit(), |_| true)?;
+        Ok(Saved { why_anew, ..self.saved(false, written.warnings) })
     }
 
     /// Why the file could not be changed where it stands.
@@ -135,11 +135,16 @@ impl Change<'_> {
     }
 
     /// What became of the change, once the files that it no longer needs are gone.
-    fn saved(&self, in_place: bool, mut warnings: Vec<String>) -> Result<Saved> {
-        let parts = self.remove_beside()?;
+    ///
+    /// The change is made by now: whatever goes wrong here is a warning.
+    fn saved(&self, in_place: bool, mut warnings: Vec<String>) -> Saved {
+        let parts = self.remove_beside().unwrap_or_else(|error| {
+            warnings.push(format!("files that the tree no longer names were left: {error}"));
+            crate::assemble::Parts::default()
+        });
         let left = |path: &PathBuf| format!("{} is left there: it may hold more, or be used by another file", path.display());
         warnings.extend(parts.left.iter().map(left));
-        Ok(Saved { in_place, removed: parts.removed, warnings, why_anew: None })
+        Saved { in_place, removed: parts.removed, warnings, why_anew: None }
     }
 
     /// The whole file with its change.
