@@ -24,6 +24,11 @@ fn option(setting: &Setting) -> String {
         Setting::Download => "fetch it whole with --download, which needs as much room for temporary files".to_owned(),
         Setting::Schemas => "give the folder that holds it with --schema-path".to_owned(),
         Setting::Remote(option) => format!("try --remote {option}"),
+        Setting::Give(option, values) => format!("give --{} {values}", option.replace('_', "-")),
+        Setting::Omit(options) => {
+            let options: Vec<String> = options.iter().map(|option| format!("--{}", option.replace('_', "-"))).collect();
+            format!("leave out {}", options.join(" and "))
+        }
         other => other.to_string(),
     }
 }

@@ -121,6 +121,10 @@ pub enum Setting {
     Schemas,
     /// Set an option of remote files, `NAME=VALUE`.
     Remote(&'static str),
+    /// Set an option of the call to one of these values: its name as in the options of the library, and the values.
+    Give(&'static str, &'static str),
+    /// Leave out an option of the call, or several.
+    Omit(&'static [&'static str]),
 }
 
 impl fmt::Display for Setting {
@@ -134,6 +138,8 @@ impl fmt::Display for Setting {
             Self::Download => f.write_str("allow it to be fetched whole"),
             Self::Schemas => f.write_str("give the folder of the schemas"),
             Self::Remote(option) => write!(f, "set the remote option {option}"),
+            Self::Give(option, values) => write!(f, "set {option} to {values}"),
+            Self::Omit(options) => write!(f, "leave out {}", options.join(" and ")),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{CodecChoice, ConvertOptions, Converted, Plan, convert, fits, items};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, Basis, WriteSeek};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::file::File;
 #[cfg(feature = "dudley")]
 use crate::layout::Dialect;
@@ -105,7 +105,8 @@ impl File {
     /// writing say.
     pub fn convert_into(&self, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
         if options.stack && self.as_asdf().is_some() {
-            return Err(Error::usage("--stack joins the lists of a Dudley file, and this is not one").hint("leave out --stack"));
+            return Err(Error::usage("the lists of a Dudley file can be stacked, and this is not one")
+                .setting("", Setting::Omit(&["stack"])));
         }
         let _call = self.limits().call();
         let mut done = match self.as_asdf() {
@@ -211,7 +212,7 @@ fn target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static T
         return Target::named("asdf-0.1").map(Some);
     }
     if options.encode.is_some() {
-        return Err(Error::usage("this generation has no encoding chains").hint("write it with --to asdf-0.1"));
+        return Err(Error::usage("this generation has no encoding chains").setting("", Setting::Give("to", "asdf-0.1")));
     }
     match (options.to, generation.map_or("", |generation| generation.family)) {
         (To::Finf, "asdf") => Target::named("finf-0.1").map(Some),
@@ -263,7 +264,9 @@ pub(super) fn as_new_asdf(
     let mut how = ArrayOptions::default();
     match options.codec {
         CodecChoice::Set(id) => (how.codec, how.level, how.blosc) = (Some(id), options.level, options.blosc),
-        _ if options.level.is_some() => return Err(Error::usage("--level needs --codec").hint("add --codec zlib, or another")),
+        _ if options.level.is_some() => {
+            return Err(Error::usage("a level was given, and no codec").setting("", Setting::Give("codec", "zlib, or another")));
+        }
         _ => {}
     }
     Ok(Converted { losses: write(target, &how, out)?, ..Converted::default() })

@@ -15,7 +15,7 @@ use crate::asdf::builder::datatype_value;
 use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
 use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::file::fits_around;
 use crate::fits::{self, FitsFile, Hdu, Part};
 use crate::progress::Progress;
@@ -293,7 +293,7 @@ pub(super) fn to_fits_with(
     progress: Progress<'_>,
 ) -> Result<Converted> {
     if options.encode.is_some() {
-        return Err(Error::usage("a FITS file has no place for --encode").hint("leave out --encode"));
+        return Err(Error::usage("a FITS file has no encoding chains").setting("", Setting::Omit(&["encode"])));
     }
     if fits_around(file).is_some() {
         let mut done = super::convert(file, out, options, progress)?;
@@ -301,7 +301,7 @@ pub(super) fn to_fits_with(
         return Ok(done);
     }
     if options.codec != CodecChoice::Keep {
-        return Err(Error::usage("the data of a FITS file have no codec").hint("leave out --codec"));
+        return Err(Error::usage("the data of a FITS file have no codec").setting("", Setting::Omit(&["codec"])));
     }
     written(file, &mut out)
 }

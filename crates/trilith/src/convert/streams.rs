@@ -6,7 +6,7 @@ use crate::asdf::{ArrayOptions, AsdfFile};
 use crate::bytes::WriteSeek;
 use crate::codec::CodecId;
 use crate::dudley::{DudleyFile, Rewrite};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::layout::{Byteorder, Dialect, Packing, StoredAs};
 use crate::progress::Progress;
 
@@ -39,7 +39,8 @@ pub(super) fn of_stream(
         return as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write);
     };
     if options.stack {
-        return Err(Error::usage("--stack joins lists on the way to ASDF").hint("give OUT a name that ends in .asdf"));
+        return Err(Error::usage("lists are stacked on the way to ASDF, and this stays a Dudley file")
+            .setting("", Setting::Omit(&["stack"])));
     }
     let mut how = Rewrite::default();
     (how.dialect, how.order) = (dialect, options.byteorder);
@@ -54,29 +55,29 @@ const ZLIB: CodecId = CodecId(*b"zlib");
 /// How a Dudley file stores its arrays; what it cannot do is refused.
 fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StoredAs> {
     let refuse =
-        |what: &str, why: &str| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).hint(why.to_owned()));
+        |what: &str, setting| Err(Error::usage(format!("a file of dudley-{dialect} has no {what}")).setting("", setting));
     if options.encode.is_some() || options.write.as_documented {
-        return refuse("encoding chains and one spelling of its signature", "leave out --encode and --as-documented");
+        return refuse("encoding chains and one spelling of its signature", Setting::Omit(&["encode", "as_documented"]));
     }
     let mut how = StoredAs::default();
     let level = options.level.map(i64::from);
     how.packing = match (options.codec, dialect) {
-        (CodecChoice::Keep, _) if level.is_some() => return refuse("level without a codec", "give --codec zlib too"),
+        (CodecChoice::Keep, _) if level.is_some() => return refuse("level without a codec", Setting::Give("codec", "zlib too")),
         (CodecChoice::Keep, _) => Packing::Keep,
         (CodecChoice::Plain, _) if level.is_none() => Packing::Plain,
-        (CodecChoice::Plain, _) => return refuse("level without a codec", "leave out --level"),
+        (CodecChoice::Plain, _) => return refuse("level without a codec", Setting::Omit(&["level"])),
         (CodecChoice::Set(ZLIB), Dialect::D2026) if level.is_none_or(|level| (-1..=9).contains(&level)) => Packing::Gzip(level),
         (CodecChoice::Set(ZLIB), Dialect::D2026) => {
-            return refuse(&format!("level {} of zlib", level.unwrap_or(0)), "levels are -1 to 9");
+            return refuse(&format!("level {} of zlib", level.unwrap_or(0)), Setting::Give("level", "a number from -1 to 9"));
         }
-        (codec, Dialect::D2026) => return refuse(&format!("codec {codec}"), "give --codec zlib or none"),
+        (codec, Dialect::D2026) => return refuse(&format!("codec {codec}"), Setting::Give("codec", "zlib or none")),
         (codec, Dialect::D2025) => {
-            return refuse(&format!("codec {codec}"), "2025 stores arrays plain; --to dudley-2026 has zlib");
+            return refuse(&format!("codec {codec}"), Setting::Give("to", "dudley-2026, which has zlib"));
         }
     };
     if let Some(align) = options.write.align {
         if !matches!(align, 1 | 2 | 4 | 8 | 16) {
-            return refuse(&format!("alignment to {align} bytes"), "give 1, 2, 4, 8 or 16");
+            return refuse(&format!("alignment to {align} bytes"), Setting::Give("align", "1, 2, 4, 8 or 16"));
         }
         how.align = Some(align);
     }
