@@ -6,6 +6,7 @@
 
 mod array;
 mod buffer;
+mod convert;
 mod drafts;
 mod dtype;
 mod edit;
@@ -55,6 +56,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Records>()?;
     module.add_class::<family::Family>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(parts::write_parts, module)?)?;
     module.add_function(wrap_pyfunction!(parts::toward, module)?)?;

@@ -591,3 +591,25 @@ def test_dask_arrays_are_written_chunk_by_chunk(tmp_path):
     f = trilith.open(tmp_path / "d.asdf")
     np.testing.assert_array_equal(f["x"], data)
     assert float(f["s"][0]) == data.sum()
+
+
+def test_convert_writes_every_form_and_says_what_is_lost(tmp_path):
+    tree = {"a": np.arange(12.0).reshape(3, 4), "name": "x"}
+    first = tmp_path / "x.asdf"
+    trilith.write(first, tree)
+    for name, to in [("y.asdf", "asdf-1.0"), ("y.finf", None), ("y.bd", None), ("y2.bd", "dudley-2026"), ("y.fits", None)]:
+        target = tmp_path / name
+        assert trilith.convert(first, target, to=to) == []
+        assert trilith.convert(target, tmp_path / f"{name}.asdf", to="asdf-1.6", codec="zlib") == []
+        with trilith.open(tmp_path / f"{name}.asdf") as f:
+            np.testing.assert_array_equal(np.asarray(f["a"]), tree["a"])
+    masked = tmp_path / "masked.asdf"
+    trilith.write(masked, {"m": np.ma.masked_less(tree["a"], 3)})
+    with pytest.raises(ValueError, match="cannot hold everything: /m: its mask"):
+        trilith.convert(masked, tmp_path / "z.bd")
+    assert trilith.convert(masked, tmp_path / "lossy.bd", allow_loss=True) == ["/m: its mask"]
+    with pytest.raises(ValueError, match="codec"):
+        trilith.convert(first, tmp_path / "z.asdf", codec="gzap")
+    with pytest.raises(ValueError, match="level"):
+        trilith.convert(first, tmp_path / "z.bd", to="dudley-2026", codec="zlib", level=99)
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith("z")) == []

@@ -27,6 +27,7 @@ from ._trilith import (
     Sequence,
     Stream,
     __version__,
+    convert,
     open,
     write,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Stream",
     "TaggedString",
     "__version__",
+    "convert",
     "dumps",
     "open",
     "write",

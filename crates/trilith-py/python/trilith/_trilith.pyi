@@ -414,6 +414,20 @@ def write(
     checksums: bool = True,
     inline: bool | int | None = None,
 ) -> None: ...
+def convert(
+    source: _Source,
+    target: str | os.PathLike[str],
+    *,
+    to: str | None = None,
+    codec: str | None = None,
+    level: int | None = None,
+    stack: bool = False,
+    allow_loss: bool = False,
+    layout: _Layout | None = None,
+    byteorder: str | None = None,
+    allow: list[str] = ...,
+    remote: dict[str, Any] | None = None,
+) -> list[str]: ...
 def _write_parts(
     target: str | os.PathLike[str] | BinaryIO,
     version: str,
