@@ -23,8 +23,8 @@ use crate::source::{Origin, order, origin};
 /// >>> trilith.write(folder / "x.asdf", {"a": numpy.array([1.5, 2.5])})
 /// >>> trilith.convert(folder / "x.asdf", folder / "x.bd")
 /// []
-/// >>> trilith.open(folder / "x.bd")["a"].max()
-/// 2.5
+/// >>> trilith.open(folder / "x.bd")["a"].tolist()
+/// [1.5, 2.5]
 #[pyfunction]
 #[pyo3(signature = (source, target, *, to=None, codec=None, level=None, stack=false, allow_loss=false, layout=None, byteorder=None, allow=Vec::new(), remote=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
