@@ -459,3 +459,41 @@ def test_everywhere(image):
         assert isinstance(af, trilith.asdf.AsdfFile)
     with asdf.open(path) as af:
         assert not isinstance(af, trilith.asdf.AsdfFile)
+
+
+LINES = st.text(alphabet=st.sampled_from("ab \n\x85\u2028\u2029'\":#-\u00e9"), max_size=12)
+
+
+@hypothesis.settings(max_examples=400, deadline=None)
+@hypothesis.given(LINES)
+def test_the_line_breaks_of_yaml_1_1_in_what_asdf_writes(text):
+    """Next line, line and paragraph separator are breaks in YAML 1.1 and letters in 1.2."""
+    out = io.BytesIO()
+    asdf.AsdfFile({"v": text, "k" + text: [1]}).write_to(out)
+    with trilith.open(out.getvalue()) as f:
+        assert f["v"] == text
+        assert "k" + text in f.tree
+    with asdf.open(io.BytesIO(trilith.dumps({"v": text, "k" + text: [1]}))) as f:
+        assert f["v"] == text
+        assert "k" + text in f.tree
+
+
+@hypothesis.settings(max_examples=400, deadline=None)
+@hypothesis.given(
+    st.sampled_from(["plain", "'", '"', "|", "|-", "|+", ">", ">-", ">+"]),
+    st.lists(st.sampled_from(["a", "b c", " ", "  d", "", "\u00e9"]), min_size=1, max_size=6),
+    st.lists(st.sampled_from(["\n  ", "\x85  ", "\u2028  ", "\u2029  ", "\n\n  ", "\u2028\x85  "]), min_size=6, max_size=6),
+)
+def test_the_line_breaks_of_yaml_1_1_in_scalars_of_every_style(style, parts, breaks):
+    body = "".join(part + cut for part, cut in zip(parts, breaks, strict=False)).rstrip(" \n\x85\u2028\u2029") or "a"
+    text = {"plain": body.lstrip(), "'": f"'{body}'", '"': f'"{body}"'}.get(style, f"{style}\n  {body}")
+    document = f"%YAML 1.1\n---\nv: {text}\nw: 1\n...\n"
+    try:
+        wanted = yaml.load(document, yaml.BaseLoader)
+    except yaml.YAMLError:
+        return
+    try:
+        f = trilith.open(b"#ASDF 1.0.0\n" + document.encode())
+    except trilith.FormatError:
+        return  # YAML 1.2, by which the structure is read, is stricter about indentation
+    assert str(f["v"] if f["v"] is not None else "") == str(wanted["v"]), document

@@ -1,5 +1,7 @@
 //! The complete reader: all of YAML, by a library that is never visible outside this file.
 
+use std::borrow::Cow;
+
 use granit_parser::{ErrorKind, Parser, ScalarStyle, ScanError, StructureStyle};
 
 use super::event::{Event, Layout, Receiver, Style, What};
@@ -22,10 +24,16 @@ pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: 
         max_directive_bytes: 65536,
         max_reserved_directive_params: 1024,
     };
+    let without = super::breaks::has(text).then(|| {
+        let quoted = quoted(Parser::new_from_str_with_options(text, options.clone()));
+        super::breaks::plain(text, &quoted)
+    });
+    let (written, text) = (text, without.as_deref().unwrap_or(text));
     let mut parser = Parser::new_from_str_with_options(text, options);
     // A byte order mark is no token.
     let last = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut adapter = Adapter { text, last, stack: Vec::new(), ahead: None, documents: 0, begins: false, ends: false };
+    let written = without.is_some().then_some(written);
+    let mut adapter = Adapter { text, written, last, stack: Vec::new(), ahead: None, documents: 0, begins: false, ends: false };
     while let Some(next) = parser.next_event() {
         let (event, span) = next.map_err(|error| translated(&error, limits))?;
         adapter.take(event, span, receiver)?;
@@ -37,6 +45,17 @@ pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: 
         receiver.event(Event::bare(What::Scalar { style: Style::Plain, verbatim: true }, at), None)?;
     }
     receiver.finish(adapter.begins, adapter.ends)
+}
+
+/// Where the quoted scalars are, up to the first error.
+fn quoted<'t>(mut parser: Parser<'t, granit_parser::StrInput<'t>>) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    while let Some(Ok((event, span))) = parser.next_event() {
+        if let granit_parser::Event::Scalar(_, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted, ..) = event {
+            found.extend(span.byte_range());
+        }
+    }
+    found
 }
 
 /// A node whose anchor may still follow.
@@ -57,6 +76,8 @@ struct Open {
 /// Turns the library's events into ours: exact spans, anchors on their nodes, nothing for empty text.
 struct Adapter<'t> {
     text: &'t str,
+    /// The text as it is written, where `text` has other line breaks in their place.
+    written: Option<&'t str>,
     /// The end of the last token seen.
     last: usize,
     /// The collections that are open.
@@ -161,18 +182,29 @@ impl Adapter<'_> {
         let range = match style {
             Style::Literal | Style::Folded => {
                 let start = self.skip_to(b"|>").unwrap_or(range.start);
-                start..super::cook::block_end(self.text, start, range.end)
+                let mut end = super::cook::block_end(self.text, start, range.end);
+                // Blanks in the place of a break are no part of it.
+                while self.written.is_some_and(|written| !written.is_char_boundary(end)) {
+                    end -= 1;
+                }
+                start..end
             }
             _ => range,
         };
-        let raw = self.text.get(range.clone()).unwrap_or("");
+        let span = Span::of(range.start, range.end);
+        let raw = span.slice(self.written.unwrap_or(self.text));
+        let is_1_1 = self.written.filter(|_| super::breaks::has(raw) || matches!(style, Style::Literal | Style::Folded));
+        let value = match is_1_1 {
+            Some(text) => Cow::Owned(super::breaks::value(text, span, style, value)),
+            None => Cow::Borrowed(value),
+        };
         let inner = match style {
             Style::Plain => Some(raw),
             Style::Single | Style::Double => raw.get(1..raw.len().saturating_sub(1)),
             Style::Literal | Style::Folded => None,
         };
-        let verbatim = inner == Some(value);
-        self.open(plain(verbatim), range, tag, (!verbatim).then(|| value.to_owned()));
+        let verbatim = inner == Some(&*value);
+        self.open(plain(verbatim), range, tag, (!verbatim).then(|| value.into_owned()));
     }
 
     /// Where an empty node stands: right after the `-`, `?` or `:` that asks for it; else before the `:` that

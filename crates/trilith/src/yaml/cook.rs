@@ -104,7 +104,7 @@ pub(super) fn escape_digits(byte: u8) -> Option<usize> {
 }
 
 /// Appends what the escape after a backslash means.
-fn unescape(rest: &mut &str, out: &mut String) {
+pub(super) fn unescape(rest: &mut &str, out: &mut String) {
     let mut chars = rest.chars();
     let Some(kind) = chars.next() else { return };
     *rest = chars.as_str();

@@ -4,6 +4,7 @@
 //! that real files use, much faster, and steps back at anything else. Both call the same `Receiver`.
 
 mod agree;
+mod breaks;
 mod complete;
 mod cook;
 mod event;

@@ -49,7 +49,7 @@ pub(crate) fn read_fast<R: Receiver>(text: &str, receiver: &mut R) -> Result<boo
 }
 
 /// Whether there are tabs, or `None` where a byte calls for the complete reader: controls, CR, byte order
-/// marks, what YAML cannot print.
+/// marks, line breaks of YAML 1.1 alone, what YAML cannot print.
 fn odd_bytes(bytes: &[u8]) -> Option<bool> {
     let (mut odd, mut tabs, mut high) = (false, false, 0u8);
     for chunk in bytes.chunks(256) {
@@ -66,10 +66,13 @@ fn odd_bytes(bytes: &[u8]) -> Option<bool> {
         return None;
     }
     if high >= 0x80 {
-        // U+0080..U+009F begin with C2; U+FEFF, U+FFFE and U+FFFF with EF.
-        for at in memchr::memchr2_iter(0xc2, 0xef, bytes) {
+        // U+0080..U+009F begin with C2; U+2028 and U+2029 with E2; U+FEFF, U+FFFE and U+FFFF with EF.
+        for at in memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes) {
             match bytes.get(at..)? {
-                [0xc2, 0x80..=0x9f, ..] | [0xef, 0xbb, 0xbf, ..] | [0xef, 0xbf, 0xbe | 0xbf, ..] => return None,
+                [0xc2, 0x80..=0x9f, ..]
+                | [0xe2, 0x80, 0xa8 | 0xa9, ..]
+                | [0xef, 0xbb, 0xbf, ..]
+                | [0xef, 0xbf, 0xbe | 0xbf, ..] => return None,
                 _ => {}
             }
         }
