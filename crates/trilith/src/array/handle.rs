@@ -10,7 +10,7 @@ use super::element::Element;
 use super::mask::Mask;
 use super::shape;
 use crate::bytes::{MemorySource, SourceRef, to_usize};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 use crate::limits::Limits;
 
 /// An n-dimensional array: source of bytes + offset + datatype + byteorder + shape + strides + mask.
@@ -237,7 +237,30 @@ impl Array {
         self.charge_overlap()
     }
 
+    /// Refuses elements that lie behind the end of a source that was cut off.
+    pub(crate) fn check_present(&self) -> Result<()> {
+        let there = self.source.present();
+        if there >= self.source.len() {
+            return Ok(());
+        }
+        let item = self.datatype.item_size();
+        shape::extent(self.offset, &self.shape, &self.strides, item, there).map(drop).map_err(|error| {
+            let (Some(all), Some(step)) = (self.shape.first(), self.strides.first().filter(|step| **step > 0)) else {
+                return error;
+            };
+            let rest =
+                shape::extent(self.offset, self.shape.get(1..).unwrap_or(&[]), self.strides.get(1..).unwrap_or(&[]), item, there);
+            let room = rest.ok().and_then(|row| there.checked_sub(row.end)?.checked_div(step.unsigned_abs()));
+            let rows = room.map_or(0, |more| more.saturating_add(1));
+            error.hint(match rows {
+                0 => "the file is cut off".to_owned(),
+                rows => format!("the file is cut off: {rows} of {} can be read as a slice", counted(*all, "row")),
+            })
+        })
+    }
+
     pub(super) fn charge_overlap(&self) -> Result<()> {
+        self.check_present()?;
         let (bytes, limit) = (self.nbytes(), self.limits.overlap);
         if bytes > limit && bytes > self.source.len() {
             let what = format_args!("an array of {bytes} bytes with overlapping elements is made of {}", self.source.len());
