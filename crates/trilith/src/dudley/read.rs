@@ -66,6 +66,8 @@ pub struct DudleyFile {
     options: Options,
     /// The items as a tree, once somebody asked for it.
     outline: OnceLock<Outline>,
+    /// Whether stored parameters behind the end of the file count as 0.
+    is_cut: bool,
 }
 
 impl DudleyFile {
@@ -96,7 +98,13 @@ impl DudleyFile {
         };
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
-        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline: OnceLock::new() })
+        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline: OnceLock::new(), is_cut: false })
+    }
+
+    /// The same, in which stored parameters behind the end of the file are 0: what comes after the first of them in the
+    /// layout has a wrong place.
+    pub(crate) fn cut_off(self) -> Self {
+        Self { is_cut: true, ..self }
     }
 
     /// Whether a layout of the name of a file lies beside it.
@@ -194,6 +202,7 @@ impl DudleyFile {
                 self.source.read_at(at, slot)?;
                 Ok(Supply::Bytes(bytes))
             }
+            _ if self.is_cut => Ok(Supply::Value(0)),
             _ => Ok(Supply::Short(self.source.len().saturating_sub(self.base))),
         }
     }
