@@ -262,7 +262,7 @@ impl Array {
         shape::extent(self.offset, &self.shape, &self.strides, item, there).map(drop).map_err(|error| {
             let all = self.shape.first().copied().unwrap_or(1);
             error.hint(match self.rows_up_to(there) {
-                None | Some(0) => "the file is cut off".to_owned(),
+                None | Some(0) => "the file is cut off, or not the one that is described".to_owned(),
                 Some(rows) => format!("the file is cut off: {rows} of {} can be read as a slice", counted(all, "row")),
             })
         })
