@@ -94,6 +94,13 @@ impl Family {
         Ok(PyList::new(py, self.names()?)?.try_iter()?.into_any())
     }
 
+    /// The files that are masked in an item, because they omit it or are not there.
+    fn omitted(&self, py: Python<'_>, key: &str) -> PyResult<Vec<String>> {
+        let series = self.series()?;
+        let found = py.detach(|| series.omitted(&format!("/{}", key.trim_start_matches('/'))));
+        Ok(found.or_raise(About::Key)?.into_iter().map(|one| one.file).collect())
+    }
+
     /// A view of the names of the items.
     fn keys<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         view(slf.py(), "KeysView")?.call1((slf,))

@@ -169,6 +169,14 @@ def test_a_family_is_one_array(family, monkeypatch):
     assert pickle.loads(text)[:].tolist() == [20, 21, 22]
 
 
+def test_a_file_that_is_not_there_is_masked(family):
+    catalog, template = family
+    (catalog.parent / "f3.bd").unlink()
+    f = trilith.open(catalog, family=template)
+    assert f.omitted("rho") == ["f3.bd"] and f["rho"][2:4].tolist() == [[20, 21, 22], [None] * 3]
+    assert np.isnan(np.asarray(f["rho"])[3]).all() and f["rho"][4].tolist() == [40, 41, 42]
+
+
 def test_a_family_in_dask_and_xarray(family):
     pytest.importorskip("dask.array")
     xarray = pytest.importorskip("xarray")

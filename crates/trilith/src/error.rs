@@ -115,6 +115,8 @@ pub enum Setting {
     NoLayout,
     /// Give the byte order.
     Byteorder,
+    /// Choose some of the files of a family, `0:4,7:9`, counted from 0.
+    Files(String),
     /// Fetch a remote file whole.
     Download,
     /// Give the folder of the schemas.
@@ -135,6 +137,7 @@ impl fmt::Display for Setting {
             Self::Layout => f.write_str("give its layout"),
             Self::NoLayout => f.write_str("open it without a layout"),
             Self::Byteorder => f.write_str("give the byte order, little or big"),
+            Self::Files(ranges) => write!(f, "choose the files {ranges}"),
             Self::Download => f.write_str("allow it to be fetched whole"),
             Self::Schemas => f.write_str("give the folder of the schemas"),
             Self::Remote(option) => write!(f, "set the remote option {option}"),

@@ -1,5 +1,6 @@
 //! `trilith get FILE#/p`: the elements of an array, or the value of a node.
 
+mod family;
 mod format;
 
 use std::collections::HashSet;
@@ -13,7 +14,7 @@ use trilith::error::counted;
 use trilith::array::{Array, Index};
 use trilith::bytes::{self, Access, Base, Basis};
 use trilith::file::{Item, ItemKind};
-use trilith::{Error, File, ErrorKind, Result};
+use trilith::{Error, ErrorKind, File, Result};
 
 use self::format::Format;
 use crate::Outcome;
@@ -42,7 +43,7 @@ pub struct Get {
     #[command(flatten)]
     many: Many,
     /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout
-    /// is the layout of these files)
+    /// is the layout of these files); files that omit it, or are not there, are named and masked
     #[arg(long, value_name = "C.bd", requires = "under")]
     catalog: Option<String>,
     /// With --catalog: only these of its files, counted from 0; several ranges with commas: 0:10,20:
@@ -121,13 +122,14 @@ impl Get {
             // Text that goes into another folder must mean there what it means here.
             file = file.moved_to(&Base::of(output))?;
         }
-        let chosen = |error: Error| match (&self.catalog, error.kind()) {
-            (Some(_), ErrorKind::Usage) if error.message().contains("shape") => error.hint("choose files of one shape: --files FIRST:END"),
-            _ => error,
-        };
-        let item = file.item(job.item_path()).map_err(chosen);
+        let item = file.item(job.item_path());
         let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
-        match self.as_array(&item, job.options)? {
+        let array = self.as_array(&item, job.options)?;
+        if let (Some(family), true) = (file.as_family(), array.as_ref().is_some_and(|array| array.mask().is_some())) {
+            let omitted = family.omitted(job.item_path())?;
+            job.warn_all(family::warnings(job.item_path(), &omitted));
+        }
+        match array {
             Some(array) => self.array(array, job, output.as_deref()),
             None => self.value(&item, job, output.as_deref()),
         }

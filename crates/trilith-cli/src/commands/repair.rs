@@ -3,9 +3,10 @@
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::error::counted;
-use trilith::bytes::{Base, Basis};
+use trilith::bytes::{self, Base, Basis, Source};
 use trilith::codec::stream_source;
-use trilith::repair::{ArrayFate, Fate, Report, salvage};
+use trilith::file::FileKind;
+use trilith::repair::{ArrayFate, Fate, Report, salvage, salvage_stream};
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -17,7 +18,8 @@ use crate::target::Target;
 /// Rescue what is left of a damaged or truncated file, and report what was lost
 ///
 /// Nothing is made up: an array whose end is missing keeps its whole rows, one of which nothing is left
-/// becomes null, lines of the tree that are no YAML are left out. The new file is verified, as by
+/// becomes null, lines of the tree that are no YAML are left out. Of a Dudley file the layout is looked for where the
+/// header does not lead to it; --layout gives one that is lost. The new file is verified, as by
 /// `verify --deep`, before it is put into place, and what is still wrong with it is reported.
 /// Exit status 1 where something was lost or is wrong. `verify --deep` says beforehand whether a file needs it.
 #[derive(Debug, Args)]
@@ -35,19 +37,36 @@ impl Repair {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let limits = options.limits()?;
         let (source, resolve) = options.open_with(&self.file, &limits)?;
-        options.check_not_dudley(&*source)?;
+        let start = bytes::read_vec(&*source, 0, source.len().min(80), &limits)?;
+        if FileKind::detect(&start) == Some(FileKind::Dudley) {
+            let layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
+            let mut left = salvage_stream(source.clone(), layout, &*resolve, &limits)?;
+            self.check_output(Form::Dudley, options)?;
+            let written = left.verified()?;
+            return self.save(&*source, &*written, left.report(), options);
+        }
+        if options.under.is_some() {
+            return Err(Error::usage(format!("{} is not a native Dudley file", self.file)).hint("leave out --layout"));
+        }
         let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
-        let form = if left.is_in_fits() { Form::Fits } else { Form::Asdf };
-        check_name(&self.output, form, "name it otherwise")?;
-        options.check_inputs(&self.output, &[&self.file])?;
+        self.check_output(if left.is_in_fits() { Form::Fits } else { Form::Asdf }, options)?;
         // References are looked for where the file will be.
         let resolve = if self.output == "-" { resolve } else { options.opening()?.limits(limits.clone()).resolver(&self.output) };
         let written = left.verified(resolve)?;
-        let mut target = Target::create(&self.output, Basis::Read(&*source))?;
+        self.save(&*source, &*written, left.report(), options)
+    }
+
+    fn check_output(&self, form: Form, options: &Options) -> Result<()> {
+        check_name(&self.output, form, "name it otherwise")?;
+        options.check_inputs(&self.output, &[&self.file])
+    }
+
+    /// Puts what was written into place, and says what it is.
+    fn save(&self, source: &dyn Source, written: &dyn Source, report: &Report, options: &Options) -> Result<Outcome> {
+        let mut target = Target::create(&self.output, Basis::Read(source))?;
         let out = target.writer();
-        stream_source(&*written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
+        stream_source(written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
         target.commit(options)?;
-        let report = left.report();
         // What was written may be standard output itself.
         if self.output != "-" {
             let mut out = Out::new();
@@ -81,6 +100,7 @@ impl Repair {
         for (path, fate) in &report.arrays {
             match fate {
                 ArrayFate::Cut { rows, of } => out.line(&format!("{path}: {rows} of {} left", counted(*of, "row")))?,
+                ArrayFate::Lost(why) if report.items.is_some() => out.line(&format!("{path}: lost: {why}"))?,
                 ArrayFate::Lost(why) => out.line(&format!("{path}: lost, null now: {why}"))?,
                 _ => {}
             }
@@ -90,6 +110,10 @@ impl Repair {
         }
         let whole = report.blocks.iter().filter(|block| block.fate == Fate::Whole).count();
         let all = if report.is_whole() { "nothing was lost: " } else { "" };
+        if let Some(items) = report.items {
+            let what = if report.arrays.is_empty() { counted(items, "array") } else { format!("{} not whole", report.arrays.len()) };
+            return out.line(&format!("{}: {all}{what}", self.output));
+        }
         out.line(&format!("{}: {all}{whole} of {} whole", self.output, counted(report.blocks.len(), "block")))
     }
 
@@ -125,7 +149,7 @@ impl Repair {
         let wrong: Vec<_> = report.wrong.iter().flatten().map(|wrong| clean(wrong)).collect();
         json!({
             "file": self.file, "output": self.output, "generation": report.generation, "whole": report.is_whole(),
-            "tree": tree, "blocks": blocks, "arrays": arrays, "wrong": wrong, "notes": notes,
+            "tree": tree, "items": report.items, "blocks": blocks, "arrays": arrays, "wrong": wrong, "notes": notes,
         })
     }
 }

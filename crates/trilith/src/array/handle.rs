@@ -10,7 +10,7 @@ use super::element::Element;
 use super::mask::Mask;
 use super::shape;
 use crate::bytes::{MemorySource, SourceRef, to_usize};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 use crate::limits::Limits;
 
 /// An n-dimensional array: source of bytes + offset + datatype + byteorder + shape + strides + mask.
@@ -237,7 +237,39 @@ impl Array {
         self.charge_overlap()
     }
 
+    /// How many rows of the first axis end before byte `end` of the source; None where all do. None of them does of an
+    /// array without axes, or of one whose rows do not follow each other.
+    pub(crate) fn rows_up_to(&self, end: u64) -> Option<u64> {
+        let item = self.datatype.item_size();
+        if shape::extent(self.offset, &self.shape, &self.strides, item, end).is_ok() {
+            return None;
+        }
+        let (Some((_, rest)), Some((step, strides))) = (self.shape.split_first(), self.strides.split_first()) else {
+            return Some(0);
+        };
+        let row = shape::extent(self.offset, rest, strides, item, end).ok().filter(|_| *step > 0);
+        let more = row.and_then(|row| end.checked_sub(row.end)?.checked_div(step.unsigned_abs()));
+        Some(more.map_or(0, |more| more.saturating_add(1)))
+    }
+
+    /// Refuses elements that lie behind the end of a source that was cut off.
+    pub(crate) fn check_present(&self) -> Result<()> {
+        let there = self.source.present();
+        if there >= self.source.len() {
+            return Ok(());
+        }
+        let item = self.datatype.item_size();
+        shape::extent(self.offset, &self.shape, &self.strides, item, there).map(drop).map_err(|error| {
+            let all = self.shape.first().copied().unwrap_or(1);
+            error.hint(match self.rows_up_to(there) {
+                None | Some(0) => "the file is cut off, or not the one that is described".to_owned(),
+                Some(rows) => format!("the file is cut off: {rows} of {} can be read as a slice", counted(all, "row")),
+            })
+        })
+    }
+
     pub(super) fn charge_overlap(&self) -> Result<()> {
+        self.check_present()?;
         let (bytes, limit) = (self.nbytes(), self.limits.overlap);
         if bytes > limit && bytes > self.source.len() {
             let what = format_args!("an array of {bytes} bytes with overlapping elements is made of {}", self.source.len());

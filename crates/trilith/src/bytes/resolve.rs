@@ -48,6 +48,12 @@ pub trait Resolve: Send + Sync {
         let _ = uri;
         false
     }
+
+    /// Whether `uri` is known to lead to nothing, as far as can be told at next to no cost: without a request.
+    fn is_missing(&self, uri: &str) -> bool {
+        let _ = uri;
+        false
+    }
 }
 
 /// Refuses everything: for bytes that came without a place.
@@ -191,6 +197,11 @@ impl Resolve for DirectoryResolver {
     fn permits(&self, uri: &str) -> bool {
         self.inside(uri).is_ok()
     }
+
+    fn is_missing(&self, uri: &str) -> bool {
+        let there = self.inside(uri).map(std::fs::metadata);
+        there.is_ok_and(|there| there.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound))
+    }
 }
 
 /// What opens the references of a file whose text was written for another folder.
@@ -229,6 +240,10 @@ impl Resolve for Moved {
 
     fn permits(&self, uri: &str) -> bool {
         self.inner.permits(&self.absolute(uri))
+    }
+
+    fn is_missing(&self, uri: &str) -> bool {
+        self.inner.is_missing(&self.absolute(uri))
     }
 }
 

@@ -44,6 +44,11 @@ pub trait Source: Send + Sync {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) when they cannot be read.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;
 
+    /// How many of the bytes are there, from the first on: fewer than [`Source::len`] where their end is missing.
+    fn present(&self) -> u64 {
+        self.len()
+    }
+
     /// The bytes themselves where they lie in memory, without a copy.
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         let _ = (offset, len);
@@ -214,6 +219,61 @@ impl Source for Window {
 
     fn is_apart(&self) -> bool {
         true
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}
+
+/// Bytes whose end is missing: what is there can be read, at the same places as in the file.
+pub struct Truncated {
+    inner: SourceRef,
+    len: u64,
+}
+
+impl Truncated {
+    /// `inner` as so many bytes as there should be, where it has fewer.
+    pub fn up_to(inner: SourceRef, len: u64) -> SourceRef {
+        if len <= inner.len() { inner } else { Arc::new(Self { inner, len }) }
+    }
+}
+
+impl Source for Truncated {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn present(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        match offset.checked_add(into.len() as u64) {
+            Some(end) if end <= self.present() => self.inner.read_at(offset, into),
+            _ => Err(past_end(offset, into.len() as u64, self.present())),
+        }
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        offset.checked_add(len).filter(|end| *end <= self.present())?;
+        self.inner.view(offset, len)
+    }
+
+    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
+        let there: Vec<_> = ranges.iter().filter(|range| range.end <= self.present()).cloned().collect();
+        self.inner.prefetch(&there)
+    }
+
+    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+        if range.end > self.present() {
+            return Err(past_end(range.start, range.end.saturating_sub(range.start), self.present()));
+        }
+        self.inner.stored(range)
     }
 
     fn origin(&self) -> Option<&dyn Source> {

@@ -150,10 +150,11 @@ impl Catalog {
         options: &Options,
         take: &mut dyn FnMut(Place<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.locate_rows(template, item, 0..self.files.len(), options, take)
+        let all = 0..self.files.len();
+        self.locate_rows(template, item, &[all], options, &mut |_, place| take(place))
     }
 
-    /// As [`Catalog::locate`], for some of the files.
+    /// As [`Catalog::locate`], for some of the files; `take` is also given the number of each.
     ///
     /// # Errors
     /// As [`Catalog::locate`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for rows that are not there.
@@ -161,20 +162,21 @@ impl Catalog {
         &self,
         template: &Layout,
         item: &str,
-        rows: Range<usize>,
+        rows: &[Range<usize>],
         options: &Options,
-        take: &mut dyn FnMut(Place<'_>) -> Result<()>,
+        take: &mut dyn FnMut(usize, Place<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Some(files) = self.files.get(rows.clone()) else {
+        if let Some(rows) = rows.iter().find(|rows| self.files.get((*rows).clone()).is_none()) {
             return Err(Error::usage(format!("the catalog has {} files, not {}..{}", self.files.len(), rows.start, rows.end)));
-        };
+        }
         if template.dialect() == Dialect::D2025 {
             template.require_template()?;
         }
         let table = self.table(template, &options.limits)?;
         let base = if options.native { base_of(template.dialect()) } else { 0 };
         let mut evaluation = None;
-        for (row, file) in rows.zip(files) {
+        let chosen = rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files.get(row)?)));
+        for (row, file) in chosen {
             let supply = |request: &crate::layout::ParamRequest| {
                 let value = table.value(row, request.item, request.ordinal);
                 Ok(value.map_or(Supply::Missing, Supply::Value))
@@ -205,7 +207,7 @@ impl Catalog {
             let address = found.as_ref().and_then(|found| found.address);
             let offset = address.map(|address| address.checked_add(base).and_then(|at| at.checked_add(start)));
             let offset = offset.map(|at| at.ok_or_else(|| Error::malformed("E406: an address is too large"))).transpose()?;
-            take(Place { file, offset, found, compressed })?;
+            take(row, Place { file, offset, found, compressed })?;
         }
         Ok(())
     }

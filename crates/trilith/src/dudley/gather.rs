@@ -1,24 +1,36 @@
 //! One item of a whole family of files, read as one array.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::datatype::datatype_of;
 use super::family::{Catalog, Place};
-use super::inflate::{Form, inflated};
-use super::signature::Signature;
-use crate::array::{Array, Datatype};
-use crate::bytes::{Access, Resolve, Source, SourceRef, Window};
-use crate::error::{Error, Result};
-use crate::layout::{Byteorder, Filter, Layout, Located, Options};
-use crate::limits::Limits;
-use crate::threads::{lock, side_by_side};
+use super::inflate::Form;
+use super::joined::{Joined, Piece, Stored, uri_of};
+use crate::array::{Array, Datatype, Mask};
+use crate::bytes::Resolve;
+use crate::error::{Error, Result, Setting};
+use crate::layout::{Layout, Located, Options};
+
+/// A file of a family that is masked in an array of all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Omission {
+    /// Which file of the catalog it is, counted from 0.
+    pub row: usize,
+    /// The file, as the catalog names it.
+    pub file: String,
+    /// Whether it is not there; otherwise it omits the item.
+    pub is_missing: bool,
+}
 
 impl Catalog {
     /// One item of the files `rows` of a family as one array: its first axis counts the files, the others
     /// are those of the item. Nothing is opened until elements are read, and then only the files that
     /// hold them; `resolve` opens a file by the name that the catalog has for it.
+    ///
+    /// A file that omits the item (it has none, or one without elements where others have some) or is not
+    /// there is masked, its numbers of floating point are NaN; [`Catalog::omitted`] names these files.
     ///
     /// ```
     /// # use std::{io::Cursor, sync::Arc};
@@ -37,119 +49,227 @@ impl Catalog {
     /// let template = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
     /// let mut options = Options::default();
     /// (options.native, options.order) = (true, Some(Byteorder::Little));
-    /// let rho = Catalog::read(&stream)?.array_at(&template, "/rho", 0..2, &options, Arc::new(NoReferences))?;
+    /// let rho = Catalog::read(&stream)?.array_at(&template, "/rho", &[0..2], &options, Arc::new(NoReferences))?;
     /// assert_eq!(rho.shape(), [2, 3]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`Catalog::locate`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the item is not in every one of
-    /// these files or has not the same shape in all. Reading fails where a file cannot be opened, is too
+    /// As [`Catalog::locate`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where none of these files has the item, or
+    /// not all that have it have it in the same form. Reading fails where a file cannot be opened, is too
     /// short, or is not in the byte order that `options` say.
     pub fn array_at(
         &self,
         template: &Layout,
         item: &str,
-        rows: Range<usize>,
+        rows: &[Range<usize>],
         options: &Options,
         resolve: Arc<dyn Resolve>,
     ) -> Result<Array> {
-        let mut first: Option<(String, Located)> = None;
-        let mut pieces = Vec::new();
-        let mut whole = None;
-        let (mut row, mut missing) = (rows.start, Vec::new());
-        options.limits.charge_memory((rows.len() as u64).saturating_mul(48), "the places of an item in a family")?;
-        self.locate_rows(template, item, rows.clone(), options, &mut |place| {
-            let Place { file, offset, found, compressed } = place;
-            row += 1;
-            let Some(found) = found else {
-                missing.push((row - 1, file.to_owned()));
-                return Ok(());
-            };
-            let inside = match (&compressed, found.address) {
-                (Some(entry), Some(address)) => address.saturating_sub(entry.address.unwrap_or(address)),
-                _ => 0,
-            };
-            if let Some(entry) = &compressed {
-                whole = Some(Form::of(entry)?);
-            }
-            pieces.push(Piece {
-                offset: offset.map(|at| at.saturating_sub(inside)),
-                inside,
-                stored: compressed.and_then(|entry| entry.nbytes),
-            });
-            match &first {
-                Some((name, known)) => same_form(item, (name, known), (file, &found)),
-                None => {
-                    first = Some((file.to_owned(), found));
-                    Ok(())
-                }
-            }
-        })?;
-        if !missing.is_empty() {
-            return Err(omitted(item, &rows, &missing));
-        }
-        let Some((_, found)) = first else { return Err(Error::usage("no files are chosen")) };
+        let Chosen { found, pieces, whole, .. } = self.choose(template, item, rows, options, &*resolve)?;
         let mut shape = found.shape.clone();
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
         let strides = found.strides.get(..shape.len()).unwrap_or(&[]);
-        let too_large = || Error::malformed(format!("E406: {item} of {} files is too large", rows.len()));
+        let count = pieces.len() as u64;
+        let too_large = || Error::malformed(format!("E406: {item} of {count} files is too large"));
         let span = extent(&datatype, &shape, strides).ok_or_else(too_large)?;
         let mut all_strides = Vec::new();
         for stride in std::iter::once(&span).chain(strides) {
             all_strides.push(i64::try_from(*stride).map_err(|_| too_large())?);
         }
+        let mask = mask_of(&pieces, shape.len())?;
+        let is_number = datatype.is_float() || datatype.is_complex();
         let joined = Joined {
-            name: format!("{item} of {} files", rows.len()),
-            len: span.checked_mul(rows.len() as u64).ok_or_else(too_large)?,
+            name: format!("{item} of {count} files"),
+            len: span.checked_mul(count).ok_or_else(too_large)?,
             files: self.shared_files(),
-            first: rows.start,
             pieces,
             span,
+            // All bits set are NaN in every format and order.
+            blank: if is_number { 0xff } else { 0 },
             filter: template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
             whole,
             native: options.native,
             order: if template.order().is_none() { options.order } else { None },
             limits: options.limits.clone(),
             resolve,
-            open: Mutex::default(),
+            open: std::sync::Mutex::default(),
         };
-        shape.insert(0, rows.len() as u64);
+        shape.insert(0, count);
         let array = Array::strided(Arc::new(joined), 0, datatype, order, shape, all_strides)?;
+        let array = match mask {
+            Some(mask) => array.with_mask(Mask::Array(Arc::new(mask)))?,
+            None => array,
+        };
         Ok(array.with_limits(Arc::new(options.limits.clone())))
+    }
+
+    /// The files that [`Catalog::array_at`] masks for the same arguments.
+    ///
+    /// # Errors
+    /// As [`Catalog::array_at`].
+    pub fn omitted(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: &[Range<usize>],
+        options: &Options,
+        resolve: &dyn Resolve,
+    ) -> Result<Vec<Omission>> {
+        Ok(self.choose(template, item, rows, options, resolve)?.omitted)
+    }
+
+    /// Where the item lies in each of these files, and which of them omit it.
+    fn choose(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: &[Range<usize>],
+        options: &Options,
+        resolve: &dyn Resolve,
+    ) -> Result<Chosen> {
+        let count = rows.iter().fold(0u64, |sum, rows| sum.saturating_add(rows.len() as u64));
+        options.limits.charge_memory(count.saturating_mul(56), "the places of an item in a family")?;
+        let mut forms = Forms::default();
+        let (mut pieces, mut empty, mut whole) = (Vec::new(), Vec::new(), None);
+        self.locate_rows(template, item, rows, options, &mut |row, place| {
+            let Place { file, offset, found, compressed } = place;
+            let inside = match (&compressed, found.as_ref().and_then(|found| found.address)) {
+                (Some(entry), Some(address)) => address.saturating_sub(entry.address.unwrap_or(address)),
+                _ => 0,
+            };
+            let stored = compressed.as_ref().and_then(|entry| entry.nbytes);
+            let stored = Stored { offset: offset.map(|at| at.saturating_sub(inside)), inside, stored };
+            let has_elements = found.as_ref().map(|found| !found.shape.contains(&0));
+            pieces.push(Piece { row, stored: has_elements.map(|_| stored) });
+            match has_elements {
+                Some(true) => whole = compressed.as_ref().map(Form::of).transpose()?.or(whole.take()),
+                Some(false) => empty.push(pieces.len() - 1),
+                None => {}
+            }
+            forms.admit(item, row, file, found);
+            Ok(())
+        })?;
+        let (found, is_empty) = forms.settle(item)?;
+        for at in empty.into_iter().filter(|_| !is_empty) {
+            pieces.get_mut(at).into_iter().for_each(|piece| piece.stored = None);
+        }
+        let is_gone = |row: usize| self.files().get(row).is_some_and(|file| resolve.is_missing(&uri_of(file)));
+        let gone: Vec<bool> = pieces.iter().map(|piece| piece.stored.is_some() && !is_empty && is_gone(piece.row)).collect();
+        let is_left = pieces.iter().zip(&gone).any(|(piece, gone)| piece.stored.is_some() && !gone);
+        let mut omitted = Vec::new();
+        for (piece, gone) in pieces.iter_mut().zip(gone) {
+            // Where no file is left, reading says why.
+            if gone && is_left {
+                piece.stored = None;
+            }
+            if piece.stored.is_none() {
+                let file = self.files().get(piece.row).cloned().unwrap_or_default();
+                omitted.push(Omission { row: piece.row, file, is_missing: gone });
+            }
+        }
+        Ok(Chosen { found, pieces, whole, omitted })
     }
 }
 
-/// Says which of the files `rows` have no such item, and how to choose the others.
-fn omitted(item: &str, rows: &Range<usize>, missing: &[(usize, String)]) -> Error {
-    const SHOWN: usize = 5;
-    let names: Vec<_> = missing.iter().take(SHOWN).map(|(_, file)| file.as_str()).collect();
-    let more = if missing.len() > SHOWN { ", …" } else { "" };
-    let message = format!("{} of {} files have no item {item}: {}{more}", missing.len(), rows.len(), names.join(", "));
-    let mut others = Vec::new();
-    let mut from = rows.start;
-    for row in missing.iter().map(|(row, _)| *row).chain([rows.end]) {
-        if from < row {
-            others.push(format!("{from}:{row}"));
+/// An item in the files that were chosen.
+struct Chosen {
+    /// Its form in those that have it.
+    found: Located,
+    pieces: Vec<Piece>,
+    whole: Option<Form>,
+    omitted: Vec<Omission>,
+}
+
+/// The forms in which files have an item.
+#[derive(Default)]
+struct Forms {
+    /// The files in which it has elements, and those in which it has none.
+    full: Group,
+    empty: Group,
+    /// Those that can be read together with the first that has elements, which omit the item or have it as that one.
+    together: Vec<usize>,
+}
+
+/// The form of an item in some files.
+#[derive(Default)]
+struct Group {
+    /// The first of them, and the item there.
+    first: Option<(String, Located)>,
+    /// What is wrong with another.
+    unlike: Option<Error>,
+}
+
+impl Forms {
+    /// Takes the item of one more file.
+    fn admit(&mut self, item: &str, row: usize, file: &str, found: Option<Located>) {
+        let Some(found) = found else {
+            self.together.push(row);
+            return;
+        };
+        let is_empty = found.shape.contains(&0);
+        let form = if is_empty { &mut self.empty } else { &mut self.full };
+        let alike = match &form.first {
+            Some((name, known)) => same_form(item, (name, known), (file, &found)),
+            None => {
+                form.first = Some((file.to_owned(), found));
+                Ok(())
+            }
+        };
+        if is_empty || alike.is_ok() {
+            self.together.push(row);
         }
-        from = row + 1;
+        if let Err(error) = alike {
+            form.unlike = form.unlike.take().or(Some(error));
+        }
     }
-    let error = Error::usage(message).at_path(item);
-    match others.len() {
-        0 => error,
-        1..=20 => error.hint(format!("choose the other files: {}", others.join(","))),
-        _ => error.hint("choose files that have it"),
+
+    /// The form of all that have the item, and whether it is without elements.
+    fn settle(self, item: &str) -> Result<(Located, bool)> {
+        let is_empty = self.full.first.is_none();
+        let form = if is_empty { self.empty } else { self.full };
+        match (form.first, form.unlike) {
+            (Some(_), Some(error)) if is_empty => Err(error),
+            (Some(_), Some(error)) => Err(error.setting("some are alike", Setting::Files(ranges(self.together)))),
+            (Some((_, found)), None) => Ok((found, is_empty)),
+            (None, _) => Err(Error::usage(format!("none of the chosen files has an item {item}")).at_path(item)),
+        }
     }
+}
+
+/// Numbers of files as the ranges that choose them: `0:4,7:9`.
+pub(super) fn ranges(rows: impl IntoIterator<Item = usize>) -> String {
+    const SHOWN: usize = 20;
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for row in rows {
+        match ranges.last_mut().filter(|last| last.end == row) {
+            Some(last) => last.end += 1,
+            None => ranges.push(row..row + 1),
+        }
+    }
+    let more = if ranges.len() > SHOWN { ",…" } else { "" };
+    let shown: Vec<_> = ranges.iter().take(SHOWN).map(|range| format!("{}:{}", range.start, range.end)).collect();
+    format!("{}{more}", shown.join(","))
+}
+
+/// A mask of the pieces that are not stored, for items with so many axes; None where all are.
+fn mask_of(pieces: &[Piece], axes: usize) -> Result<Option<Array>> {
+    if pieces.iter().all(|piece| piece.stored.is_some()) {
+        return Ok(None);
+    }
+    let truths: Vec<bool> = pieces.iter().map(|piece| piece.stored.is_none()).collect();
+    let shape: Vec<u64> = std::iter::once(truths.len() as u64).chain(std::iter::repeat_n(1, axes)).collect();
+    Array::from_slice(&truths, &shape).map(Some)
 }
 
 /// Refuses files in which the item is not of the same form.
 fn same_form(item: &str, (name, known): (&str, &Located), (file, found): (&str, &Located)) -> Result<()> {
     if known.shape != found.shape {
         let message = format!("{item} has the shape {:?} in {name} and {:?} in {file}", known.shape, found.shape);
-        return Err(Error::usage(message).hint("choose files in which it has one shape"));
+        return Err(Error::usage(message));
     }
     if known.typed != found.typed || known.strides != found.strides {
-        return Err(Error::usage(format!("{item} is not stored alike in {name} and {file}")).hint("choose files that are alike"));
+        return Err(Error::usage(format!("{item} is not stored alike in {name} and {file}")));
     }
     Ok(())
 }
@@ -164,172 +284,4 @@ pub(super) fn extent(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Opt
         }
     }
     Some(span)
-}
-
-/// Where the item lies in one file.
-struct Piece {
-    /// Byte of the file at which it is stored; None where it has no data.
-    offset: Option<u64>,
-    /// Of a compressed item: where the wanted member begins in it, and how many bytes are stored.
-    inside: u64,
-    stored: Option<u64>,
-}
-
-/// The bytes of the item in all files, one file behind the other; files are opened as they are read.
-struct Joined {
-    name: String,
-    len: u64,
-    files: Arc<Vec<String>>,
-    first: usize,
-    pieces: Vec<Piece>,
-    span: u64,
-    filter: Option<Filter>,
-    /// The item before it was compressed.
-    whole: Option<Form>,
-    native: bool,
-    /// The order that every signature must have, where the layout leaves it to them.
-    order: Option<Byteorder>,
-    limits: Limits,
-    resolve: Arc<dyn Resolve>,
-    /// The files read last: by their numbers, and the bytes that hold the item from this offset on.
-    open: Mutex<BTreeMap<usize, Opened>>,
-}
-
-type Opened = (SourceRef, u64);
-
-/// Files held open at the same time: half of what systems usually allow.
-const OPEN: usize = 512;
-
-impl Joined {
-    /// The bytes that hold the item in a file.
-    fn piece(&self, at: usize, wanted: Range<u64>) -> Result<Opened> {
-        if let Some((source, start)) = self.last().get(&at) {
-            return Ok((Arc::clone(source), *start));
-        }
-        // Nobody waits for the lock while a file is opened: others are opened meanwhile.
-        let opened = self.opened(at, &[wanted])?;
-        *self.last() = BTreeMap::from([(at, (Arc::clone(&opened.0), opened.1))]);
-        Ok(opened)
-    }
-
-    fn last(&self) -> MutexGuard<'_, BTreeMap<usize, Opened>> {
-        lock(&self.open)
-    }
-
-    /// Opens a file of which the bytes `wanted` of the item are read first.
-    fn opened(&self, at: usize, wanted: &[Range<u64>]) -> Result<Opened> {
-        let file = self.file(at);
-        self.opened_as(at, file, wanted).map_err(|e| e.context(file.to_owned()))
-    }
-
-    fn opened_as(&self, at: usize, file: &str, wanted: &[Range<u64>]) -> Result<Opened> {
-        let Some(Piece { offset: Some(offset), inside, stored }) = self.pieces.get(at) else {
-            return Err(Error::malformed("it holds no data of the item"));
-        };
-        self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
-        // What is needed of a remote file comes with one request: the signature, and the item.
-        let signature = 0..if self.native { Signature::LEN } else { 0 };
-        let mut ranges = vec![signature];
-        match (&self.filter, stored) {
-            (Some(_), stored) => ranges.push(*offset..offset.saturating_add(stored.unwrap_or(0))),
-            (None, _) => {
-                ranges.extend(wanted.iter().map(|part| offset.saturating_add(part.start)..offset.saturating_add(part.end)));
-            }
-        }
-        let (source, _) = self.resolve.resolve_parts(&file.replace('%', "%25"), &ranges)?;
-        if self.native {
-            let found = Signature::read(&*source)?;
-            let found = found.ok_or_else(|| Error::malformed("E404: it has no Dudley signature").at_byte(0))?;
-            if let Some(order) = self.order.filter(|order| *order != found.order) {
-                let message = format!("it is in {:?} order, but the family was opened in {order:?} order", found.order);
-                return Err(Error::usage(message).hint("read the files of each byte order by themselves"));
-            }
-        }
-        let (Some(filter), Some(whole)) = (&self.filter, &self.whole) else { return Ok((source, *offset)) };
-        let stored = stored.ok_or_else(|| Error::usage("the stored length of the compressed item is not known"))?;
-        let window = Window::new(source, *offset, stored)?;
-        Ok((inflated(filter, Arc::new(window), whole, &self.limits)?, *inside))
-    }
-}
-
-/// The bytes of one file that a read wants: the number of the file, from which byte of its item on, and where to.
-type Part<'b> = (usize, u64, &'b mut [u8]);
-
-impl Joined {
-    fn read_part(&self, (at, from, into): Part<'_>) -> Result<()> {
-        let (source, start) = self.piece(at, from..from.saturating_add(into.len() as u64))?;
-        source.read_at(start.saturating_add(from), into).map_err(|e| e.context(self.file(at).to_owned()))
-    }
-
-    /// The file in which a byte lies, and which byte of its item that is.
-    fn place(&self, offset: u64) -> Result<(usize, u64)> {
-        let number = offset.checked_div(self.span).unwrap_or(0);
-        let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());
-        let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} is behind the last file")))?;
-        Ok((at, offset - number * self.span))
-    }
-
-    /// What a file is called.
-    fn file(&self, at: usize) -> &str {
-        self.files.get(self.first.saturating_add(at)).map_or("", String::as_str)
-    }
-}
-
-impl Source for Joined {
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let (mut offset, mut rest) = (offset, into);
-        let mut parts: Vec<Part<'_>> = Vec::new();
-        while !rest.is_empty() {
-            let (at, from) = self.place(offset)?;
-            let count = usize::try_from(self.span - from).unwrap_or(usize::MAX).min(rest.len());
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
-            parts.push((at, from, now));
-            offset = offset.saturating_add(count as u64);
-            rest = later;
-        }
-        side_by_side(parts, self.resolve.at_once(), |part| self.read_part(part))
-    }
-
-    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        // What must be decoded as a whole is held for one file at a time.
-        if self.filter.is_some() {
-            return Ok(());
-        }
-        let mut wanted: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
-        for range in ranges {
-            let mut start = range.start;
-            while start < range.end.min(self.len) && wanted.len() < OPEN {
-                let (at, from) = self.place(start)?;
-                let count = (self.span - from).min(range.end - start);
-                wanted.entry(at).or_default().push(from..from.saturating_add(count));
-                start = start.saturating_add(count);
-            }
-        }
-        let opened = Mutex::new(BTreeMap::new());
-        let done = side_by_side(wanted.into_iter().collect(), self.resolve.at_once(), |(at, wanted)| {
-            let file = self.opened(at, &wanted)?;
-            lock(&opened).insert(at, file);
-            Ok(())
-        });
-        // Where not all can be held open (or one is missing), reading opens one after the other, and says so.
-        let opened = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
-        *self.last() = if done.is_ok() { opened } else { BTreeMap::new() };
-        Ok(())
-    }
-
-    fn access(&self) -> Access {
-        if self.resolve.at_once() > 1 { Access::Requests } else { Access::Random }
-    }
-
-    fn stored(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
-        Err(Error::unsupported("the bytes are in many files").hint("`layout locate` says where in each"))
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
 }

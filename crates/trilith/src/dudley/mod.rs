@@ -14,6 +14,7 @@ mod fill;
 mod gather;
 mod grow;
 mod inflate;
+mod joined;
 #[cfg(feature = "jpeg")]
 mod jpeg;
 mod listing;
@@ -38,6 +39,7 @@ pub(crate) use datatype::primitive_of;
 pub use draft::{Draft, DraftKind};
 pub use family::{Catalog, Place};
 pub use fill::{Filling, Mismatch};
+pub use gather::Omission;
 pub use listing::{Listing, Opener, folder_of};
 pub use outline::{Children, Outline, OutlineId, Thing};
 pub use path::Step;

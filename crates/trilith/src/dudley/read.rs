@@ -7,7 +7,7 @@ use super::inflate::{Form, inflated};
 use super::outline::Outline;
 use super::signature::Signature;
 use crate::array::Array;
-use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Window, read_vec};
+use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
@@ -66,6 +66,8 @@ pub struct DudleyFile {
     options: Options,
     /// The items as a tree, once somebody asked for it.
     outline: OnceLock<Outline>,
+    /// Whether stored parameters behind the end of the file count as 0.
+    is_cut: bool,
 }
 
 impl DudleyFile {
@@ -96,7 +98,13 @@ impl DudleyFile {
         };
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
-        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline: OnceLock::new() })
+        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline: OnceLock::new(), is_cut: false })
+    }
+
+    /// The same, in which stored parameters behind the end of the file are 0: what comes after the first of them in the
+    /// layout has a wrong place.
+    pub(crate) fn cut_off(self) -> Self {
+        Self { is_cut: true, ..self }
     }
 
     /// Whether a layout of the name of a file lies beside it.
@@ -194,6 +202,7 @@ impl DudleyFile {
                 self.source.read_at(at, slot)?;
                 Ok(Supply::Bytes(bytes))
             }
+            _ if self.is_cut => Ok(Supply::Value(0)),
             _ => Ok(Supply::Short(self.source.len().saturating_sub(self.base))),
         }
     }
@@ -210,7 +219,7 @@ impl DudleyFile {
         Ok(self.outline.get_or_init(|| made))
     }
 
-    /// The array that an entry of this stream is.
+    /// The array that an entry of this stream is; what is there of one that ends behind the end of the file.
     ///
     /// # Errors
     /// As [`DudleyFile::array_at`].
@@ -239,7 +248,11 @@ impl DudleyFile {
             return Ok((Arc::new(MemorySource::new(Vec::new(), file.source.name())), 0));
         };
         let start = file.base.checked_add(address).ok_or_else(|| Error::malformed(format!("address {address} is too large")))?;
-        let Some(filter) = filter else { return Ok((file.source.clone(), start)) };
+        let Some(filter) = filter else {
+            // What is there of an array that is cut off can be read.
+            let end = start.saturating_add(entry.nbytes.unwrap_or(0));
+            return Ok((Truncated::up_to(file.source.clone(), end), start));
+        };
         let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
         let window = Window::new(file.source.clone(), start, stored)?;
         Ok((inflated(filter, Arc::new(window), &Form::of(entry)?, file.limits())?, 0))
@@ -398,11 +411,11 @@ impl<'f> Items<'f> {
     }
 
     /// The array at a path: an item, a parameter, or a member of the structs of an item
-    /// (`/records.time`; `/time`, where the item has no name); of a list its elements, as [`Items::stacked`].
+    /// (`/records.time`; `/time`, where the item has no name); of a list its elements, as [`Items::stacked`]. Where it
+    /// ends behind the end of the file, what is there can be read.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none or its byte order is not known,
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it ends behind the end of the file,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let Some(found) = self.located(path)? else {
@@ -435,12 +448,14 @@ impl<'f> Items<'f> {
         Ok(Some(array))
     }
 
-    /// The array that an entry of this stream is.
+    /// The array that an entry of this stream is, all of which is there.
     ///
     /// # Errors
-    /// As [`Items::array_at`].
+    /// As [`Items::array_at`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it ends behind the end of the file.
     pub fn array(&self, entry: &Entry) -> Result<Array> {
-        self.file.array_of(entry)
+        let array = self.file.array_of(entry)?;
+        array.check_present().map_err(|e| e.context(entry.path.clone()))?;
+        Ok(array)
     }
 
     /// An item, or a member of all its structs.

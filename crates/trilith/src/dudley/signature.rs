@@ -39,6 +39,23 @@ impl Signature {
         matches!(start, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
     }
 
+    /// The byte order that a whole signature says, wherever the header then leads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E404) for a damaged signature, or none.
+    pub fn order_in(start: &[u8]) -> Result<Byteorder> {
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(start).for_each(|(byte, new)| *byte = *new);
+        match damage(&bytes) {
+            Some(damage) => {
+                Err(Error::malformed(format!("E404: {damage}")).at_byte(0).hint("transfer the file again, as binary"))
+            }
+            None if !Self::is_at(&bytes) => Err(Error::malformed("E404: it has no Dudley signature").at_byte(0)),
+            None if bytes[1] == b'<' => Ok(Byteorder::Little),
+            None => Ok(Byteorder::Big),
+        }
+    }
+
     /// Reads the header; None where the file is not native.
     ///
     /// # Errors

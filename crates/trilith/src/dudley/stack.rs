@@ -6,7 +6,7 @@ use super::datatype::datatype_of;
 use super::gather::extent;
 use super::read::Items;
 use crate::array::Array;
-use crate::bytes::{Source, SourceRef};
+use crate::bytes::{Source, SourceRef, Truncated};
 use crate::error::{Error, Result};
 use crate::layout::{Stack, Stretch};
 
@@ -44,7 +44,11 @@ impl Items<'_> {
         let runs: Vec<Stretch> = found.runs.into_iter().filter(|_| span > 0).collect();
         let place = |run: &Stretch| run.address.and_then(|at| at.checked_add(self.file().base())).ok_or_else(too_large);
         let (source, offset, step): (SourceRef, u64, u64) = match runs.as_slice() {
-            [only] => (Arc::clone(self.file().source()), place(only)?, only.stride),
+            [only] => {
+                let (start, last) = (place(only)?, only.stride.saturating_mul(only.count.saturating_sub(1)));
+                let end = start.saturating_add(last).saturating_add(span);
+                (Truncated::up_to(Arc::clone(self.file().source()), end), start, only.stride)
+            }
             runs => {
                 self.file()
                     .limits()

@@ -8,7 +8,7 @@ use super::item::ItemKind;
 use super::stack::not_an_array;
 use crate::array::Array;
 use crate::bytes::{Base, Resolve, SourceRef};
-use crate::dudley::{self, Catalog, DudleyFile};
+use crate::dudley::{self, Catalog, DudleyFile, Omission};
 use crate::error::{Error, Result};
 use crate::layout::{Byteorder, ItemId, Kind, Layout, Options};
 use crate::limits::Limits;
@@ -76,12 +76,16 @@ impl Series {
     /// As [`Catalog::array_at`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let path = path.trim_start_matches('#');
-        let part =
-            |rows: &Range<usize>| self.catalog.array_at(&self.template, path, rows.clone(), &self.how, Arc::clone(&self.resolve));
-        match self.rows.as_slice() {
-            [rows] => part(rows),
-            rows => Array::concatenate(rows.iter().map(part).collect::<Result<_>>()?),
-        }
+        self.catalog.array_at(&self.template, path, &self.rows, &self.how, Arc::clone(&self.resolve))
+    }
+
+    /// The files that are masked in an item: they omit it, or are not there.
+    ///
+    /// # Errors
+    /// As [`Catalog::array_at`].
+    pub fn omitted(&self, path: &str) -> Result<Vec<Omission>> {
+        let path = path.trim_start_matches('#');
+        self.catalog.omitted(&self.template, path, &self.rows, &self.how, &*self.resolve)
     }
 
     /// Tells for each file where an item is, without opening it.

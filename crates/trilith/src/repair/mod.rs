@@ -1,4 +1,4 @@
-//! Saving what is left of a damaged or truncated file of the ASDF family.
+//! Saving what is left of a damaged or truncated file.
 //!
 //! What cannot be read is left out and reported, and nothing is made up: lines of the tree that are no
 //! YAML go, an array whose end is missing keeps its whole rows, one of which nothing is left becomes
@@ -11,6 +11,8 @@ mod around;
 #[path = "left_out.rs"]
 mod around;
 mod blocks;
+#[cfg(feature = "dudley")]
+mod stream;
 mod text;
 
 use std::io::{Seek, Write};
@@ -30,6 +32,8 @@ use crate::verify;
 
 use around::Around;
 pub use blocks::{BlockFate, Fate};
+#[cfg(feature = "dudley")]
+pub use stream::{StreamSalvage, salvage_stream};
 
 /// What became of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +46,7 @@ pub enum ArrayFate {
         /// Rows that there were.
         of: u64,
     },
-    /// Nothing of it could be read, for this reason; it is null now.
+    /// Nothing of it could be read, for this reason; it is null now, or left out of a Dudley file.
     Lost(String),
 }
 
@@ -56,8 +60,10 @@ pub struct Report {
     pub tree: Option<Vec<(u32, String)>>,
     /// Every block by its number.
     pub blocks: Vec<BlockFate>,
-    /// Arrays that are not whole, by tree path.
+    /// Arrays that are not whole, by tree path; lists that are not, in Dudley files.
     pub arrays: Vec<(String, ArrayFate)>,
+    /// How many arrays a Dudley file should have; None for a file of the ASDF family.
+    pub items: Option<u64>,
     /// What is wrong with the file that is written, as far as `verify --deep` can tell; None where it was not asked.
     pub wrong: Option<Vec<String>>,
     /// What else is to be said.
@@ -138,8 +144,15 @@ fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
     let generation = pieces.iter().find_map(|piece| piece.block.as_ref().map(|block| block.generation));
     let generation = generation.or_else(|| header.rows.last().copied());
     let generation = generation.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let mut report =
-        Report { generation: generation.name, tree: None, blocks: Vec::new(), arrays: Vec::new(), wrong: None, notes };
+    let mut report = Report {
+        generation: generation.name,
+        tree: None,
+        blocks: Vec::new(),
+        arrays: Vec::new(),
+        items: None,
+        wrong: None,
+        notes,
+    };
     let mut tree = None;
     if let Some((start, end)) = extent {
         let bytes = read_vec(&*source, start, end - start, limits)?;

@@ -150,7 +150,7 @@ fn gather(guide: &mut Guide, folder: &Path, template: &Layout, catalog: &Catalog
         folder.join("catalog.bd").display()
     ))?;
     let resolve = Arc::new(DirectoryResolver::new(folder, LocalOptions::default(), options.limits()?.external_depth));
-    let rho = catalog.array_at(template, "/rho", FILES - ALIKE..FILES, &how(options)?, resolve)?;
+    let rho = catalog.array_at(template, "/rho", &[FILES - ALIKE..FILES], &how(options)?, resolve)?;
     let corner = rho.slice(&trilith::array::Index::parse_list(":,0,0")?)?;
     let values = corner.load::<f64>()?;
     let right = values.iter().zip(FILES - ALIKE..).all(|(found, step)| *found == value("rho", step, 0));

@@ -177,4 +177,8 @@ impl Resolve for Allowed {
         let (address, client) = (Address::parse(uri), self.client());
         address.is_ok_and(|address| client.is_ok_and(|client| client.allows(&address).is_some()))
     }
+
+    fn is_missing(&self, uri: &str) -> bool {
+        !is_url(uri) && self.inner.is_missing(uri)
+    }
 }

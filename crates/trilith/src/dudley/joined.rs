@@ -1,0 +1,214 @@
+//! The bytes of one item of all files of a family, as one source.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::gather::ranges;
+use super::inflate::{Form, inflated};
+use super::signature::Signature;
+use crate::bytes::{Access, Resolve, Source, SourceRef, Window};
+use crate::error::{Error, ErrorKind, Result, Setting};
+use crate::layout::{Byteorder, Filter};
+use crate::limits::Limits;
+use crate::threads::{lock, side_by_side};
+
+/// An item in one file.
+pub(super) struct Piece {
+    /// Which file of the catalog it is.
+    pub row: usize,
+    /// None where the file omits the item, or is not there.
+    pub stored: Option<Stored>,
+}
+
+/// Where an item lies in one file.
+pub(super) struct Stored {
+    /// Byte of the file at which it is stored; None where it has no data.
+    pub offset: Option<u64>,
+    /// Of a compressed item: where the wanted member begins in it, and how many bytes are stored.
+    pub inside: u64,
+    pub stored: Option<u64>,
+}
+
+/// A name of a catalog as a reference.
+pub(super) fn uri_of(file: &str) -> String {
+    file.replace('%', "%25")
+}
+
+/// The bytes of the item in all files, one file behind the other; files are opened as they are read.
+pub(super) struct Joined {
+    pub name: String,
+    pub len: u64,
+    pub files: Arc<Vec<String>>,
+    pub pieces: Vec<Piece>,
+    /// How many bytes of each file there are.
+    pub span: u64,
+    /// What the bytes of a file are that omits the item.
+    pub blank: u8,
+    pub filter: Option<Filter>,
+    /// The item before it was compressed.
+    pub whole: Option<Form>,
+    pub native: bool,
+    /// The order that every signature must have, where the layout leaves it to them.
+    pub order: Option<Byteorder>,
+    pub limits: Limits,
+    pub resolve: Arc<dyn Resolve>,
+    /// The files read last: by their places in `pieces`, and the bytes that hold the item from this offset on.
+    pub open: Mutex<BTreeMap<usize, Opened>>,
+}
+
+pub(super) type Opened = (SourceRef, u64);
+
+/// Files held open at the same time: half of what systems usually allow.
+const OPEN: usize = 512;
+
+impl Joined {
+    /// The bytes that hold the item in a file.
+    fn piece(&self, at: usize, wanted: Range<u64>) -> Result<Opened> {
+        if let Some((source, start)) = self.last().get(&at) {
+            return Ok((Arc::clone(source), *start));
+        }
+        // Nobody waits for the lock while a file is opened: others are opened meanwhile.
+        let opened = self.opened(at, &[wanted])?;
+        *self.last() = BTreeMap::from([(at, (Arc::clone(&opened.0), opened.1))]);
+        Ok(opened)
+    }
+
+    fn last(&self) -> MutexGuard<'_, BTreeMap<usize, Opened>> {
+        lock(&self.open)
+    }
+
+    /// Opens a file of which the bytes `wanted` of the item are read first.
+    fn opened(&self, at: usize, wanted: &[Range<u64>]) -> Result<Opened> {
+        let file = self.file(at);
+        self.opened_as(at, file, wanted).map_err(|e| match e.kind() {
+            ErrorKind::Io if self.pieces.len() > 1 => {
+                let others = self.pieces.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, piece)| piece.row);
+                e.setting("to read the others", Setting::Files(ranges(others))).context(file.to_owned())
+            }
+            _ => e.context(file.to_owned()),
+        })
+    }
+
+    fn opened_as(&self, at: usize, file: &str, wanted: &[Range<u64>]) -> Result<Opened> {
+        let Some(Stored { offset: Some(offset), inside, stored }) = self.stored(at) else {
+            return Err(Error::malformed("it holds no data of the item"));
+        };
+        self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
+        // What is needed of a remote file comes with one request: the signature, and the item.
+        let signature = 0..if self.native { Signature::LEN } else { 0 };
+        let mut ranges = vec![signature];
+        match (&self.filter, stored) {
+            (Some(_), stored) => ranges.push(*offset..offset.saturating_add(stored.unwrap_or(0))),
+            (None, _) => {
+                ranges.extend(wanted.iter().map(|part| offset.saturating_add(part.start)..offset.saturating_add(part.end)));
+            }
+        }
+        let (source, _) = self.resolve.resolve_parts(&uri_of(file), &ranges)?;
+        if self.native {
+            let found = Signature::read(&*source)?;
+            let found = found.ok_or_else(|| Error::malformed("E404: it has no Dudley signature").at_byte(0))?;
+            if let Some(order) = self.order.filter(|order| *order != found.order) {
+                let message = format!("it is in {:?} order, but the family was opened in {order:?} order", found.order);
+                return Err(Error::usage(message).hint("read the files of each byte order by themselves"));
+            }
+        }
+        let (Some(filter), Some(whole)) = (&self.filter, &self.whole) else { return Ok((source, *offset)) };
+        let stored = stored.ok_or_else(|| Error::usage("the stored length of the compressed item is not known"))?;
+        let window = Window::new(source, *offset, stored)?;
+        Ok((inflated(filter, Arc::new(window), whole, &self.limits)?, *inside))
+    }
+}
+
+/// The bytes of one file that a read wants: the number of the file, from which byte of its item on, and where to.
+type Part<'b> = (usize, u64, &'b mut [u8]);
+
+impl Joined {
+    fn read_part(&self, (at, from, into): Part<'_>) -> Result<()> {
+        if self.stored(at).is_none() {
+            into.fill(self.blank);
+            return Ok(());
+        }
+        let (source, start) = self.piece(at, from..from.saturating_add(into.len() as u64))?;
+        source.read_at(start.saturating_add(from), into).map_err(|e| e.context(self.file(at).to_owned()))
+    }
+
+    /// The file in which a byte lies, and which byte of its item that is.
+    fn place(&self, offset: u64) -> Result<(usize, u64)> {
+        let number = offset.checked_div(self.span).unwrap_or(0);
+        let at = usize::try_from(number).ok().filter(|at| *at < self.pieces.len());
+        let at = at.ok_or_else(|| Error::malformed(format!("byte {offset} is behind the last file")))?;
+        Ok((at, offset - number * self.span))
+    }
+
+    /// What a file is called.
+    fn file(&self, at: usize) -> &str {
+        self.pieces.get(at).and_then(|piece| self.files.get(piece.row)).map_or("", String::as_str)
+    }
+
+    /// Where the item lies in a file; None where it is omitted.
+    fn stored(&self, at: usize) -> Option<&Stored> {
+        self.pieces.get(at)?.stored.as_ref()
+    }
+}
+
+impl Source for Joined {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let (mut offset, mut rest) = (offset, into);
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        while !rest.is_empty() {
+            let (at, from) = self.place(offset)?;
+            let count = usize::try_from(self.span - from).unwrap_or(usize::MAX).min(rest.len());
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
+            parts.push((at, from, now));
+            offset = offset.saturating_add(count as u64);
+            rest = later;
+        }
+        side_by_side(parts, self.resolve.at_once(), |part| self.read_part(part))
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        // What must be decoded as a whole is held for one file at a time.
+        if self.filter.is_some() {
+            return Ok(());
+        }
+        let mut wanted: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
+        for range in ranges {
+            let mut start = range.start;
+            while start < range.end.min(self.len) && wanted.len() < OPEN {
+                let (at, from) = self.place(start)?;
+                let count = (self.span - from).min(range.end - start);
+                if self.stored(at).is_some() {
+                    wanted.entry(at).or_default().push(from..from.saturating_add(count));
+                }
+                start = start.saturating_add(count);
+            }
+        }
+        let opened = Mutex::new(BTreeMap::new());
+        let done = side_by_side(wanted.into_iter().collect(), self.resolve.at_once(), |(at, wanted)| {
+            let file = self.opened(at, &wanted)?;
+            lock(&opened).insert(at, file);
+            Ok(())
+        });
+        // Where not all can be held open (or one is missing), reading opens one after the other, and says so.
+        let opened = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.last() = if done.is_ok() { opened } else { BTreeMap::new() };
+        Ok(())
+    }
+
+    fn access(&self) -> Access {
+        if self.resolve.at_once() > 1 { Access::Requests } else { Access::Random }
+    }
+
+    fn stored(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
+        Err(Error::unsupported("the bytes are in many files").hint("`layout locate` says where in each"))
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
