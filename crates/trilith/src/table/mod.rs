@@ -4,12 +4,15 @@
 //! files can be read side by side. A [`Table`] takes the rows; it holds these and never the files.
 
 mod cell;
+mod collect;
 mod column;
 mod filter;
+mod summary;
 
 use std::cmp::Ordering;
 
 pub use self::cell::{Cell, CellType};
+pub use self::collect::{Collected, collect};
 use self::column::{Column, Place};
 use self::filter::Filter;
 use crate::error::{Error, ErrorKind, Result};
@@ -55,7 +58,20 @@ impl Query {
     /// # Errors
     /// [`ErrorKind::Usage`] for what is no column, and for two of one name.
     pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
-        let columns = columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?;
+        Self::of(columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Columns by their names and places, a place being `/path` or `/path@shape` as in [`Query::new`]. A name may have
+    /// any character.
+    ///
+    /// # Errors
+    /// As [`Query::new`].
+    pub fn named<N: AsRef<str>, P: AsRef<str>>(columns: impl IntoIterator<Item = (N, P)>) -> Result<Self> {
+        let columns = columns.into_iter().map(|(name, place)| Column::at(name.as_ref(), place.as_ref()));
+        Self::of(columns.collect::<Result<Vec<_>>>()?)
+    }
+
+    fn of(columns: Vec<Column>) -> Result<Self> {
         let mut names = vec![FILE.to_owned()];
         for column in &columns {
             if names.contains(&column.name) {
