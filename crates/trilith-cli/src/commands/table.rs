@@ -101,7 +101,8 @@ impl Table {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let query = self.query()?;
         let format = self.format(options)?;
-        let rows: Mutex<Vec<(usize, Vec<Row>)>> = Mutex::default();
+        // In the order in which the files are done.
+        let rows: Mutex<Vec<(usize, Row)>> = Mutex::default();
         // An output must be none of the files.
         let mut admit = |_: &_| Ok(());
         let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
@@ -109,13 +110,13 @@ impl Table {
             let file = job.open()?;
             let found = query.rows(&job.name, &file)?;
             job.warn_all(file.source().notice());
-            rows.lock().unwrap_or_else(PoisonError::into_inner).push((job.index, found));
+            rows.lock().unwrap_or_else(PoisonError::into_inner).extend(found.into_iter().map(|row| (job.index, row)));
             Ok(Outcome::Yes)
         })?;
         let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-        rows.sort_unstable_by_key(|(index, _)| *index);
+        rows.sort_by_key(|(index, _)| *index);
         let mut table = Found::new(&query);
-        rows.into_iter().for_each(|(_, rows)| table.add(rows));
+        table.add(rows.into_iter().map(|(_, row)| row));
         options.warn_all(table.warnings());
         self.write(&table.finished(), format, options)?;
         Ok(outcome)

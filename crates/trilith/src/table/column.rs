@@ -79,7 +79,8 @@ impl Column {
             None => (false, path.to_owned()),
         };
         if !path.is_empty() && !path.starts_with('/') {
-            return Err(Error::usage(format!("the path of the column {place:?} does not begin with /")).hint("write NAME=/path"));
+            let what = format!("the path {place:?} of the column {name} does not begin with /");
+            return Err(Error::usage(what).hint(format!("write /{place}")));
         }
         if name.is_empty() {
             return Err(Error::usage(format!("the column {place:?} has no name")).hint("write NAME=/path"));

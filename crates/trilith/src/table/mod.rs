@@ -159,7 +159,8 @@ impl Query {
     }
 
     fn add_row(&self, name: &str, place: Place<'_>, rows: &mut Vec<Row>) -> Result<()> {
-        let mut row = vec![Cell::Text(name.to_owned())];
+        let mut row = Vec::with_capacity(self.names.len());
+        row.push(Cell::Text(name.to_owned()));
         for column in &self.columns {
             row.push(column.read(place).map_err(|error| error.context(format!("column {}", column.name)))?);
         }
@@ -204,7 +205,7 @@ impl Table {
     }
 
     /// Adds rows.
-    pub fn add(&mut self, rows: Vec<Row>) {
+    pub fn add(&mut self, rows: impl IntoIterator<Item = Row>) {
         for row in rows {
             for (seen, cell) in self.seen.iter_mut().zip(&row) {
                 *seen |= cell.kind().bit();
