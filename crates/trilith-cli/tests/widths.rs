@@ -47,6 +47,18 @@ fn tables_and_trees_fit_the_terminal_and_use_it() {
             assert!(text.contains("12345") && text.contains('…'), "{command} in {width}:\n{text}");
         }
     }
+    // What would run through a terminal for minutes is not begun.
+    let zeros = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+                 x: !core/ndarray-1.1.0 {source: 0, datatype: uint8, shape: [400, 400], strides: [0, 0], byteorder: little}\n...\n";
+    let mut bytes = zeros.as_bytes().to_vec();
+    bytes.extend(b"\xd3BLK\0\x30");
+    bytes.extend([0; 8]);
+    (0..3).for_each(|_| bytes.extend(1u64.to_be_bytes()));
+    bytes.extend([0; 17]);
+    std::fs::write(folder.path().join("zeros.asdf"), bytes).unwrap();
+    let text = shown(folder.path(), 80, "get zeros.asdf#/x");
+    assert!(text.contains("160000 elements") && text.contains("--slice"), "{text}");
+    assert!(shown(folder.path(), 80, "get zeros.asdf#/x --slice 0:2,0:3").contains("0 0 0"));
     // Another program gets all of it.
     let mut piped = trilith();
     piped.current_dir(folder.path()).args(["table", ".", "-c", "word=/word", "-c", "long=/long"]);

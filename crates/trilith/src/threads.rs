@@ -371,7 +371,7 @@ mod tests {
             assert_eq!(turn.index(), n);
             if n.is_multiple_of(100) {
                 // A slow job holds the others back, but only so far.
-                std::thread::sleep(std::time::Duration::from_millis(2));
+                std::thread::sleep(Duration::from_millis(2));
                 assert!(begun.load(Ordering::SeqCst) <= taken.load(Ordering::SeqCst) + 4 * (threads() + 3) + 1);
             }
             if n.is_multiple_of(7) {

@@ -39,21 +39,21 @@ pub struct Table {
     /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind
     #[arg(short, long = "column", value_name = "NAME=/path", required = true)]
     columns: Vec<String>,
-    /// Only rows that meet this condition: comparisons (==, !=, <, <=, >, >=), and, or, not, parentheses; text in
+    /// Keep only rows that meet this condition: comparisons (==, !=, <, <=, >, >=), and, or, not, parentheses; text in
     /// double quotes. A comparison with null is false
     #[arg(long = "where", value_name = "EXPR")]
     condition: Option<String>,
-    /// Sort by a column, or by several with commas between; the greatest first with :desc
+    /// Sort by a column, or by several separated by commas; in descending order with :desc
     #[arg(long, value_name = "COLUMN[:desc]")]
     sort: Option<String>,
-    /// A row for each item of this list; the paths of columns begin at the item (. is the item itself), //path at the
+    /// A row for each item of this list; the paths of columns start at the item (. is the item itself), //path at the
     /// root of the file, and @index is the number of the item
     #[arg(long, value_name = "/list")]
     each: Option<String>,
     /// Write to a file: .csv, .jsonl, .parquet or .arrow; - for CSV on standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// The format, where the name of the output does not tell it
+    /// The format, if the name of the output does not imply it
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }

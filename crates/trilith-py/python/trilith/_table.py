@@ -36,7 +36,7 @@ def table(
     for each of its items; the paths of columns then begin at the item, those with `//` at the root of the file.
     `hidden` takes hidden files in folders too. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
 
-    A file that cannot be read is left out: a warning says so, and `Table.errors` holds the exception. With
+    A file that cannot be read is skipped with a warning, and `Table.errors` holds the exception. With
     `errors="raise"` the first of them is raised.
 
     The files are read side by side, without the interpreter lock. The result goes to pandas, polars, pyarrow and

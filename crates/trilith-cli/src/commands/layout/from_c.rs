@@ -282,7 +282,7 @@ impl<'t> Reader<'t> {
             Some(value) => Err(error(self.text, at, format!("the length {value} is negative"))),
             None if words.is_empty() => Err(self.unsupported(at, "an array without a length")),
             None => {
-                Err(self.unsupported(at, &format!("the length `{}`, which is no constant here,", shortened(&words.join(" ")))))
+                Err(self.unsupported(at, &format!("the length `{}`, which is not a constant here,", shortened(&words.join(" ")))))
             }
         }
     }
