@@ -44,10 +44,16 @@ pub fn site() -> Result<Done, String> {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
-    run(&mut cargo(["build", "--locked", "--quiet", "--package", "trilith-cli"]))?;
+    let trilith = match std::env::var_os("TRILITH_BIN") {
+        Some(path) => PathBuf::from(path),
+        None => {
+            run(&mut cargo(["build", "--locked", "--quiet", "--package", "trilith-cli"]))?;
+            program("debug")
+        }
+    };
     let source = target().join("site-source");
     empty(&source)?;
-    stage(&source)?;
+    stage(&source, &trilith)?;
     let site = target().join("site");
     empty(&site)?;
     // Without -W a link that leads nowhere would be a line that nobody reads.
@@ -65,13 +71,13 @@ pub fn site() -> Result<Done, String> {
 }
 
 /// Lays out the pages as they are in the repository, so that their links mean the same.
-fn stage(source: &Path) -> Result<(), String> {
+fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
     for page in pages() {
         let text = read(&root().join(&page))?;
         write(&source.join(&page), &text)?;
     }
     write(&source.join("conf.py"), &read(&root().join("docs/site/conf.py"))?)?;
-    let commands = reference(&source.join("docs/reference"))?;
+    let commands = reference(&source.join("docs/reference"), trilith)?;
     let index = source.join("docs/index.md");
     let text = read(&index)?;
     let mut text = text.replace(
@@ -95,11 +101,10 @@ fn pages() -> Vec<PathBuf> {
 }
 
 /// A page for each command, from its `--help`; their names.
-fn reference(folder: &Path) -> Result<Vec<String>, String> {
-    let trilith = program("debug");
+fn reference(folder: &Path, trilith: &Path) -> Result<Vec<String>, String> {
     let pages = target().join("site-man");
     empty(&pages)?;
-    run(Command::new(&trilith).args(["--quiet", "man", "--install"]).arg(&pages))?;
+    run(Command::new(trilith).args(["--quiet", "man", "--install"]).arg(&pages))?;
     let name = |path: &PathBuf| Some(path.file_stem()?.to_str()?.strip_prefix("trilith-")?.to_owned());
     let names: Vec<String> = files(&pages).iter().filter_map(name).collect();
     if names.len() < 30 {
@@ -107,7 +112,7 @@ fn reference(folder: &Path) -> Result<Vec<String>, String> {
     }
     for name in &names {
         let words = words(name);
-        let help = output(Command::new(&trilith).args(&words).arg("--help").env("NO_COLOR", "1"))?;
+        let help = output(Command::new(trilith).args(&words).arg("--help").env("NO_COLOR", "1"))?;
         write(
             &folder.join(format!("{name}.md")),
             &format!("# trilith {}\n\n```text\n{}\n```\n", words.join(" "), help.trim_end()),

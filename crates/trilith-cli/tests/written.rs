@@ -168,10 +168,9 @@ fn lines(text: &str) -> Vec<String> {
 
 /// A line of ours, one that hands something to ours, or one that prepares files for those that follow.
 fn is_command(code: &str) -> bool {
-    let first = code.split(' ').next().unwrap_or_default();
-    first == "trilith" && code != "trilith"
-        || code.contains("| trilith ")
-        || matches!(first, "cp" | "mkdir" | "head") && code.contains(' ')
+    let words: Vec<&str> = code.split(' ').collect();
+    // Two words name a command; they are no line.
+    words.len() > 2 && (matches!(words[0], "trilith" | "cp" | "mkdir" | "head") || code.contains("| trilith "))
 }
 
 /// A line of code without what is said beside it, two spaces or a `#` away.
@@ -260,7 +259,7 @@ const BEFORE: &[(&str, &str)] = &[
 ];
 
 /// Lines that end in exit status 1 where all is well, since they show how a loss is refused or a deviation found.
-const NO: &[&str] = &["trilith verify --conform asdf-1.x image.asdf"];
+const NO: &[&str] = &["trilith verify --conform asdf-1.x image.asdf", "trilith repair damaged.asdf"];
 
 /// The files that the pages name.
 fn named() -> Folder {
@@ -283,7 +282,7 @@ fn named() -> Folder {
     folder.must("trilith get 'records.bd#/\"\"' -o record.npy");
     std::fs::write(folder.path().join("cards.fits"), cards()).unwrap();
     folder.must("mkdir archive cutouts; cp observation.asdf observation-zlib.asdf archive; touch archive/notes.txt");
-    folder.must("mkdir kept; cp *.bd kept; touch last-run; cp observation.asdf mine.asdf; cp cards.fits x.fits");
+    folder.must("mkdir kept; cp *.bd kept; touch -d 2020-01-01 last-run; cp observation.asdf mine.asdf; cp cards.fits x.fits");
     // What the tutorial writes in Python.
     folder.write("points.dud", "{\n  N : <i8\n}\nx = <f8[N]\nv = <f4[N]\n");
     let mut points = 5u64.to_le_bytes().to_vec();
