@@ -338,7 +338,7 @@ impl Table {
 /// How many columns the terminal has that standard output is; None where it is no terminal, since other programs want
 /// whole lines.
 pub fn columns() -> Option<usize> {
-    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
 /// A text in so many characters: what does not fit is left out in its middle, since names differ at both ends.

@@ -621,7 +621,7 @@ mod tests {
             ("struct s { FILE *f; };", "FILE"),
             ("struct s { struct t x; };", "not declared"),
             ("struct s { int a", "expected `;`"),
-            ("struct s { int a[M]; };", "no constant"),
+            ("struct s { int a[M]; };", "not a constant"),
             ("struct s { int a[-1]; };", "negative"),
             ("#pragma pack(1)\nstruct s { char c; int a; };", "pack"),
             ("long double x;", "long double"),
