@@ -13,6 +13,7 @@ mod interop;
 mod python;
 mod remote;
 mod shell;
+mod site;
 mod suite;
 mod trust;
 mod wasm;
@@ -26,7 +27,7 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "test",
         suite::test,
-        "everything: format, lints, tests, corpus, documentation, features, interop, Python, remote, WebAssembly, fuzz targets [PART…]",
+        "everything: format, lints, tests, corpus, documentation, site, features, interop, Python, remote, WebAssembly, fuzz targets [PART…]",
     ),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
@@ -39,6 +40,7 @@ const TASKS: &[(&str, Task, &str)] = &[
         "compare with the peers on files made for it: [--json] [--small] [--runs N] [--callgrind] [GROUP…|WORK…]; \
          or with another commit: --against COMMIT [--at-least RATIO] [--small] [--runs N]",
     ),
+    ("docs", site::docs, "build the documentation site in target/site and check its links"),
     ("help", help, "this list"),
 ];
 

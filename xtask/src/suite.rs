@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::shell::{cargo, in_ci, root, run, shared};
-use crate::{fuzz, interop, python, remote, wasm};
+use crate::{fuzz, interop, python, remote, site, wasm};
 
 /// How a part ended, other than by failing.
 pub enum Done {
@@ -22,6 +22,7 @@ const PARTS: &[(&str, Part)] = &[
     ("tests", tests),
     ("corpus", corpus),
     ("documentation", documentation),
+    ("site", site::site),
     ("features", features),
     ("interop", interop::interop),
     ("python", python::python),

@@ -1,5 +1,6 @@
 //! What goes to stdout and stderr: text without control characters, aligned tables, sizes with units.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -229,16 +230,16 @@ fn is_bad(c: char) -> bool {
 
 /// A line of text: control characters, which could drive a terminal, become their escapes, and so do the ends of
 /// lines, behind which a name could write lines of its own.
-pub fn clean(text: &str) -> std::borrow::Cow<'_, str> {
+pub fn clean(text: &str) -> Cow<'_, str> {
     cleaned(text, |c| is_bad(c) || c == '\n')
 }
 
 /// Text of several lines, control characters made visible.
-pub fn clean_text(text: &str) -> std::borrow::Cow<'_, str> {
+pub fn clean_text(text: &str) -> Cow<'_, str> {
     cleaned(text, is_bad)
 }
 
-fn cleaned(text: &str, is_bad: impl Fn(char) -> bool) -> std::borrow::Cow<'_, str> {
+fn cleaned(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(&is_bad) {
         return text.into();
     }
@@ -293,28 +294,69 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| clean(&cell).into_owned()).collect());
     }
 
-    /// The lines of the table.
+    /// The lines of the table. On a terminal columns of text that make it too wide are shortened.
     pub fn print(&self, out: &mut Out) -> Result<()> {
-        let width = |column: usize| self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..self.right.len()).map(width).collect();
+        let widest = |column: usize| self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
+        let mut widths: Vec<usize> = (0..self.right.len()).map(widest).collect();
+        if let Some(room) = columns() {
+            self.narrow(&mut widths, room);
+        }
         for row in &self.rows {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
-                let fill = widths.get(column).copied().unwrap_or(0).saturating_sub(cell.chars().count());
+                let width = widths.get(column).copied().unwrap_or(0);
+                let cell = middle_cut(cell, width);
+                let fill = " ".repeat(width.saturating_sub(cell.chars().count()));
                 if column > 0 {
                     line.push_str("  ");
                 }
-                if self.right.get(column) == Some(&true) {
-                    line.push_str(&" ".repeat(fill));
-                    line.push_str(cell);
-                } else {
-                    line.push_str(cell);
-                    line.push_str(&" ".repeat(fill));
-                }
+                let parts = if self.right.get(column) == Some(&true) { [&fill, &*cell] } else { [&*cell, &fill] };
+                parts.iter().for_each(|part| line.push_str(part));
             }
             out.line(line.trim_end())?;
         }
         Ok(())
+    }
+
+    /// Takes from the widest columns of text what is more than there is room for. Numbers are never cut, and a column
+    /// keeps the width of its name.
+    fn narrow(&self, widths: &mut [usize], room: usize) {
+        const LEAST: usize = 8;
+        let gaps = 2 * widths.len().saturating_sub(1);
+        let named = |at: usize| self.rows.first().and_then(|names| names.get(at)).map_or(0, |name| name.chars().count());
+        while widths.iter().sum::<usize>() + gaps > room {
+            let text = widths.iter_mut().enumerate().filter(|(at, _)| self.right.get(*at) == Some(&false));
+            let Some((_, width)) = text.filter(|(at, width)| **width > named(*at).max(LEAST)).max_by_key(|(_, width)| **width)
+            else {
+                return;
+            };
+            *width -= 1;
+        }
+    }
+}
+
+/// How many columns the terminal has that standard output is; None where it is no terminal, since other programs want
+/// whole lines.
+pub fn columns() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
+}
+
+/// A text in so many characters: what does not fit is left out in its middle, since names differ at both ends.
+fn middle_cut(text: &str, width: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= width {
+        return text.into();
+    }
+    let kept = width.saturating_sub(1);
+    let (head, tail) = (kept / 2, kept - kept / 2);
+    text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect::<String>().into()
+}
+
+/// The beginning of a text in so many characters, `…` behind it where it is longer.
+pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(width) {
+        None => text.into(),
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect::<String>().into(),
     }
 }
 
@@ -331,6 +373,28 @@ mod tests {
         assert_eq!(size(999_999), "1.00 MB");
         assert_eq!(size(1 << 30), "1.07 GB");
         assert_eq!(size(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn a_table_is_as_wide_as_there_is_room() {
+        let mut table = Table::new(&["file", ">bytes", "what"]);
+        table.row(vec!["archive/2026/observations/r0001.asdf".into(), "123456789".into(), "a text that says much".into()]);
+        let widths = |room: usize| {
+            let mut widths = vec![36, 9, 21];
+            table.narrow(&mut widths, room);
+            widths
+        };
+        assert_eq!(widths(200), [36, 9, 21]);
+        assert_eq!(widths(70), [36, 9, 21]);
+        assert_eq!(widths(60), [26, 9, 21]);
+        assert_eq!(widths(40).iter().sum::<usize>() + 4, 40);
+        // Numbers and a little of each text stay, however small the terminal.
+        assert_eq!(widths(5), [8, 9, 8]);
+        assert_eq!(middle_cut("archive/r0001.asdf", 12), "archi…1.asdf");
+        assert_eq!(cut("archive", 4), "arc…");
+        for (text, width) in [("µµµµ", 4), ("µµµµ", 3), ("µ", 1), ("abc", 1), ("abc", 0), ("", 0)] {
+            assert!(middle_cut(text, width).chars().count() <= width.max(1) && cut(text, width).chars().count() <= width.max(1));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Every command line that is written for people runs: the examples of `--help`, and those of README.md and docs/.
 //!
 //! They run in the folder that `trilith tour` makes, beside a few files made here under the names that the pages use.
-//! A line with `…`, `[` options or `|` between words is a scheme and not a line; so is one marked in [`SCHEMES`].
+//! A line with `…`, ` [` before options or `|` between words is a scheme and not a line; so is one listed in [`SCHEMES`].
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
 #![allow(clippy::disallowed_methods, reason = "tests make files on their own")]
@@ -48,6 +48,8 @@ impl Folder {
         let path = std::env::var("PATH").unwrap_or_default();
         shell
             .env("HOME", self.path())
+            // An editor that changes nothing.
+            .env("VISUAL", "true")
             .env("PATH", format!("{}:{path}", self.path().join("bin").display()))
             .current_dir(self.path());
         shell.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
@@ -128,7 +130,13 @@ fn every_example_of_the_help_runs() {
 }
 
 /// Lines that show a form, not a command.
-const SCHEMES: &[&str] = &["trilith info /dev/zero", "trilith verify --conform DOCUMENT FILE"];
+const SCHEMES: &[&str] = &[
+    "trilith info /dev/zero",
+    "trilith verify --conform DOCUMENT FILE",
+    // The folder in which lines run was made by it.
+    "trilith tour .",
+    "instrument | trilith stream",
+];
 
 /// What stands for a file in the pages, and a file that is one; by the page and then for all pages.
 const NAMES: &[(&str, &str)] = &[
@@ -148,14 +156,21 @@ fn lines(text: &str) -> Vec<String> {
             continue;
         }
         let code = line.trim_start().trim_start_matches("$ ");
-        if (fenced || line.starts_with("    ")) && code.starts_with("trilith ") {
+        if (fenced || line.starts_with("    ")) && is_command(code) {
             found.push(without_remark(code));
         } else if !fenced {
-            let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("trilith "));
+            let spans = line.split('`').skip(1).step_by(2).filter(|span| is_command(span));
             found.extend(spans.map(|span| span.replace("\\|", "|")));
         }
     }
     found
+}
+
+/// A line of ours, one that hands something to ours, or one that prepares files for those that follow.
+fn is_command(code: &str) -> bool {
+    let words: Vec<&str> = code.split(' ').collect();
+    // Two words name a command; they are no line.
+    words.len() > 2 && (matches!(words[0], "trilith" | "cp" | "mkdir" | "head") || code.contains("| trilith "))
 }
 
 /// A line of code without what is said beside it, two spaces or a `#` away.
@@ -174,7 +189,19 @@ fn without_remark(line: &str) -> String {
 }
 
 fn is_scheme(line: &str) -> bool {
-    line.contains(['…', '[', '|']) && !line.contains("'[") || SCHEMES.contains(&line) || line.ends_with(" TEXT")
+    let between_words = line.replace(" | ", " ").replace("||", "").contains('|');
+    line.contains('…')
+        || between_words
+        || line.contains(" [") && !line.contains("'[")
+        || SCHEMES.iter().any(|scheme| line.starts_with(scheme))
+        || line.ends_with(" TEXT")
+        || line.contains("| jq ") && !has("jq")
+}
+
+/// Whether a program is installed.
+fn has(program: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
 }
 
 fn pages() -> Vec<PathBuf> {
@@ -232,7 +259,7 @@ const BEFORE: &[(&str, &str)] = &[
 ];
 
 /// Lines that end in exit status 1 where all is well, since they show how a loss is refused or a deviation found.
-const NO: &[&str] = &["trilith verify --conform asdf-1.x image.asdf"];
+const NO: &[&str] = &["trilith verify --conform asdf-1.x image.asdf", "trilith repair damaged.asdf"];
 
 /// The files that the pages name.
 fn named() -> Folder {
@@ -255,7 +282,13 @@ fn named() -> Folder {
     folder.must("trilith get 'records.bd#/\"\"' -o record.npy");
     std::fs::write(folder.path().join("cards.fits"), cards()).unwrap();
     folder.must("mkdir archive cutouts; cp observation.asdf observation-zlib.asdf archive; touch archive/notes.txt");
-    folder.must("mkdir kept; cp *.bd kept");
+    folder.must("mkdir kept; cp *.bd kept; touch -d 2020-01-01 last-run; cp observation.asdf mine.asdf; cp cards.fits x.fits");
+    // What the tutorial writes in Python.
+    folder.write("points.dud", "{\n  N : <i8\n}\nx = <f8[N]\nv = <f4[N]\n");
+    let mut points = 5u64.to_le_bytes().to_vec();
+    points.extend((0..5).flat_map(|n| f64::from(n).to_le_bytes()));
+    points.extend((0..5).flat_map(|n| (n as f32).to_le_bytes()));
+    std::fs::write(folder.path().join("points.raw"), points).unwrap();
     folder
 }
 

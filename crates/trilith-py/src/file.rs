@@ -164,14 +164,14 @@ impl File {
         Ok(self.opened()?.sections().header().standard().map(str::to_owned))
     }
 
-    /// What is odd about the file but does not stop anybody from reading it.
+    /// Problems of the file that do not prevent reading it.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let file = self.opened()?;
         Ok(py.detach(|| file.warnings().into_iter().chain(file.notes().remarks()).collect()))
     }
 
-    /// The top of the tree: a `Mapping`, or whatever else stands there.
+    /// The top of the tree: usually a `Mapping`.
     #[getter]
     fn tree<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Place::root(&self.opened()?, self.home.as_ref()).into_python(py)
@@ -295,7 +295,7 @@ impl File {
     }
 
     /// The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order
-    /// or generation. The digest of a mask stands under the path of the mask.
+    /// or generation. The digest of a mask is under the path of the mask.
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.opened()?;
         let dict = PyDict::new(py);

@@ -225,7 +225,7 @@ impl Stream {
         Ok(self.opened()?.file.generation_name())
     }
 
-    /// What is odd about the layout but does not stop anybody from reading the file.
+    /// Problems of the layout that do not prevent reading the file.
     #[getter]
     fn warnings(&self) -> PyResult<Vec<String>> {
         Ok(self.opened()?.file.warnings())

@@ -5,6 +5,8 @@ import inspect
 import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -14,6 +16,7 @@ import trilith._values
 import trilith.asdf
 
 README = pathlib.Path(__file__).parents[1] / "README.md"
+DOCS = pathlib.Path(__file__).parents[3] / "docs"
 
 
 def described():
@@ -56,6 +59,28 @@ def test_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     assert len(blocks) >= 4
+    run(blocks, README)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="no docs above the tests")
+def test_pages(tmp_path, monkeypatch):
+    """The Python blocks of each page, in the folder that `trilith tour .` makes, with the archive of the tutorial."""
+    monkeypatch.chdir(tmp_path)
+    program = [sys.executable, "-m", "trilith"]
+    subprocess.run([*program, "--quiet", "tour", "."], check=True, stdout=subprocess.DEVNULL)
+    (tmp_path / "archive").mkdir()
+    for name in ("observation", "observation-zlib", "observation-plain"):
+        (tmp_path / "archive" / f"{name}.asdf").hardlink_to(tmp_path / f"{name}.asdf")
+    seen = 0
+    for page in [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]:
+        # A block that begins with spaces is a part of a list or of code.
+        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+        run(blocks, page)
+        seen += len(blocks)
+    assert seen >= 10
+
+
+def run(blocks, page):
     scope = {}
     for block in blocks:
-        exec(compile(block, str(README), "exec"), scope)
+        exec(compile(block, str(page), "exec"), scope)

@@ -429,7 +429,7 @@ pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(S
     let unnamed = if drop_unnamed { 0 } else { walk::unnamed(file)?.len() };
     if unnamed > 0 {
         if order != Order::Blocks {
-            let message = format!("{unnamed} blocks are named by no array: what else names them by number is not known");
+            let message = format!("{unnamed} blocks are not named by any array, and may be named by number elsewhere");
             return Err(Error::usage(message).hint("keep the order, or drop them"));
         }
         let all = file.sections().all_blocks()?;

@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, mpsc};
 use std::thread::{Builder, Scope};
+use std::time::Duration;
 
 pub(crate) use std::thread::JoinHandle;
 
@@ -165,6 +166,42 @@ pub(crate) fn helper<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 
 /// Starts a thread that outlives the call; None where the system has none left.
 pub(crate) fn lasting<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
     Builder::new().name(name.to_owned()).spawn(work).ok()
+}
+
+/// Does `work` on a thread of its own, while this one calls `go_on` every so often and gives up waiting where that is
+/// false: for callers that must stay able to answer. What was begun then ends by itself, and nobody waits for it. None
+/// where waiting was given up.
+///
+/// ```
+/// use std::time::Duration;
+/// let sum = trilith::threads::watched(|| 1 + 2, Duration::from_millis(50), || true);
+/// assert_eq!(sum, Some(3));
+/// ```
+pub fn watched<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+    every: Duration,
+    mut go_on: impl FnMut() -> bool,
+) -> Option<R> {
+    let work = Arc::new(Mutex::new(Some(work)));
+    let (send, receive) = mpsc::channel();
+    let theirs = work.clone();
+    let begun = lasting("trilith-work", move || {
+        let work = lock(&theirs).take();
+        // Where nobody waits any more, what came of it is of no use.
+        let _ = work.map(|work| send.send(work()));
+    });
+    if begun.is_none() {
+        // The system has no thread left.
+        return lock(&work).take().map(|work| work());
+    }
+    loop {
+        match receive.recv_timeout(every) {
+            Ok(result) => return Some(result),
+            Err(mpsc::RecvTimeoutError::Timeout) if go_on() => {}
+            // It ended without a result only where it panicked.
+            Err(_) => return None,
+        }
+    }
 }
 
 /// The place of one job among those of [`in_order`].
@@ -334,7 +371,7 @@ mod tests {
             assert_eq!(turn.index(), n);
             if n.is_multiple_of(100) {
                 // A slow job holds the others back, but only so far.
-                std::thread::sleep(std::time::Duration::from_millis(2));
+                std::thread::sleep(Duration::from_millis(2));
                 assert!(begun.load(Ordering::SeqCst) <= taken.load(Ordering::SeqCst) + 4 * (threads() + 3) + 1);
             }
             if n.is_multiple_of(7) {
@@ -392,6 +429,23 @@ mod tests {
             Err(Error::usage(format!("job {n}")))
         });
         assert_eq!(failed.unwrap_err().message(), "job 0");
+    }
+
+    #[test]
+    fn who_watches_may_give_up() {
+        let (send, receive) = mpsc::channel::<()>();
+        let mut asked = 0;
+        let given_up = watched(
+            move || receive.recv().is_ok(),
+            Duration::from_millis(1),
+            || {
+                asked += 1;
+                asked < 3
+            },
+        );
+        assert_eq!((given_up, asked), (None, 3));
+        drop(send);
+        assert_eq!(watched(|| 7, Duration::from_secs(60), || false), Some(7));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use trilith::bytes::{MemorySource, NoReferences, Source, read_vec};
+use trilith::bytes::{MemoryNoReferences, Source, read_vec};
 use trilith::dudley::{DudleyFile, Rewrite};
 use trilith::layout::{Byteorder, Dialect, EntryKind, Layout, ResolvedType};
 use trilith::repair::{ArrayFate, Report, salvage_stream};

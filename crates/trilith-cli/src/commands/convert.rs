@@ -62,7 +62,7 @@ pub struct Convert {
     /// the items of a Dudley file (1, 2, 4, 8 or 16)
     #[arg(long, value_name = "BYTES")]
     align: Option<u64>,
-    /// Of a Dudley file: write a list of equal arrays as one array with a leading axis
+    /// From a Dudley file: write a list of equal arrays as one array with a leading axis
     #[arg(long)]
     stack: bool,
     /// Write no checksums

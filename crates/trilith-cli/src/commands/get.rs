@@ -4,7 +4,7 @@ mod family;
 mod format;
 
 use std::collections::HashSet;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -194,8 +194,14 @@ impl Get {
             progress::expect(merged(ranges, GAP).iter().map(|range| range.end - range.start).sum());
         }
         let format = self.format(job.options);
-        if output.is_none() && job.several && format == Format::Text {
-            job.heading()?;
+        if output.is_none() && format == Format::Text {
+            if array.len() > MOST_ON_TERMINAL && std::io::stdout().is_terminal() {
+                let what = format!("the array has {} elements and stdout is a terminal", array.len());
+                return Err(Error::usage(what).hint("take a part of it with --slice, write it to a file with -o, or pipe it"));
+            }
+            if job.several {
+                job.heading()?;
+            }
         }
         self.save(format, Some(array.shape()), job, output, |out| format::array(&array, format, out))?;
         Ok(Outcome::Yes)
@@ -275,6 +281,8 @@ impl Get {
 
 /// Neighbours closer than this are read in one go.
 const GAP: u64 = 16 << 10;
+/// So many elements are printed on a terminal; more would run through it for minutes.
+const MOST_ON_TERMINAL: u64 = 100_000;
 /// What is shorter is read before anybody looks how far it is.
 const LONG: u64 = 32 << 20;
 /// Whether an item is written as a line of text.

@@ -47,7 +47,7 @@ pub struct Sources {
     /// Also use the schemas and manifests in this folder (also TRILITH_SCHEMA_PATH, several joined by `:`)
     #[arg(long = "schema-path", value_name = "DIR")]
     paths: Vec<PathBuf>,
-    /// Also use those of the Python packages that are installed (runs python3 -I, or what TRILITH_PYTHON names)
+    /// Also use those of installed Python packages (runs python3 -I, or what TRILITH_PYTHON names)
     #[arg(long)]
     schemas_from_python: bool,
 }

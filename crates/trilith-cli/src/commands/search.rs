@@ -29,7 +29,7 @@ pub struct Search {
     files: Vec<String>,
     #[command(flatten)]
     many: Many,
-    /// The key matches this regular expression; where there are several, all of them
+    /// The key matches this regular expression; if given several times, all must match
     #[arg(long, value_name = "RE")]
     key: Vec<String>,
     /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'; where there are

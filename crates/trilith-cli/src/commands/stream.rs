@@ -40,10 +40,10 @@ pub struct Stream {
     /// Take the rows from this file instead of standard input
     #[arg(long, value_name = "ROWS")]
     from: Option<String>,
-    /// Make a checkpoint once so many bytes have come
+    /// Make a checkpoint after this many bytes
     #[arg(long, value_name = "BYTES", default_value = "64M")]
     every_bytes: String,
-    /// Make a checkpoint at the latest so many seconds after a row has come
+    /// Make a checkpoint at most this many seconds after a row
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     every_seconds: f64,
     /// At the end, turn the block into one with sizes and a checksum, listed in the block index

@@ -39,21 +39,21 @@ pub struct Table {
     /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind
     #[arg(short, long = "column", value_name = "NAME=/path", required = true)]
     columns: Vec<String>,
-    /// Only rows that meet this condition: comparisons (==, !=, <, <=, >, >=), and, or, not, parentheses; text in
+    /// Keep only rows that meet this condition: comparisons (==, !=, <, <=, >, >=), and, or, not, parentheses; text in
     /// double quotes. A comparison with null is false
     #[arg(long = "where", value_name = "EXPR")]
     condition: Option<String>,
-    /// Sort by a column, or by several with commas between; the greatest first with :desc
+    /// Sort by a column, or by several separated by commas; in descending order with :desc
     #[arg(long, value_name = "COLUMN[:desc]")]
     sort: Option<String>,
-    /// A row for each item of this list; the paths of columns begin at the item (. is the item itself), //path at the
+    /// A row for each item of this list; the paths of columns start at the item (. is the item itself), //path at the
     /// root of the file, and @index is the number of the item
     #[arg(long, value_name = "/list")]
     each: Option<String>,
     /// Write to a file: .csv, .jsonl, .parquet or .arrow; - for CSV on standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// The format, where the name of the output does not tell it
+    /// The format, if the name of the output does not imply it
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }
@@ -101,7 +101,8 @@ impl Table {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let query = self.query()?;
         let format = self.format(options)?;
-        let rows: Mutex<Vec<(usize, Vec<Row>)>> = Mutex::default();
+        // In the order in which the files are done.
+        let rows: Mutex<Vec<(usize, Row)>> = Mutex::default();
         // An output must be none of the files.
         let mut admit = |_: &_| Ok(());
         let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
@@ -109,13 +110,13 @@ impl Table {
             let file = job.open()?;
             let found = query.rows(&job.name, &file)?;
             job.warn_all(file.source().notice());
-            rows.lock().unwrap_or_else(PoisonError::into_inner).push((job.index, found));
+            rows.lock().unwrap_or_else(PoisonError::into_inner).extend(found.into_iter().map(|row| (job.index, row)));
             Ok(Outcome::Yes)
         })?;
         let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-        rows.sort_unstable_by_key(|(index, _)| *index);
+        rows.sort_by_key(|(index, _)| *index);
         let mut table = Found::new(&query);
-        rows.into_iter().for_each(|(_, rows)| table.add(rows));
+        table.add(rows.into_iter().map(|(_, row)| row));
         options.warn_all(table.warnings());
         self.write(&table.finished(), format, options)?;
         Ok(outcome)

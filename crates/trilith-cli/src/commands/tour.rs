@@ -197,7 +197,7 @@ fn check(guide: &mut Guide, path: &Path) -> Result<()> {
     guide.command(&format!("verify --deep {}", path.display()))?;
     let report = verify::verify(&file::open_asdf(path)?, true, trilith::Progress::default())?;
     if !report.is_ok() {
-        return Err(Error::malformed("the file that was just written is not right"));
+        return Err(Error::malformed("the file that was just written is wrong"));
     }
     guide.done(&format!("{}, structure and MD5 OK", counted(report.blocks.len(), "block")))
 }

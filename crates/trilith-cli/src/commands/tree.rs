@@ -14,7 +14,7 @@ use crate::Outcome;
 use crate::inputs::{self, Form, Job, Many};
 use crate::json::{datatype, fields_text};
 use crate::options::Options;
-use crate::output::{Escaped, Out, clean, json_text, json_value, size};
+use crate::output::{self, Escaped, Out, clean, cut, json_text, json_value, size};
 use crate::paint::{Ink, out as paint};
 use crate::words::said;
 
@@ -70,7 +70,7 @@ impl Tree {
             job.json_value("tree", |out| write_json(out, &found, how))?;
         } else {
             job.heading()?;
-            Text { depth: self.depth.unwrap_or(usize::MAX), tags: self.tags }.print(&mut job.out, &found)?;
+            Text { depth: self.depth.unwrap_or(usize::MAX), tags: self.tags, room: output::columns() }.print(&mut job.out, &found)?;
         }
         job.warn_all(file.warnings());
         Ok(Outcome::Yes)
@@ -153,6 +153,8 @@ fn described_json(found: &Description) -> serde_json::Value {
 struct Text {
     depth: usize,
     tags: bool,
+    /// How wide the terminal is; None where there is none.
+    room: Option<usize>,
 }
 
 impl Text {
@@ -164,35 +166,36 @@ impl Text {
                 walk.skip_children();
                 continue;
             }
-            let mut line = "  ".repeat(depth.saturating_sub(1));
+            let mut line = Line::default();
+            line.push(None, &"  ".repeat(depth.saturating_sub(1)));
             if depth > 0 {
                 let name = visit.name.unwrap_or_else(|| format!("- {}", visit.index).into());
                 let name = if name.is_empty() { "\"\"".into() } else { name };
-                line.push_str(&paint(Ink::Name, &clean(&name)));
-                line.push_str(": ");
+                line.push(Some(Ink::Name), &clean(&name));
+                line.push(None, ": ");
             }
             let notes = item.notes();
             if let Some(tag) = notes.tag.filter(|_| self.tags) {
-                line.push_str(&paint(Ink::Tag, &format!("<{}> ", clean(&shortened(tag)))));
+                line.push(Some(Ink::Tag), &format!("<{}> ", clean(&cut(tag, LONGEST))));
             }
             let (what, is_whole) = self.what(item, &notes, depth)?;
-            line.push_str(&what);
+            line.push((item.kind() == ItemKind::Array).then_some(Ink::Array), &what);
             if let Some(role) = notes.role {
-                line.push_str(&format!("  ({role})"));
+                line.push(None, &format!("  ({role})"));
             }
             let unit = notes.unit.iter().map(|unit| format!("unit={unit}"));
             let said: Vec<_> = unit.chain(notes.attributes.iter().map(|(name, value)| format!("{name}={value}"))).collect();
             if !said.is_empty() && item.kind() == ItemKind::Array {
-                line.push_str(&format!("  {}", clean(&said.join(", "))));
+                line.push(None, &format!("  {}", clean(&said.join(", "))));
             }
             if let Some(comment) = &notes.comment {
-                line.push_str(&format!("  ## {}", clean(comment)));
+                line.push(None, &format!("  ## {}", clean(comment)));
             }
             if is_whole {
                 walk.skip_children();
             }
             if depth > 0 || is_whole {
-                out.raw(line.trim_end())?;
+                out.raw(&line.text(self.room))?;
                 out.raw("\n")?;
             }
         }
@@ -202,7 +205,7 @@ impl Text {
     /// What an item is, and whether that says it all.
     fn what(&self, item: &Node<'_>, notes: &Notes<'_>, depth: usize) -> Result<(String, bool)> {
         Ok(match item.kind() {
-            ItemKind::Array => (paint(Ink::Array, &clean(&array_text(item))).into_owned(), true),
+            ItemKind::Array => (clean(&array_text(item)).into_owned(), true),
             ItemKind::Reference => match &notes.reference {
                 Some(target) => (format!("-> {}", clean(target)), true),
                 None => ("(alias, see above)".to_owned(), true),
@@ -217,7 +220,8 @@ impl Text {
                     _ => (String::new(), false),
                 }
             }
-            _ => (clean(&shortened(&item.text()?)).into_owned(), true),
+            // A terminal shows as much as it has room for.
+            _ => (clean(&cut(&item.text()?, self.room.unwrap_or(LONGEST))).into_owned(), true),
         })
     }
 }
@@ -234,11 +238,34 @@ fn array_text(item: &Node<'_>) -> String {
     }
 }
 
-/// The beginning of a text that is too long for a line.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(120) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
-        None => text.to_owned(),
+/// So many characters of a text or a tag are shown where there is no terminal to fit it to.
+const LONGEST: usize = 121;
+
+/// The parts of a line.
+#[derive(Default)]
+struct Line(Vec<(Option<Ink>, String)>);
+
+impl Line {
+    fn push(&mut self, ink: Option<Ink>, text: &str) {
+        self.0.push((ink, text.to_owned()));
+    }
+
+    /// The line, in as much room as the terminal has.
+    fn text(&self, room: Option<usize>) -> String {
+        let length: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
+        let is_cut = room.is_some_and(|room| length > room);
+        let mut left = room.filter(|_| is_cut).map_or(usize::MAX, |room| room.saturating_sub(1));
+        let mut line = String::new();
+        for (ink, text) in &self.0 {
+            let shown: String = text.chars().take(left).collect();
+            left -= shown.chars().count();
+            line.push_str(&ink.map_or_else(|| shown.as_str().into(), |ink| paint(ink, &shown)));
+        }
+        if is_cut {
+            line.push('…');
+        }
+        line.truncate(line.trim_end().len());
+        line
     }
 }
 

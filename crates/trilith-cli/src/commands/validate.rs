@@ -28,7 +28,7 @@ pub struct Validate {
     schema: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
-    /// Take warnings for errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
     /// Files, folders, patterns and addresses, or - for standard input

@@ -26,8 +26,7 @@ pub struct Verify {
     /// Decode every block as well
     #[arg(long)]
     deep: bool,
-    /// Hold the files against a document instead, sentence by sentence: finf-0.1, asdf-0.1-dev, asdf-0.1, asdf-1.x,
-    /// dudley-2025 or dudley-2026
+    /// Check the files against a document instead, sentence by sentence
     #[arg(long, value_name = "DOCUMENT", conflicts_with = "deep")]
     conform: Option<String>,
     /// Files, folders, patterns and addresses, or - for standard input

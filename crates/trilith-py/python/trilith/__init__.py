@@ -31,6 +31,7 @@ from ._trilith import (
     open,
     write,
 )
+from ._table import Table, table
 from ._values import Pieces, TaggedString
 
 from . import _numpy  # isort: skip
@@ -48,11 +49,13 @@ __all__ = [
     "Records",
     "Sequence",
     "Stream",
+    "Table",
     "TaggedString",
     "__version__",
     "convert",
     "dumps",
     "open",
+    "table",
     "write",
 ]
 

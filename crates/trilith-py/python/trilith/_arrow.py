@@ -43,6 +43,29 @@ def table_stream(mapping, requested_schema=None):
     return _stream(na.c_array_from_buffers(schema, lengths.pop(), [None], null_count=0, children=[*columns.values()]))
 
 
+def cells_stream(columns, types):
+    """Columns of Python values, of which None is null, as a stream of one batch."""
+    na = _nanoarrow()
+    made = {name: _cells(values, types[name]) for name, values in columns.items()}
+    schema = na.struct({name: column.schema for name, column in made.items()})
+    length = len(next(iter(columns.values())))
+    return _stream(na.c_array_from_buffers(schema, length, [None], null_count=0, children=[*made.values()]))
+
+
+def _cells(values, kind):
+    na = _nanoarrow()
+    if kind == "null":
+        return na.c_array_from_buffers(na.null(), len(values), [], null_count=len(values))
+    missing = numpy.fromiter((value is None for value in values), "?", len(values))
+    if kind == "text":
+        nulls = int(missing.sum())
+        valid = numpy.packbits(~missing, bitorder="little") if nulls else None
+        buffers = [valid, *_joined([value or "" for value in values])]
+        return na.c_array_from_buffers(na.large_string(), len(values), buffers, null_count=nulls)
+    dtype = {"bool": "?", "int": "i8", "float": "f8"}[kind]
+    return _column(numpy.fromiter((value or 0 for value in values), dtype, len(values)), missing)
+
+
 def _columns(mapping):
     listed = mapping.get("columns") if (mapping.tag or "").rsplit("/", 1)[-1].startswith("table-") else None
     if listed is None:
@@ -158,7 +181,11 @@ def _widened(mask, data):
 
 def _texts(data):
     """Offsets and bytes of texts, which are UTF-8."""
-    texts = [(text.decode() if isinstance(text, bytes) else text).encode() for text in data.tolist()]
+    return _joined([text.decode() if isinstance(text, bytes) else text for text in data.tolist()])
+
+
+def _joined(texts):
+    texts = [text.encode() for text in texts]
     offsets = numpy.zeros(len(texts) + 1, "i8")
     numpy.cumsum([len(text) for text in texts], out=offsets[1:])
     return offsets, b"".join(texts)

@@ -28,6 +28,7 @@ __all__ = [
     "Stream",
     "__version__",
     "_command",
+    "_table",
     "_toward",
     "_write_parts",
     "open",
@@ -439,5 +440,17 @@ def _write_parts(
     checksums: bool = True,
     index: bool = True,
 ) -> None: ...
+def _table(
+    files: list[str],
+    columns: list[tuple[str, str]],
+    condition: str | None,
+    each: str | None,
+    sort: str | None,
+    hidden: bool,
+    layout: _Layout | None,
+    byteorder: str | None,
+    allow: list[str],
+    remote: dict[str, Any] | None,
+) -> tuple[list[str], list[str], list[list[Any]], list[tuple[str, Exception]], list[str]]: ...
 def _toward(old: str, new: str) -> str | None: ...
 def _command(words: list[str]) -> int: ...

@@ -197,7 +197,11 @@ impl Array {
         let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
         let axes = self.shape.len();
         if given > axes {
-            return Err(Error::usage(format!("{given} indices for an array of {axes} axes (shape {:?})", self.shape)));
+            return Err(Error::usage(match (given, axes) {
+                (_, 0) => "this is a single value, which has no axes to slice".to_owned(),
+                (_, 1) => format!("{given} indices for an array of 1 axis (shape {:?})", self.shape),
+                _ => format!("{given} indices for an array of {axes} axes (shape {:?})", self.shape),
+            }));
         }
         if indices.len() > given + 1 {
             return Err(Error::usage("an index list may have one `...` only"));

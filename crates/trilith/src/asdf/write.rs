@@ -289,7 +289,7 @@ impl<W: Write + Seek> FileWriter<W> {
             // exist since 2015-08. Readers up to asdf 2 take no notice of an enlarged block header.
             Spare::Header if self.generation.major > 0 => {
                 if missing >= LONGEST_FILLER {
-                    let what = "blocks cannot be aligned to so many bytes in a file without a tree";
+                    let what = "blocks cannot be aligned in a file without a tree";
                     return Err(Error::usage(format!("{what}: {align}")));
                 }
                 let mut filler = vec![b' '; crate::bytes::to_usize(if missing == 1 { align + 1 } else { missing })?];

@@ -59,7 +59,7 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
     let Ok(there) = std::fs::symlink_metadata(&path) else { return Ok(Found::Nothing) };
     let stranger = |why: &str| {
         Ok(Found::Stranger(format!(
-            "{} lies beside this file but {why}: the file is read as it is, and is not written to until that is removed",
+            "{} is beside this file but {why}: the file is read as it is, and cannot be written until that is removed",
             path.display()
         )))
     };
@@ -163,7 +163,7 @@ impl Update {
     /// As [`Update::commit`].
     pub fn begin(self, read: &dyn Source) -> Result<Journal> {
         if read.is_apart() {
-            return Err(Error::usage("what lies inside another file, or was unpacked, cannot be changed in place")
+            return Err(Error::usage("a file inside another file, or one that was unpacked, cannot be changed in place")
                 .hint("write the whole file anew"));
         }
         Journal::begin(self, read)

@@ -72,7 +72,7 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
     let Some(number) = number.filter(|_| found.other().is_none()) else {
         return Err(Error::unsupported("this is not an array in a block of this file")
             .at_path(item)
-            .hint("an array that lies in another file is finalised there"));
+            .hint("an array in another file is finalised there"));
     };
     let block = file.sections().block(number)?;
     if !block.is_streamed() {
@@ -82,7 +82,7 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
     let row = row_bytes(array.datatype(), array.shape().get(1..).unwrap_or_default())?;
     let rest = data.len() - array.extent().end.min(data.len());
     if array.is_c_contiguous() && rest > 0 && rest < row {
-        return Err(Error::malformed(format!("{rest} bytes of an unfinished row of {row} stand at the end")));
+        return Err(Error::malformed(format!("{rest} bytes of an unfinished row of {row} are at the end")));
     }
     if let Some(codec) = options.codec
         && block.generation.fields.compression.is_none()
@@ -134,10 +134,8 @@ fn write_anew(
     let sections = file.sections();
     let source = sections.source();
     if file.container().is_some() || source.is_apart() {
-        return Err(Error::unsupported(
-            "a file that lies in a FITS file or was compressed as a whole can have no streamed block",
-        )
-        .hint("convert writes it as a file of its own"));
+        return Err(Error::unsupported("a file inside a FITS file, or compressed as a whole, cannot have a streamed block")
+            .hint("convert writes it as a file of its own"));
     }
     let blocks = sections.all_blocks()?;
     let row = blocks.first().map(|block| block.generation).or_else(|| sections.generation());

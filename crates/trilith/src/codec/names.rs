@@ -2,6 +2,7 @@
 
 use super::{Blosc, CODECS, CodecId, opt_codec};
 use crate::error::{Error, Result};
+use crate::spelling::nearest;
 
 /// No compression.
 const NONE: &str = "none";
@@ -60,7 +61,11 @@ pub fn named(name: &str) -> Result<(CodecId, Blosc)> {
 pub(crate) fn unknown(name: &str, also: &[&'static str]) -> Error {
     let known: Vec<&str> = names().chain(also.iter().copied()).collect();
     let lower = name.to_ascii_lowercase();
-    match INSTEAD.iter().find(|(typed, _)| *typed == lower) {
+    let alias = || {
+        let near = nearest(&lower, names().chain(ALIASES.iter().map(|(alias, _)| *alias)))?;
+        ALIASES.iter().find(|(alias, _)| *alias == near)
+    };
+    match INSTEAD.iter().find(|(typed, _)| *typed == lower).or_else(alias) {
         Some((_, instead)) => {
             Error::usage(format!("unknown codec {name:?}")).hint(format!("did you mean {instead:?}? known: {}", known.join(", ")))
         }
@@ -71,6 +76,14 @@ pub(crate) fn unknown(name: &str, also: &[&'static str]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn misspelt_aliases_lead_to_the_codec() {
+        for (typed, meant) in [("zstandrd", "zstd"), ("bzip", "bzp2"), ("zlb", "zlib"), ("LZ5", "lz4")] {
+            let error = unknown(typed, &[]).to_string();
+            assert!(error.contains(&format!("did you mean {meant:?}?")), "{error}");
+        }
+    }
 
     #[test]
     fn every_name_and_alias_means_a_codec_and_the_table_agrees_with_itself() {

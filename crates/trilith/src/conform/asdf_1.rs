@@ -35,7 +35,7 @@ static RULES: &[Rule] = &[
     rule("Header", 4, Check::Token, "the first word is #ASDF", ANEW),
     rule("Header", 7, Check::Major, "the version is that of the file format, 1.x", ANEW),
     rule("Header", 9, Check::Version, "the version follows Semantic Versioning", LINE),
-    rule("Header", 11, Check::Blank, "one space, and nothing else, stands between token and version", LINE),
+    rule("Header", 11, Check::Blank, "exactly one space separates token and version", LINE),
     rule("Header", 11, Check::LineEnd, "the header line ends with \\n or \\r\\n", LINE),
     rule("Comments", 4, Check::Comments, "each line between header and tree begins with #", "begin it with #, or remove it"),
     rule("Tree", 1, Check::Yaml, "the tree is YAML", TEXT),

@@ -37,7 +37,7 @@ pub(super) fn check(
     let Some(end) = last.end().filter(|end| *end < source.len()) else {
         // An index that lies within a block is not behind it.
         if let Some(at) = sections.index_offset().filter(|_| law.index) {
-            found.add(Check::IndexPlace, Place::byte(at), "the block index lies within the allocated space of the last block");
+            found.add(Check::IndexPlace, Place::byte(at), "the block index is inside the allocated space of the last block");
         }
         return Ok(());
     };
@@ -56,7 +56,7 @@ pub(super) fn check(
         let message = format!("{} bytes between the last block and the block index, expected none", at - end);
         found.add(Check::IndexPlace, Place::byte(end), message);
     } else if at < end {
-        found.add(Check::IndexPlace, Place::byte(at), "the block index lies within the allocated space of the last block");
+        found.add(Check::IndexPlace, Place::byte(at), "the block index is inside the allocated space of the last block");
     }
     let text = read_vec(&**source, at, source.len() - at, limits)?;
     if text.starts_with(INDEX_HEADER) {

@@ -186,7 +186,7 @@ pub(super) fn in_order(arrays: &mut VecDeque<Array>) -> impl FnMut(&crate::layou
                 return Ok(array);
             }
         }
-        Err(Error::usage(format!("there are no data for {}", entry.path)))
+        Err(Error::usage(format!("no data were given for {}", entry.path)))
     }
 }
 

@@ -137,7 +137,7 @@ impl Filling {
                 return structs(entry, entry.shape.clone(), &members, limits).map_err(|e| e.context(entry.path.clone()));
             }
         }
-        Err(Error::usage(format!("there are no data for {}", entry.path)))
+        Err(Error::usage(format!("no data were given for {}", entry.path)))
     }
 }
 

@@ -64,8 +64,7 @@ impl Listing {
     pub fn draft(&self) -> Result<Draft> {
         match self.mismatches.first() {
             Some(first) => {
-                Err(Error::usage(format!("{}: {}", first.file, first.message))
-                    .hint("a catalog of these files would not be right"))
+                Err(Error::usage(format!("{}: {}", first.file, first.message)).hint("a catalog of these files would be wrong"))
             }
             None => Catalog::draft(self.template.as_deref(), &self.rows),
         }

@@ -185,7 +185,7 @@ impl Lists {
                 return column.rows.slice([Index::At(i64::try_from(row).unwrap_or(i64::MAX))]);
             }
         }
-        Err(Error::usage(format!("there are no records for {}", entry.path))
+        Err(Error::usage(format!("no records were given for {}", entry.path))
             .hint("give all variables of an element at once, as /list/x and /list/y"))
     }
 

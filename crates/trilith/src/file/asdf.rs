@@ -186,7 +186,8 @@ impl Backend for AsdfFile {
 
     fn summary(&self, at: &Place) -> String {
         let node = self.node_at(at);
-        format!("({} {})", node.len(), if node.is_sequence() { "items" } else { "keys" })
+        let (one, many) = if node.is_sequence() { ("item", "items") } else { ("key", "keys") };
+        format!("({} {})", node.len(), if node.len() == 1 { one } else { many })
     }
 
     fn expand(&self, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {

@@ -91,11 +91,10 @@ pub(super) fn refusal(source: &dyn Source) -> Result<Error> {
     let start = read_vec(source, 0, source.len().min(LOOK), &Limits::default())?;
     let (what, advice) = name(&start, source.len());
     let name = source.name();
-    let under = "to read it as binary data of a known structure";
+    let under = "if it holds binary data of a known structure";
     Ok(match what {
-        // Text may be data, too.
-        Some(what) if what.ends_with("text file") || what.ends_with("JSON file") => {
-            Error::unsupported(format!("{name} is {what}")).setting(under, Setting::Layout).hint(advice)
+        Some(_) if name.ends_with(".dud") => {
+            Error::unsupported(format!("{name} is a Dudley layout")).hint("trilith layout check reads it")
         }
         Some(what) => Error::unsupported(format!("{name} is {what}")).hint(advice),
         None => Error::unsupported(format!("{name} is not an ASDF, FITS or Dudley file: its format is not known"))
@@ -182,13 +181,13 @@ fn text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     } else if begins(&["<?xml", "<"]) {
         if text.contains("<error>") { ("an error message of a server (XML)", web) } else { ("an XML file", web) }
     } else if begins(&["{", "["]) && is_json(&text) {
-        ("a JSON file", "trilith set FILE#/path VALUE puts values into an ASDF file")
+        ("a JSON file, not an ASDF file", "trilith set FILE#/path VALUE writes its values into one")
     } else if begins(&["%yaml", "---"]) {
         ("a YAML file without the header of ASDF", yaml)
     } else if begins(&["#!"]) {
         ("a script", PROGRAM)
     } else {
-        ("a text file", "an ASDF file begins with \"#ASDF 1.0.0\"; a Dudley layout is read by trilith layout check")
+        ("a text file, not an ASDF file", "an ASDF file begins with \"#ASDF 1.0.0\"")
     })
 }
 
@@ -231,7 +230,7 @@ mod tests {
             (b"\n<!DOCTYPE html><html>404</html>", "x is a web page (HTML)"),
             (b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", "x is an error message of a server (XML)"),
             (b"<svg/>", "x is an XML file"),
-            (b"{\"a\": 1}", "x is a JSON file"),
+            (b"{\"a\": 1}", "x is a JSON file, not an ASDF file"),
             (b"%YAML 1.1\n---\na: 1\n", "x is a YAML file without the header of ASDF"),
             (b"#!/bin/sh\n", "x is a script"),
             (b"{ N : i8 }\n", "x is a text file"),

@@ -364,7 +364,7 @@ impl<'l> Printer<'l> {
     /// The index of an element that goes on, which only 2026 can say.
     fn earlier_element(&mut self, element: ItemId) {
         if self.to == Dialect::D2025 {
-            return self.lose(element, false, "2025 cannot go on with an earlier element: a new one stands in its place");
+            return self.lose(element, false, "2025 cannot go on with an earlier element: a new one takes its place");
         }
         let index = self.layout.item(element).position;
         self.out.push_str(&index.to_string());
@@ -432,7 +432,11 @@ impl<'l> Printer<'l> {
         let start = self.out.len();
         self.line();
         if self.to == Dialect::D2026 && layout.ty(data.what.ty).dynamic {
-            self.lose(item, false, "2026 has no structs with stored parameters: left out, what follows lies elsewhere");
+            self.lose(
+                item,
+                false,
+                "2026 has no structs with stored parameters: left out, and what follows is at another address",
+            );
             self.out.truncate(start);
             return;
         }

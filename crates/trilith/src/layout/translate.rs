@@ -299,7 +299,7 @@ impl Printer<'_> {
     /// A referenced item becomes an item of the root, named `"&1"`.
     pub(super) fn reference_to_2025(&mut self, item: ItemId, data: &Data) -> bool {
         if !self.open.is_empty() {
-            self.lose(item, false, "2025 has no referenced items: left out, what follows lies elsewhere");
+            self.lose(item, false, "2025 has no referenced items: left out, and what follows is at another address");
             return false;
         }
         let current = self.current_dict();
@@ -326,7 +326,7 @@ impl Printer<'_> {
     /// A compressed array becomes its length and its bytes.
     pub(super) fn compressed_to_2025(&mut self, item: ItemId, data: &Data, filter: &Filter, is_element: bool) {
         if is_element {
-            self.lose(item, false, "2025 has no compressed arrays: an empty element stands in its place");
+            self.lose(item, false, "2025 has no compressed arrays: an empty element takes its place");
             return self.out.push_str("u1[0],");
         }
         let name = self.layout.name(item).unwrap_or("").to_owned();

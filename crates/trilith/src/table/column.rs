@@ -1,7 +1,7 @@
 //! A column of a table: where its values are in a file, and how they are read.
 
 use super::cell::Cell;
-use crate::array::{Array, ElementValue};
+use super::summary::Summary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
@@ -64,10 +64,14 @@ pub(super) struct Place<'f> {
 impl Column {
     /// Reads `NAME=/path`, `NAME=/path@aspect` or a path alone, whose last key is the name.
     pub fn parse(text: &str) -> Result<Self> {
-        let (name, place) = match text.split_once('=') {
-            Some((name, place)) if !name.contains('/') => (Some(name.trim()), place),
-            _ => (None, text),
-        };
+        match text.split_once('=') {
+            Some((name, place)) if !name.contains('/') => Self::at(name.trim(), place),
+            _ => Self::at(text.trim_matches('/').rsplit('/').next().unwrap_or_default(), text),
+        }
+    }
+
+    /// A column of this name, whose values are at `/path` or `/path@aspect`.
+    pub fn at(name: &str, place: &str) -> Result<Self> {
         let (path, aspect) = aspect_of(place)?;
         let (from_root, path) = match path.strip_prefix("//") {
             Some(rest) => (true, format!("/{rest}")),
@@ -75,16 +79,13 @@ impl Column {
             None => (false, path.to_owned()),
         };
         if !path.is_empty() && !path.starts_with('/') {
-            return Err(Error::usage(format!("the path of the column {text:?} does not begin with /")).hint("write NAME=/path"));
+            let what = format!("the path {place:?} of the column {name} does not begin with /");
+            return Err(Error::usage(what).hint(format!("write /{place}")));
         }
-        let name = match name {
-            Some(name) => name.to_owned(),
-            None => place.trim_matches('/').rsplit('/').next().unwrap_or_default().to_owned(),
-        };
         if name.is_empty() {
-            return Err(Error::usage(format!("the column {text:?} has no name")).hint("write NAME=/path"));
+            return Err(Error::usage(format!("the column {place:?} has no name")).hint("write NAME=/path"));
         }
-        Ok(Self { name, path, from_root, aspect })
+        Ok(Self { name: name.to_owned(), path, from_root, aspect })
     }
 
     /// The value in a row: null where there is no such item.
@@ -171,48 +172,5 @@ fn value(item: &Item<'_>) -> Result<Cell> {
             (how.width, how.literals) = (usize::MAX, false);
             Ok(Cell::Text(print_value(&value.flow(), 0, &how).trim().to_owned()))
         }
-    }
-}
-
-/// Least, most and mean of the elements that are numbers and not masked.
-struct Summary {
-    min: Cell,
-    max: Cell,
-    sum: f64,
-    count: u64,
-}
-
-impl Summary {
-    fn of(array: &Array) -> Result<Self> {
-        let mut found = Self { min: Cell::Null, max: Cell::Null, sum: 0.0, count: 0 };
-        array.for_each_scalar(|element, masked| {
-            let number = match element {
-                _ if masked => return Ok(()),
-                ElementValue::Int(value) => Cell::Int(value),
-                ElementValue::Uint(value) => i64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int),
-                ElementValue::Float(value, _) if value.is_nan() => return Ok(()),
-                ElementValue::Float(value, _) => Cell::Float(value),
-                ElementValue::Bool(value) => Cell::Int(value.into()),
-                _ => return Ok(()),
-            };
-            found.sum += match number {
-                Cell::Int(value) => value as f64,
-                Cell::Float(value) => value,
-                _ => 0.0,
-            };
-            found.count += 1;
-            if found.min == Cell::Null || number.compare(&found.min).is_some_and(std::cmp::Ordering::is_lt) {
-                found.min = number.clone();
-            }
-            if found.max == Cell::Null || number.compare(&found.max).is_some_and(std::cmp::Ordering::is_gt) {
-                found.max = number;
-            }
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
-    fn mean(&self) -> Cell {
-        if self.count == 0 { Cell::Null } else { Cell::Float(self.sum / self.count as f64) }
     }
 }

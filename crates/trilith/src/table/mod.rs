@@ -4,12 +4,15 @@
 //! files can be read side by side. A [`Table`] takes the rows; it holds these and never the files.
 
 mod cell;
+mod collect;
 mod column;
 mod filter;
+mod summary;
 
 use std::cmp::Ordering;
 
 pub use self::cell::{Cell, CellType};
+pub use self::collect::{Collected, collect};
 use self::column::{Column, Place};
 use self::filter::Filter;
 use crate::error::{Error, ErrorKind, Result};
@@ -55,7 +58,20 @@ impl Query {
     /// # Errors
     /// [`ErrorKind::Usage`] for what is no column, and for two of one name.
     pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
-        let columns = columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?;
+        Self::of(columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Columns by their names and places, a place being `/path` or `/path@shape` as in [`Query::new`]. A name may have
+    /// any character.
+    ///
+    /// # Errors
+    /// As [`Query::new`].
+    pub fn named<N: AsRef<str>, P: AsRef<str>>(columns: impl IntoIterator<Item = (N, P)>) -> Result<Self> {
+        let columns = columns.into_iter().map(|(name, place)| Column::at(name.as_ref(), place.as_ref()));
+        Self::of(columns.collect::<Result<Vec<_>>>()?)
+    }
+
+    fn of(columns: Vec<Column>) -> Result<Self> {
         let mut names = vec![FILE.to_owned()];
         for column in &columns {
             if names.contains(&column.name) {
@@ -143,7 +159,8 @@ impl Query {
     }
 
     fn add_row(&self, name: &str, place: Place<'_>, rows: &mut Vec<Row>) -> Result<()> {
-        let mut row = vec![Cell::Text(name.to_owned())];
+        let mut row = Vec::with_capacity(self.names.len());
+        row.push(Cell::Text(name.to_owned()));
         for column in &self.columns {
             row.push(column.read(place).map_err(|error| error.context(format!("column {}", column.name)))?);
         }
@@ -188,7 +205,7 @@ impl Table {
     }
 
     /// Adds rows.
-    pub fn add(&mut self, rows: Vec<Row>) {
+    pub fn add(&mut self, rows: impl IntoIterator<Item = Row>) {
         for row in rows {
             for (seen, cell) in self.seen.iter_mut().zip(&row) {
                 *seen |= cell.kind().bit();

@@ -280,7 +280,8 @@ impl Places for Trees<'_, '_, '_> {
 
     fn child(&self, at: &ReferenceTarget, key: &str, path: &TreePath) -> Result<ReferenceTarget> {
         let child = at.node(self.own).and_then(|node| node.child(key)).map(Node::id);
-        let missing = || Error::malformed(format!("it leads nowhere: there is no {key:?}")).at_path(path.to_string());
+        let missing =
+            || Error::malformed(format!("the reference does not resolve: there is no {key:?}")).at_path(path.to_string());
         Ok(ReferenceTarget { file: at.file.clone(), id: child.ok_or_else(missing)? })
     }
 }

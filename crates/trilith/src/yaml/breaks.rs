@@ -138,11 +138,9 @@ fn block(text: &str, fold: bool, theirs: &str) -> String {
         let content = line.get(indent..).unwrap_or("");
         let is_blank = content.starts_with([' ', '\t']);
         match last {
-            Some(('\n', false)) if fold && !is_blank => {
-                if breaks.is_empty() {
-                    out.push(' ');
-                }
-            }
+            // The break folds: into a blank, or away where others follow it.
+            Some(('\n', false)) if fold && !is_blank && !breaks.is_empty() => {}
+            Some(('\n', false)) if fold && !is_blank => out.push(' '),
             Some((found, _)) => out.push(found),
             None => {}
         }

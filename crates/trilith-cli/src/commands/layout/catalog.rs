@@ -16,7 +16,7 @@ use crate::output::{Out, size};
 use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
-/// Write a catalog of a family: each file with the parameters from which follows where everything lies in it
+/// Write a catalog of a family: its files and the parameters of each
 ///
 /// The parameters are read under the layout. What a file says against them (other values in a layout of its
 /// own, an end before its data end) is listed; the exit status is then 1, and no catalog is written. With --check
@@ -34,7 +34,7 @@ pub struct Catalog {
     /// Compare this catalog with the files that it lists
     #[arg(long, value_name = "C.bd")]
     check: Option<String>,
-    /// Replace the catalog where it is there already
+    /// Replace the catalog if it already exists
     #[arg(long)]
     overwrite: bool,
 }

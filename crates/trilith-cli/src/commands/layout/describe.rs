@@ -9,7 +9,7 @@ use super::print::write_layout;
 use crate::Outcome;
 use crate::options::Options;
 
-/// Write a layout whose items lie at the very bytes of the blocks of an ASDF file
+/// Write a layout of the arrays of an ASDF file, at the bytes where they are
 ///
 /// Uncompressed arrays become arrays, others the bytes that are stored, with attributes that say what
 /// they mean. Read the file with `--layout`.

@@ -282,7 +282,7 @@ impl<'t> Reader<'t> {
             Some(value) => Err(error(self.text, at, format!("the length {value} is negative"))),
             None if words.is_empty() => Err(self.unsupported(at, "an array without a length")),
             None => {
-                Err(self.unsupported(at, &format!("the length `{}`, which is no constant here,", shortened(&words.join(" ")))))
+                Err(self.unsupported(at, &format!("the length `{}`, which is not a constant here,", shortened(&words.join(" ")))))
             }
         }
     }
@@ -621,7 +621,7 @@ mod tests {
             ("struct s { FILE *f; };", "FILE"),
             ("struct s { struct t x; };", "not declared"),
             ("struct s { int a", "expected `;`"),
-            ("struct s { int a[M]; };", "no constant"),
+            ("struct s { int a[M]; };", "not a constant"),
             ("struct s { int a[-1]; };", "negative"),
             ("#pragma pack(1)\nstruct s { char c; int a; };", "pack"),
             ("long double x;", "long double"),

@@ -86,7 +86,7 @@ pub struct Input {
     /// The layout, or - for standard input
     #[arg(value_name = "FILE.dud")]
     pub file: String,
-    /// Its dialect (otherwise found out)
+    /// Its dialect (default: detected)
     #[arg(long, value_name = "DIALECT")]
     pub dialect: Option<DialectName>,
 }

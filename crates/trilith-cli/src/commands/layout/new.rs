@@ -18,7 +18,7 @@ use crate::output::{Out, note, size};
 use crate::outputs::{Form, check_absent, check_name};
 use crate::target::Target;
 
-/// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for structs of C
+/// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for C structs
 ///
 /// Names of an archive with / in them, and folders in a folder, become dicts. Any other file is read as C:
 /// its structs become named types, what it declares outside of them items, comments documentation.

@@ -19,13 +19,13 @@ use crate::output::{Out, Table};
 pub struct Resolve {
     #[command(flatten)]
     input: Input,
-    /// Read parameters (and the byte order, where the layout leaves it open) from this file
+    /// Read parameters (and the byte order, if the layout does not say it) from this file
     #[arg(long, value_name = "FILE", conflicts_with = "params")]
     data: Option<String>,
     /// The values of the stored parameters, those of struct instances included
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', allow_hyphen_values = true)]
     params: Option<Vec<i64>>,
-    /// The byte order of what the layout leaves open, as --byteorder
+    /// The byte order where the layout does not say it, as --byteorder
     #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
     /// Compute addresses as in a native `.bd` file

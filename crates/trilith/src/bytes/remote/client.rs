@@ -397,11 +397,13 @@ fn failure(error: ureq::Error, url: &Url) -> Failure {
         ureq::Error::Io(inner) if inner.get_ref().is_some_and(|e| e.to_string().contains("certificate")) => {
             Failure::Final(said(inner.to_string()).hint("a file of further roots can be named in SSL_CERT_FILE"))
         }
-        ureq::Error::Io(inner) if inner.to_string().contains("lookup") => {
-            Failure::Again(said(format!("there is no such host ({inner})")), None)
-        }
+        // A resolver that could not be asked may answer the next time; one that knows no such name will not.
+        ureq::Error::Io(inner) if inner.to_string().contains("lookup") => match inner.to_string().contains("emporary") {
+            true => Failure::Again(said(inner.to_string()), None),
+            false => Failure::Final(said(format!("there is no such host ({inner})"))),
+        },
         ureq::Error::Timeout(_) => Failure::Again(said("no answer in time".to_owned()), None),
-        ureq::Error::HostNotFound => Failure::Again(said("there is no such host".to_owned()), None),
+        ureq::Error::HostNotFound => Failure::Final(said("there is no such host".to_owned())),
         other => Failure::Again(said(other.to_string()), None),
     }
 }

@@ -42,7 +42,7 @@ impl Parser<'_> {
             T::OpenBrace | T::Minus => "2025 dialect?",
             T::Prim if first => "2025 dialect?",
             T::Star => "repetition with `*` belongs to the dialect of 2025; use `%0`",
-            T::Percent => "the alignment of a type stands inside the braces: `{: T %8}`",
+            T::Percent => "the alignment of a type goes inside the braces: `{: T %8}`",
             T::Integer | T::At => "",
             _ => "an item begins with a name, `..`, `/` or `&`",
         }

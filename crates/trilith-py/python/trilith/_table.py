@@ -1,0 +1,132 @@
+"""`trilith.table`: values of many files as one table."""
+
+import html
+import os
+import warnings
+from collections import abc
+from typing import Any, Literal
+
+from ._trilith import Layout, _table
+
+
+def table(
+    files: str | os.PathLike[str] | abc.Iterable[str | os.PathLike[str]],
+    columns: abc.Mapping[str, str],
+    *,
+    where: str | None = None,
+    each: str | None = None,
+    sort: str | None = None,
+    hidden: bool = False,
+    layout: Layout | str | os.PathLike[str] | None = None,
+    byteorder: str | None = None,
+    allow: abc.Iterable[str] = (),
+    remote: dict[str, Any] | None = None,
+    errors: Literal["warn", "raise"] = "warn",
+) -> "Table":
+    """Values of many files as one table: a row for each file, a column for each path.
+
+    `files` is a file, a folder (with all below it), a pattern (`"archive/**/*.asdf"`), an address, or several of
+    them. `columns` maps the name of each column to the path of its values; behind a path, `@shape`, `@ndim`, `@size`,
+    `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@tag` and `@kind` about any
+    item. The first column is `file`. What a file does not have is null; integers with floats become floats, any
+    other mixture becomes text, with a warning.
+
+    `where` keeps rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`. `sort` is the name of a
+    column, several with commas between, the greatest first with `:desc`. `each` is the path of a list, and gives a row
+    for each of its items; the paths of columns then begin at the item, those with `//` at the root of the file.
+    `hidden` takes hidden files in folders too. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
+
+    A file that cannot be read is skipped with a warning, and `Table.errors` holds the exception. With
+    `errors="raise"` the first of them is raised.
+
+    The files are read side by side, without the interpreter lock. The result goes to pandas, polars, pyarrow and
+    DuckDB as it is, by Arrow's C stream interface (`pip install trilith[arrow]`).
+
+    >>> import tempfile, trilith
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for number, seconds in enumerate([139.8, 60, None]):
+    ...         trilith.write(f"{folder}/r{number}.asdf", {"meta": {"exposure": seconds, "filter": "F158"}})
+    ...     found = trilith.table(folder, {"exposure": "/meta/exposure", "band": "/meta/filter"}, where="exposure > 50")
+    >>> found["exposure"], found["band"], found.names
+    ([139.8, 60.0], ['F158', 'F158'], ['file', 'exposure', 'band'])
+    """
+    if errors not in ("warn", "raise"):
+        raise ValueError(f'errors is "warn" or "raise", not {errors!r}')
+    if not isinstance(columns, abc.Mapping):
+        raise TypeError("columns is a dictionary of names and paths, such as {'exposure': '/meta/exposure'}")
+    names = [os.fsdecode(files)] if isinstance(files, (str, bytes, os.PathLike)) else [os.fsdecode(name) for name in files]
+    places = [(str(name), str(place)) for name, place in columns.items()]
+    found = _table(names, places, where, each, sort, hidden, layout, byteorder, list(allow), remote)
+    made = Table(*found[:4])
+    if made.errors and errors == "raise":
+        name, error = next(iter(made.errors.items()))
+        error.add_note(f"in {name}")
+        raise error
+    for text in found[4]:
+        warnings.warn(text, stacklevel=2)
+    if made.errors:
+        name, error = next(iter(made.errors.items()))
+        count = f"{len(made.errors)} files" if len(made.errors) > 1 else "1 file"
+        warnings.warn(f"{count} could not be read, the first of them {name}: {error}", stacklevel=2)
+    return made
+
+
+class Table:
+    """A table that `trilith.table` made. Its columns are lists: `table["exposure"]`."""
+
+    def __init__(
+        self, names: list[str], types: list[str], columns: list[list[Any]], errors: list[tuple[str, Exception]]
+    ) -> None:
+        self._columns = dict(zip(names, columns, strict=True))
+        self._types = dict(zip(names, types, strict=True))
+        self._errors = dict(errors)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns; the first is `file`."""
+        return list(self._columns)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of each column by its name: `null`, `bool`, `int`, `float` or `text`."""
+        return dict(self._types)
+
+    @property
+    def errors(self) -> dict[str, Exception]:
+        """The files that could not be read, with the exception of each."""
+        return dict(self._errors)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """A dictionary of the columns."""
+        return {name: list(column) for name, column in self._columns.items()}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, each a dictionary."""
+        return [dict(zip(self._columns, row, strict=True)) for row in zip(*self._columns.values(), strict=True)]
+
+    def __len__(self) -> int:
+        return len(self._columns["file"])
+
+    def __getitem__(self, name: str) -> list[Any]:
+        try:
+            return list(self._columns[name])
+        except KeyError:
+            raise KeyError(f"there is no column {name!r}; there are: {', '.join(self.names)}") from None
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        from . import _arrow
+
+        return _arrow.cells_stream(self._columns, self._types)
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name}: {kind}" for name, kind in self._types.items())
+        return f"<trilith.Table of {len(self)} row{'' if len(self) == 1 else 's'}: {columns}>"
+
+    def _repr_html_(self) -> str:
+        def line(tag, cells):
+            return "<tr>" + "".join(f"<{tag}>{html.escape('' if c is None else str(c))}</{tag}>" for c in cells) + "</tr>"
+
+        shown = [list(column[:20]) for column in self._columns.values()]
+        body = "".join(line("td", row) for row in zip(*shown, strict=True))
+        rest = f"<p>{len(self) - 20} more rows</p>" if len(self) > 20 else ""
+        return f"<table><thead>{line('th', self._columns)}</thead><tbody>{body}</tbody></table>{rest}"

@@ -1,0 +1,113 @@
+//! Reading the rows of many files, side by side.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Query, Row, Table};
+use crate::bytes::is_url;
+use crate::error::{Error, Result};
+use crate::file::{Found, OpenOptions};
+use crate::threads::in_order;
+
+/// Servers are asked for so many files at a time besides those that the cores work on.
+const CONNECTIONS: usize = 8;
+
+/// What [`collect`] found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Collected {
+    /// The rows of all files that could be read, in the order of the files.
+    pub table: Table,
+    /// How many files there were.
+    pub files: u64,
+    /// Files that could not be read, and why.
+    pub failed: Vec<(String, Error)>,
+    /// What is to be known of files that were read, with their names.
+    pub notices: Vec<(String, String)>,
+}
+
+/// Reads the rows of many files into a table, on as many threads as are free. A file that cannot be read is listed in
+/// [`Collected::failed`], and the others go on. Once `stop` is set no further file is begun.
+///
+/// ```no_run
+/// use trilith::file::Gather;
+/// use trilith::table::{Query, collect};
+/// let query = Query::named([("exposure", "/meta/exposure")])?.filter("exposure > 100")?;
+/// let files = Gather::new().named("archive");
+/// let found = collect(&query, files, &trilith::OpenOptions::new(), &false.into())?;
+/// println!("{} rows, {} files could not be read", found.table.rows().len(), found.failed.len());
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `files` is empty.
+pub fn collect(
+    query: &Query,
+    files: impl IntoIterator<Item = Found, IntoIter: Send>,
+    opening: &OpenOptions,
+    stop: &AtomicBool,
+) -> Result<Collected> {
+    let mut files = files.into_iter().take_while(|_| !stop.load(Ordering::Relaxed)).peekable();
+    let waiting = if files.peek().is_some_and(|first| is_url(&first.name)) { CONNECTIONS } else { 0 };
+    let mut found = Collected { table: Table::new(query), files: 0, failed: Vec::new(), notices: Vec::new() };
+    in_order(
+        files,
+        waiting,
+        |file, _| {
+            let read = match file.problem {
+                Some(problem) => Err(problem),
+                None => read(query, &file.name, opening),
+            };
+            (file.name, read)
+        },
+        |(name, read)| {
+            found.files += 1;
+            match read {
+                Ok((rows, notice)) => {
+                    found.notices.extend(notice.map(|notice| (name, notice)));
+                    found.table.add(rows);
+                }
+                Err(error) => found.failed.push((name, error)),
+            }
+            Ok(())
+        },
+    )?;
+    if found.files == 0 && !stop.load(Ordering::Relaxed) {
+        let hint = "a file is always read when it is named itself";
+        return Err(Error::usage("no ASDF, FITS or Dudley file was found").hint(hint));
+    }
+    found.table = found.table.finished();
+    Ok(found)
+}
+
+fn read(query: &Query, name: &str, opening: &OpenOptions) -> Result<(Vec<Row>, Option<String>)> {
+    let file = opening.open(name)?;
+    Ok((query.rows(name, &file)?, file.source().notice()))
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests lay out files of their own")]
+mod tests {
+    use super::*;
+    use crate::file::Gather;
+
+    #[test]
+    fn one_bad_file_of_many_ends_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        for n in 0..50 {
+            let text = format!("#ASDF 1.0.0\n%YAML 1.1\n--- {{n: {n}}}\n...\n");
+            std::fs::write(folder.path().join(format!("r{n:02}.asdf")), text).unwrap();
+        }
+        std::fs::write(folder.path().join("r07.asdf"), "text").unwrap();
+        let query = Query::named([("a=b", "/n")]).unwrap().filter("`a=b` >= 5").unwrap();
+        let files = || Gather::new().named(&folder.path().to_string_lossy());
+        let found = collect(&query, files(), &OpenOptions::new(), &false.into()).unwrap();
+        let numbers: Vec<_> = found.table.rows().iter().map(|row| row[1].text()).collect();
+        let expected: Vec<_> = (5..50).filter(|n| *n != 7).map(|n| n.to_string()).collect();
+        assert_eq!((numbers, found.files), (expected, 50));
+        assert!(matches!(&found.failed[..], [(name, _)] if name.ends_with("r07.asdf")), "{:?}", found.failed);
+        let stopped = collect(&query, files(), &OpenOptions::new(), &true.into()).unwrap();
+        assert_eq!(stopped.files, 0);
+        let none = Vec::new();
+        assert!(collect(&query, none, &OpenOptions::new(), &false.into()).is_err());
+    }
+}

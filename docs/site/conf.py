@@ -1,0 +1,47 @@
+"""How Sphinx builds the site. `cargo xtask docs` copies the pages into a folder of their own beside this file."""
+
+import os
+import pathlib
+import re
+
+HERE = pathlib.Path(__file__).parent
+
+project = "Trilith"
+author = "the authors of Trilith"
+version = release = os.environ.get("TRILITH_VERSION", "")
+root_doc = "docs/index"
+extensions = ["myst_parser"]
+html_theme = "furo"
+html_title = f"Trilith {version}".strip()
+html_copy_source = False
+html_show_sphinx = False
+myst_heading_anchors = 4
+# Pages are checked as GitHub shows them: a link to a folder or to a source file is one there, and text here.
+suppress_warnings = ["toc.not_included"]
+highlight_language = "none"
+
+
+def source_read(app, docname, source):
+    """Links to what has no page here become plain text."""
+    folder = (HERE / docname).parent
+
+    def link(found):
+        text, target = found.group(1), found.group(2)
+        path = target.split("#")[0]
+        if not path or "://" in target or target.startswith("mailto:"):
+            return found.group(0)
+        there = (folder / path).resolve()
+        return found.group(0) if there.suffix == ".md" and there.exists() else text
+
+    fenced, lines = False, []
+    for line in source[0].split("\n"):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        is_code = fenced or line.startswith("    ")
+        line = line.replace("```rust,no_run", "```rust")
+        lines.append(line if is_code else re.sub(r"\[([^\]\[]+)\]\(([^)\s]+)\)", link, line))
+    source[0] = "\n".join(lines)
+
+
+def setup(app):
+    app.connect("source-read", source_read)

@@ -1,0 +1,341 @@
+//! `cargo xtask docs`: the documentation as a site under `target/site`, and a look at every link in it.
+//!
+//! The pages are the Markdown files of the repository, which are read there as well. What is added here: a page for each
+//! command, from its `--help`; the reference of the library, from its sources; and the list of contents, from
+//! `docs/index.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use crate::interop::environment_for;
+use crate::shell::{cargo, output, program, root, run, target};
+use crate::suite::Done;
+
+/// Pages outside `docs`.
+const BESIDE: &[&str] = &[
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "crates/trilith-py/README.md",
+    "tests/cases/README.md",
+    "tests/conformance/README.md",
+    "fuzz/README.md",
+];
+
+/// `cargo xtask docs`.
+pub fn docs(_: &[String]) -> Result<(), String> {
+    match site()? {
+        Done::Skipped(reason) => Err(reason),
+        _ => {
+            println!("{}", target().join("site/index.html").display());
+            Ok(())
+        }
+    }
+}
+
+/// Builds the site, and fails where a link leads nowhere.
+pub fn site() -> Result<Done, String> {
+    links_of_sources()?;
+    let python = match environment_for("docs-venv", &root().join("docs/site/requirements.txt")) {
+        Ok(python) => python,
+        Err(reason) => return Ok(Done::Skipped(reason)),
+    };
+    let trilith = match std::env::var_os("TRILITH_BIN") {
+        Some(path) => PathBuf::from(path),
+        None => {
+            run(&mut cargo(["build", "--locked", "--quiet", "--package", "trilith-cli"]))?;
+            program("debug")
+        }
+    };
+    let source = target().join("site-source");
+    empty(&source)?;
+    stage(&source, &trilith)?;
+    let site = target().join("site");
+    empty(&site)?;
+    // Without -W a link that leads nowhere would be a line that nobody reads.
+    let mut build = Command::new(&python);
+    build.args(["-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]).arg(&source).arg(&site);
+    run(build.env("TRILITH_VERSION", env!("CARGO_PKG_VERSION")))?;
+    run(&mut cargo(["doc", "--locked", "--quiet", "--package", "trilith", "--no-deps"]))?;
+    copy(&target().join("doc"), &site.join("rust"))?;
+    let home = "<!doctype html><meta charset=\"utf-8\"><title>Trilith</title>\
+                <meta http-equiv=\"refresh\" content=\"0; url=docs/index.html\"><a href=\"docs/index.html\">Trilith</a>\n";
+    write(&site.join("index.html"), home)?;
+    let count = links_of_site(&site)?;
+    println!("{count} links of the site lead somewhere");
+    Ok(Done::Passed)
+}
+
+/// Lays out the pages as they are in the repository, so that their links mean the same.
+fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
+    for page in pages() {
+        let text = read(&root().join(&page))?;
+        write(&source.join(&page), &text)?;
+    }
+    write(&source.join("conf.py"), &read(&root().join("docs/site/conf.py"))?)?;
+    let commands = reference(&source.join("docs/reference"), trilith)?;
+    let index = source.join("docs/index.md");
+    let text = read(&index)?;
+    let mut text = text.replace(
+        "- [The command line for scripts](command-line.md)",
+        "- [All commands](reference/index.md)\n- <a href=\"../rust/trilith/index.html\">The Rust library</a>\n- [The command line for scripts](command-line.md)",
+    );
+    text.push_str(&contents(&text, "docs"));
+    write(&index, &text)?;
+    let list: String = commands.iter().map(|name| format!("- [trilith {}]({name}.md)\n", name.replace('-', " "))).collect();
+    let text = format!("# All commands\n\nWhat `--help` says of each command.\n\n## Commands\n\n{list}");
+    write(&source.join("docs/reference/index.md"), &format!("{text}{}", contents(&text, "docs/reference")))?;
+    Ok(())
+}
+
+/// All pages of the repository.
+fn pages() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = BESIDE.iter().map(PathBuf::from).collect();
+    found.extend(files(&root().join("docs")).into_iter().filter_map(|path| Some(path.strip_prefix(root()).ok()?.to_path_buf())));
+    found.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+    found
+}
+
+/// A page for each command, from its `--help`; their names.
+fn reference(folder: &Path, trilith: &Path) -> Result<Vec<String>, String> {
+    let pages = target().join("site-man");
+    empty(&pages)?;
+    run(Command::new(trilith).args(["--quiet", "man", "--install"]).arg(&pages))?;
+    let name = |path: &PathBuf| Some(path.file_stem()?.to_str()?.strip_prefix("trilith-")?.to_owned());
+    let names: Vec<String> = files(&pages).iter().filter_map(name).collect();
+    if names.len() < 30 {
+        return Err(format!("only {} commands have a manual page", names.len()));
+    }
+    for name in &names {
+        let words = words(name);
+        let help = output(Command::new(trilith).args(&words).arg("--help").env("NO_COLOR", "1"))?;
+        write(
+            &folder.join(format!("{name}.md")),
+            &format!("# trilith {}\n\n```text\n{}\n```\n", words.join(" "), help.trim_end()),
+        )?;
+    }
+    Ok(names)
+}
+
+/// The words of a command from the name of its page: only `layout` and the like have commands of their own.
+fn words(name: &str) -> Vec<&str> {
+    match name.split_once('-') {
+        Some((group @ ("layout" | "history" | "schema"), rest)) => vec![group, rest],
+        _ => vec![name],
+    }
+}
+
+/// The list of contents of a page, in the words of MyST: each heading with a list of links is a part.
+fn contents(text: &str, folder: &str) -> String {
+    let mut parts: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            parts.push((heading, Vec::new()));
+        } else if let (Some(rest), Some((_, links))) = (line.strip_prefix("- ["), parts.last_mut())
+            && let Some((_, target)) = rest.split_once("](")
+            && let Some((target, _)) = target.split_once(')')
+            && target.ends_with(".md")
+        {
+            links.push(target);
+        }
+    }
+    let mut made = String::new();
+    for (heading, links) in parts.iter().filter(|(_, links)| !links.is_empty()) {
+        let _ = write!(made, "\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n");
+        for link in links {
+            let _ = writeln!(made, "/{}", plain(&Path::new(folder).join(link)).with_extension("").display());
+        }
+        made.push_str("```\n");
+    }
+    made
+}
+
+/// Looks at every link of the Markdown files: the file must be there, and so must the heading.
+pub fn links_of_sources() -> Result<(), String> {
+    let mut headings: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+    let mut faults = String::new();
+    for page in pages() {
+        let text = read(&root().join(&page))?;
+        for link in markdown_links(&text) {
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            if path.contains("://") || path.starts_with("mailto:") {
+                continue;
+            }
+            let there = if path.is_empty() { page.clone() } else { plain(&page.with_file_name("").join(path)) };
+            if !root().join(&there).exists() {
+                let _ = writeln!(faults, "{}: {link} leads nowhere", page.display());
+            } else if !anchor.is_empty() && there.extension().is_some_and(|ending| ending == "md") {
+                if !headings.contains_key(&there) {
+                    headings.insert(there.clone(), anchors(&read(&root().join(&there))?));
+                }
+                if headings.get(&there).is_none_or(|known| !known.contains(anchor)) {
+                    let _ = writeln!(faults, "{}: {link}: there is no such heading", page.display());
+                }
+            }
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// The lines of a page that are not code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        fenced ^= is_fence;
+        !fenced && !is_fence && !line.starts_with("    ")
+    })
+}
+
+/// Where the links of a page lead.
+fn markdown_links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in prose(text) {
+        // Code within a line names things that look like links.
+        let bare: String = line.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "code" }).collect();
+        let targets = bare.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        found.extend(targets.map(|target| target.split(' ').next().unwrap_or(target).to_owned()));
+    }
+    found
+}
+
+/// The anchors of the headings of a page, as GitHub and MyST make them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for line in prose(text).filter(|line| line.starts_with('#')) {
+        let heading = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+        let count = seen.entry(anchor.clone()).or_default();
+        found.insert(if *count == 0 { anchor.clone() } else { format!("{anchor}-{count}") });
+        *count += 1;
+    }
+    found
+}
+
+/// Looks at every link of the built site that stays on it, and says how many there are.
+fn links_of_site(site: &Path) -> Result<usize, String> {
+    let (mut count, mut faults) = (0, String::new());
+    let mut names: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "html");
+    // What rustdoc made was checked by rustdoc; only its front door is ours.
+    let rust = site.join("rust");
+    for page in files(site).into_iter().filter(is_page).filter(|page| !page.starts_with(&rust)) {
+        let text = read(&page)?;
+        for link in attributes(&text, &["href", "src"]) {
+            if link.is_empty() || link.contains("://") || link.starts_with("data:") || link.starts_with("mailto:") {
+                continue;
+            }
+            count += 1;
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let path = path.split('?').next().unwrap_or(path);
+            let there = if path.is_empty() { page.clone() } else { plain(&page.with_file_name("").join(path)) };
+            let there = if there.is_dir() { there.join("index.html") } else { there };
+            if !there.exists() {
+                let _ = writeln!(faults, "{}: {link} leads nowhere", page.display());
+            } else if !anchor.is_empty() && !there.starts_with(&rust) && is_page(&there) {
+                if !names.contains_key(&there) {
+                    names.insert(there.clone(), attributes(&read(&there)?, &["id", "name"]).into_iter().collect());
+                }
+                if names.get(&there).is_none_or(|known| !known.contains(anchor)) {
+                    let _ = writeln!(faults, "{}: {link}: there is no such place", page.display());
+                }
+            }
+        }
+    }
+    if faults.is_empty() { Ok(count) } else { Err(faults) }
+}
+
+/// The values of attributes in HTML that a program wrote.
+fn attributes(text: &str, names: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in names {
+        let begin = format!(" {name}=\"");
+        let parts = text.split(&begin).skip(1).filter_map(|rest| rest.split('"').next());
+        found.extend(parts.map(|value| value.replace("&amp;", "&")));
+    }
+    found
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut found = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(found.pop()),
+            Component::CurDir => {}
+            part => found.push(part),
+        }
+    }
+    found
+}
+
+/// All files in a folder and below it, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let (mut folders, mut found) = (vec![folder.to_path_buf()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    for path in files(from) {
+        let Ok(name) = path.strip_prefix(from) else { continue };
+        let there = to.join(name);
+        if let Some(folder) = there.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        std::fs::copy(&path, &there).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn empty(folder: &Path) -> Result<(), String> {
+    let _ = std::fs::remove_dir_all(folder); // whatever an earlier run left
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_headings_are_those_of_the_page() {
+        let text = "# A b, c\n\n[x](y.md#z) and `[no](link)` and [`code`](#a-b-c \"title\")\n\n    [no](code)\n\n```\n# no\n```\n## A b, c\n";
+        assert_eq!(markdown_links(text), ["y.md#z", "#a-b-c"]);
+        assert_eq!(anchors(text), ["a-b-c", "a-b-c-1"].map(str::to_owned).into());
+        assert_eq!(plain(Path::new("docs/./tutorials/../x.md")), Path::new("docs/x.md"));
+    }
+
+    #[test]
+    fn every_link_of_the_pages_leads_somewhere() -> Result<(), String> {
+        links_of_sources()
+    }
+
+    #[test]
+    fn contents_are_made_of_headings_with_links() {
+        let made = contents("# T\n## A\n- [x](x.md): why\n- [r](../rust/index.html)\n## B\ntext\n", "docs");
+        assert_eq!(made, "\n```{toctree}\n:hidden:\n:caption: A\n\n/docs/x\n```\n");
+    }
+}
