@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use trilith::bytes::{MemoryNoReferences, Source, read_vec};
+use trilith::bytes::{MemorySource, NoReferences, read_vec};
 use trilith::dudley::{DudleyFile, Rewrite};
 use trilith::layout::{Byteorder, Dialect, EntryKind, Layout, ResolvedType};
 use trilith::repair::{ArrayFate, Report, salvage_stream};
@@ -66,8 +66,8 @@ fn arrays(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn repaired(bytes: &[u8], layout: Option<&Layout>) -> Result<(Report, Vec<u8>)> {
-    let source = Arc::new(MemorySource::new(bytes.to_vec(), "x.bd"));
-    let mut left = salvage_stream(source, layout.cloned(), &NoReferences, &Limits::default())?;
+    let source: trilith::bytes::SourceRef = Arc::new(MemorySource::new(bytes.to_vec(), "x.bd"));
+    let mut left = salvage_stream(&source, layout.cloned(), &NoReferences, &Limits::default())?;
     let written = left.verified()?;
     Ok((left.report().clone(), read_vec(&*written, 0, written.len(), &Limits::default())?))
 }

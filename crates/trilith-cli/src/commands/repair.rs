@@ -40,7 +40,7 @@ impl Repair {
         let start = bytes::read_vec(&*source, 0, source.len().min(80), &limits)?;
         if FileKind::detect(&start) == Some(FileKind::Dudley) {
             let layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
-            let mut left = salvage_stream(source.clone(), layout, &*resolve, &limits)?;
+            let mut left = salvage_stream(&source, layout, &*resolve, &limits)?;
             self.check_output(Form::Dudley, options)?;
             let written = left.verified()?;
             return self.save(&*source, &*written, left.report(), options);

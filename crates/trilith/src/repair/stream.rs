@@ -52,9 +52,9 @@ enum Left {
 /// // Two of three numbers are there, and the layout that stood behind them is not.
 /// let mut bytes = b"\x8d<BD\r\n\x1a\n\x1c\0\0\0\0\0\0\0".to_vec();
 /// bytes.extend([1i32, 2].map(i32::to_le_bytes).concat());
-/// let source = Arc::new(MemorySource::new(bytes, "x.bd"));
+/// let source: trilith::bytes::SourceRef = Arc::new(MemorySource::new(bytes, "x.bd"));
 /// let layout = Layout::read(b"x = i4[3]")?;
-/// let mut left = repair::salvage_stream(source, Some(layout), &NoReferences, &Limits::default())?;
+/// let mut left = repair::salvage_stream(&source, Some(layout), &NoReferences, &Limits::default())?;
 /// let written = left.verified()?;
 /// assert!(!left.report().is_whole());
 /// assert_eq!(DudleyFile::open(written, None, &Limits::default())?.array_at("/x")?.load::<i32>()?, [1, 2]);
@@ -65,7 +65,7 @@ enum Left {
 /// [`ErrorKind::Malformed`] where the signature is damaged, no layout is left, or a length is that says where the data
 /// lie; [`ErrorKind::Io`], [`ErrorKind::Limit`].
 pub fn salvage_stream(
-    source: SourceRef,
+    source: &SourceRef,
     layout: Option<Layout>,
     resolve: &dyn Resolve,
     limits: &Limits,
@@ -73,18 +73,18 @@ pub fn salvage_stream(
     let limits = &limits.for_calls(source.len());
     let _call = limits.call();
     let mut notes: Vec<String> = source.notice().into_iter().collect();
-    let start = read_vec(&*source, 0, source.len().min(Signature::LEN), limits)?;
+    let start = read_vec(&**source, 0, source.len().min(Signature::LEN), limits)?;
     let order = Signature::order_in(&start)?;
     let Found { layout, text, data_end } = match layout {
         Some(layout) => Found { text: layout.text().as_bytes().to_vec(), layout, data_end: None },
-        None => find(&source, order, resolve, limits, &mut notes)?,
+        None => find(source, order, resolve, limits, &mut notes)?,
     };
     let head = Signature::new(order, None).bytes();
-    let readable = Arc::new(Headed { head, inner: Arc::clone(&source) });
+    let readable = Arc::new(Headed { head, inner: Arc::clone(source) });
     let mut how = StreamOptions::default();
     how.layout = Some(layout);
     let file = DudleyFile::open_with(readable, &NoReferences, how, limits)?.cut_off();
-    let old_layout = Signature::read(&*source).ok().flatten().and_then(|signature| signature.layout_at);
+    let old_layout = Signature::read(&**source).ok().flatten().and_then(|signature| signature.layout_at);
     let place = Place { end: data_end.unwrap_or(source.len()).min(source.len()), old_layout };
     let mut report = Report {
         generation: file.generation_name(),
