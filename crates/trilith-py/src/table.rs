@@ -58,7 +58,7 @@ pub fn _table(
     stop.store(true, Ordering::Relaxed);
     interrupted?;
     let found = found.ok_or_else(|| PyRuntimeError::new_err("the files could not be read"))?;
-    into_columns(py, found.or_raise(About::Argument)?)
+    into_columns(py, &found.or_raise(About::Argument)?)
 }
 
 fn query(
@@ -80,7 +80,7 @@ fn query(
     }
 }
 
-fn into_columns(py: Python<'_>, found: Collected) -> PyResult<Columns> {
+fn into_columns(py: Python<'_>, found: &Collected) -> PyResult<Columns> {
     let types = found.table.types().into_iter().map(trilith::table::CellType::name).collect();
     let mut columns = Vec::new();
     for at in 0..found.table.names().len() {

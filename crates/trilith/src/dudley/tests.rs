@@ -8,9 +8,8 @@ use std::sync::Arc;
 use super::*;
 use crate::array::{Byteorder, Datatype};
 use crate::bytes::MemorySource;
-use crate::error::{ErrorKind, Result};
 use crate::layout::Layout;
-use crate::limits::Limits;
+use crate::{ErrorKind, Limits, Result};
 
 /// A native file with its layout at the end; `data` begins at byte 16.
 fn native(order: Byteorder, data: &[u8], layout: &str) -> Vec<u8> {

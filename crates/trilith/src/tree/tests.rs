@@ -380,3 +380,40 @@ fn folded_text_is_wrapped_and_read_back() {
     let tree = tree(&printed);
     assert_eq!(tree.at("/a").unwrap().text(), long);
 }
+
+fn value_of(text: &str) -> String {
+    let tree = Tree::parse(format!("%YAML 1.1\n---\n{text}\n...\n"), &Limits::default()).unwrap();
+    tree.at("/v").unwrap().text().into_owned()
+}
+
+#[test]
+fn separators_stay_and_the_blanks_of_the_next_line_go() {
+    assert_eq!(value_of("v: 'x\u{2028}  y'"), "x\u{2028}y");
+    assert_eq!(value_of("v: \"x\u{2029} \u{2028}  y\\u2028z\""), "x\u{2029}\u{2028}y\u{2028}z");
+    assert_eq!(value_of("v: x \u{2028}  y\nw: 1"), "x\u{2028}y");
+    assert_eq!(value_of("v: \"x\\\u{2028}  y\""), "xy");
+    assert_eq!(value_of("v: 'it''s\u{2028}'"), "it's\u{2028}");
+}
+
+#[test]
+fn a_next_line_is_a_line_feed() {
+    assert_eq!(value_of("v: 'x\u{85}  y'"), "x y");
+    assert_eq!(value_of("v: 'x\u{85}\u{85}  y'"), "x\ny");
+    assert_eq!(value_of("w: 1\u{85}v: 2"), "2");
+    assert_eq!(value_of("w: 1 # said\u{2028}v: 2"), "2");
+}
+
+#[test]
+fn blocks_keep_the_line_breaks_of_yaml_1_1() {
+    assert_eq!(value_of("v: |\n  a\u{2028}  b\u{85}\n   c\nw: 1"), "a\u{2028}b\n\n c\n");
+    assert_eq!(value_of("v: >\n  a\u{2028}  b\n  c\u{85}  d\nw: 1"), "a\u{2028}b c d\n");
+    assert_eq!(value_of("v: |2-\n   a\u{2029}  b\nw: 1"), " a\u{2029}b");
+    assert_eq!(value_of("v: |+\n  a\u{2028}\u{2028}\nw: 1"), "a\u{2028}\u{2028}\n");
+}
+
+#[test]
+fn places_hold_beside_the_line_breaks_of_yaml_1_1() {
+    let tree = Tree::parse("a: 'x\u{2028}y'\nb: [\u{e9}, 2]\n", &Limits::default()).unwrap();
+    assert_eq!(tree.at("/b/1").unwrap().raw(), "2");
+    assert_eq!(tree.at("/a").unwrap().raw(), "'x\u{2028}y'");
+}
