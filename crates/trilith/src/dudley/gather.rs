@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::datatype::datatype_of;
 use super::family::{Catalog, Place};
 use super::inflate::Form;
-use super::joined::{Joined, Piece, Stored, uri_of};
+use super::joined::{Joined, Piece, Stored, ranges, uri_of};
 use crate::array::{Array, Datatype, Mask};
 use crate::bytes::Resolve;
 use crate::error::{Error, Result, Setting};
@@ -235,21 +235,6 @@ impl Forms {
             (None, _) => Err(Error::usage(format!("none of the chosen files has an item {item}")).at_path(item)),
         }
     }
-}
-
-/// Numbers of files as the ranges that choose them: `0:4,7:9`.
-pub(super) fn ranges(rows: impl IntoIterator<Item = usize>) -> String {
-    const SHOWN: usize = 20;
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    for row in rows {
-        match ranges.last_mut().filter(|last| last.end == row) {
-            Some(last) => last.end += 1,
-            None => ranges.push(row..row + 1),
-        }
-    }
-    let more = if ranges.len() > SHOWN { ",…" } else { "" };
-    let shown: Vec<_> = ranges.iter().take(SHOWN).map(|range| format!("{}:{}", range.start, range.end)).collect();
-    format!("{}{more}", shown.join(","))
 }
 
 /// A mask of the pieces that are not stored, for items with so many axes; None where all are.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::gather::ranges;
 use super::inflate::{Form, inflated};
 use super::signature::Signature;
 use crate::bytes::{Access, Resolve, Source, SourceRef, Window};
@@ -28,6 +27,21 @@ pub(super) struct Stored {
     /// Of a compressed item: where the wanted member begins in it, and how many bytes are stored.
     pub inside: u64,
     pub stored: Option<u64>,
+}
+
+/// Numbers of files as the ranges that choose them: `0:4,7:9`.
+pub(super) fn ranges(rows: impl IntoIterator<Item = usize>) -> String {
+    const SHOWN: usize = 20;
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for row in rows {
+        match ranges.last_mut().filter(|last| last.end == row) {
+            Some(last) => last.end += 1,
+            None => ranges.push(row..row + 1),
+        }
+    }
+    let more = if ranges.len() > SHOWN { ",…" } else { "" };
+    let shown: Vec<_> = ranges.iter().take(SHOWN).map(|range| format!("{}:{}", range.start, range.end)).collect();
+    format!("{}{more}", shown.join(","))
 }
 
 /// A name of a catalog as a reference.
