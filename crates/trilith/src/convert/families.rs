@@ -23,6 +23,8 @@ const TAG: &str = "asdf_tag";
 const TYPE: &str = "asdf_type:";
 /// The attribute that keeps the YAML text of an element among arrays, and the empty item that holds its place.
 const VALUE: &str = "asdf_value";
+/// About as many bytes as an item of a stream takes in a tree that is to be written.
+const NODE: u64 = 1600;
 /// How deep dicts and lists may nest.
 const DEPTH: usize = 200;
 
@@ -42,6 +44,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     let _call = file.limits().call();
     let items = file.items()?;
     let outline = items.outline()?;
+    file.limits().charge_memory(outline.node_count().saturating_mul(NODE), "the items of a stream as a tree to be written")?;
     let mut walk = ToTree {
         items: &items,
         outline: &outline,
@@ -74,15 +77,18 @@ pub fn stream_to_asdf<W: Write + Seek>(
     } else {
         root.set("dudley", about);
     }
-    let losses = walk.losses;
-    walk.builder.write_to(out, root)?;
+    let ToTree { builder, losses, .. } = walk;
+    // What is written needs room as well.
+    drop(outline);
+    drop(items);
+    builder.write_to(out, root)?;
     Ok(losses)
 }
 
 struct ToTree<'a, 'f> {
     items: &'a Items<'f>,
     outline: &'a Outline,
-    builder: Builder<'a>,
+    builder: Builder<'static>,
     how: &'a ArrayOptions,
     stack: bool,
     docs: Vec<(String, Value)>,
@@ -116,8 +122,9 @@ impl ToTree<'_, '_> {
         }
         let mut value = match thing {
             Thing::Dict => {
-                let mut map = Value::map::<&str, Value>([]);
                 let children = self.outline.children(id);
+                // There may be very many of them, with few members each.
+                let mut map = Value::from(Vec::<(Value, Value)>::with_capacity(children.len()));
                 if let Some(item) = item {
                     self.dict_attributes(item, &children, &mut map);
                 }

@@ -47,7 +47,8 @@ struct Node {
     step: Step,
     is_param: bool,
     children: Vec<usize>,
-    entry: Option<Entry>,
+    /// Apart, since most of the nodes above items have none.
+    entry: Option<Box<Entry>>,
     fixed: Option<i64>,
     item: Option<ItemId>,
     is_list: bool,
@@ -65,6 +66,9 @@ pub struct Outline {
     order: Vec<usize>,
 }
 
+/// About as many bytes as a node takes, with its names and its places.
+const NODE: u64 = 400;
+
 /// The children of a node: name or None, and node.
 pub type Children<'o> = Vec<(Option<&'o str>, OutlineId)>;
 
@@ -76,7 +80,11 @@ impl Outline {
             root.item = Some(ItemId::ROOT);
         }
         outline.declare(items.file().layout());
-        for entry in items.entries() {
+        for (number, entry) in items.entries().enumerate() {
+            if number.is_multiple_of(1 << 14) {
+                let taken = (outline.nodes.len() as u64).saturating_mul(NODE);
+                items.file().limits().charge_memory(taken, "the items of a stream as a tree")?;
+            }
             outline.enter(entry?, items.file().layout())?;
         }
         Ok(outline)
@@ -153,10 +161,15 @@ impl Outline {
         if let Some(node) = self.nodes.get_mut(at) {
             node.item = Some(entry.item);
             node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
-            node.entry = Some(entry);
+            node.entry = Some(Box::new(entry));
             self.order.push(at);
         }
         Ok(())
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn node_count(&self) -> u64 {
+        self.nodes.len() as u64
     }
 
     /// The node at a path.
@@ -185,7 +198,7 @@ impl Outline {
     /// What a node is. A struct whose only data is its member `""` stands for that member.
     pub fn thing(&self, id: OutlineId) -> Thing<'_> {
         let Some(node) = self.nodes.get(self.presented(id.0)) else { return Thing::Null };
-        match (&node.entry, node.fixed) {
+        match (node.entry.as_deref(), node.fixed) {
             (Some(entry), _) if entry.typed == ResolvedType::Dynamic => {
                 if node.is_list {
                     Thing::List
@@ -206,7 +219,7 @@ impl Outline {
 
     /// The items that have a place in the file, in the order of the text.
     pub fn entries(&self) -> impl Iterator<Item = (OutlineId, &Entry)> {
-        self.order.iter().filter_map(|&id| Some((OutlineId(id), self.nodes.get(id)?.entry.as_ref()?)))
+        self.order.iter().filter_map(|&id| Some((OutlineId(id), self.nodes.get(id)?.entry.as_deref()?)))
     }
 
     /// The children of a dict, with their names, or of a list, in order.

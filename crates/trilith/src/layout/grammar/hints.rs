@@ -51,8 +51,16 @@ impl Parser<'_> {
         let text = token.span.slice(self.text);
         let before = self.text.get(..token.span.start as usize).unwrap_or("");
         let line = before.rsplit(['\n', '\r']).next().unwrap_or("");
-        if line.contains("//") {
+        // What does not fit may be what follows on the next line.
+        let said = if line.trim().is_empty() { before.trim_end().rsplit(['\n', '\r']).next().unwrap_or("") } else { line };
+        if said.contains("//") {
             return "a comment begins with `#`".to_owned();
+        }
+        if let (Code::E204, Some(open)) = (code, self.unclosed.last())
+            && self.text.get(open.start as usize..token.span.start as usize).is_some_and(|text| text.contains(['\n', '\r']))
+        {
+            let (at, column) = crate::span::line_column(self.text, open.start as usize);
+            return format!("the `{}` at {at}:{column} is still open", open.slice(self.text));
         }
         let equals = if self.dialect == Dialect::D2025 { " =" } else { ":" };
         match (token.kind, text.chars().next()) {
@@ -65,7 +73,7 @@ impl Parser<'_> {
                 format!("a name that begins with a digit is quoted: \"{text}\"")
             }
             (T::Symbol | T::Quoted, _) if code == Code::E202 => {
-                let last = line.split_whitespace().next_back().unwrap_or("");
+                let last = said.split_whitespace().next_back().unwrap_or("");
                 format!("an item is written `{last}{equals} {text}`; a name with a blank in it is quoted")
             }
             (T::Minus | T::Plus | T::DotDot | T::Integer | T::Float | T::BadCharacter | T::Into, _) if code == Code::E202 => {
@@ -73,6 +81,10 @@ impl Parser<'_> {
             }
             (T::OpenBracket | T::OpenParen, _) if code == Code::E201 => {
                 "the shape comes behind the datatype, before `@` and `%`".to_owned()
+            }
+            (T::OpenBracket, _) if code == Code::E203 => {
+                "a list is an item of a dict; a member has a shape behind its datatype, as `f8[3]`, of numbers or parameters"
+                    .to_owned()
             }
             (T::Star, _) if code == Code::E204 => "a dimension is a number, or a parameter with + or - suffixes".to_owned(),
             _ => String::new(),
