@@ -97,6 +97,11 @@ impl Region {
         let scale = (width as f64 / wide).min(height as f64 / high).min(1.0);
         (((wide * scale).round() as usize).max(1), ((high * scale).round() as usize).max(1))
     }
+
+    /// How many pixels high the region is where it is `width` pixels wide.
+    pub fn height_at(self, width: usize) -> usize {
+        ((width as f64 * self.height as f64 / self.width.max(1) as f64).round() as usize).max(1)
+    }
 }
 
 fn range(start: u64, len: u64) -> Index {

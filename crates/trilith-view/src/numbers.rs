@@ -278,17 +278,12 @@ impl Numbers {
         self.array.shape()
     }
 
-    /// The same for several looks: what must be decoded is decoded once and kept, if it is not too much.
+    /// The same for several looks, as [`held`].
     ///
     /// # Errors
     /// Those of reading.
     pub(crate) fn held(self) -> Result<Self> {
-        let extent = self.array.extent();
-        let is_there = self.array.source().view(extent.start, extent.end - extent.start).is_some();
-        if is_there || self.array.nbytes() > HELD {
-            return Ok(self);
-        }
-        Ok(Self { array: loaded(&self.array)?, ..self })
+        Ok(Self { array: held(&self.array)?, ..self })
     }
 
     /// Gives all numbers in runs to `work`, on several threads, and what it makes of them to `take`, in order.
@@ -343,6 +338,16 @@ impl Numbers {
             _ => work(bytes),
         }
     }
+}
+
+/// An array for several looks: what must be read or decoded is, once, and kept in memory if it is not more than 128 MiB.
+///
+/// # Errors
+/// Those of reading.
+pub fn held(array: &Array) -> Result<Array> {
+    let extent = array.extent();
+    let is_there = array.source().view(extent.start, extent.end - extent.start).is_some();
+    if is_there || array.nbytes() > HELD { Ok(array.clone()) } else { loaded(array) }
 }
 
 /// The array in memory, in C order and the byte order of this machine.
