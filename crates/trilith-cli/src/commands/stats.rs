@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::output::Table;
 use crate::words::said;
 
-/// Print counts, extremes, mean, deviation and percentiles of arrays
+/// Print statistics of arrays
 ///
 /// Of each array of numbers at the path and below it: how many elements are masked, not a number or infinite, and the
 /// smallest, the greatest, mean, standard deviation and percentiles of those that are finite and not masked. Complex

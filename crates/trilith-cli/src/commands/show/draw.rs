@@ -51,7 +51,7 @@ impl Drawing {
             look.width = u32::try_from(width).unwrap_or(u32::MAX);
             look.height = (look.width / 2).max(160);
         }
-        let across = if to_file { look.width as usize } else { characters::points(show.width.unwrap_or_else(columns)) };
+        let across = if to_file { look.width as usize * 2 } else { characters::points(show.width.unwrap_or_else(columns)) };
         match subject.what {
             What::Line | What::Steps => Ok(Self::Line(Series::of(array, across)?, subject.what == What::Steps, look)),
             What::Histogram => {
