@@ -49,15 +49,16 @@ fn samples<T: Sample>(numbers: &Numbers) -> Result<Option<Vec<T>>> {
     let mut samples = Vec::with_capacity(SAMPLES);
     numbers.runs(
         |run| {
-            let first = match &firsts {
+            let all = T::all(run.bytes);
+            let known = match &firsts {
                 Some((_, firsts)) => firsts.get(&run.start).copied(),
-                None => Some(run.start),
+                None => Some((run.start, all.len() as u64)),
             };
-            let first = first.ok_or_else(|| Error::unsupported("the array came in other pieces when it was read again"))?;
+            let (first, finite) =
+                known.ok_or_else(|| Error::unsupported("the array came in other pieces when it was read again"))?;
             let over = usize::try_from(first.next_multiple_of(stride) - first).unwrap_or(usize::MAX);
             let step = usize::try_from(stride).unwrap_or(usize::MAX);
-            let all = T::all(run.bytes);
-            if run.mask.is_empty() && (!T::FLOAT || run.finite::<T>() == all.len()) {
+            if finite == all.len() as u64 {
                 return Ok(all.skip(over).step_by(step).collect());
             }
             let finite = run.unmasked::<T>().map(|(_, number)| number).filter(|number| number.is_finite());
@@ -72,13 +73,13 @@ fn samples<T: Sample>(numbers: &Numbers) -> Result<Option<Vec<T>>> {
     Ok(Some(samples))
 }
 
-/// How many numbers are finite, and how many of them are before each run, by its start.
-fn counted<T: Sample>(numbers: &Numbers) -> Result<(u64, HashMap<u64, u64>)> {
+/// How many numbers are finite; and by the start of each run, how many of them are before it and in it.
+fn counted<T: Sample>(numbers: &Numbers) -> Result<(u64, HashMap<u64, (u64, u64)>)> {
     let (mut total, mut firsts) = (0, HashMap::new());
     numbers.runs(
         |run| Ok((run.start, run.finite::<T>() as u64)),
         |(start, finite)| {
-            firsts.insert(start, total);
+            firsts.insert(start, (total, finite));
             total += finite;
             Ok(())
         },

@@ -46,12 +46,12 @@ impl<T: Sample> Moments<T> {
             min = if number < min { number } else { min };
             max = if number > max { number } else { max };
         }
-        let sum = sum(T::all(run.bytes).map(T::double));
+        let sum = sum(run.bytes, T::double);
         if T::FLOAT && !(min.is_finite() && max.is_finite() && sum.is_finite()) {
             return Self::picked(run);
         }
         let mean = sum / count as f64;
-        let squares = self::sum(T::all(run.bytes).map(|number| (number.double() - mean).powi(2)));
+        let squares = self::sum(run.bytes, |number: T| (number.double() - mean).powi(2));
         Self { finite: count as u64, min: Some(min), max: Some(max), mean, squares, ..Self::default() }
     }
 
@@ -102,14 +102,14 @@ impl<T: Sample> Moments<T> {
     }
 }
 
-/// The sum of numbers in several lanes, which a processor adds side by side.
-fn sum(numbers: impl ExactSizeIterator<Item = f64>) -> f64 {
+/// The sum of what `of` makes of the numbers, in several lanes, which a processor adds side by side.
+fn sum<T: Sample>(bytes: &[u8], of: impl Fn(T) -> f64) -> f64 {
     const LANES: usize = 8;
     let mut lanes = [0.0f64; LANES];
-    let mut at = 0;
-    numbers.for_each(|x| {
-        lanes[at] += x;
-        at = (at + 1) % LANES;
-    });
+    for part in bytes.chunks(LANES * size_of::<T>()) {
+        for (lane, number) in lanes.iter_mut().zip(T::all(part)) {
+            *lane += of(number);
+        }
+    }
     lanes.iter().sum()
 }
