@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use trilith::{Error, Result};
 use trilith_view::Picture;
 
-use crate::paint;
+use crate::{output, paint};
 
 /// How a picture comes out on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,9 +39,7 @@ const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
 
 /// Characters in a line.
 pub fn columns() -> usize {
-    let is_terminal = std::io::stdout().is_terminal();
-    let size = if is_terminal { terminal_size::terminal_size() } else { None };
-    size.map_or(COLUMNS, |(terminal_size::Width(columns), _)| usize::from(columns).max(20))
+    output::columns().map_or(COLUMNS, |columns| columns.max(20))
 }
 
 impl Graphics {

@@ -197,7 +197,7 @@ fn tick(x: f64, length: f64) -> String {
     let size = x.abs().max(length.abs());
     // A zero that a sum of steps missed by a rounding.
     let x = if x.abs() < length.abs() * 1e-9 { 0.0 } else { x };
-    if size >= 1e6 || size < 1e-3 {
+    if !(1e-3..1e6).contains(&size) {
         let digits = (x.abs().max(f64::MIN_POSITIVE) / length.abs().max(f64::MIN_POSITIVE)).log10().max(0.0).ceil();
         return if x == 0.0 { "0".to_owned() } else { format!("{x:.*e}", (digits as usize + 1).min(16)) };
     }

@@ -28,7 +28,7 @@ pub(super) fn of(array: &Array) -> Result<Option<Cuts>> {
 
 fn of_type<T: Sample>(numbers: &Numbers) -> Result<Option<Cuts>> {
     let Some(mut samples) = samples::<T>(numbers)? else { return Ok(None) };
-    samples.sort_by(|a, b| a.key().cmp(&b.key()));
+    samples.sort_by_key(|number| number.key());
     let doubles: Vec<f64> = samples.iter().map(|number| number.double()).collect();
     let middle = |at: usize| samples.get(at).copied();
     let median = match (middle((samples.len() - 1) / 2), middle(samples.len() / 2)) {
@@ -73,8 +73,11 @@ fn samples<T: Sample>(numbers: &Numbers) -> Result<Option<Vec<T>>> {
     Ok(Some(samples))
 }
 
+/// By the start of a run: how many finite numbers are before it, and how many are in it.
+type Counts = HashMap<u64, (u64, u64)>;
+
 /// How many numbers are finite; and by the start of each run, how many of them are before it and in it.
-fn counted<T: Sample>(numbers: &Numbers) -> Result<(u64, HashMap<u64, (u64, u64)>)> {
+fn counted<T: Sample>(numbers: &Numbers) -> Result<(u64, Counts)> {
     let (mut total, mut firsts) = (0, HashMap::new());
     numbers.runs(
         |run| Ok((run.start, run.finite::<T>() as u64)),
