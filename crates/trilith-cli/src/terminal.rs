@@ -124,8 +124,11 @@ fn sixel(_: &Picture) -> Result<String> {
     Err(Error::unsupported("this command was built without the feature `sixel`"))
 }
 
+/// A row of pixels.
+type Row = Vec<[u8; 4]>;
+
 /// Rows of pixels two by two, and a missing last one.
-fn pairs(picture: &Picture) -> Vec<(Vec<[u8; 4]>, Option<Vec<[u8; 4]>>)> {
+fn pairs(picture: &Picture) -> Vec<(Row, Option<Row>)> {
     let rgba = picture.rgba();
     let row = |bytes: &[u8]| bytes.as_chunks::<4>().0.to_vec();
     let rows: Vec<_> = rgba.chunks((picture.width() * 4).max(1)).map(row).collect();

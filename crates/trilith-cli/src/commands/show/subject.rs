@@ -7,6 +7,9 @@ use trilith_view::{found, is_numeric};
 
 use super::What;
 
+/// The columns of a table, by their names.
+type Columns = Vec<(String, Array)>;
+
 /// An array, and what is drawn of it.
 pub struct Subject {
     /// The path of the item in the file.
@@ -14,7 +17,7 @@ pub struct Subject {
     /// The array; of a table its first column.
     pub array: Array,
     /// The columns of a table, by their names.
-    pub columns: Vec<(String, Array)>,
+    pub columns: Columns,
     /// What is drawn.
     pub what: What,
     /// Its unit, if it has one.
@@ -95,7 +98,7 @@ fn suggested(array: &Array) -> Result<What> {
 }
 
 /// The array that an item is, or the only one in it; several of one axis and one length are the columns of a table.
-fn chosen(item: &Item<'_>, path: &str) -> Result<(String, Array, Vec<(String, Array)>)> {
+fn chosen(item: &Item<'_>, path: &str) -> Result<(String, Array, Columns)> {
     match item.array() {
         Ok(array) => return Ok((path.to_owned(), array, Vec::new())),
         Err(error) if error.kind() != ErrorKind::Usage || item.kind() == ItemKind::Array => return Err(error),
@@ -115,7 +118,7 @@ fn chosen(item: &Item<'_>, path: &str) -> Result<(String, Array, Vec<(String, Ar
         && lengths.iter().all(|len| *len == Some(*first))
     {
         let column = |found: found::Found| Ok((found.path.trim_start_matches('/').to_owned(), found.array?));
-        let columns: Vec<(String, Array)> = all.into_iter().map(column).collect::<Result<_>>()?;
+        let columns: Columns = all.into_iter().map(column).collect::<Result<_>>()?;
         let first = columns.first().map(|(_, array)| array.clone());
         return first.map(|first| (path.to_owned(), first, columns)).ok_or_else(|| Error::usage("nothing to draw"));
     }
