@@ -19,6 +19,7 @@ mod paint;
 mod progress;
 mod rewrite;
 mod target;
+mod terminal;
 mod words;
 
 use std::ffi::OsString;

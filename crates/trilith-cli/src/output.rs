@@ -296,12 +296,21 @@ impl Table {
 
     /// The lines of the table. On a terminal columns of text that make it too wide are shortened.
     pub fn print(&self, out: &mut Out) -> Result<()> {
+        self.lines().iter().try_for_each(|line| out.line(line))
+    }
+
+    /// The lines of the table as [`Table::print`] prints them, each with its end.
+    pub fn text(&self) -> String {
+        self.lines().iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    fn lines(&self) -> Vec<String> {
         let widest = |column: usize| self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
         let mut widths: Vec<usize> = (0..self.right.len()).map(widest).collect();
         if let Some(room) = columns() {
             self.narrow(&mut widths, room);
         }
-        for row in &self.rows {
+        let line = |row: &Vec<String>| {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
                 let width = widths.get(column).copied().unwrap_or(0);
@@ -313,9 +322,9 @@ impl Table {
                 let parts = if self.right.get(column) == Some(&true) { [&fill, &*cell] } else { [&*cell, &fill] };
                 parts.iter().for_each(|part| line.push_str(part));
             }
-            out.line(line.trim_end())?;
-        }
-        Ok(())
+            line.trim_end().to_owned()
+        };
+        self.rows.iter().map(line).collect()
     }
 
     /// Takes from the widest columns of text what is more than there is room for. Numbers are never cut, and a column

@@ -37,6 +37,10 @@ pub enum Form {
     Parquet,
     /// Arrow, a file of record batches.
     Arrow,
+    /// A picture.
+    Png,
+    /// A drawing.
+    Svg,
     /// The elements of an array alone.
     Raw,
 }
@@ -56,6 +60,8 @@ impl Form {
             Self::Lines => "JSON lines",
             Self::Parquet => "Parquet",
             Self::Arrow => "Arrow",
+            Self::Png => "PNG",
+            Self::Svg => "SVG",
             Self::Raw => "raw bytes",
         }
     }
@@ -80,6 +86,8 @@ impl Form {
             "jsonl" | "ndjson" => Self::Lines,
             "parquet" => Self::Parquet,
             "arrow" | "feather" => Self::Arrow,
+            "png" => Self::Png,
+            "svg" => Self::Svg,
             _ => return None,
         })
     }
@@ -111,11 +119,9 @@ const FOREIGN: &[(&str, &str)] = &[
     ("pdf", "PDF"),
     ("pickle", "a pickle"),
     ("pkl", "a pickle"),
-    ("png", "PNG"),
     ("pt", "PyTorch"),
     ("safetensors", "safetensors"),
     ("sqlite", "SQLite"),
-    ("svg", "SVG"),
     ("tar", "tar"),
     ("tif", "TIFF"),
     ("tiff", "TIFF"),
@@ -153,6 +159,19 @@ pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
     };
     let message = format!("the name {path} promises {promised}, but {} would be written", written.name());
     Err(Error::usage(message).hint(hint.to_owned()))
+}
+
+/// The name of a file that is written for an item: `{stem}` in `output` stands for the name of the file without its
+/// ending, `{item}` for the path.
+pub fn named(output: &str, file: &str, path: &str) -> String {
+    if !output.contains('{') {
+        return output.to_owned();
+    }
+    let last = file.split(['?', '#']).next().unwrap_or(file).rsplit(['/', '\\']).next().unwrap_or(file);
+    let stem = last.strip_suffix(".gz").unwrap_or(last);
+    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+    let item = path.trim_start_matches('/').replace('/', "_");
+    output.replace("{stem}", stem).replace("{item}", &item)
 }
 
 /// Whether this is standard output, or a pipe or device with a name.

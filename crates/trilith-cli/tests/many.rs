@@ -18,6 +18,7 @@ const COMMANDS: &[(&str, &str, &[&str])] = &[
     ("tree", "#/meta", &[]),
     ("get", "#/meta/filter", &[]),
     ("get", "#/t", &[]),
+    ("stats", "#/t", &[]),
     ("blocks", "", &[]),
     ("digest", "", &[]),
     ("verify", "", &[]),

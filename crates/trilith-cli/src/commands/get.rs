@@ -22,7 +22,7 @@ use crate::inputs::{self, Admit, Form, Job, Many};
 use crate::item::Item as Argument;
 use crate::options::Options;
 use crate::output::{clean, size};
-use crate::outputs::check_name;
+use crate::outputs::{check_name, named};
 use crate::progress;
 use crate::target::Target;
 
@@ -137,15 +137,7 @@ impl Get {
 
     /// The file that is written for an item.
     fn output_of(&self, name: &str, path: &str) -> Option<String> {
-        let output = self.file()?;
-        if !output.contains('{') {
-            return Some(output.to_owned());
-        }
-        let last = name.split(['?', '#']).next().unwrap_or(name).rsplit(['/', '\\']).next().unwrap_or(name);
-        let stem = last.strip_suffix(".gz").unwrap_or(last);
-        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-        let item = path.trim_start_matches('/').replace('/', "_");
-        Some(output.replace("{stem}", stem).replace("{item}", &item))
+        Some(named(self.file()?, name, path))
     }
 
     /// The files that a catalog lists.

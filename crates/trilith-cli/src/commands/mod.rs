@@ -48,6 +48,8 @@ commands! {
         describe::Describe,
         search::Search,
         diff::Diff,
+        stats::Stats,
+        show::Show,
         refs::Refs,
         schema::Schema,
         tour::Tour,

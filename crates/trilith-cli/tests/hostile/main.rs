@@ -260,6 +260,8 @@ fn commands(role: Role) -> &'static [&'static [&'static str]] {
             &["refs", "FILE"],
             &["diff", "FILE", "FILE"],
             &["get", "FILE#/a"],
+            &["stats", "FILE"],
+            &["show", "FILE"],
             &["to-yaml", "FILE"],
             &["repair", "FILE", "-o", "repaired.asdf"],
             &["digest", "FILE"],

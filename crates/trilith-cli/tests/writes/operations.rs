@@ -14,6 +14,7 @@ pub const READING: &[&str] = &[
     "describe",
     "search",
     "diff",
+    "stats",
     "refs",
     "to-yaml",
     "schema check",
@@ -438,6 +439,16 @@ pub const ALL: &[Operation] = &[
         output: Output::Named,
         result: Result::Elements,
         ending: Some("npy"),
+        ..BASE
+    },
+    Operation {
+        name: "show -o",
+        command: "show",
+        path: array,
+        words: &["--as", "histogram"],
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("svg"),
         ..BASE
     },
     Operation {

@@ -1,0 +1,199 @@
+//! `trilith show FILE#/p`: an array as a picture or a plot, in the terminal or as a file.
+
+mod draw;
+mod subject;
+
+use std::collections::HashSet;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use trilith::bytes::Basis;
+use trilith::{Error, Result};
+use trilith_view::{ColourMap, Cuts, Interval, Resample, Stretch};
+
+use self::draw::Drawing;
+use self::subject::Subject;
+use crate::Outcome;
+use crate::inputs::{self, Admit, Form as Names, Job, Many};
+use crate::item::Item as Argument;
+use crate::options::Options;
+use crate::output::size;
+use crate::outputs::{Form, check_name, named};
+use crate::target::Target;
+use crate::terminal::Graphics;
+
+/// Show an array: an image, a plot, the columns of a table
+///
+/// An array of two axes is an image (of more, its first plane, unless --slice chooses another), one of one axis a plot,
+/// a structured array a summary of its columns. In a terminal it is drawn with the graphics that the terminal has, or
+/// with characters; -o writes an image as PNG and a plot as SVG. The array is read in pieces, so that it may be larger
+/// than the memory.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The file and the path of an array in it; without a path the only array of the file
+    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
+    item: Option<String>,
+    /// More of them
+    #[arg(value_name = "MORE")]
+    more: Vec<String>,
+    #[command(flatten)]
+    many: Many,
+    /// The slice of each axis, in numpy notation: 0:10,5,::2
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    slice: Option<String>,
+    /// One field of a structured array
+    #[arg(long, value_name = "NAME")]
+    field: Option<String>,
+    /// What to draw, where it is not what the shape of the array suggests
+    #[arg(long = "as", value_name = "WHAT")]
+    what: Option<What>,
+    /// Which numbers have the first and the last colour: minmax, zscale, percentile:P (the middle P percent) or
+    /// percentile:LO,HI
+    #[arg(long, value_name = "INTERVAL", default_value = "zscale")]
+    interval: Interval,
+    /// These two numbers instead
+    #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
+    range: Option<Cuts>,
+    /// How the numbers between are spread: linear, sqrt, log, asinh, power:P
+    #[arg(long, value_name = "STRETCH", default_value = "linear")]
+    stretch: Stretch,
+    /// The colour map: gray, viridis, plasma, inferno, magma, cividis, coolwarm; turned round with _r behind it
+    #[arg(long, value_name = "MAP", default_value = "gray")]
+    cmap: ColourMap,
+    /// How several elements become one pixel: mean, max, nearest
+    #[arg(long, value_name = "HOW", default_value = "mean")]
+    resample: Resample,
+    /// Which row of the array is at the top of an image: the first (upper) or the last (lower), as on the sky
+    #[arg(long, value_name = "ROW", default_value = "upper")]
+    origin: Origin,
+    /// Width in pixels, in a terminal without graphics in characters; without it at most 1024, and what fits
+    #[arg(long, value_name = "N")]
+    width: Option<usize>,
+    /// Write to a file: .png for an image, .svg for a plot. In the name {stem} stands for the input without its ending,
+    /// {item} for the path: several inputs need it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+    /// How a terminal draws it
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    graphics: Graphics,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Two axes in a colour map.
+    Image,
+    /// Red, green and blue along the last axis.
+    Colours,
+    /// Quality flags: each bit in a colour of its own, the lowest one first.
+    Flags,
+    /// Labels: each number in a colour of its own.
+    Labels,
+    /// A line over the index.
+    Line,
+    /// Steps over the index.
+    Steps,
+    /// How often which numbers come up.
+    Histogram,
+    /// The columns of a table.
+    Table,
+}
+
+/// Which row is at the top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Origin {
+    Upper,
+    Lower,
+}
+
+impl Show {
+    /// Shows the arrays.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let items = inputs::joined(self.item.as_ref(), &self.more);
+        if let Some(width) = self.width.filter(|width| !(1..=MOST_WIDTH).contains(width)) {
+            return Err(Error::usage(format!("a width of {width}, from 1 to {MOST_WIDTH} are possible")));
+        }
+        if inputs::is_several(&items, Names::Items, &self.many)
+            && let Some(output) = self.output.as_ref().filter(|output| !output.contains("{stem}"))
+        {
+            return Err(Error::usage(format!("several files cannot all be written to {output}"))
+                .hint("put {stem} into the name, which is that of the file without its ending"));
+        }
+        let mut written = HashSet::new();
+        let mut admit = |item: &Argument| match self.output_of(&item.file, item.path()) {
+            Some(output) if !written.insert(output.clone()) => {
+                Err(Error::usage(format!("{output} is written for another file")).hint("name the files differently"))
+            }
+            _ => Ok(()),
+        };
+        let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
+        inputs::run_with(&items, Names::Items, &self.many, options, admit, |job| self.one(job))
+    }
+
+    /// The file to write; None for standard output.
+    fn file(&self) -> Option<&str> {
+        self.output.as_deref().filter(|path| *path != "-")
+    }
+
+    fn output_of(&self, name: &str, path: &str) -> Option<String> {
+        Some(named(self.file()?, name, path))
+    }
+
+    fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
+        let file = job.open()?;
+        job.warn_all(file.source().notice());
+        let item = file.item(job.item_path());
+        let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
+        let subject = Subject::of(&item, job.item_path(), self.field.as_deref(), self.slice.as_deref(), self.what)?;
+        let is_drawn = self.output.is_none() && !job.options.json;
+        let graphics = is_drawn.then(|| self.graphics.settled());
+        let drawing = Drawing::of(&subject, self, graphics)?;
+        if let Some(note) = &subject.note {
+            job.warn(note);
+        }
+        let output = self.output_of(&job.name, &subject.path);
+        match (output, graphics) {
+            (Some(output), _) => self.write(&subject, &drawing, job, &output)?,
+            (None, Some(graphics)) => {
+                job.heading()?;
+                job.out.raw(&drawing.drawn(self, graphics)?)?;
+                job.out.line(&drawing.caption(&subject))?;
+            }
+            (None, None) if self.output.is_some() => job.out.binary(&drawing.bytes()?)?,
+            (None, None) => {
+                let mut json = drawing.json(&subject);
+                if let Some(object) = json.as_object_mut() {
+                    object.insert("file".to_owned(), json!(job.name));
+                }
+                job.out.json(&json)?;
+            }
+        }
+        Ok(Outcome::Yes)
+    }
+
+    /// Writes the picture to a file.
+    fn write(&self, subject: &Subject, drawing: &Drawing, job: &mut Job<'_>, path: &str) -> Result<()> {
+        let form = drawing.form();
+        let ending = if form == Form::Png { "png" } else { "svg" };
+        if Form::promised(path).is_none() && !crate::outputs::is_stream(path) {
+            check_name(path, form, "name it otherwise")?;
+            return Err(Error::usage(format!("the name {path} does not say what to write")).hint(format!("name it .{ending}")));
+        }
+        check_name(path, form, &format!("{} is written as .{ending}", drawing.noun()))?;
+        job.options.check_inputs(path, &[])?;
+        let bytes = drawing.bytes()?;
+        let mut target = Target::create(path, Basis::Nothing)?;
+        target.writer().write_all(&bytes).map_err(|e| Error::io("writing", e))?;
+        let written = target.commit(job.options)?;
+        let mut report = drawing.json(subject);
+        if let Some(object) = report.as_object_mut() {
+            object.insert("file".to_owned(), json!(path));
+            object.insert("written".to_owned(), json!(true));
+            object.insert("size".to_owned(), json!(written));
+        }
+        job.told(path, report, &format!("{path}: {}, {}", drawing.caption(subject), size(written)))
+    }
+}
+
+/// The widest picture.
+const MOST_WIDTH: usize = 16_384;

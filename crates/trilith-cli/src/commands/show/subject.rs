@@ -1,0 +1,139 @@
+//! What is shown: the array that an item is or holds, and how it is looked at.
+
+use trilith::array::Index;
+use trilith::file::{Item, ItemKind};
+use trilith::{Array, Datatype, Error, ErrorKind, Result};
+use trilith_view::{found, is_numeric};
+
+use super::What;
+
+/// The columns of a table, by their names.
+type Columns = Vec<(String, Array)>;
+
+/// An array, and what is drawn of it.
+pub struct Subject {
+    /// The path of the item in the file.
+    pub path: String,
+    /// The array; of a table its first column.
+    pub array: Array,
+    /// The columns of a table, by their names.
+    pub columns: Columns,
+    /// What is drawn.
+    pub what: What,
+    /// Its unit, if it has one.
+    pub unit: String,
+    /// What is not shown, to be said.
+    pub note: Option<String>,
+}
+
+impl Subject {
+    /// Chooses among what an item is or holds.
+    pub fn of(item: &Item<'_>, path: &str, field: Option<&str>, slice: Option<&str>, what: Option<What>) -> Result<Self> {
+        let (path, mut array, mut columns) = chosen(item, path)?;
+        let unit = item.notes().unit.map_or_else(String::new, |unit| unit.into_owned());
+        if let Some(name) = field {
+            array = array.field(name)?;
+            columns.clear();
+        }
+        if let Some(slice) = slice {
+            let indices = Index::parse_list(slice)?;
+            array = array.slice(&indices)?;
+            for (_, column) in &mut columns {
+                *column = column.slice(&indices)?;
+            }
+        }
+        let structured = array.datatype().as_struct().is_some();
+        if columns.is_empty() && structured {
+            columns = found::columns(&array)?.into_iter().map(|(name, column)| (name.unwrap_or_default(), column)).collect();
+        }
+        let what = match what {
+            Some(what) => what,
+            None if structured || columns.len() > 1 => What::Table,
+            None => suggested(&array)?,
+        };
+        let mut subject = Self { path, array, columns, what, unit, note: None };
+        subject.reduce()?;
+        Ok(subject)
+    }
+
+    /// Brings the array to as many axes as are drawn: the first plane, if there are more.
+    fn reduce(&mut self) -> Result<()> {
+        let axes = match self.what {
+            What::Image | What::Flags | What::Labels => 2,
+            What::Colours => 3,
+            What::Line | What::Steps => 1,
+            What::Histogram | What::Table => return Ok(()),
+        };
+        let shape = self.array.shape().to_vec();
+        let Some(more) = shape.len().checked_sub(axes) else {
+            return Err(Error::usage(format!("an array of the shape {shape:?} has not enough axes, {axes} are drawn")));
+        };
+        if more == 0 {
+            return Ok(());
+        }
+        if shape.iter().take(more).any(|len| *len == 0) {
+            return Err(Error::usage(format!("an array of the shape {shape:?} has no elements")));
+        }
+        if shape.iter().take(more).any(|len| *len > 1) {
+            let what = if axes == 1 { "row" } else { "plane" };
+            self.note = Some(format!("only the first {what} of {shape:?} is shown; --slice chooses another"));
+        }
+        self.array = self.array.slice(vec![Index::At(0); more])?;
+        Ok(())
+    }
+}
+
+/// What the shape and the datatype suggest.
+fn suggested(array: &Array) -> Result<What> {
+    if !is_numeric(array.datatype()) {
+        let message = format!("elements of {} cannot be drawn", crate::json::datatype_text(array.datatype()));
+        return Err(Error::usage(message).hint("trilith get prints them"));
+    }
+    match array.shape() {
+        [] => Err(Error::usage("a single number cannot be drawn").hint("trilith get prints it")),
+        [_] => Ok(What::Line),
+        [_, _, 3 | 4] if *array.datatype() == Datatype::Uint8 => Ok(What::Colours),
+        _ => Ok(What::Image),
+    }
+}
+
+/// The array that an item is, or the only one in it; several of one axis and one length are the columns of a table.
+fn chosen(item: &Item<'_>, path: &str) -> Result<(String, Array, Columns)> {
+    match item.array() {
+        Ok(array) => return Ok((path.to_owned(), array, Vec::new())),
+        Err(error) if error.kind() != ErrorKind::Usage || item.kind() == ItemKind::Array => return Err(error),
+        Err(_) => {}
+    }
+    let mut all = found::arrays(item)?;
+    if all.is_empty() {
+        let array = item.as_array().map_err(|error| Error::usage(format!("nothing to draw: {}", error.message())))?;
+        return Ok((path.to_owned(), array, Vec::new()));
+    }
+    if let [only] = all.as_slice() {
+        let path = format!("{path}{}", only.path);
+        return Ok((path, all.swap_remove(0).array?, Vec::new()));
+    }
+    let lengths: Vec<Option<u64>> = all.iter().map(|found| found.array.as_ref().ok().and_then(length)).collect();
+    if let Some(Some(first)) = lengths.first()
+        && lengths.iter().all(|len| *len == Some(*first))
+    {
+        let column = |found: found::Found| Ok((found.path.trim_start_matches('/').to_owned(), found.array?));
+        let columns: Columns = all.into_iter().map(column).collect::<Result<_>>()?;
+        let first = columns.first().map(|(_, array)| array.clone());
+        return first.map(|first| (path.to_owned(), first, columns)).ok_or_else(|| Error::usage("nothing to draw"));
+    }
+    let mut paths: Vec<String> = all.into_iter().map(|found| format!("{path}{}", found.path)).collect();
+    let count = paths.len();
+    paths.truncate(5);
+    let more = if count > paths.len() { format!(" and {} more", count - paths.len()) } else { String::new() };
+    Err(Error::usage(format!("there are {count} arrays here, one at a time is drawn"))
+        .hint(format!("choose one behind #: {}{more}", paths.join(", "))))
+}
+
+/// The length of an array of numbers of one axis.
+fn length(array: &Array) -> Option<u64> {
+    match *array.shape() {
+        [len] if is_numeric(array.datatype()) => Some(len),
+        _ => None,
+    }
+}

@@ -1,0 +1,277 @@
+//! `trilith stats FILE#/p`: what the numbers of arrays are, taken together.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+use trilith::array::{Array, Index};
+use trilith::{Error, Result};
+use trilith_view::{Cuts, Histogram, Number, Statistics, Wanted, characters, found};
+
+use crate::Outcome;
+use crate::inputs::{self, Form, Job, Many};
+use crate::json::{datatype, datatype_text};
+use crate::options::Options;
+use crate::output::Table;
+use crate::words::said;
+
+/// Print statistics of arrays
+///
+/// Of each array of numbers at the path and below it: how many elements are masked, not a number or infinite, and the
+/// smallest, the greatest, mean, standard deviation and percentiles of those that are finite and not masked. Complex
+/// numbers count by their magnitude. The array is read in pieces, so that it may be larger than the memory.
+#[derive(Debug, Args)]
+pub struct Stats {
+    /// Files, folders, patterns and addresses; behind # the path of an item
+    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
+    item: Option<String>,
+    /// More of them
+    #[arg(value_name = "MORE")]
+    more: Vec<String>,
+    #[command(flatten)]
+    many: Many,
+    /// The slice of each axis, in numpy notation: 0:10,5,::2
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    slice: Option<String>,
+    /// One field of a structured array
+    #[arg(long, value_name = "NAME")]
+    field: Option<String>,
+    /// Which percentiles, from 0 to 100
+    #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "1,5,25,50,75,95,99")]
+    percentiles: Vec<f64>,
+    /// A histogram with so many bins
+    #[arg(long, value_name = "N")]
+    bins: Option<usize>,
+    /// From where to where the histogram goes; without it from the smallest number to the greatest
+    #[arg(long, value_name = "LO,HI", allow_hyphen_values = true, requires = "bins")]
+    range: Option<Cuts>,
+    /// Read the array once only: percentiles are not exact, and are printed with the error that they may have
+    #[arg(long)]
+    quick: bool,
+}
+
+/// The statistics of one array.
+struct Entry {
+    path: String,
+    field: Option<String>,
+    array: Array,
+    found: Statistics,
+}
+
+impl Stats {
+    /// Prints the statistics.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let items = inputs::joined(self.item.as_ref(), &self.more);
+        inputs::run(&items, Form::Items, &self.many, options, |job| self.one(job))
+    }
+
+    fn wanted(&self) -> Wanted {
+        let mut wanted = Wanted::percentiles(&self.percentiles);
+        wanted.bins = self.bins.unwrap_or(0);
+        wanted.range = self.range;
+        wanted.exact = !self.quick;
+        wanted
+    }
+
+    fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
+        let file = job.open()?;
+        job.warn_all(file.source().notice());
+        let item = file.item(job.item_path());
+        let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
+        let start = job.item_path().to_owned();
+        let mut all: Vec<(String, Result<Array>)> =
+            found::arrays(&item)?.into_iter().map(|found| (format!("{start}{}", found.path), found.array)).collect();
+        if let ([], Ok(array)) = (all.as_slice(), item.as_array()) {
+            // A number, or a list of numbers.
+            all.push((start, Ok(array)));
+        }
+        let several = all.len() > 1;
+        let (mut entries, mut outcome) = (Vec::new(), Outcome::Yes);
+        for (path, array) in all {
+            match array.and_then(|array| self.entries(&path, &array)) {
+                Ok(found) => entries.extend(found),
+                Err(error) if several => {
+                    let text = format!("trilith: {}: {}", job.labelled(&path), said(&error));
+                    job.note(&text);
+                    outcome = Outcome::Failed;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if entries.is_empty() && outcome == Outcome::Yes {
+            let what = self.field.as_ref().map_or_else(|| "no array of numbers".to_owned(), |name| format!("no field {name:?}"));
+            return Err(Error::usage(format!("there is {what} at {}", job.label())));
+        }
+        self.print(job, &entries)?;
+        Ok(outcome)
+    }
+
+    /// The statistics of an array, or of each column of a structured one.
+    fn entries(&self, path: &str, array: &Array) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for (field, array) in found::columns(array)? {
+            if self.field.is_some() && self.field != field {
+                continue;
+            }
+            let array = match &self.slice {
+                Some(slice) => array.slice(&Index::parse_list(slice)?)?,
+                None => array,
+            };
+            let found = Statistics::of(&array, &self.wanted())?;
+            entries.push(Entry { path: path.to_owned(), field, array, found });
+        }
+        Ok(entries)
+    }
+
+    fn print(&self, job: &mut Job<'_>, entries: &[Entry]) -> Result<()> {
+        if job.options.json {
+            let arrays: Vec<Value> = entries.iter().map(Entry::json).collect();
+            return job.out.json(&json!({"file": job.name, "arrays": arrays}));
+        }
+        job.heading()?;
+        match entries {
+            [entry] => entry.print(job),
+            several => table(several).print(&mut job.out),
+        }
+    }
+}
+
+impl Entry {
+    fn json(&self) -> Value {
+        let found = &self.found;
+        let mut object = Map::new();
+        object.insert("path".to_owned(), json!(self.path));
+        if let Some(field) = &self.field {
+            object.insert("field".to_owned(), json!(field));
+        }
+        let percentiles: Vec<Value> = found
+            .percentiles
+            .iter()
+            .map(|p| json!({"percent": p.percent, "value": p.value, "error": p.error}))
+            .collect();
+        let rest = json!({
+            "datatype": datatype(self.array.datatype()),
+            "shape": self.array.shape(),
+            "count": found.count,
+            "masked": found.masked,
+            "nan": found.nan,
+            "infinite": found.infinite,
+            "finite": found.finite,
+            "min": found.min.map(number),
+            "max": found.max.map(number),
+            "mean": found.mean,
+            "std": found.std,
+            "median": found.median(),
+            "percentiles": percentiles,
+        });
+        if let Value::Object(rest) = rest {
+            object.extend(rest);
+        }
+        if let Some(histogram) = &found.histogram {
+            let Histogram { low, high, counts, below, above, .. } = histogram;
+            let histogram = json!({"low": low, "high": high, "counts": counts, "below": below, "above": above});
+            object.insert("histogram".to_owned(), histogram);
+        }
+        Value::Object(object)
+    }
+
+    /// A line for each figure.
+    fn print(&self, job: &mut Job<'_>) -> Result<()> {
+        let found = &self.found;
+        let shape = format!("{} {:?}", datatype_text(self.array.datatype()), self.array.shape());
+        let mut lines = vec![("array", shape), ("elements", found.count.to_string())];
+        let counts = [("masked", found.masked), ("not a number", found.nan), ("infinite", found.infinite)];
+        lines.extend(counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name, count.to_string())));
+        lines.extend(found.min.map(|min| ("min", min.to_string())));
+        lines.extend(found.max.map(|max| ("max", max.to_string())));
+        lines.extend(found.mean.map(|mean| ("mean", figure(mean))));
+        lines.extend(found.std.map(|std| ("std", figure(std))));
+        for (name, text) in lines {
+            job.out.line(&format!("{name:<14}{text}"))?;
+        }
+        for percentile in &found.percentiles {
+            let name = if percentile.percent == 50.0 { "median".to_owned() } else { format!("{} %", percentile.percent) };
+            let error = if percentile.error > 0.0 { format!(" ± {}", figure(percentile.error)) } else { String::new() };
+            job.out.line(&format!("{name:<14}{}{error}", figure(percentile.value)))?;
+        }
+        if let Some(histogram) = &found.histogram {
+            job.out.line("")?;
+            for line in characters::bars(histogram, 6) {
+                job.out.line(line.trim_end())?;
+            }
+            job.out.line(&format!("from {} to {}", figure(histogram.low), figure(histogram.high)))?;
+        }
+        Ok(())
+    }
+}
+
+/// A line for each array.
+fn table(entries: &[Entry]) -> Table {
+    let mut table = Table::new(&["array", "datatype", "shape", ">bad", ">min", ">max", ">mean", ">std", ">median"]);
+    for Entry { path, field, array, found } in entries {
+        let optional = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), figure);
+        let end = |x: Option<Number>| x.map_or_else(|| "-".to_owned(), end);
+        table.row(vec![
+            field.as_ref().map_or_else(|| path.clone(), |field| format!("{path} {field}")),
+            datatype_text(array.datatype()),
+            format!("{:?}", array.shape()),
+            (found.count - found.finite).to_string(),
+            end(found.min),
+            end(found.max),
+            optional(found.mean),
+            optional(found.std),
+            optional(found.median()),
+        ]);
+    }
+    table
+}
+
+/// A number of an array for people.
+fn end(number: Number) -> String {
+    match number {
+        Number::Real(x) => figure(x),
+        whole => whole.to_string(),
+    }
+}
+
+/// A number of an array as JSON: whole numbers as they are.
+pub fn number(number: Number) -> Value {
+    match number {
+        Number::Whole(n) => i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)),
+        other => json!(other.double()),
+    }
+}
+
+/// A figure for people: seven digits.
+pub fn figure(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    let size = x.abs().log10().floor();
+    if !(-4.0..15.0).contains(&size) {
+        let text = format!("{x:.6e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'));
+    }
+    let text = format!("{x:.*}", (6.0 - size).max(0.0) as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_seven_digits_and_no_zeros_behind() {
+        for (x, text) in [
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (-1_234.567_89, "-1234.568"),
+            (123_456_789.0, "123456789"),
+            (1e-3, "0.001"),
+            (1.234_567_89e-9, "1.234568e-9"),
+            (-2e30, "-2e30"),
+            (99.999_999_99, "100"),
+        ] {
+            assert_eq!(figure(x), text);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Pictures in a terminal: by the graphics that it speaks, else out of characters.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use clap::ValueEnum;
+use trilith::{Error, Result};
+use trilith_view::Picture;
+
+use crate::{output, paint};
+
+/// How a picture comes out on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Graphics {
+    /// What the terminal says of itself; characters alone where the output is not a terminal.
+    Auto,
+    /// The graphics of kitty, Ghostty and others.
+    Kitty,
+    /// Those of iTerm2 and others.
+    Iterm,
+    /// Sixel.
+    Sixel,
+    /// Half blocks in colours.
+    Blocks,
+    /// Characters without colours.
+    Text,
+}
+
+/// Columns where nobody says how many there are.
+const COLUMNS: usize = 80;
+/// Pixels across where a terminal draws pixels.
+const PIXELS: usize = 800;
+/// Base64 in one piece of a message to kitty.
+const PIECE: usize = 4096;
+/// From dark to light.
+const SHADES: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
+
+/// Characters in a line.
+pub fn columns() -> usize {
+    output::columns().map_or(COLUMNS, |columns| columns.max(20))
+}
+
+impl Graphics {
+    /// What is meant by `auto` here and now.
+    pub fn settled(self) -> Self {
+        if self != Self::Auto {
+            return self;
+        }
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        if !std::io::stdout().is_terminal() {
+            // Colours may be asked for, and are text.
+            return if paint::out_is_colored() { Self::Blocks } else { Self::Text };
+        }
+        spoken(&variable).unwrap_or_else(|| if paint::out_is_colored() { Self::Blocks } else { Self::Text })
+    }
+
+    /// How many pixels a picture is wide where nobody says it: a character is one, or a pixel.
+    pub fn across(self) -> usize {
+        match self {
+            Self::Kitty | Self::Iterm | Self::Sixel => PIXELS,
+            _ => columns(),
+        }
+    }
+
+    /// The picture as it is printed.
+    pub fn drawn(self, picture: &Picture) -> Result<String> {
+        match self {
+            Self::Kitty => Ok(kitty(&picture.to_png()?)),
+            Self::Iterm => Ok(iterm(&picture.to_png()?)),
+            Self::Sixel => sixel(picture),
+            Self::Blocks => Ok(blocks(picture)),
+            Self::Auto | Self::Text => Ok(shades(picture)),
+        }
+    }
+}
+
+/// The graphics that a terminal says it has, by the variables that terminals set.
+fn spoken(variable: &dyn Fn(&str) -> Option<String>) -> Option<Graphics> {
+    let (term, program) = (variable("TERM").unwrap_or_default(), variable("TERM_PROGRAM").unwrap_or_default());
+    // Programs between us and the terminal do not pass pictures on.
+    if variable("TMUX").is_some() || variable("STY").is_some() {
+        return None;
+    }
+    if variable("KITTY_WINDOW_ID").is_some() || term.contains("kitty") || term.contains("ghostty") || program == "ghostty" {
+        return Some(Graphics::Kitty);
+    }
+    if ["iTerm.app", "WezTerm", "mintty"].contains(&program.as_str()) || variable("LC_TERMINAL").as_deref() == Some("iTerm2") {
+        return Some(Graphics::Iterm);
+    }
+    let speaks_sixel = ["foot", "mlterm", "yaft", "contour"].iter().any(|name| term.starts_with(name)) || term.contains("sixel");
+    (speaks_sixel && cfg!(feature = "sixel")).then_some(Graphics::Sixel)
+}
+
+/// A PNG for kitty: base64 in pieces.
+fn kitty(png: &[u8]) -> String {
+    let text = STANDARD.encode(png);
+    let pieces: Vec<&str> = text.as_bytes().chunks(PIECE).filter_map(|piece| std::str::from_utf8(piece).ok()).collect();
+    let mut out = String::with_capacity(text.len() + pieces.len() * 16);
+    for (at, piece) in pieces.iter().enumerate() {
+        let lead = if at == 0 { "a=T,f=100," } else { "" };
+        let more = u8::from(at + 1 < pieces.len());
+        let _ = write!(out, "\x1b_G{lead}m={more};{piece}\x1b\\");
+    }
+    out.push('\n');
+    out
+}
+
+/// A PNG for iTerm2.
+fn iterm(png: &[u8]) -> String {
+    format!("\x1b]1337;File=inline=1;size={};preserveAspectRatio=1:{}\x07\n", png.len(), STANDARD.encode(png))
+}
+
+#[cfg(feature = "sixel")]
+fn sixel(picture: &Picture) -> Result<String> {
+    let refused = |error: icy_sixel::SixelError| Error::unsupported(format!("the picture cannot be drawn as sixel: {error}"));
+    let image = icy_sixel::SixelImage::try_from_rgba(picture.rgba(), picture.width(), picture.height()).map_err(refused)?;
+    Ok(image.encode().map_err(refused)? + "\n")
+}
+
+#[cfg(not(feature = "sixel"))]
+fn sixel(_: &Picture) -> Result<String> {
+    Err(Error::unsupported("this command was built without the feature `sixel`"))
+}
+
+/// A row of pixels.
+type Row = Vec<[u8; 4]>;
+
+/// Rows of pixels two by two, and a missing last one.
+fn pairs(picture: &Picture) -> Vec<(Row, Option<Row>)> {
+    let rgba = picture.rgba();
+    let row = |bytes: &[u8]| bytes.as_chunks::<4>().0.to_vec();
+    let rows: Vec<_> = rgba.chunks((picture.width() * 4).max(1)).map(row).collect();
+    rows.chunks(2).filter_map(|pair| Some((pair.first()?.clone(), pair.get(1).cloned()))).collect()
+}
+
+/// Two pixels a character: the upper half in one colour, the lower in another.
+fn blocks(picture: &Picture) -> String {
+    let mut out = String::new();
+    for (upper, lower) in pairs(picture) {
+        for (x, [r, g, b, _]) in upper.into_iter().enumerate() {
+            let _ = write!(out, "\x1b[38;2;{r};{g};{b}m");
+            if let Some([r, g, b, _]) = lower.as_ref().and_then(|lower| lower.get(x)) {
+                let _ = write!(out, "\x1b[48;2;{r};{g};{b}m");
+            }
+            out.push('▀');
+        }
+        out.push_str("\x1b[0m\n");
+    }
+    out
+}
+
+/// Two pixels a character, by how light they are.
+fn shades(picture: &Picture) -> String {
+    let light = |[r, g, b, _]: [u8; 4]| (0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)) / 255.0;
+    let mut out = String::new();
+    for (upper, lower) in pairs(picture) {
+        let mut line = String::new();
+        for (x, pixel) in upper.into_iter().enumerate() {
+            let below = lower.as_ref().and_then(|lower| lower.get(x)).copied().unwrap_or(pixel);
+            let mean = (light(pixel) + light(below)) / 2.0;
+            let shade = ((mean * SHADES.len() as f64) as usize).min(SHADES.len() - 1);
+            line.push(SHADES.get(shade).copied().unwrap_or(' '));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture() -> Picture {
+        let rgba = [[0, 0, 0, 255], [255, 255, 255, 255], [0, 0, 0, 255], [255, 255, 255, 255], [255, 0, 0, 255], [0; 4]];
+        Picture::from_rgba(2, 3, rgba.concat()).unwrap()
+    }
+
+    #[test]
+    fn terminals_are_known_by_what_they_set() {
+        let of = |set: &[(&str, &str)]| {
+            spoken(&|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert_eq!(of(&[("TERM", "xterm-kitty")]), Some(Graphics::Kitty));
+        assert_eq!(of(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")]), Some(Graphics::Iterm));
+        assert_eq!(of(&[("TERM", "xterm-kitty"), ("TMUX", "1")]), None);
+        assert_eq!(of(&[("TERM", "xterm-256color")]), None);
+        #[cfg(feature = "sixel")]
+        assert_eq!(of(&[("TERM", "foot-extra")]), Some(Graphics::Sixel));
+    }
+
+    #[test]
+    fn pictures_are_what_each_protocol_asks_for() {
+        let picture = picture();
+        assert_eq!(shades(&picture), " @\n:\n");
+        let blocks = Graphics::Blocks.drawn(&picture).unwrap();
+        assert_eq!(blocks.lines().count(), 2);
+        assert!(blocks.starts_with("\x1b[38;2;0;0;0m\x1b[48;2;0;0;0m▀"));
+        let kitty = kitty(&vec![0; 10_000]);
+        assert!(kitty.starts_with("\x1b_Ga=T,f=100,m=1;AAAA") && kitty.ends_with("\x1b\\\n"));
+        assert_eq!(kitty.matches("\x1b_G").count(), 4);
+        assert_eq!(kitty.matches("m=0;").count(), 1);
+        assert!(Graphics::Iterm.drawn(&picture).unwrap().starts_with("\x1b]1337;File=inline=1;size="));
+        #[cfg(feature = "sixel")]
+        assert!(Graphics::Sixel.drawn(&picture).unwrap().starts_with("\x1bP"));
+    }
+}

@@ -1,0 +1,209 @@
+//! Planes of arrays as pixels: [`Raster`], and painted as a [`Picture`].
+
+mod flags;
+mod picture;
+mod resample;
+
+use trilith::bytes::to_usize;
+use trilith::{Array, Error, Index, Result};
+
+pub use self::flags::Flags;
+pub use self::picture::{Picture, picture};
+use crate::numbers::Numbers;
+
+/// How several elements become one pixel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Resample {
+    /// The mean of those that are finite and not masked.
+    #[default]
+    Mean,
+    /// The greatest of them: no star is lost.
+    Max,
+    /// One of them, as it is. Only some of the array is read, if it is not compressed.
+    Nearest,
+}
+
+impl Resample {
+    /// The names.
+    pub const NAMES: [&'static str; 3] = ["mean", "max", "nearest"];
+}
+
+impl std::str::FromStr for Resample {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "mean" => Ok(Self::Mean),
+            "max" => Ok(Self::Max),
+            "nearest" => Ok(Self::Nearest),
+            _ => {
+                Err(Error::usage(format!("{text:?} is not a way to resample")).hint(format!("one of {}", Self::NAMES.join(", "))))
+            }
+        }
+    }
+}
+
+/// A rectangle of a plane: columns `x` to `x + width` of the rows `y` to `y + height`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// The first column (the last axis).
+    pub x: u64,
+    /// The first row (the axis before it).
+    pub y: u64,
+    /// How many columns.
+    pub width: u64,
+    /// How many rows.
+    pub height: u64,
+}
+
+impl Region {
+    /// All of a plane.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the array does not have two axes.
+    pub fn all(array: &Array) -> Result<Self> {
+        match *array.shape() {
+            [height, width] => Ok(Self { x: 0, y: 0, width, height }),
+            _ => Err(Error::usage(format!("an image has two axes, this array has the shape {:?}", array.shape()))
+                .hint("choose one plane by a slice")),
+        }
+    }
+
+    /// The part of the array.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where it is not inside.
+    pub fn of(self, array: &Array) -> Result<Array> {
+        let all = Self::all(array)?;
+        let is_inside = |start: u64, len: u64, of: u64| start.checked_add(len).is_some_and(|end| end <= of);
+        if !is_inside(self.x, self.width, all.width) || !is_inside(self.y, self.height, all.height) {
+            let message = format!(
+                "columns {}..{} of rows {}..{} are not all inside an image of {} by {}",
+                self.x,
+                self.x.saturating_add(self.width),
+                self.y,
+                self.y.saturating_add(self.height),
+                all.width,
+                all.height
+            );
+            return Err(Error::usage(message));
+        }
+        array.slice([range(self.y, self.height), range(self.x, self.width)])
+    }
+
+    /// The size in pixels that fits into `width` by `height` with the shape of the region, and is no larger than it.
+    pub fn fit(self, width: usize, height: usize) -> (usize, usize) {
+        let (wide, high) = (self.width.max(1) as f64, self.height.max(1) as f64);
+        let scale = (width as f64 / wide).min(height as f64 / high).min(1.0);
+        (((wide * scale).round() as usize).max(1), ((high * scale).round() as usize).max(1))
+    }
+
+    /// How many pixels high the region is where it is `width` pixels wide.
+    pub fn height_at(self, width: usize) -> usize {
+        ((width as f64 * self.height as f64 / self.width.max(1) as f64).round() as usize).max(1)
+    }
+}
+
+fn range(start: u64, len: u64) -> Index {
+    let bound = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    Index::Range { start: Some(bound(start)), stop: Some(bound(start.saturating_add(len))), step: 1 }
+}
+
+/// The most pixels of a raster: 16,384 by 16,384.
+const MOST: u64 = 1 << 28;
+
+/// Numbers as pixels, row by row from the first.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Raster {
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// The numbers; NaN where there is none. Where all that a pixel is made of is infinite, so is the pixel.
+    pub values: Vec<f64>,
+    /// Whether all that a pixel is made of is masked; empty where nothing is.
+    pub masked: Vec<bool>,
+}
+
+impl Raster {
+    /// A plane, or a region of it, in `width` by `height` pixels. Where there are fewer elements than pixels, elements
+    /// repeat.
+    ///
+    /// ```
+    /// use trilith_view::{Raster, Resample};
+    /// let array = trilith::Array::from_slice(&[1u8, 3, 5, 7, 2, 2, 2, 2], &[2, 4])?;
+    /// let raster = Raster::of(&array, None, (2, 1), Resample::Mean)?;
+    /// assert_eq!(raster.values, [2.0, 4.0]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the array is not a plane of numbers or the region not
+    /// inside of it, [`ErrorKind::Limit`](trilith::ErrorKind::Limit) for very many pixels, and those of reading.
+    pub fn of(array: &Array, region: Option<Region>, size: (usize, usize), how: Resample) -> Result<Self> {
+        let region = region.map_or_else(|| Region::all(array), Ok)?;
+        let part = region.of(array)?;
+        let (width, height) = (size.0.max(1), size.1.max(1));
+        check_size(width, height)?;
+        if region.width == 0 || region.height == 0 {
+            return Err(Error::usage("an image without elements"));
+        }
+        let (columns, rows) = (to_usize(region.width)?.min(width), to_usize(region.height)?.min(height));
+        let raster = match how {
+            Resample::Nearest => resample::nearest(&part, columns, rows)?,
+            Resample::Mean => resample::reduced::<resample::Mean>(&Numbers::new(&part)?, columns, rows)?,
+            Resample::Max => resample::reduced::<resample::Most>(&Numbers::new(&part)?, columns, rows)?,
+        };
+        Ok(raster.enlarged(width, height))
+    }
+
+    /// The same with elements repeated, if these are more pixels.
+    fn enlarged(self, width: usize, height: usize) -> Self {
+        if (width, height) == (self.width, self.height) {
+            return self;
+        }
+        let values = spread(&self.values, (self.width, self.height), (width, height));
+        let masked = spread(&self.masked, (self.width, self.height), (width, height));
+        Self { width, height, values, masked }
+    }
+
+    /// The number of a pixel; None where it is masked, not a number or outside.
+    pub fn at(&self, x: usize, y: usize) -> Option<f64> {
+        let at = (x < self.width).then(|| y * self.width + x)?;
+        let masked = self.masked.get(at).copied().unwrap_or(false);
+        self.values.get(at).copied().filter(|value| !masked && !value.is_nan())
+    }
+
+    /// The pixels as an array of doubles, in which what is masked is not a number.
+    ///
+    /// # Errors
+    /// Those of making an array.
+    pub fn as_array(&self) -> Result<Array> {
+        let masked = self.masked.iter().copied().chain(std::iter::repeat(false));
+        let values: Vec<f64> = self.values.iter().zip(masked).map(|(v, masked)| if masked { f64::NAN } else { *v }).collect();
+        Array::from_slice(&values, &[self.height as u64, self.width as u64])
+    }
+}
+
+/// Refuses more pixels than a picture may have.
+fn check_size(width: usize, height: usize) -> Result<()> {
+    match (width as u64).checked_mul(height as u64) {
+        Some(pixels) if pixels <= MOST => Ok(()),
+        _ => Err(Error::limit(format!("a picture of {width} by {height} pixels, at most {MOST} are possible"))),
+    }
+}
+
+/// Pixels repeated to a larger size; none where there are none.
+fn spread<P: Copy>(pixels: &[P], from: (usize, usize), to: (usize, usize)) -> Vec<P> {
+    if pixels.is_empty() {
+        return Vec::new();
+    }
+    let columns: Vec<usize> = (0..to.0).map(|x| x * from.0 / to.0).collect();
+    let mut out = Vec::with_capacity(to.0 * to.1);
+    for y in 0..to.1 {
+        let row = pixels.get(y * from.1 / to.1 * from.0..).unwrap_or_default();
+        out.extend(columns.iter().filter_map(|x| row.get(*x)).copied());
+    }
+    out
+}

@@ -1,0 +1,128 @@
+//! Arrays of labels and of quality flags: [`Flags`].
+
+use trilith::bytes::to_usize;
+use trilith::{Array, Error, Result};
+
+use super::picture::Picture;
+use super::{Region, check_size};
+use crate::colour::label_colour;
+use crate::numbers::{Numbers, Run, Sample, with_type};
+use crate::statistics::Number;
+
+/// Whole numbers as pixels: bits that each mean something, or labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Flags {
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// The numbers, row by row from the first; those of masked elements are 0.
+    pub values: Vec<u64>,
+}
+
+impl Flags {
+    /// Every bit that is set in any element of a pixel, so that no single flagged element is lost. `bits` are those
+    /// that matter.
+    ///
+    /// ```
+    /// let quality = trilith::Array::from_slice(&[0u32, 4, 0, 1], &[1, 4])?;
+    /// assert_eq!(trilith_view::image::Flags::of(&quality, None, (2, 1), !0)?.values, [4, 1]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Raster::of`](super::Raster::of), and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the elements are
+    /// not whole numbers or truth values.
+    pub fn of(array: &Array, region: Option<Region>, size: (usize, usize), bits: u64) -> Result<Self> {
+        Self::gathered(array, region, size, |all, value| all | (value & bits))
+    }
+
+    /// One label for each pixel: that of the first of its elements that has one other than 0.
+    ///
+    /// # Errors
+    /// As [`Flags::of`].
+    pub fn labels(array: &Array, region: Option<Region>, size: (usize, usize)) -> Result<Self> {
+        Self::gathered(array, region, size, |first, value| if first == 0 { value } else { first })
+    }
+
+    fn gathered(
+        array: &Array,
+        region: Option<Region>,
+        size: (usize, usize),
+        join: impl Fn(u64, u64) -> u64 + Sync,
+    ) -> Result<Self> {
+        let region = region.map_or_else(|| Region::all(array), Ok)?;
+        let part = region.of(array)?;
+        let (width, height) = (size.0.max(1), size.1.max(1));
+        check_size(width, height)?;
+        let is_whole = part.datatype().is_integer() || *part.datatype() == trilith::Datatype::Bool8;
+        if !is_whole {
+            return Err(Error::usage(format!("elements of {} are not flags or labels", part.datatype())));
+        }
+        let (rows, columns) = (to_usize(region.height)?, to_usize(region.width)?);
+        let mut flags = Self { width: width.min(columns), height: height.min(rows), values: Vec::new() };
+        flags.values = vec![0; flags.width * flags.height];
+        let plan =
+            Plan { rows, pixels: (0..columns).map(|x| x * flags.width / columns).collect(), size: (flags.width, flags.height) };
+        let numbers = Numbers::new(&part)?;
+        with_type!(numbers, |T| numbers.runs(
+            |run| plan.of_run::<T>(run, &join),
+            |(first, part)| {
+                for (all, part) in flags.values.iter_mut().skip(first * plan.size.0).zip(part) {
+                    *all = join(*all, part);
+                }
+                Ok(())
+            }
+        ))?;
+        let values = super::spread(&flags.values, (flags.width, flags.height), (width, height));
+        Ok(Self { width, height, values })
+    }
+
+    /// Each pixel in the colour of the lowest bit that is set in it; where none is, `background` (red, green, blue,
+    /// opacity).
+    pub fn paint(&self, background: [u8; 4]) -> Picture {
+        let index = |value: &u64| if *value == 0 { 0 } else { value.trailing_zeros() as u8 + 1 };
+        self.painted(background, index)
+    }
+
+    /// Each label in a colour of its own, as far as 255 colours go; `background` for label 0.
+    pub fn paint_labels(&self, background: [u8; 4]) -> Picture {
+        self.painted(background, |value| if *value == 0 { 0 } else { ((*value - 1) % 255) as u8 + 1 })
+    }
+
+    fn painted(&self, background: [u8; 4], index: impl Fn(&u64) -> u8) -> Picture {
+        let colours = (0u8..255).map(|n| {
+            let [r, g, b] = label_colour(n);
+            [r, g, b, 255]
+        });
+        let palette = std::iter::once(background).chain(colours).collect();
+        Picture::from_palette(self.width, self.height, palette, self.values.iter().map(index).collect())
+    }
+}
+
+/// How a plane becomes pixels.
+struct Plan {
+    rows: usize,
+    /// The pixel of each column.
+    pixels: Vec<usize>,
+    size: (usize, usize),
+}
+
+impl Plan {
+    fn of_run<T: Sample>(&self, run: &Run<'_>, join: &impl Fn(u64, u64) -> u64) -> Result<(usize, Vec<u64>)> {
+        let (start, count, columns) = (to_usize(run.start)?, T::all(run.bytes).len(), self.pixels.len());
+        let row_of = |at: usize| at / columns * self.size.1 / self.rows;
+        let (first, last) = (row_of(start), row_of((start + count).saturating_sub(1)));
+        let mut values = vec![0; (last + 1 - first) * self.size.0];
+        for (at, number) in run.unmasked::<T>() {
+            let Number::Whole(value) = number.exact() else { continue };
+            let at = to_usize(at)?;
+            let pixel = self.pixels.get(at % columns).map(|column| (row_of(at) - first) * self.size.0 + column);
+            if let Some(all) = pixel.and_then(|pixel| values.get_mut(pixel)) {
+                *all = join(*all, value as u64);
+            }
+        }
+        Ok((first, values))
+    }
+}

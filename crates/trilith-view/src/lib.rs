@@ -1,0 +1,34 @@
+//! Seeing arrays: what is in them as numbers ([`statistics`]), and as pictures.
+//!
+//! A picture is made in four steps, each of them a module:
+//!
+//! 1. [`image`]: a plane of an array, or a part of it, brought to as many pixels as are wanted: a [`Raster`];
+//! 2. [`interval`]: which numbers are black and which are white: [`Cuts`];
+//! 3. [`stretch`]: how the numbers between them are spread;
+//! 4. [`colour`]: which colour each becomes: a [`Picture`], which [`Picture::to_png`] writes.
+//!
+//! Arrays of one axis become a [`Series`], which [`plot`] draws as SVG and [`characters`] as text.
+//!
+//! Nothing here opens files or prints: arrays come from the library [`trilith`], and bytes come out. Arrays are read in
+//! pieces and never held as a whole, so that their size does not matter; the work is shared by [`trilith::threads`].
+
+pub mod characters;
+pub mod colour;
+pub mod found;
+pub mod image;
+pub mod interval;
+mod numbers;
+#[cfg(feature = "plot")]
+pub mod plot;
+mod series;
+pub mod statistics;
+pub mod stretch;
+
+pub use colour::{ColourMap, Colours};
+pub use found::Found;
+pub use image::{Picture, Raster, Region, Resample};
+pub use interval::{Cuts, Interval};
+pub use numbers::{held, is_numeric};
+pub use series::{Point, Series};
+pub use statistics::{Histogram, Number, Statistics, Wanted};
+pub use stretch::Stretch;

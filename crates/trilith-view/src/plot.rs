@@ -1,0 +1,207 @@
+//! Plots as SVG: [`line`], [`steps`], [`histogram`], and [`columns`] of a table.
+
+use std::fmt::Display;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use trilith::{Error, Result};
+
+use crate::series::Series;
+use crate::statistics::Histogram;
+
+/// How a plot looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Look {
+    /// Pixels from left to right.
+    pub width: u32,
+    /// Pixels from top to bottom.
+    pub height: u32,
+    /// What stands above it.
+    pub title: String,
+    /// What stands at the vertical axis: the unit.
+    pub unit: String,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { width: 800, height: 400, title: String::new(), unit: String::new() }
+    }
+}
+
+/// The least and the most pixels of a side.
+const SIDES: std::ops::RangeInclusive<u32> = 64..=16_384;
+/// The colour of lines and bars.
+const INK: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
+
+/// A series as a line over the index, with all that lies between the smallest and the greatest number of a point.
+///
+/// ```
+/// use trilith_view::{Series, plot};
+/// let array = trilith::Array::from_slice(&[0f32, 1.0, 4.0, 9.0], &[4])?;
+/// let svg = plot::line(&Series::of(&array, 800)?, &plot::Look::default())?;
+/// assert!(svg.starts_with("<svg") && svg.contains("polyline"));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) for a size that no plot has.
+pub fn line(series: &Series, look: &Look) -> Result<String> {
+    drawn(look, |area| series_on(area, series, look, false))
+}
+
+/// As [`line`], each number as a step of its own width.
+///
+/// # Errors
+/// As [`line`].
+pub fn steps(series: &Series, look: &Look) -> Result<String> {
+    drawn(look, |area| series_on(area, series, look, true))
+}
+
+/// A histogram as bars.
+///
+/// # Errors
+/// As [`line`].
+pub fn histogram(histogram: &Histogram, look: &Look) -> Result<String> {
+    drawn(look, |area| bars_on(area, histogram, look))
+}
+
+/// What is shown of a column of a table.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Panel {
+    /// A line over the row.
+    Line(Series),
+    /// How often which numbers come up.
+    Bars(Histogram),
+    /// Nothing that can be drawn, in words.
+    Words(String),
+}
+
+/// The columns of a table, by their names, below each other; the height of the look is that of one column.
+///
+/// # Errors
+/// As [`line`].
+pub fn columns(panels: &[(String, Panel)], look: &Look) -> Result<String> {
+    let count = u32::try_from(panels.len().max(1)).unwrap_or(u32::MAX);
+    let whole = Look { height: look.height.saturating_mul(count), ..look.clone() };
+    drawn(&whole, |area| {
+        for ((name, panel), area) in panels.iter().zip(area.split_evenly((panels.len().max(1), 1))) {
+            let look = Look { title: name.clone(), ..look.clone() };
+            match panel {
+                Panel::Line(series) => series_on(&area, series, &look, false)?,
+                Panel::Bars(histogram) => bars_on(&area, histogram, &look)?,
+                Panel::Words(words) => {
+                    let text = format!("{name}: {words}");
+                    let middle = i32::try_from(look.height / 2).unwrap_or(0);
+                    area.draw(&Text::new(text, (16, middle), ("sans-serif", 16))).map_err(failed)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// The SVG that `draw` draws.
+fn drawn(look: &Look, draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
+    if !SIDES.contains(&look.width) || !SIDES.contains(&look.height) {
+        let message = format!("a plot of {} by {} pixels", look.width, look.height);
+        return Err(Error::usage(message).hint(format!("from {} to {} are possible", SIDES.start(), SIDES.end())));
+    }
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (look.width, look.height)).into_drawing_area();
+        area.fill(&WHITE).map_err(failed)?;
+        draw(&area)?;
+        area.present().map_err(failed)?;
+    }
+    Ok(svg)
+}
+
+fn failed(error: impl Display) -> Error {
+    Error::unsupported(format!("the plot cannot be drawn: {error}"))
+}
+
+/// A little more than from `low` to `high`, so that nothing lies on the frame.
+fn padded(low: f64, high: f64) -> std::ops::Range<f64> {
+    let width = high / 2.0 - low / 2.0;
+    let room = if width > 0.0 { width * 0.1 } else { low.abs().max(1.0) * 0.1 };
+    (low - room).max(f64::MIN / 4.0)..(high + room).min(f64::MAX / 4.0)
+}
+
+fn series_on(area: &Area<'_>, series: &Series, look: &Look, steps: bool) -> Result<()> {
+    let (low, high) = series.range().unwrap_or((0.0, 1.0));
+    let end = if steps { series.count } else { series.count.saturating_sub(1) }.max(1) as f64;
+    let mut chart = frame(area, 0.0..end, padded(low, high), look)?;
+    for run in series.points.split(|point| point.low.is_nan()).filter(|run| !run.is_empty()) {
+        let mut corners: Vec<(f64, f64)> = Vec::with_capacity(run.len() * 2);
+        for point in run {
+            let x = point.first as f64;
+            if steps {
+                let width = if series.is_whole() { 1.0 } else { series.count as f64 / series.points.len().max(1) as f64 };
+                corners.extend([(x, point.mean), (x + width, point.mean)]);
+            } else if point.low == point.high {
+                corners.push((x, point.mean));
+            } else {
+                corners.extend([(x, point.low), (x, point.high)]);
+            }
+        }
+        if let [(x, y)] = corners[..] {
+            chart.draw_series([Circle::new((x, y), 2, INK.filled())]).map_err(failed)?;
+        } else {
+            chart.draw_series(LineSeries::new(corners, INK.stroke_width(1))).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn bars_on(area: &Area<'_>, histogram: &Histogram, look: &Look) -> Result<()> {
+    let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let mut chart = frame(area, histogram.low..histogram.high, 0.0..most * 1.05, look)?;
+    let bars = histogram.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    let bars = bars.map(|(at, count)| {
+        Rectangle::new([(histogram.edge(at), 0.0), (histogram.edge(at + 1), *count as f64)], INK.mix(0.8).filled())
+    });
+    chart.draw_series(bars).map_err(failed)?;
+    Ok(())
+}
+
+type Chart<'a, 'b> =
+    ChartContext<'a, SVGBackend<'b>, Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>>;
+
+/// Axes with their numbers.
+fn frame<'a, 'b>(area: &'a Area<'b>, x: std::ops::Range<f64>, y: std::ops::Range<f64>, look: &Look) -> Result<Chart<'a, 'b>> {
+    let mut builder = ChartBuilder::on(area);
+    builder.margin(12).x_label_area_size(28).y_label_area_size(72);
+    if !look.title.is_empty() {
+        builder.caption(&look.title, ("sans-serif", 16));
+    }
+    let (x_step, y_step) = (x.end - x.start, y.end - y.start);
+    let mut chart = builder.build_cartesian_2d(x, y).map_err(failed)?;
+    let rows = (look.height / 60).clamp(2, 12) as usize;
+    let mut mesh = chart.configure_mesh();
+    let (x_text, y_text) = (|x: &f64| tick(*x, x_step), |y: &f64| tick(*y, y_step));
+    mesh.x_label_formatter(&x_text).y_label_formatter(&y_text).y_labels(rows).x_labels(10);
+    mesh.light_line_style(TRANSPARENT).bold_line_style(BLACK.mix(0.1));
+    if !look.unit.is_empty() {
+        mesh.y_desc(look.unit.clone());
+    }
+    mesh.draw().map_err(failed)?;
+    Ok(chart)
+}
+
+/// A number at an axis of this length: as many digits as tell its neighbours apart.
+fn tick(x: f64, length: f64) -> String {
+    let size = x.abs().max(length.abs());
+    // A zero that a sum of steps missed by a rounding.
+    let x = if x.abs() < length.abs() * 1e-9 { 0.0 } else { x };
+    if !(1e-3..1e6).contains(&size) {
+        let digits = (x.abs().max(f64::MIN_POSITIVE) / length.abs().max(f64::MIN_POSITIVE)).log10().max(0.0).ceil();
+        return if x == 0.0 { "0".to_owned() } else { format!("{x:.*e}", (digits as usize + 1).min(16)) };
+    }
+    let digits = (2.0 - length.abs().max(f64::MIN_POSITIVE).log10().floor()).clamp(0.0, 16.0);
+    let text = format!("{x:.*}", digits as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
