@@ -226,18 +226,3 @@ impl Source for Joined {
         &self.name
     }
 }
-
-/// Numbers of files as the ranges that choose them: `0:4,7:9`.
-pub(super) fn ranges(rows: impl IntoIterator<Item = usize>) -> String {
-    const SHOWN: usize = 20;
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    for row in rows {
-        match ranges.last_mut().filter(|last| last.end == row) {
-            Some(last) => last.end += 1,
-            None => ranges.push(row..row + 1),
-        }
-    }
-    let more = if ranges.len() > SHOWN { ",…" } else { "" };
-    let shown: Vec<_> = ranges.iter().take(SHOWN).map(|range| format!("{}:{}", range.start, range.end)).collect();
-    format!("{}{more}", shown.join(","))
-}
