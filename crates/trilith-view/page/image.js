@@ -7,7 +7,7 @@ import { Levels } from "./levels.js";
 import { saved } from "./line.js";
 import { axes, curve, reach } from "./plot.js";
 import * as state from "./state.js";
-import { Tiles } from "./tiles.js";
+import { LARGE, Tiles } from "./tiles.js";
 
 /** Elements of a side of the windows that values are asked for in. */
 const WINDOW = 16;
@@ -48,6 +48,7 @@ export class ImageView {
     host.append(tools, more);
     if (!this.isColour) {
       this.levels = new Levels(tools, more, this.wanted(), choices, (style) => this.restyle(style));
+      this.levels.isLarge = this.width * this.height > LARGE;
       this.levels.failed = (error) => this.note(error.message);
     }
     this.leading.forEach((length, axis) => more.append(this.slider(length, axis)));

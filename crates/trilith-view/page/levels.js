@@ -58,11 +58,17 @@ export class Levels {
   async fit() {
     this.loading?.abort();
     this.loading = new AbortController();
-    try {
-      const { low, high } = await json("levels", { ...this.wants, interval: this.interval }, this.loading.signal);
+    const { signal } = this.loading;
+    const ask = async (sample) => {
+      const { low, high } = await json("levels", { ...this.wants, interval: this.interval, sample }, signal);
+      if (signal.aborted || (!sample && this.isByHand)) return;
       [this.low, this.high] = [low, high];
-      this.isByHand = false;
       this.said();
+    };
+    this.isByHand = false;
+    try {
+      if (this.isLarge) await ask(1);
+      await ask();
     } catch (error) {
       if (!isGivenUp(error)) this.failed?.(error);
     }
@@ -88,6 +94,7 @@ export class Levels {
   }
 
   byHand(low, high) {
+    this.loading?.abort();
     if (low > high) [low, high] = [high, low];
     [this.low, this.high] = [low, high];
     this.isByHand = true;

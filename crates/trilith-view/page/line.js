@@ -14,11 +14,11 @@ export class LineView {
     [this.from, this.to] = range.length === 2 && range[1] > range[0] ? range : [0, this.length];
     const tools = el("div", { class: "tools" });
     if (item.columns) {
-      const chosen = state.get("column") || item.columns[0];
+      const chosen = state.get("y") || item.columns[0];
       this.column = chosen;
       const select = el("select", { "aria-label": "Column", onchange: () => {
         this.column = select.value;
-        state.set({ column: this.column });
+        state.set({ y: this.column });
         this.load();
       } }, ...item.columns.map((name) => el("option", { value: name, selected: name === chosen }, name)));
       tools.append(el("label", {}, "Column", select));
@@ -38,7 +38,7 @@ export class LineView {
     this.loading?.abort();
     this.loading = new AbortController();
     const points = Math.max(200, Math.round(this.drawn.canvas.clientWidth) || 1000);
-    const parameters = { ...this.wants, column: undefined, from: this.from, to: this.to, points, name: this.column };
+    const parameters = { ...this.wants, from: this.from, to: this.to, points, name: this.column };
     try {
       this.points = await json("profile", parameters, this.loading.signal);
       this.status.textContent = this.points.high ? `each point: the range of ${this.points.step} values` : "";

@@ -131,10 +131,12 @@ async function open(name) {
   };
   if (name === "image") {
     show(host);
-    view = new ImageView(host, await whole(wants), wants, choices);
+    view = new ImageView(host, item, wants, choices);
   } else if (name === "plot") {
     const table = await json("table", { ...wants, offset: 0, limit: 0 });
-    const named = item.array && item.views[0] !== "table" ? undefined : table.columns.map((column) => column.name);
+    const isNumber = (column) => /^(u?int|float|complex|bool)\w*$/.test(column.type);
+    const named = item.views[0] === "table" ? table.columns.filter(isNumber).map((column) => column.name) : undefined;
+    if (named && !named.length) throw new Error("no column of this table holds one number in each row");
     show(host);
     view = new LineView(host, { length: table.count, columns: named }, wants);
   } else if (name === "table") {
@@ -153,12 +155,6 @@ async function open(name) {
     show(host);
     FileViews[name](host, wants);
   }
-}
-
-/** The item with its array; a list of equal arrays is one, too. */
-async function whole() {
-  if (item.array) return item;
-  throw new Error("this list can only be looked at as a table");
 }
 
 // ---- the frame

@@ -99,6 +99,7 @@ export class Rows {
       if (index < first || index >= last) {
         this.used.delete(index);
         row.hidden = true;
+        row.removeAttribute("id");
         this.spare.push(row);
       }
     }

@@ -10,7 +10,7 @@ const OVERVIEW = 1024;
 const KEEP = 160;
 const AT_ONCE = 4;
 /** From so many elements on, the first overview takes only some of them. */
-const LARGE = 1 << 25;
+export const LARGE = 1 << 25;
 
 export class Tiles {
   /** `arrived` is called when there is something new to draw, `failed` with an error. */
@@ -48,7 +48,7 @@ export class Tiles {
     try {
       if (this.width * this.height > LARGE) {
         await this.take(style, await picture({ ...whole, sample: 1 }, controller.signal));
-        this.noted("a first look: some of the elements");
+        this.noted("a first look at some of the rows");
       }
       await this.take(style, await picture(whole, controller.signal));
       this.noted("");

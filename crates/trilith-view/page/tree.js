@@ -130,7 +130,8 @@ export class Tree {
     row.id = `row${index}`;
     row.setAttribute("aria-level", depth + 1);
     row.style.paddingLeft = `${6 + depth * 14}px`;
-    row.setAttribute("aria-selected", index === this.cursor);
+    if (index === this.cursor) row.classList.add("cursor");
+    row.setAttribute("aria-selected", item !== undefined && item.path === state.get("path"));
     if (!item) {
       row.append(el("span", { class: "quiet" }, "…"));
       return;

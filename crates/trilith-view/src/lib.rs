@@ -7,12 +7,10 @@
 //! 3. [`stretch`]: how the numbers between them are spread;
 //! 4. [`colour`]: which colour each becomes: a [`Picture`], which [`Picture::to_png`] writes.
 //!
-<<<<<<< HEAD
 //! Arrays of one axis become a [`Series`], which [`plot`] draws as SVG and [`characters`] as text.
-=======
+//!
 //! [`requests`] answers what a viewer asks, and [`page`] is that viewer: one set of answers for the server of the command
 //! and for the page without a server.
->>>>>>> c1fad6d (Begin a viewer: requests and answers, a server for one's own browser, and a page)
 //!
 //! Nothing here opens files or prints: arrays come from the library [`trilith`], and bytes come out. Arrays are read in
 //! pieces and never held as a whole, so that their size does not matter; the work is shared by [`trilith::threads`].
@@ -23,14 +21,11 @@ pub mod found;
 pub mod image;
 pub mod interval;
 mod numbers;
-<<<<<<< HEAD
+pub mod page;
 #[cfg(feature = "plot")]
 pub mod plot;
-mod series;
-=======
-pub mod page;
 pub mod requests;
->>>>>>> c1fad6d (Begin a viewer: requests and answers, a server for one's own browser, and a page)
+mod series;
 pub mod statistics;
 pub mod stretch;
 

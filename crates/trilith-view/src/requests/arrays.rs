@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use trilith::array::Nested;
+use trilith::file::Item;
 use trilith::{Array, Error, Index, Result};
 
 use super::{Opened, Request, Session};
@@ -16,8 +17,7 @@ pub(super) fn array_of(session: &Session, request: &Request) -> Result<(Arc<Open
 
 /// The array at a path, with the field and the slice of the request.
 pub(super) fn found(opened: &Opened, path: &str, request: &Request) -> Result<Array> {
-    let item = if path.is_empty() { opened.file.root() } else { opened.file.item(path)? };
-    let item = item.follow()?;
+    let item = item_at(opened, path)?;
     let mut array = item.presented(item.as_array()?)?;
     if let Some(field) = request.get("field").filter(|field| !field.is_empty()) {
         array = array.field(field)?;
@@ -25,8 +25,13 @@ pub(super) fn found(opened: &Opened, path: &str, request: &Request) -> Result<Ar
     if let Some(slice) = request.get("slice").filter(|slice| !slice.is_empty()) {
         array = array.slice(Index::parse_list(slice)?)?;
     }
-    let limits = opened.file.limits().for_command(opened.file.source().len());
-    Ok(array.with_limits(Arc::new(limits)))
+    Ok(array.with_limits(opened.budget()))
+}
+
+/// The item at a path, or what it refers to.
+pub(super) fn item_at<'f>(opened: &'f Opened, path: &str) -> Result<Item<'f>> {
+    let item = if path.is_empty() { opened.file.root() } else { opened.file.item(path)? };
+    item.follow()
 }
 
 /// The numbers of an array, or their magnitudes where they are complex; NaN where an element is masked.

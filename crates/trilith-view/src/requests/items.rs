@@ -5,6 +5,7 @@ use trilith::array::Datatype;
 use trilith::file::{Backend, Description, Item, ItemKind, Notes, Place};
 use trilith::{Error, Result};
 
+use super::arrays::item_at;
 use super::rows::columns_of;
 use super::{Request, Session};
 
@@ -90,8 +91,7 @@ fn has(text: &str, wanted: &str) -> bool {
 pub(super) fn item(session: &Session, request: &Request) -> Result<Value> {
     let path = request.text("path");
     let opened = session.file(request)?;
-    let found = if path.is_empty() { opened.file.root() } else { opened.file.item(path)? };
-    let found = found.follow()?;
+    let found = item_at(&opened, path)?;
     let kind = found.kind();
     let notes = found.notes();
     let mut said = json!({
@@ -109,6 +109,12 @@ pub(super) fn item(session: &Session, request: &Request) -> Result<Value> {
         }
         ItemKind::Mapping | ItemKind::List => {
             object.insert("summary".to_owned(), json!(found.summary()));
+            // A list of numbers, or of equal arrays, is an array to whoever looks at it.
+            if let (ItemKind::List, Ok(array)) = (kind, found.as_array()) {
+                let mut described = Description::of(&array);
+                described.storage = "a list".to_owned();
+                object.insert("array".to_owned(), array_json(&described));
+            }
         }
         _ => {
             let text = found.text()?;
@@ -143,7 +149,7 @@ fn views(item: &Item<'_>) -> Vec<&'static str> {
     let has_columns = columns_of(item).is_ok_and(|columns| columns.is_some());
     let Ok(found) = item.describe().or_else(|_| item.as_array().map(|array| Description::of(&array))) else {
         return match item.kind() {
-            _ if has_columns => vec!["table"],
+            _ if has_columns => vec!["table", "plot"],
             ItemKind::Text => vec!["text"],
             _ => vec![],
         };

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use trilith::{Array, Error, Index, Result};
 
-use super::arrays::{array_of, numbers, texts};
+use super::arrays::{array_of, item_at, numbers, texts};
+use super::rows::columns_of;
 use super::{Request, Session};
 
 /// How many elements `values` gives at most.
@@ -46,10 +47,13 @@ fn range(start: u64, count: u64) -> Index {
     Index::Range { start: at(start), stop: at(start.saturating_add(count)), step: 1 }
 }
 
-/// `profile`: an array with one axis, or row `row` or column `column` of one with two, from `from` to `to`. Where there
+/// `profile`: an array with one axis, the column `name` of a table, or row `row` or column `column` of one with two, from `from` to `to`. Where there
 /// are more elements than points, each point has the least and the greatest of its elements.
 pub(super) fn profile(session: &Session, request: &Request) -> Result<Value> {
-    let (_, array) = array_of(session, request)?;
+    let array = match request.get("name").filter(|name| !name.is_empty()) {
+        Some(name) => column(session, request, name)?,
+        None => array_of(session, request)?.1,
+    };
     let at = |key: &str| request.number::<u64>(key);
     let line = match (array.shape().len(), at("row")?, at("column")?) {
         (1, ..) => array,
@@ -74,6 +78,16 @@ pub(super) fn profile(session: &Session, request: &Request) -> Result<Value> {
     }
     let (low, high) = reduced.finish();
     Ok(json!({"from": from, "to": to, "step": step, "low": low, "high": if step > 1 { json!(high) } else { Value::Null }}))
+}
+
+/// The column of a table.
+fn column(session: &Session, request: &Request, name: &str) -> Result<Array> {
+    let opened = session.file(request)?;
+    let item = item_at(&opened, request.text("path"))?;
+    let columns = columns_of(&item)?.unwrap_or_default();
+    let column = columns.into_iter().find(|column| column.name == name);
+    let column = column.ok_or_else(|| Error::usage(format!("the table has no column {name:?}")))?;
+    Ok(column.array.with_limits(opened.budget()))
 }
 
 /// A row or a column of this number; one that cannot be is refused by the slice.

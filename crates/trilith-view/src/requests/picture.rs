@@ -19,6 +19,8 @@ const SIDE: usize = 4096;
 const KEPT: usize = 12 << 20;
 /// Pixels of the longer side of an overview.
 const OVERVIEW: usize = 1024;
+/// From so many elements on a raster is made by one request at a time.
+const LARGE: u64 = 1 << 22;
 /// How many rows a first look takes.
 const SAMPLED: u64 = 96;
 /// Bins of a histogram, where no number is given, and at most.
@@ -99,6 +101,11 @@ impl Wish {
     /// The numbers of a region in so many pixels, made once.
     fn raster(&self, opened: &Opened, region: Region, size: (usize, usize), how: Resample) -> Result<Arc<Raster>> {
         let key = format!("{}\0{region:?}{size:?}{how:?}", self.key);
+        if let Some(known) = locked(&opened.planes).find(&key) {
+            return Ok(known);
+        }
+        let is_large = region.width.saturating_mul(region.height) > LARGE;
+        let _making = is_large.then(|| locked(&opened.making));
         if let Some(known) = locked(&opened.planes).find(&key) {
             return Ok(known);
         }

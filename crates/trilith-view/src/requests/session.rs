@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use trilith::file::{Backend, Child, Place};
-use trilith::{Error, File, Result};
+use trilith::{Error, File, Limits, Result};
 
 use super::Request;
 use super::picture::Planes;
@@ -34,6 +34,8 @@ pub struct Opened {
     pub(super) lines: Mutex<Option<Arc<Lines>>>,
     pub(super) planes: Mutex<Planes>,
     pub(super) order: Mutex<Option<Arc<Order>>>,
+    /// Held while a large raster is made: who wants the same one waits for it.
+    pub(super) making: Mutex<()>,
 }
 
 /// The children of one item: as there may be a million of them, they are found once.
@@ -108,7 +110,19 @@ impl Session {
 
 impl Opened {
     fn new(file: File) -> Self {
-        Self { file, lists: Mutex::default(), lines: Mutex::default(), planes: Mutex::default(), order: Mutex::default() }
+        Self {
+            file,
+            lists: Mutex::default(),
+            lines: Mutex::default(),
+            planes: Mutex::default(),
+            order: Mutex::default(),
+            making: Mutex::default(),
+        }
+    }
+
+    /// What one request may cost.
+    pub(super) fn budget(&self) -> Arc<Limits> {
+        Arc::new(self.file.limits().for_command(self.file.source().len()))
     }
 
     /// The children of the item at a path.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use trilith::{Array, Error, Index, Limits, Result};
 
-use super::arrays::{numbers, row_texts};
+use super::arrays::{item_at, numbers, row_texts};
 use super::rows::{Column, columns_of};
 use super::session::locked;
 use super::{Opened, Request, Session};
@@ -32,10 +32,9 @@ pub(super) struct Order {
 pub(super) fn table(session: &Session, request: &Request) -> Result<Value> {
     let opened = session.file(request)?;
     let path = request.text("path");
-    let item = if path.is_empty() { opened.file.root() } else { opened.file.item(path)? };
-    let item = item.follow()?;
+    let item = item_at(&opened, path)?;
     let (offset, limit) = request.page(100, ROWS)?;
-    let limits = Arc::new(opened.file.limits().for_command(opened.file.source().len()));
+    let limits = opened.budget();
     let (first, total, columns) = match columns_of(&item)? {
         Some(columns) => (0, columns.len() as u64, columns),
         None => by_number(&item.presented(item.as_array()?)?, request)?,
