@@ -94,7 +94,7 @@ function head(file) {
   const shell = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
   const copies = [
     ["Copy path", item.path || "/"],
-    ["Copy Python", item.array ? `trilith.open(${quoted(place)})[${quoted(item.path)}]` : `trilith.open(${quoted(place)})`],
+    ["Copy Python", item.array ? `trilith.open(${quoted(place)})[${quoted(item.path.slice(1))}]` : `trilith.open(${quoted(place)})`],
     ["Copy command", item.array ? `trilith get ${shell(`${place}#${item.path}`)}` : `trilith tree ${shell(item.path ? `${place}#${item.path}` : place)}`],
   ];
   const { array } = item;

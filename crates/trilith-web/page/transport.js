@@ -4,22 +4,34 @@
 /** Whether the page itself can open files. */
 export const canOpen = true;
 
-const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
 const waiting = [];
+const opened = []; // what a new worker must know
 let current = null;
+let worker = begin();
 
-worker.addEventListener("message", ({ data }) => {
+function begin() {
+  const made = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+  made.addEventListener("message", ({ data }) => {
+    if (data.error) finish((done) => done.reject(new Error(data.error)));
+    else finish((done) => done.resolve(data));
+  });
+  // What a hostile file makes the module do ends that worker: another one takes its place.
+  made.addEventListener("error", (event) => {
+    event.preventDefault();
+    made.terminate();
+    worker = begin();
+    for (const message of [...opened].reverse()) waiting.unshift({ message, resolve() {}, reject() {} });
+    finish((done) => done.reject(new Error("this is more than the page can do: `trilith view` can do more")));
+  });
+  return made;
+}
+
+function finish(tell) {
   const done = current;
   current = null;
-  if (data.error) done.reject(new Error(data.error));
-  else done.resolve(data);
+  if (done) tell(done);
   next();
-});
-worker.addEventListener("error", (event) => {
-  current?.reject(new Error(event.message || "the worker of this page failed"));
-  current = null;
-  next();
-});
+}
 
 function next() {
   if (current || !waiting.length) return;
@@ -46,4 +58,8 @@ function post(message, signal) {
 export const send = (name, query, signal) => post({ kind: "ask", text: `${name}?${query}` }, signal);
 
 /** Opens a file of the machine, or an address. */
-export const open = (what) => post({ kind: "open", what });
+export async function open(what) {
+  const message = { kind: "open", what };
+  await post(message);
+  opened.push(message);
+}

@@ -88,10 +88,8 @@ self.addEventListener("message", async ({ data }) => {
     const said = await answer(data);
     self.postMessage(said, said.body ? [said.body] : []);
   } catch (error) {
-    // What traps leaves a module that cannot be trusted: the next request begins with a fresh one.
-    if (error instanceof WebAssembly.RuntimeError) {
-      self.postMessage({ error: "this needs more than the page can do: open the file with `trilith view`" });
-      self.close();
-    } else self.postMessage({ error: error.message });
+    // What traps leaves a module that cannot be trusted: the page begins another worker.
+    if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) setTimeout(() => { throw error; });
+    else self.postMessage({ error: error.message });
   }
 });
