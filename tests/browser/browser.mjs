@@ -4,7 +4,6 @@ import { spawn } from "node:child_process";
 import { createReadStream, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { join, normalize } from "node:path";
-import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
 const need = (name) => {
@@ -26,6 +25,9 @@ export async function newPage(browser, options = {}) {
   page.problems = [];
   page.on("pageerror", (error) => page.problems.push(String(error)));
   page.on("console", (message) => { if (message.type() === "error") page.problems.push(message.text()); });
+  page.on("response", async (answer) => {
+    if (answer.status() >= 400) page.problems.push(`${answer.url()}: ${await answer.text().catch(() => "")}`);
+  });
   page.setDefaultTimeout(20_000);
   return page;
 }
@@ -33,11 +35,15 @@ export async function newPage(browser, options = {}) {
 /** Starts `trilith view` and gives its address; `stop` ends it. */
 export async function serve(...words) {
   const child = spawn(need("TRILITH"), ["view", "--no-browser", "--json", ...words], { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = await Promise.race([
-    createInterface({ input: child.stdout })[Symbol.asyncIterator]().next().then(({ value }) => [value]),
-    new Promise((_, reject) => child.once("exit", (status) => reject(new Error(`trilith view ended with ${status}`)))),
-  ]);
-  return { ...JSON.parse(line), pid: child.pid, stop: () => child.kill() };
+  const said = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (part) => {
+      text += part;
+      try { resolve(JSON.parse(text)); } catch { /* there is more to come */ }
+    });
+    child.once("exit", (status) => reject(new Error(`trilith view ended with ${status}`)));
+  });
+  return { ...said, pid: child.pid, stop: () => child.kill() };
 }
 
 const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml", wasm: "application/wasm" };

@@ -64,6 +64,7 @@ export class Levels {
       if (signal.aborted || (!sample && this.isByHand)) return;
       [this.low, this.high] = [low, high];
       this.said();
+      this.counting?.();
     };
     this.isByHand = false;
     try {
@@ -101,6 +102,8 @@ export class Levels {
     this.intervals.value = "";
     state.set({ low, high });
     this.said(true);
+    const [first, last] = [this.counted?.edges?.[0], this.counted?.edges?.at(-1)];
+    if (low < first || high > last) this.counting?.();
   }
 
   said(soon = false) {
@@ -126,12 +129,16 @@ export class Levels {
     this.host.after(this.box);
     this.drawn = canvas(this.box, (context, width, height) => this.draw(context, width, height), "Histogram; drag its two marks to set the interval");
     this.handles(this.drawn.canvas);
+    this.counting ??= rested(() => this.drawn && this.count(), 150);
     this.count();
   }
 
   async count() {
     try {
-      this.counted = await json("histogram", { ...this.wants, bins: 256 });
+      // A few far values would leave all others in one bar: what is shown is the interval and as much again around it.
+      const span = this.high - this.low;
+      const part = this.interval === "minmax" || !(span > 0) ? {} : { low: this.low - span, high: this.high + 2 * span };
+      this.counted = await json("histogram", { ...this.wants, ...part, bins: 256 });
       this.drawn?.draw();
     } catch (error) {
       if (!isGivenUp(error)) this.failed?.(error);

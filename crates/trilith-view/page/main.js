@@ -45,11 +45,14 @@ async function start() {
   }
 }
 
+/** The name of a file without its folders. */
+const base = (name) => name.split(/[\\/]/).filter(Boolean).pop() ?? name;
+
 async function list() {
   const answer = await json("files", {});
   files = answer.files;
   choices = answer.choices;
-  by("files").replaceChildren(...files.map((file) => el("option", { value: String(file.index) }, file.name)));
+  by("files").replaceChildren(...files.map((file) => el("option", { value: String(file.index), title: file.place }, base(file.name))));
   by("chooser").hidden = files.length === 0;
 }
 
@@ -62,7 +65,7 @@ async function follow() {
       shownFile = index;
       by("about").textContent = "";
       const about = await json("file", { file: index });
-      document.title = `${about.name} – Trilith`;
+      document.title = `${base(about.name)} – Trilith`;
       const facts = [about.generation && about.generation !== about.family ? about.generation : about.family, about.standard && `standard ${about.standard}`, bytes(about.size)];
       by("about").textContent = facts.filter(Boolean).join(" · ");
       by("about").title = about.warnings.join("\n");
@@ -99,7 +102,7 @@ function head(file) {
   ];
   const { array } = item;
   by("head").replaceChildren(
-    el("h1", { class: "mono" }, item.path || name),
+    el("h1", { class: "mono" }, item.path || base(name)),
     ...[fact("", array ? array.datatype : item.kind), fact("shape", array && JSON.stringify(array.shape)), fact("unit", item.unit), fact("", array?.storage),
       fact("", array && bytes(array.nbytes)), fact("tag", item.tag), fact("", item.array?.remarks?.join(", "))].filter(Boolean),
     ...copies.map(([label, text]) => el("button", { type: "button", title: text, onclick: () => copy(text) }, label)),

@@ -19,6 +19,7 @@ export class Tiles {
     this.known = new Map(); // key: bitmap
     this.asked = new Map(); // key: what stops it
     this.wanted = [];
+    this.refused = new Set();
     this.overview = null;
     this.style = "";
     // The overview itself is the coarsest scale.
@@ -88,7 +89,8 @@ export class Tiles {
         const tile = this.known.get(place);
         const [w, h] = [Math.min(side, this.width - x), Math.min(side, this.height - y)];
         if (tile) context.drawImage(tile.bitmap, (x - view.left) * view.zoom, (y - view.top) * view.zoom, w * view.zoom, h * view.zoom);
-        if (tile?.style !== this.style && !this.asked.has(place)) wanted.push({ place, x, y, w, h, scale });
+        const isDue = tile?.style !== this.style && !this.asked.has(place) && !this.refused.has(`${this.style} ${place}`);
+        if (isDue) wanted.push({ place, x, y, w, h, scale });
       }
     }
     this.ask(wanted);
@@ -116,7 +118,10 @@ export class Tiles {
         if (this.known.size > KEEP) this.known.delete(this.known.keys().next().value);
       }
     } catch (error) {
-      if (!isGivenUp(error)) this.failed(error);
+      if (isGivenUp(error)) return;
+      // It would fail again: the overview stays in its place.
+      this.refused.add(`${style} ${place}`);
+      this.failed(error);
     } finally {
       if (this.asked.get(place) === controller) this.asked.delete(place);
       this.arrived();

@@ -144,7 +144,7 @@ export class Tree {
     const name = this.found ? item.path : item.name ?? String(item.index);
     row.append(
       el("span", { class: "twist", "aria-hidden": "true" }, twist),
-      el("span", { class: `sign ${item.kind}`, title: item.tag ?? item.kind }, SIGNS[item.kind] ?? ""),
+      el("span", { class: `sign is-${item.kind}`, title: item.tag ?? item.kind }, SIGNS[item.kind] ?? ""),
       el("span", { class: "name", title: item.comment ? `${item.path}\n${item.comment}` : item.path }, name === "" ? "\"\"" : name),
       el("span", { class: "text" }, `${item.text}${unit}${item.role ? `  (${item.role})` : ""}`),
     );

@@ -63,7 +63,7 @@ impl View {
         } else {
             out.line(&address)?;
         }
-        out.flush().map_err(|error| Error::io("writing the address", error))?;
+        out.finish()?;
         if !options.json && !options.quiet {
             crate::output::note("Ctrl-C ends the server");
         }
