@@ -192,6 +192,15 @@ test("a tree of many nodes stays fluid", async () => {
   assert.deepEqual(page.problems, []);
 });
 
+test("the picture of the documentation", async () => {
+  const page = await newPage(browser, { viewport: { width: 1000, height: 620 } });
+  await page.goto(at("#file=0&path=/image&cmap=viridis&stretch=asinh&interval=percentile:99.5&low=100&high=2000&histogram=1&profiles=1"));
+  await drawn(page);
+  await page.waitForTimeout(600);
+  await shoot(page, "documentation");
+  assert.deepEqual(page.problems, []);
+});
+
 test("dark mode", async () => {
   const page = await newPage(browser, { colorScheme: "dark" });
   await page.goto(at("#file=0&path=/image&cmap=magma&stretch=log&profiles=1&histogram=1"));

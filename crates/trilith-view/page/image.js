@@ -29,9 +29,9 @@ export class ImageView {
     this.values = new Map();
     this.build(host, choices);
     this.tiles = this.newTiles();
-    if (this.isColour) this.restyle({});
-    else this.levels.load(this.wanted());
     this.compare();
+    if (this.isColour) this.restyle({});
+    else this.levels.load(this.levelled());
   }
 
   newTiles() {
@@ -76,9 +76,12 @@ export class ImageView {
 
   wanted() { return { ...this.wants, slice: this.index.join(",") || undefined, mask: state.get("mask") || undefined }; }
 
+  /** What the levels are of: the array, or the difference. */
+  levelled() { return { ...this.wanted(), minus: this.how === "difference" ? this.other : undefined }; }
+
   restyle(style) {
     this.style = style;
-    this.tiles.restyle({ ...this.wanted(), ...style, minus: this.how === "difference" ? this.other : undefined });
+    this.tiles.restyle({ ...this.levelled(), ...style });
     this.twin?.restyle({ ...this.wanted(), ...style, path: this.other });
     this.drawn.draw();
   }
@@ -86,7 +89,7 @@ export class ImageView {
   again() {
     this.values.clear();
     if (this.isColour) this.restyle({});
-    else this.levels.renew(this.wanted());
+    else this.levels.renew(this.levelled());
     if (this.spot) this.profile();
   }
 
@@ -368,7 +371,7 @@ export class ImageView {
     if (!changed) return;
     // A difference has levels of its own.
     if ((before === "difference") !== (this.how === "difference")) {
-      this.levels?.renew({ ...this.wanted(), minus: this.how === "difference" ? this.other : undefined });
+      this.levels?.renew(this.levelled());
     } else if (this.style) this.restyle(this.style);
   }
 

@@ -69,6 +69,7 @@ export class Tiles {
 
   /** Draws the part of the picture that `view` shows: `left` and `top` in elements, `zoom` in pixels for each. */
   draw(context, view, width, height) {
+    if (!this.parameters) return;
     context.imageSmoothingEnabled = view.zoom < 1;
     if (this.overview) {
       const [x, y] = [-view.left * view.zoom, -view.top * view.zoom];
