@@ -146,13 +146,12 @@ fn array_json(found: &Description) -> Value {
 
 /// The ways in which an item can be looked at, the best one first.
 fn views(item: &Item<'_>) -> Vec<&'static str> {
+    if item.kind() == ItemKind::Text {
+        return vec!["text"];
+    }
     let has_columns = columns_of(item).is_ok_and(|columns| columns.is_some());
     let Ok(found) = item.describe().or_else(|_| item.as_array().map(|array| Description::of(&array))) else {
-        return match item.kind() {
-            _ if has_columns => vec!["table", "plot"],
-            ItemKind::Text => vec!["text"],
-            _ => vec![],
-        };
+        return if has_columns { vec!["table", "plot"] } else { vec![] };
     };
     let is_number = !found.datatype.is_text() && found.datatype.as_struct().is_none();
     match found.shape.len() {
