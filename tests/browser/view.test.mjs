@@ -193,8 +193,8 @@ test("a tree of many nodes stays fluid", async () => {
 });
 
 test("the picture of the documentation", async () => {
-  const page = await newPage(browser, { viewport: { width: 1000, height: 620 } });
-  await page.goto(at("#file=0&path=/image&cmap=viridis&stretch=asinh&interval=percentile:99.5&low=100&high=2000&histogram=1&profiles=1"));
+  const page = await newPage(browser, { viewport: { width: 1180, height: 740 } });
+  await page.goto(at("#file=0&path=/image&cmap=inferno&stretch=asinh&low=104&high=500&x=600&y=600&zoom=1&histogram=1&profiles=1"));
   await drawn(page);
   await page.waitForTimeout(600);
   await shoot(page, "documentation");

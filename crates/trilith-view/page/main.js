@@ -104,7 +104,7 @@ function head(file) {
   by("head").replaceChildren(
     el("h1", { class: "mono" }, item.path || base(name)),
     ...[fact("", array ? array.datatype : item.kind), fact("shape", array && JSON.stringify(array.shape)), fact("unit", item.unit), fact("", array?.storage),
-      fact("", array && bytes(array.nbytes)), fact("tag", item.tag), fact("", item.array?.remarks?.join(", "))].filter(Boolean),
+      fact("", array && bytes(array.nbytes)), fact("tag", item.tag?.replace(/^.*asdf\//, "")), fact("", item.array?.remarks?.join(", "))].filter(Boolean),
     ...copies.map(([label, text]) => el("button", { type: "button", title: text, onclick: () => copy(text) }, label)),
     item.comment ? el("span", { class: "fact comment" }, item.comment) : "",
   );
