@@ -36,13 +36,9 @@ fn make(folder: &Path) -> Result<Result<(), String>, String> {
     let mut build = cargo(["build", "--locked", "--package", "trilith-web", "--target", TARGET, "--profile", "web"]);
     run(flags.on(&mut build))?;
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(folder).map_err(fail)?;
     // The page of the server, with a transport of its own.
     for from in ["crates/trilith-view/page", "crates/trilith-web/page"] {
-        for entry in std::fs::read_dir(root().join(from)).map_err(fail)? {
-            let entry = entry.map_err(fail)?;
-            std::fs::copy(entry.path(), folder.join(entry.file_name())).map_err(fail)?;
-        }
+        copy(&root().join(from), folder)?;
     }
     let index = folder.join("index.html");
     let page = std::fs::read_to_string(&index).map_err(fail)?;
@@ -53,6 +49,19 @@ fn make(folder: &Path) -> Result<Result<(), String>, String> {
     Ok(Ok(()))
 }
 
+/// Copies the files of a folder into another.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let fail = |error: std::io::Error| format!("{}: {error}", from.display());
+    std::fs::create_dir_all(to).map_err(fail)?;
+    for entry in std::fs::read_dir(from).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).map_err(fail)?;
+        }
+    }
+    Ok(())
+}
+
 /// Runs `tests/browser` in a browser without a window; pictures of the pages are kept in `browser` below the target.
 pub fn browser() -> Result<Done, String> {
     if let Err(reason) = output(Command::new("node").arg("--version")) {
@@ -61,7 +70,9 @@ pub fn browser() -> Result<Done, String> {
     let Some(browser) = installed().or_else(install) else {
         return Ok(Done::Skipped(format!("no browser: none of {} is installed (apt-get install chromium)", BROWSERS.join(", "))));
     };
-    let tests = root().join("tests/browser");
+    // Packages of others are installed beside the tests, and not in the repository.
+    let tests = target().join("browser-tests");
+    copy(&root().join("tests/browser"), &tests)?;
     if !tests.join("node_modules/playwright-core").is_dir() {
         let mut packages = Command::new("npm");
         if let Err(reason) = run(packages.current_dir(&tests).args(["ci", "--no-audit", "--no-fund"])) {
