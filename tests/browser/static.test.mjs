@@ -1,7 +1,7 @@
 // The page without a server: a folder of static files, the library in a worker.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -52,10 +52,9 @@ test("a dropped file is looked at", { skip }, async () => {
   assert.deepEqual(page.problems, []);
 });
 
-test("a file is chosen, and never read whole", { skip }, async () => {
+test("a file is chosen", { skip }, async () => {
   const page = await newPage(browser);
   await page.goto(site.address);
-  // 3 GB of nothing behind a small file: a streamed block would be too, but this one is only as long as it says.
   await page.locator("#pick").setInputFiles(join(files, "observation.asdf"));
   await page.getByRole("tree").getByText("instrument").waitFor();
   assert.deepEqual(page.problems, []);
@@ -101,5 +100,4 @@ test("broken and hostile files leave the page whole", { skip }, async () => {
   assert.equal(await page.evaluate(() => window.harmed), undefined);
   await page.locator("#pick").setInputFiles(join(files, "observation.asdf"));
   await page.getByRole("tree").getByText("instrument").waitFor();
-  writeFileSync(join(files, "done"), "");
 });
