@@ -17,6 +17,7 @@ mod site;
 mod suite;
 mod trust;
 mod wasm;
+mod web;
 
 use std::process::ExitCode;
 
@@ -27,7 +28,7 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "test",
         suite::test,
-        "everything: format, lints, tests, corpus, documentation, site, features, interop, Python, remote, WebAssembly, fuzz targets [PART…]",
+        "everything: format, lints, tests, corpus, documentation, site, features, interop, Python, remote, WebAssembly, browser, fuzz targets [PART…]",
     ),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
@@ -41,6 +42,7 @@ const TASKS: &[(&str, Task, &str)] = &[
          or with another commit: --against COMMIT [--at-least RATIO] [--small] [--runs N]",
     ),
     ("docs", site::docs, "build the documentation site in target/site and check its links"),
+    ("web", web::web, "the viewer without a server, as a folder of static files: [FOLDER]"),
     ("help", help, "this list"),
 ];
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::shell::{cargo, in_ci, root, run, shared};
-use crate::{fuzz, interop, python, remote, site, wasm};
+use crate::{fuzz, interop, python, remote, site, wasm, web};
 
 /// How a part ended, other than by failing.
 pub enum Done {
@@ -28,6 +28,7 @@ const PARTS: &[(&str, Part)] = &[
     ("python", python::python),
     ("remote", remote::remote),
     ("wasm", wasm::wasm),
+    ("browser", web::browser),
     ("fuzz", fuzz::smoke),
 ];
 

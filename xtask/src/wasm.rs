@@ -10,38 +10,44 @@ use std::process::Command;
 use crate::shell::{cargo, in_ci, output, root, run, target};
 use crate::suite::Done;
 
-const TARGET: &str = "wasm32-unknown-unknown";
+/// The target of modules.
+pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds the module and runs it.
 pub fn wasm() -> Result<Done, String> {
     if let Err(reason) = output(Command::new("node").arg("--version")) {
         return Ok(Done::Skipped(format!("no Node: {reason}")));
     }
-    let library = match library() {
+    let library = match standard_library() {
         Ok(library) => library,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
-    let mut build = cargo(["build", "--locked", "--package", "trilith-wasm", "--target", TARGET]);
-    if library == Library::Source {
-        build.env("RUSTC_BOOTSTRAP", "1").args(["-Z", "build-std=std,panic_abort"]);
-    }
-    run(&mut build)?;
+    run(library.on(&mut cargo(["build", "--locked", "--package", "trilith-wasm", "--target", TARGET])))?;
     let module = target().join(TARGET).join("debug/trilith_wasm.wasm");
     run(Command::new("node").arg(root().join("tests/wasm/run.mjs")).arg(module))?;
     Ok(Done::Passed)
 }
 
 /// Where the target's standard library comes from.
-#[derive(PartialEq)]
-enum Library {
+pub enum Library {
     /// It is in the toolchain.
     Installed,
     /// Its sources are, and it is compiled with the module.
     Source,
 }
 
+impl Library {
+    /// A build for the target with this standard library.
+    pub fn on<'c>(&self, build: &'c mut Command) -> &'c mut Command {
+        match self {
+            Self::Installed => build,
+            Self::Source => build.env("RUSTC_BOOTSTRAP", "1").args(["-Z", "build-std=std,panic_abort"]),
+        }
+    }
+}
+
 /// What there is of the standard library; in continuous integration it is obtained.
-fn library() -> Result<Library, String> {
+pub fn standard_library() -> Result<Library, String> {
     let rustlib = Path::new(output(Command::new("rustc").args(["--print", "sysroot"]))?.trim()).join("lib/rustlib");
     let is_installed = || rustlib.join(TARGET).join("lib").is_dir();
     let is_source = || rustlib.join("src/rust/library/Cargo.lock").is_file();

@@ -18,6 +18,8 @@ mod outputs;
 mod paint;
 mod progress;
 mod rewrite;
+#[cfg(feature = "view")]
+mod serve;
 mod target;
 mod terminal;
 mod words;

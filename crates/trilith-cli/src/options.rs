@@ -119,11 +119,17 @@ impl Options {
         if let Some(limits) = self.budget.get() {
             return Ok(limits.clone());
         }
+        let limits = self.limits_of_each()?;
+        Ok(self.budget.get_or_init(|| limits.for_command(0)).clone())
+    }
+
+    /// The limits without the budget: for a command that goes on for as long as somebody asks it.
+    pub fn limits_of_each(&self) -> Result<Limits> {
         let mut limits = Limits::from_env()?;
         for assignment in &self.limits {
             limits.set(assignment)?;
         }
-        Ok(self.budget.get_or_init(|| limits.for_command(0)).clone())
+        Ok(limits)
     }
 
     /// How remote files are read: defaults, environment, then the options.

@@ -9,6 +9,9 @@
 //!
 //! Arrays of one axis become a [`Series`], which [`plot`] draws as SVG and [`characters`] as text.
 //!
+//! [`requests`] answers what a viewer asks, and [`page`] is that viewer: one set of answers for the server of the command
+//! and for the page without a server.
+//!
 //! Nothing here opens files or prints: arrays come from the library [`trilith`], and bytes come out. Arrays are read in
 //! pieces and never held as a whole, so that their size does not matter; the work is shared by [`trilith::threads`].
 
@@ -18,8 +21,10 @@ pub mod found;
 pub mod image;
 pub mod interval;
 mod numbers;
+pub mod page;
 #[cfg(feature = "plot")]
 pub mod plot;
+pub mod requests;
 mod series;
 pub mod statistics;
 pub mod stretch;

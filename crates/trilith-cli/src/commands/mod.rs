@@ -53,6 +53,7 @@ commands! {
         refs::Refs,
         schema::Schema,
         tour::Tour,
+        view::View,
     }
     "Take data out" {
         get::Get,

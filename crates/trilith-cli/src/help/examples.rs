@@ -128,6 +128,10 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("trilith layout catalog runs/restart.dud runs/step000*.bd -o runs/few.bd", "Write a catalog"),
     ("trilith layout catalog runs/restart.dud --check runs/catalog.bd --json", "As JSON"),
 
+    ("trilith view observation.asdf", "One file, in the browser"),
+    ("trilith view observation.asdf#/observation/data", "Begin with one array"),
+    ("trilith view .", "All files of a folder"),
+
     ("trilith tour", "Write an example into trilith-tour/ and work on it"),
     ("trilith tour example", "Into another folder"),
     ("trilith tour example --overwrite", "Again"),

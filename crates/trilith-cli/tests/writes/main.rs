@@ -19,7 +19,7 @@ mod table;
 use cell::{Outcome, WAYS, Way};
 use common::in_parallel;
 use kinds::Kind;
-use operations::{ALL, Operation, READING, WITHOUT_FILE};
+use operations::{ALL, ENDLESS, Operation, READING, WITHOUT_FILE};
 
 /// One combination and how it ended.
 pub struct Cell<'t> {
@@ -83,12 +83,12 @@ fn every_subcommand_is_known_to_read_or_to_write() {
     let leaves = leaves(&trilith_cli::command(), "");
     let writes = |leaf: &str| ALL.iter().any(|operation| operation.command == leaf) || WITHOUT_FILE.contains(&leaf);
     for (leaf, has_output) in &leaves {
-        let reads = READING.contains(&leaf.as_str());
+        let reads = READING.contains(&leaf.as_str()) || ENDLESS.contains(&leaf.as_str());
         assert!(reads != writes(leaf), "`trilith {leaf}` must be either in READING or in the operations of tests/writes");
         assert!(!(reads && *has_output), "`trilith {leaf}` has an output: it is not a reading command");
     }
     let is_there = |command: &str| leaves.iter().any(|(leaf, _)| leaf == command);
-    let known = READING.iter().chain(WITHOUT_FILE).copied().chain(ALL.iter().map(|operation| operation.command));
+    let known = READING.iter().chain(WITHOUT_FILE).chain(ENDLESS).copied().chain(ALL.iter().map(|operation| operation.command));
     known.for_each(|command| assert!(is_there(command), "there is no `trilith {command}`"));
 }
 

@@ -520,6 +520,9 @@ pub const ALL: &[Operation] = &[
 /// The writing commands that are given no file: they have tests of their own.
 pub const WITHOUT_FILE: &[&str] = &["tour"];
 
+/// The reading commands that go on until they are interrupted.
+pub const ENDLESS: &[&str] = &["view"];
+
 /// Brings what was found into the form that [`Operation::expect`] speaks of: a history as one value, a new card at the end.
 pub fn normalised(found: &Content, expected: &Content) -> Content {
     let mut found = found.clone();

@@ -1,0 +1,113 @@
+//! `trilith view [FILE]…`: look at files in the browser.
+
+use clap::Args;
+
+/// Look at files in the browser: tree, images, tables, plots
+///
+/// The page comes from a server of this machine alone, whose address has a secret in it. It only reads. Ctrl-C ends it.
+#[derive(Debug, Args)]
+pub struct View {
+    /// Files, folders, patterns and addresses; one may have a #/path to begin with. Default: the current folder
+    #[arg(value_name = "FILE[#/path]")]
+    files: Vec<String>,
+    /// In folders, also hidden files and folders
+    #[arg(long)]
+    hidden: bool,
+    /// Only print the address
+    #[arg(long)]
+    no_browser: bool,
+    /// Serve at this port (default: a free one)
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+}
+
+#[cfg(not(feature = "view"))]
+impl View {
+    /// Says that there is no viewer.
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub fn run(&self, _: &crate::options::Options) -> trilith::Result<crate::Outcome> {
+        Err(trilith::Error::unsupported("this build has no viewer").hint("build it with the feature view"))
+    }
+}
+
+#[cfg(feature = "view")]
+mod serving {
+use std::net::{Ipv4Addr, TcpListener};
+
+use serde_json::json;
+use trilith::file::{Found, Gather};
+use trilith::{Error, Result, bytes};
+use trilith_view::requests::Session;
+
+use super::View;
+use crate::Outcome;
+use crate::item::Item;
+use crate::options::Options;
+use crate::output::Out;
+use crate::serve::{self, Site};
+
+impl View {
+    /// Serves until it is interrupted.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let session = session(options)?;
+        let begin = self.gather(&session)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port))
+            .map_err(|error| Error::io(format!("listening at port {} of this machine", self.port), error))?;
+        let port = listener.local_addr().map_err(|error| Error::io("asking for the port", error))?.port();
+        let count = session.len();
+        let site = Site::new(session, serve::secret()?, port);
+        let address = format!("{}{begin}", site.address());
+        let mut out = Out::new();
+        if options.json {
+            out.json(&json!({"address": address, "port": port, "files": count}))?;
+        } else {
+            out.line(&address)?;
+        }
+        out.finish()?;
+        if !options.json && !options.quiet {
+            crate::output::note("Ctrl-C ends the server");
+        }
+        if !self.no_browser && open::that_detached(&address).is_err() {
+            options.warn("no browser could be started: open the address in one");
+        }
+        serve::run(listener, site)?;
+        Ok(Outcome::Yes)
+    }
+
+    /// Adds the files to the session, and gives the part of the address that says where to begin.
+    fn gather(&self, session: &Session) -> Result<String> {
+        let here = [".".to_owned()];
+        let mut begin = String::new();
+        for given in if self.files.is_empty() { &here[..] } else { &self.files } {
+            let item = if std::path::Path::new(given).exists() { Item { file: given.clone(), path: None } } else { Item::parse(given) };
+            let first = session.len();
+            for Found { name, problem, .. } in Gather::new().hidden(self.hidden).named(&item.file) {
+                match problem {
+                    Some(problem) => return Err(problem),
+                    None => session.add(&name, &name),
+                };
+            }
+            if let (Some(path), true) = (&item.path, begin.is_empty()) {
+                begin = format!("#file={first}&path={}", bytes::percent_encode(path));
+            }
+        }
+        match session.is_empty() {
+            true => Err(Error::usage("there is no file to look at").hint("give files or folders that hold some")),
+            false => Ok(begin),
+        }
+    }
+}
+
+/// What opens the files, as the options say.
+fn session(options: &Options) -> Result<Session> {
+    // Each request has a budget of its own: somebody may look at files all day.
+    let limits = options.limits_of_each()?;
+    let mut remote = options.remote()?;
+    remote.watch = None;
+    let mut opening = options.opening()?.limits(limits.clone()).remote(remote);
+    if let Some(layout) = &options.under {
+        opening = opening.layout(options.read_layout(layout, &limits)?);
+    }
+    Ok(Session::new(move |place| opening.open(place)))
+}
+}

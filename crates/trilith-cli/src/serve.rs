@@ -1,0 +1,256 @@
+//! A small server for one's own browser: this machine alone, a secret in the address, nothing to write.
+//!
+//! [`Site::route`] decides what a request may have, [`run`] speaks HTTP. What is asked of the files is answered by
+//! [`trilith_view::requests`], on a few threads of their own, so that one slow file does not keep the others waiting;
+//! whoever goes away sets a flag that ends the work on the answer.
+
+use std::convert::Infallible;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::Semaphore;
+use trilith::{Error, Result};
+use trilith_view::page;
+use trilith_view::requests::{Request, Response, Session, answer};
+
+/// Connections that may be open at once.
+const CONNECTIONS: usize = 64;
+/// How long a request may take to arrive, and a connection may say nothing.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(600);
+
+/// What a page of ours may do: load what this server has, and nothing from anywhere else.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What is served, and under which address.
+pub struct Site {
+    session: Session,
+    secret: String,
+    port: u16,
+}
+
+/// What a request may have.
+#[derive(Debug)]
+pub enum Route {
+    /// A file of the page: what it is, and its content.
+    Asset(&'static str, &'static [u8]),
+    /// An answer about the files.
+    Ask(Request),
+    /// Nothing: a status and the reason.
+    Refused(StatusCode, &'static str),
+}
+
+impl Site {
+    /// A site at this port of this machine.
+    pub fn new(session: Session, secret: String, port: u16) -> Self {
+        Self { session, secret, port }
+    }
+
+    /// The address of the page.
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.port, self.secret)
+    }
+
+    /// What a request may have.
+    pub fn route(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Route {
+        let refused = Route::Refused;
+        // Another name that leads to this machine is how pages elsewhere would come past the rules of the browser.
+        if !header_text(headers, header::HOST).is_some_and(|host| self.is_own(host)) {
+            return refused(StatusCode::FORBIDDEN, "this server answers to 127.0.0.1 and localhost alone");
+        }
+        let origin = header_text(headers, header::ORIGIN);
+        let is_own_origin = origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(|host| self.is_own(host)));
+        let site = header_text(headers, header::HeaderName::from_static("sec-fetch-site"));
+        if !is_own_origin || site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+            return refused(StatusCode::FORBIDDEN, "a page of another site asks");
+        }
+        if method != Method::GET && method != Method::HEAD {
+            return refused(StatusCode::METHOD_NOT_ALLOWED, "this server only gives: GET and HEAD");
+        }
+        let (secret, rest) = path.trim_start_matches('/').split_once('/').unwrap_or(("", ""));
+        if !is_same(secret, &self.secret) {
+            return refused(StatusCode::NOT_FOUND, "no such page: the address that `trilith view` printed has a secret in it");
+        }
+        if let Some(name) = rest.strip_prefix("api/") {
+            return Route::Ask(Request::new(name, query));
+        }
+        match page::asset(if rest.is_empty() { "index.html" } else { rest }) {
+            Some((content_type, content)) => Route::Asset(content_type, content),
+            None => refused(StatusCode::NOT_FOUND, "no such page"),
+        }
+    }
+
+    /// Whether this is how a browser of this machine names this server.
+    fn is_own(&self, host: &str) -> bool {
+        let port = format!(":{}", self.port);
+        host.strip_suffix(&port).is_some_and(|name| matches!(name, "127.0.0.1" | "localhost" | "[::1]"))
+    }
+}
+
+fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    // What is no text is not ours: an empty name fits nothing.
+    headers.get(name).map(|value| value.to_str().unwrap_or(""))
+}
+
+/// Whether two texts are the same, in a time that does not depend on where they differ.
+fn is_same(given: &str, secret: &str) -> bool {
+    let differ = given.bytes().zip(secret.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    given.len() == secret.len() && differ == 0
+}
+
+/// A secret that nobody guesses: 128 random bits.
+pub fn secret() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Error::unsupported(format!("the system gives no random numbers: {error}")))?;
+    Ok(crate::json::hex(&bytes))
+}
+
+/// Serves until the process ends.
+pub fn run(listener: TcpListener, site: Site) -> Result<()> {
+    let fail = |error| Error::io("serving the page", error);
+    listener.set_nonblocking(true).map_err(fail)?;
+    let workers = trilith::threads::threads().clamp(4, 16);
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(workers).build().map_err(fail)?;
+    runtime.block_on(accept(listener, Arc::new(site))).map_err(fail)
+}
+
+async fn accept(listener: TcpListener, site: Arc<Site>) -> std::io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(permit) = room.clone().acquire_owned().await else { return Ok(()) };
+        // One connection that fails, or too many open files for a moment, is no reason to end.
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let site = site.clone();
+        tokio::spawn(async move {
+            let service = service_fn(move |request| respond(site.clone(), request));
+            let mut http = hyper::server::conn::http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(ARRIVAL).max_buf_size(64 << 10);
+            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+            drop(permit);
+        });
+    }
+}
+
+/// Sets the flag when the answer is no longer waited for.
+struct Waiting(Arc<AtomicBool>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+async fn respond(site: Arc<Site>, request: hyper::Request<Incoming>) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
+    let uri = request.uri();
+    let route = site.route(request.method(), uri.path(), uri.query().unwrap_or(""), request.headers());
+    let (status, content_type, body) = match route {
+        Route::Asset(content_type, content) => (StatusCode::OK, content_type, Bytes::from_static(content)),
+        Route::Refused(status, reason) => (status, "text/plain; charset=utf-8", Bytes::from_static(reason.as_bytes())),
+        Route::Ask(asked) => {
+            let waiting = Waiting(Arc::default());
+            let asked = asked.cancelled_by(waiting.0.clone());
+            let work = tokio::task::spawn_blocking(move || answer(&site.session, &asked));
+            let said = match tokio::time::timeout(ANSWER, work).await {
+                Ok(Ok(said)) => said,
+                Ok(Err(_)) => {
+                    Response::error(&Error::unsupported("the request failed in a way that it should not: please report this"))
+                }
+                Err(_) => Response::error(&Error::unsupported("the answer took longer than ten minutes, and was given up")),
+            };
+            drop(waiting);
+            (StatusCode::from_u16(said.status).unwrap_or(StatusCode::BAD_REQUEST), said.content_type, Bytes::from(said.body))
+        }
+    };
+    let mut response = hyper::Response::new(Full::new(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site() -> Site {
+        Site::new(Session::new(|_| Err(Error::usage("nothing"))), "s3cret".to_owned(), 4000)
+    }
+
+    fn status(method: &str, path: &str, headers: &[(&'static str, &str)]) -> u16 {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        match site().route(&Method::from_bytes(method.as_bytes()).unwrap(), path, "", &map) {
+            Route::Refused(status, _) => status.as_u16(),
+            _ => 200,
+        }
+    }
+
+    const HERE: (&str, &str) = ("host", "127.0.0.1:4000");
+
+    #[test]
+    fn only_this_machine_under_its_own_names_is_answered() {
+        for host in ["127.0.0.1:4000", "localhost:4000", "[::1]:4000"] {
+            assert_eq!(status("GET", "/s3cret/", &[("host", host)]), 200, "{host}");
+        }
+        for host in ["", "127.0.0.1", "127.0.0.1:4001", "evil.example:4000", "127.0.0.1.evil.example:4000", "localhost:4000:4000"]
+        {
+            assert_eq!(status("GET", "/s3cret/", &[("host", host)]), 403, "{host}");
+        }
+        assert_eq!(status("GET", "/s3cret/", &[]), 403, "no name at all");
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_refused() {
+        for origin in ["http://127.0.0.1:4000", "http://localhost:4000"] {
+            assert_eq!(status("GET", "/s3cret/api/files", &[HERE, ("origin", origin)]), 200, "{origin}");
+        }
+        for origin in ["null", "", "https://127.0.0.1:4000", "http://evil.example", "http://127.0.0.1:4001"] {
+            assert_eq!(status("GET", "/s3cret/api/files", &[HERE, ("origin", origin)]), 403, "{origin}");
+        }
+        for (site, expected) in [("same-origin", 200), ("none", 200), ("cross-site", 403), ("same-site", 403), ("x", 403)] {
+            assert_eq!(status("GET", "/s3cret/", &[HERE, ("sec-fetch-site", site)]), expected, "{site}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_given_without_the_secret_and_nothing_is_taken() {
+        for path in ["/", "", "/s3cret", "/S3CRET/", "/s3cre/", "/s3crett/", "//s3cre/", "/index.html", "/api/files"] {
+            assert_eq!(status("GET", path, &[HERE]), 404, "{path}");
+        }
+        assert_eq!(status("HEAD", "/s3cret/", &[HERE]), 200);
+        for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW"] {
+            assert_eq!(status(method, "/s3cret/api/files", &[HERE]), 405, "{method}");
+        }
+        for path in ["/s3cret/../../etc/passwd", "/s3cret/%2e%2e/x", "/s3cret/main.js/", "/s3cret/ "] {
+            assert_eq!(status("GET", path, &[HERE]), 404, "{path}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The page of the viewer: plain HTML, style sheets and modules, in the binary as they are in `page/`.
+
+/// The parts of the page: name, content type, content.
+const ASSETS: &[(&str, &str, &[u8])] = &[
+    ("index.html", "text/html; charset=utf-8", include_bytes!("../page/index.html")),
+    ("style.css", "text/css; charset=utf-8", include_bytes!("../page/style.css")),
+    ("icon.svg", "image/svg+xml", include_bytes!("../page/icon.svg")),
+    module("api.js", include_bytes!("../page/api.js")),
+    module("dom.js", include_bytes!("../page/dom.js")),
+    module("file.js", include_bytes!("../page/file.js")),
+    module("image.js", include_bytes!("../page/image.js")),
+    module("levels.js", include_bytes!("../page/levels.js")),
+    module("line.js", include_bytes!("../page/line.js")),
+    module("lines.js", include_bytes!("../page/lines.js")),
+    module("main.js", include_bytes!("../page/main.js")),
+    module("plot.js", include_bytes!("../page/plot.js")),
+    module("rows.js", include_bytes!("../page/rows.js")),
+    module("state.js", include_bytes!("../page/state.js")),
+    module("statistics.js", include_bytes!("../page/statistics.js")),
+    module("table.js", include_bytes!("../page/table.js")),
+    module("tiles.js", include_bytes!("../page/tiles.js")),
+    module("transport.js", include_bytes!("../page/transport.js")),
+    module("tree.js", include_bytes!("../page/tree.js")),
+];
+
+const fn module(name: &'static str, content: &'static [u8]) -> (&'static str, &'static str, &'static [u8]) {
+    (name, "text/javascript; charset=utf-8", content)
+}
+
+/// A part of the page by its name: its content type and its content.
+///
+/// ```
+/// assert!(trilith_view::page::asset("index.html").is_some_and(|(kind, _)| kind.starts_with("text/html")));
+/// assert!(trilith_view::page::asset("../Cargo.toml").is_none());
+/// ```
+pub fn asset(name: &str) -> Option<(&'static str, &'static [u8])> {
+    ASSETS.iter().find(|(known, ..)| *known == name).map(|(_, kind, content)| (*kind, *content))
+}
+
+/// The names of all parts.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ASSETS.iter().map(|(name, ..)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_page_is_embedded_and_loads_nothing_from_elsewhere() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
+        let mut there: Vec<String> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        there.sort();
+        let mut embedded: Vec<String> = names().map(str::to_owned).collect();
+        embedded.sort();
+        assert_eq!(there, embedded);
+        for (name, _, content) in ASSETS {
+            let text = std::str::from_utf8(content).unwrap();
+            let foreign = text.replace("http://www.w3.org/2000/svg", "");
+            for mark in ["http://", "//cdn", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
+                assert!(!foreign.contains(mark), "{name} has {mark}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_module_that_is_imported_exists() {
+        for (name, _, content) in ASSETS.iter().filter(|(name, ..)| name.ends_with(".js")) {
+            for part in std::str::from_utf8(content).unwrap().split("from \"./").skip(1) {
+                let imported = part.split('"').next().unwrap();
+                assert!(asset(imported).is_some(), "{name} imports {imported}");
+            }
+        }
+    }
+}

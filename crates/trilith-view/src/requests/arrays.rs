@@ -1,0 +1,116 @@
+//! The array that a request is about: the item at `path`, its `field`, its `slice`.
+
+use std::sync::Arc;
+
+use trilith::array::Nested;
+use trilith::file::Item;
+use trilith::{Array, Error, Index, Result};
+
+use super::{Opened, Request, Session};
+
+/// The array that a request names, with its file.
+pub(super) fn array_of(session: &Session, request: &Request) -> Result<(Arc<Opened>, Array)> {
+    let opened = session.file(request)?;
+    let array = found(&opened, request.text("path"), request)?;
+    Ok((opened, array))
+}
+
+/// The array at a path, with the field and the slice of the request.
+pub(super) fn found(opened: &Opened, path: &str, request: &Request) -> Result<Array> {
+    let item = item_at(opened, path)?;
+    let mut array = item.presented(item.as_array()?)?;
+    if let Some(field) = request.get("field").filter(|field| !field.is_empty()) {
+        array = array.field(field)?;
+    }
+    if let Some(slice) = request.get("slice").filter(|slice| !slice.is_empty()) {
+        array = array.slice(Index::parse_list(slice)?)?;
+    }
+    Ok(array.with_limits(opened.budget()))
+}
+
+/// The item at a path, or what it refers to.
+pub(super) fn item_at<'f>(opened: &'f Opened, path: &str) -> Result<Item<'f>> {
+    let item = if path.is_empty() { opened.file.root() } else { opened.file.item(path)? };
+    item.follow()
+}
+
+/// The numbers of an array, or their magnitudes where they are complex; NaN where an element is masked.
+pub(super) fn numbers(array: &Array) -> Result<Vec<f64>> {
+    if array.datatype().is_text() || array.datatype().as_struct().is_some() {
+        return Err(Error::usage(format!("elements of type {} are not numbers", array.datatype().name())));
+    }
+    let mut numbers = if array.datatype().is_complex() {
+        let parts = array.load_as::<trilith::num_complex::Complex<f64>>()?;
+        parts.into_iter().map(|number| number.norm()).collect()
+    } else {
+        array.load_as::<f64>()?
+    };
+    if let Some(mask) = array.mask_bytes()? {
+        for (number, _) in numbers.iter_mut().zip(mask).filter(|(_, masked)| *masked == 1) {
+            *number = f64::NAN;
+        }
+    }
+    Ok(numbers)
+}
+
+/// Each element as text; None where it is masked. Elements that are lists are written as lists.
+pub(super) fn texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
+    use trilith::array::FloatText::Shortest;
+    let mut all = Vec::new();
+    array.for_each_scalar(|element, masked| {
+        let text = (!masked).then(|| element.text(Shortest));
+        all.push(text.map(|text| match text.char_indices().nth(most) {
+            Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
+            None => text,
+        }));
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// Each row of an array as text: its element, or the list of them.
+pub(super) fn row_texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
+    if array.shape().len() <= 1 {
+        return texts(array, most);
+    }
+    let (mut rows, mut depth, mut row) = (Vec::new(), 0, String::new());
+    array.for_each_nested(|step| {
+        match step {
+            Nested::Open => {
+                depth += 1;
+                if depth > 1 {
+                    begin(&mut row);
+                    row.push('[');
+                }
+            }
+            Nested::Close => {
+                depth -= 1;
+                if depth > 0 {
+                    row.push(']');
+                }
+                if depth == 1 {
+                    rows.push(Some(std::mem::take(&mut row)));
+                }
+            }
+            Nested::Element(element) if row.len() < most => {
+                begin(&mut row);
+                row.push_str(&element.text(trilith::array::FloatText::Shortest));
+            }
+            Nested::Masked if row.len() < most => {
+                begin(&mut row);
+                row.push('–');
+            }
+            _ if !row.ends_with('…') => row.push('…'),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// A comma before the next entry of a list.
+fn begin(row: &mut String) {
+    if !row.is_empty() && !row.ends_with('[') {
+        row.push_str(", ");
+    }
+}

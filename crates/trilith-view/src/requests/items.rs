@@ -1,0 +1,205 @@
+//! The tree: the children of an item, one item with all that is known of it, and searching.
+
+use serde_json::{Value, json};
+use trilith::array::Datatype;
+use trilith::file::{Backend, Description, Item, ItemKind, Notes, Place};
+use trilith::{Error, Result};
+
+use super::arrays::item_at;
+use super::rows::columns_of;
+use super::{Request, Session};
+
+/// How many characters of a value are shown in a line.
+const SHORT: usize = 200;
+/// How many children one answer has.
+const MOST: u64 = 1000;
+
+/// `tree`: some children of an item.
+pub(super) fn tree(session: &Session, request: &Request) -> Result<Value> {
+    let (offset, limit) = request.page(200, MOST)?;
+    let path = request.text("path");
+    let opened = session.file(request)?;
+    let listed = opened.children(path)?;
+    let backend = listed.backend(&opened.file);
+    let children: Vec<Value> = listed
+        .page(offset, limit)
+        .map(|(index, child)| {
+            let path = backend.child_path(path, &child, index);
+            row(backend, &child.place, child.name.as_deref(), index, &path)
+        })
+        .collect();
+    Ok(json!({"path": path, "count": listed.len(), "offset": offset, "children": children}))
+}
+
+/// One line of the tree.
+fn row(backend: &dyn Backend, place: &Place, name: Option<&str>, index: usize, path: &str) -> Value {
+    let kind = backend.kind(place);
+    let notes = backend.notes(place);
+    let text = match kind {
+        ItemKind::Array => {
+            backend.describe(place).map_or_else(|error| format!("cannot be read: {error}"), |found| array_text(&found))
+        }
+        ItemKind::Mapping | ItemKind::List => backend.summary(place),
+        ItemKind::Reference => notes.reference.as_deref().map_or_else(|| "alias".to_owned(), |to| format!("→ {to}")),
+        _ => backend.text(place).map_or_else(|error| error.to_string(), |text| shortened(&text)),
+    };
+    json!({
+        "name": name, "index": index, "path": path, "kind": kind.name(), "text": text, "open": kind.is_collection(),
+        "unit": notes.unit, "comment": notes.comment, "tag": notes.tag.map(short_tag), "role": notes.role,
+    })
+}
+
+/// `search`: items whose name or value has a text in it, whatever its case.
+pub(super) fn search(session: &Session, request: &Request) -> Result<Value> {
+    let (skip, limit) = request.page(200, MOST)?;
+    let wanted = request.text("q").to_lowercase();
+    if wanted.is_empty() {
+        return Err(Error::usage("nothing to search for").hint("give q"));
+    }
+    let opened = session.file(request)?;
+    let root = opened.file.root();
+    let (mut walk, mut found, mut passed, mut steps) = (root.walk(), Vec::new(), 0, 0u64);
+    while let Some(visit) = walk.step()? {
+        steps += 1;
+        if steps.is_multiple_of(1000) {
+            request.go_on()?;
+        }
+        let item = &visit.item;
+        let in_name = visit.name.as_deref().is_some_and(|name| has(name, &wanted));
+        let is_value = matches!(item.kind(), ItemKind::Scalar | ItemKind::Text);
+        if !in_name && !(is_value && item.text().is_ok_and(|text| has(&text, &wanted))) {
+            continue;
+        }
+        passed += 1;
+        if passed <= skip {
+            continue;
+        }
+        if found.len() as u64 == limit {
+            return Ok(json!({"more": true, "children": found}));
+        }
+        let path = walk.path();
+        found.push(row(item.backend(), item.place(), visit.name.as_deref(), visit.index, &path));
+    }
+    Ok(json!({"more": false, "children": found}))
+}
+
+fn has(text: &str, wanted: &str) -> bool {
+    text.to_lowercase().contains(wanted)
+}
+
+/// `item`: all that is known of an item.
+pub(super) fn item(session: &Session, request: &Request) -> Result<Value> {
+    let path = request.text("path");
+    let opened = session.file(request)?;
+    let found = item_at(&opened, path)?;
+    let kind = found.kind();
+    let notes = found.notes();
+    let mut said = json!({
+        "path": path, "kind": kind.name(), "views": Vec::<&str>::new(), "text": null, "count": null,
+        "line": found.line_column().map(|(line, _)| line),
+    });
+    let Some(object) = said.as_object_mut() else { return Ok(said) };
+    object.append(&mut noted(&notes));
+    match kind {
+        ItemKind::Array => {
+            match found.describe() {
+                Ok(described) => object.insert("array".to_owned(), array_json(&described)),
+                Err(error) => object.insert("problem".to_owned(), json!(error.to_string())),
+            };
+        }
+        ItemKind::Mapping | ItemKind::List => {
+            object.insert("summary".to_owned(), json!(found.summary()));
+            // A list of numbers, or of equal arrays, is an array to whoever looks at it.
+            if let (ItemKind::List, Ok(array)) = (kind, found.as_array()) {
+                let mut described = Description::of(&array);
+                described.storage = "a list".to_owned();
+                object.insert("array".to_owned(), array_json(&described));
+            }
+        }
+        _ => {
+            let text = found.text()?;
+            let (whole, lines) = (text.chars().count() <= 2000, text.lines().count());
+            object.insert("text".to_owned(), json!(if whole { text.to_string() } else { shortened(&text) }));
+            object.insert("lines".to_owned(), json!(lines));
+        }
+    }
+    object.insert("views".to_owned(), json!(views(&found)));
+    Ok(said)
+}
+
+fn noted(notes: &Notes<'_>) -> serde_json::Map<String, Value> {
+    let attributes: Vec<_> = notes.attributes.iter().map(|(name, value)| json!([name, value])).collect();
+    let value = json!({
+        "tag": notes.tag, "comment": notes.comment, "unit": notes.unit, "role": notes.role, "attributes": attributes,
+        "reference": notes.reference,
+    });
+    if let Value::Object(map) = value { map } else { serde_json::Map::new() }
+}
+
+fn array_json(found: &Description) -> Value {
+    json!({
+        "datatype": datatype_text(&found.datatype), "shape": found.shape, "byteorder": found.byteorder.name(),
+        "storage": found.storage, "offset": found.offset, "nbytes": found.nbytes, "filter": found.filter,
+        "remarks": found.remarks, "is_complex": found.datatype.is_complex(), "item_size": found.datatype.item_size(),
+    })
+}
+
+/// The ways in which an item can be looked at, the best one first.
+fn views(item: &Item<'_>) -> Vec<&'static str> {
+    if item.kind() == ItemKind::Text {
+        return vec!["text"];
+    }
+    let has_columns = columns_of(item).is_ok_and(|columns| columns.is_some());
+    let Ok(found) = item.describe().or_else(|_| item.as_array().map(|array| Description::of(&array))) else {
+        return if has_columns { vec!["table", "plot"] } else { vec![] };
+    };
+    let is_number = !found.datatype.is_text() && found.datatype.as_struct().is_none();
+    match found.shape.len() {
+        _ if found.datatype.as_struct().is_some() => vec!["table", "plot"],
+        0 => vec![],
+        1 if is_number => vec!["plot", "table"],
+        1 => vec!["table"],
+        // A handful of numbers is read more easily than looked at.
+        2 if is_number && found.shape.iter().any(|length| *length < 4) => vec!["table", "image"],
+        2 if is_number => vec!["image", "table"],
+        _ if is_number => vec!["image"],
+        _ => vec!["table"],
+    }
+}
+
+/// `float32 [2048, 2048]  lz4`
+fn array_text(found: &Description) -> String {
+    let remarks: String = found.remarks.iter().map(|remark| format!(", {remark}")).collect();
+    format!("{} {:?}  {}{remarks}", shortened(&datatype_text(&found.datatype)), found.shape, found.storage)
+}
+
+/// A datatype for people: a name, a name with a length, or the fields of a structure.
+pub(super) fn datatype_text(datatype: &Datatype) -> String {
+    match datatype {
+        Datatype::Ascii(n) | Datatype::Ucs4(n) | Datatype::Utf8(n) | Datatype::Ucs2(n) => format!("{}[{n}]", datatype.name()),
+        Datatype::Struct(structure) => {
+            let field = |(at, field): (usize, &trilith::array::Field)| {
+                let shape = if field.shape.is_empty() { String::new() } else { format!(" {:?}", field.shape) };
+                format!("{}: {}{shape}", field.name_or(at), datatype_text(&field.datatype))
+            };
+            let fields: Vec<String> = structure.fields().iter().enumerate().map(field).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        simple => simple.name().to_owned(),
+    }
+}
+
+/// The beginning of a text that is too long for a line.
+pub(super) fn shortened(text: &str) -> String {
+    let line = text.lines().next().unwrap_or("");
+    match line.char_indices().nth(SHORT) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or("")),
+        None if line.len() < text.trim_end().len() => format!("{line} …"),
+        None => line.to_owned(),
+    }
+}
+
+/// A tag without what all tags begin with: `core/ndarray-1.1.0`.
+fn short_tag(tag: &str) -> &str {
+    tag.split_once("asdf/").map_or(tag, |(_, rest)| rest)
+}

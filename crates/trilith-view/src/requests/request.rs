@@ -1,0 +1,96 @@
+//! A request: its name and the parameters of its query.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use trilith::{Error, Result, bytes};
+
+/// What is asked: `tree` with `file=0&path=/roman&limit=100`.
+#[derive(Debug, Clone)]
+pub struct Request {
+    name: String,
+    parameters: Vec<(String, String)>,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Request {
+    /// A request by its name and its query; both may be percent-encoded, with `+` as it is.
+    pub fn new(name: &str, query: &str) -> Self {
+        let decoded = |text: &str| bytes::percent_decode(text).unwrap_or_else(|| text.to_owned());
+        let pair = |part: &str| {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            (decoded(key), decoded(value))
+        };
+        let parameters = query.split('&').filter(|part| !part.is_empty()).map(pair).collect();
+        Self { name: decoded(name), parameters, cancelled: Arc::default() }
+    }
+
+    /// Sets what is asked to give the request up: once it is true, what goes on ends soon.
+    #[must_use]
+    pub fn cancelled_by(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.cancelled = flag;
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// An error where nobody waits for the answer any more.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::usage("the request was given up")) } else { Ok(()) }
+    }
+
+    /// The text of a parameter; empty where it is not given.
+    pub(crate) fn text(&self, key: &str) -> &str {
+        self.get(key).unwrap_or("")
+    }
+
+    /// The text of a parameter that is given.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+
+    /// A number, where the parameter is given and not empty.
+    pub(crate) fn number<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
+        let Some(text) = self.get(key).filter(|text| !text.is_empty()) else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| Error::usage(format!("{text:?} is not a number as {key} needs one")))
+    }
+
+    /// A number that is given.
+    pub(crate) fn need<T: FromStr>(&self, key: &str) -> Result<T> {
+        self.number(key)?.ok_or_else(|| Error::usage(format!("the request {} needs {key}", self.name)))
+    }
+
+    /// Where a page begins and how many entries it has, never more than `most`.
+    pub(crate) fn page(&self, usual: u64, most: u64) -> Result<(u64, u64)> {
+        let offset = self.number("offset")?.unwrap_or(0);
+        Ok((offset, self.number("limit")?.unwrap_or(usual).min(most)))
+    }
+
+    /// Whether a parameter says yes.
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        matches!(self.text(key), "1" | "true" | "yes")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_decoded_once_and_numbers_are_checked() {
+        let request = Request::new("tree", "path=%2Fa%20b%2526&offset=7&limit=1000000&x=&y=1.5e3&z=-");
+        assert_eq!((request.text("path"), request.page(10, 500).unwrap()), ("/a b%26", (7, 500)));
+        assert_eq!(request.number::<u64>("x").unwrap(), None);
+        assert_eq!(request.need::<f64>("y").unwrap(), 1500.0);
+        assert!(request.number::<f64>("z").is_err() && request.need::<u64>("w").is_err() && request.get("w").is_none());
+    }
+}

@@ -1,0 +1,265 @@
+// The page as `trilith view` serves it: what is looked at, and what is refused.
+
+import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { drawn, launch, newPage, pictures, pixel, serve } from "./browser.mjs";
+import { hostile, observation, wide, write } from "./files.mjs";
+
+let browser;
+let site;
+const files = mkdtempSync(join(tmpdir(), "trilith-view-"));
+
+before(async () => {
+  write(files, "observation.asdf", observation());
+  write(files, "wide.asdf", wide(50_000));
+  browser = await launch();
+  site = await serve(join(files, "observation.asdf"), join(files, "wide.asdf"));
+});
+after(async () => { await browser?.close(); site?.stop(); });
+
+const at = (hash) => site.address + hash;
+const shoot = (page, name) => page.screenshot({ path: join(pictures, `${name}.png`) });
+/** Moves the pointer over an element of the picture, and gives what the page says is there. */
+async function valueAt(page, column, row) {
+  const box = await page.locator(".picture").boundingBox();
+  const zoom = Math.min(box.width / 1200, box.height / 1200);
+  await page.mouse.move(box.x + box.width / 2 + (column + 0.5 - 600) * zoom, box.y + box.height / 2 + (row + 0.5 - 600) * zoom);
+  await page.waitForFunction(() => /\d|masked|NaN/.test(document.getElementById("value")?.textContent ?? ""));
+  return page.locator(".status").innerText();
+}
+
+test("the tree is walked by mouse and keys, and searched", async () => {
+  const page = await newPage(browser);
+  await page.goto(at(""));
+  const tree = page.getByRole("tree");
+  await tree.getByText("instrument").waitFor();
+  await tree.getByRole("treeitem").filter({ hasText: "exposure" }).locator(".twist").click();
+  await tree.getByText("139.8").click();
+  await page.waitForFunction(() => document.querySelector("#head h1")?.textContent === "/exposure/time");
+  await tree.press("ArrowDown");
+  await tree.press("ArrowRight");
+  await tree.getByText("F106").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("F129");
+  await page.waitForFunction(() => document.querySelectorAll(".tree .row:not([hidden])").length === 1);
+  assert.match(await tree.innerText(), /\/exposure\/filters\/2/);
+  await shoot(page, "search");
+  assert.deepEqual(page.problems, []);
+});
+
+test("an image is drawn, zoomed, stretched, and its values are read", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=0&path=/image"));
+  await drawn(page);
+  await shoot(page, "image");
+  assert.match(await valueAt(page, 7, 3), /\[3, 7\]\s*12345\.5/);
+  assert.match(await valueAt(page, 10, 10), /\[10, 10\]\s*NaN/);
+  const before = await pixel(page, 300, 200);
+  await page.getByLabel("Colours", { exact: true }).selectOption("viridis");
+  await drawn(page);
+  await page.waitForFunction(async (old) => {
+    const canvas = document.querySelector(".picture canvas");
+    const now = [...canvas.getContext("2d").getImageData(300, 200, 1, 1).data].slice(0, 3);
+    return now.join() !== old.join();
+  }, before);
+  await page.getByLabel("Stretch", { exact: true }).selectOption("asinh");
+  await page.getByRole("button", { name: "Histogram" }).click();
+  await page.locator(".histogram canvas").waitFor();
+  await page.locator(".picture").focus();
+  await page.keyboard.press("p");
+  await page.keyboard.press("+");
+  await page.waitForTimeout(600);
+  await drawn(page);
+  await shoot(page, "levels");
+  const state = await page.evaluate(() => location.hash);
+  for (const part of ["cmap=viridis", "stretch=asinh", "histogram=1", "profiles=1", "zoom="]) assert.ok(state.includes(part), `${part} in ${state}`);
+  // A link shows the same.
+  const other = await newPage(browser);
+  await other.goto(at(state));
+  await drawn(other);
+  assert.equal(await other.getByLabel("Stretch", { exact: true }).inputValue(), "asinh");
+  assert.equal(await other.evaluate(() => location.hash.match(/zoom=([^&]*)/)[1]), state.match(/zoom=([^&]*)/)[1]);
+  assert.deepEqual([...page.problems, ...other.problems], []);
+});
+
+test("the handles of the histogram set the interval", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=0&path=/image&histogram=1&interval=minmax"));
+  await drawn(page);
+  const low = page.getByLabel("First colour from");
+  await page.waitForFunction(() => document.querySelector("[aria-label='First colour from']").value !== "");
+  const old = await low.inputValue();
+  const box = await page.locator(".histogram").boundingBox();
+  await page.mouse.move(box.x + 12, box.y + 30);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 200, box.y + 30, { steps: 4 });
+  await page.mouse.up();
+  assert.notEqual(await low.inputValue(), old);
+  assert.match(await page.evaluate(() => location.hash), /low=/);
+  assert.deepEqual(page.problems, []);
+});
+
+test("a cube has sliders, and colours are shown as colours", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=0&path=/cube"));
+  await drawn(page);
+  await page.getByLabel("Index of axis 0").fill("3");
+  await page.getByLabel("Index of axis 0").press("Enter");
+  await page.waitForFunction(() => location.hash.includes("slice=3"));
+  await drawn(page);
+  const box = await page.locator(".picture").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(() => /\[3, 20, \d+\]\s*33\d/.test(document.querySelector(".status").innerText));
+  await page.goto(at("#file=0&path=/colours"));
+  await drawn(page);
+  await shoot(page, "colours");
+  const [red, , blue] = await pixel(page, box.width / 2, box.height / 2);
+  assert.ok(Math.abs(red - 95) < 4 && Math.abs(blue - 90) < 3, `red ${red}, blue ${blue}`);
+  assert.deepEqual(page.problems, []);
+});
+
+test("two arrays are compared", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=0&path=/second&with=/image&how=difference&interval=minmax"));
+  await drawn(page);
+  const box = await page.locator(".picture").boundingBox();
+  await page.waitForTimeout(500);
+  await drawn(page);
+  await shoot(page, "difference");
+  const [left] = await pixel(page, box.width / 2 - 100, box.height / 2);
+  const [right] = await pixel(page, box.width / 2 + 100, box.height / 2);
+  assert.ok(left < 10 && right > 245, `left ${left}, right ${right}`);
+  await page.goto(at("#file=0&path=/second&with=/image&how=blink"));
+  await drawn(page);
+  await page.locator(".note").getByText("/image").waitFor();
+  await page.locator(".note").getByText("/second").waitFor();
+  assert.deepEqual(page.problems, []);
+});
+
+test("a table is paged, put in order, and its columns are plotted", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=0&path=/catalogue"));
+  const table = page.locator(".table");
+  await table.getByText("flux").waitFor();
+  await page.getByLabel("Go to row").fill("12345");
+  await page.getByLabel("Go to row").press("Enter");
+  await table.locator(".row").filter({ hasText: "12345" }).filter({ hasText: "1234.5" }).first().waitFor();
+  await table.getByRole("button", { name: "flux" }).click();
+  await table.getByRole("button", { name: "flux" }).click();
+  await page.waitForFunction(() => location.hash.includes("descending=1"));
+  await page.locator(".table").press("Home");
+  await page.waitForFunction(() => /^12345/.test([...document.querySelectorAll(".table .row:not([hidden])")]
+    .sort((a, b) => a.dataset.index - b.dataset.index)[0]?.textContent ?? ""));
+  await shoot(page, "table");
+  await page.goto(at("#file=0&path=/light_curve"));
+  await page.locator(".plotted canvas").waitFor();
+  await page.waitForFunction(() => document.querySelector(".tools .mono")?.textContent.includes("range of"));
+  await shoot(page, "plot");
+  assert.deepEqual(page.problems, []);
+});
+
+test("text, blocks and checksums", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=0&path=/notes"));
+  await page.getByText("line 3 of the notes").waitFor();
+  await page.getByRole("tab", { name: "Text of the file" }).click();
+  await page.getByText("#ASDF_STANDARD 1.5.0").or(page.getByText("notes: |")).first().waitFor();
+  await page.goto(at("#file=0&path=&view=blocks"));
+  await page.getByText("5760000").first().waitFor();
+  await page.getByRole("tab", { name: "Verify" }).click();
+  await page.getByRole("button", { name: "Compare checksums" }).click();
+  await page.getByText("No problem was found").waitFor();
+  await page.goto(at("#file=0&path=/image&view=statistics"));
+  await page.getByText("standard deviation").waitFor();
+  await page.waitForTimeout(200);
+  await shoot(page, "statistics");
+  assert.deepEqual(page.problems, []);
+});
+
+test("a tree of many nodes stays fluid", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=1"));
+  await page.getByRole("tree").getByText("key3").first().waitFor();
+  const rows = await page.locator(".tree .row").count();
+  assert.ok(rows < 100, `${rows} rows exist`);
+  await page.getByRole("tree").press("End");
+  await page.getByRole("tree").getByText("key49999").waitFor();
+  assert.deepEqual(page.problems, []);
+});
+
+test("the picture of the documentation", async () => {
+  const page = await newPage(browser, { viewport: { width: 1180, height: 740 } });
+  await page.goto(at("#file=0&path=/image&cmap=inferno&stretch=asinh&low=104&high=500&x=600&y=600&zoom=1&histogram=1&profiles=1"));
+  await drawn(page);
+  await page.waitForTimeout(600);
+  await shoot(page, "documentation");
+  assert.deepEqual(page.problems, []);
+});
+
+test("dark mode", async () => {
+  const page = await newPage(browser, { colorScheme: "dark" });
+  await page.goto(at("#file=0&path=/image&cmap=magma&stretch=log&profiles=1&histogram=1"));
+  await drawn(page);
+  await page.waitForTimeout(400);
+  await shoot(page, "dark");
+  const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.ok(paper.match(/\d+/g).slice(0, 3).every((part) => Number(part) < 60), paper);
+});
+
+test("markup in names, keys and values stays text", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "trilith-hostile-"));
+  const made = hostile();
+  for (const { name, bytes } of made) write(folder, name, bytes);
+  const site = await serve(folder);
+  try {
+    const page = await newPage(browser);
+    const asked = [];
+    page.on("request", (sent) => asked.push(sent.url()));
+    for (let index = 0; index < made.length; index += 1) {
+      await page.goto("about:blank");
+      for (const part of ["", "&path=/value", "&path=/records", "&path=/columns", "&path=/text", "&path=/tagged", "&view=source"]) {
+        await page.goto(`${site.address}#file=${index}${part}`);
+        await page.locator("#tabs button").first().waitFor();
+        await page.getByRole("treeitem").first().waitFor();
+        await page.waitForTimeout(30);
+      }
+      const harm = await page.evaluate(() => [window.harmed, document.getElementById("harmed"), document.querySelectorAll("#main script, #main img, #main iframe, #main svg, #main style").length, getComputedStyle(document.body).display]);
+      assert.deepEqual(harm, [undefined, null, 0, "flex"], made[index].name);
+      if (index === 1) await shoot(page, "hostile");
+    }
+    assert.deepEqual(asked.filter((url) => !url.startsWith(site.address) && url !== "about:blank"), []);
+    assert.deepEqual(page.problems, []);
+  } finally {
+    site.stop();
+  }
+});
+
+test("the server refuses other names, other sites, other methods and guesses", async () => {
+  const { port, address } = site;
+  const secret = new URL(address).pathname;
+  const status = (path, { method = "GET", ...headers } = {}) => new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port, path, method, headers }, (answer) => {
+      answer.resume();
+      answer.on("end", () => resolve([answer.statusCode, answer.headers]));
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+  const [good, headers] = await status(`${secret}api/files`);
+  assert.equal(good, 200);
+  assert.match(headers["content-security-policy"], /default-src 'none'/);
+  assert.equal(headers["x-content-type-options"], "nosniff");
+  for (const [path, options, expected] of [
+    ["/", {}, 404], ["/api/files", {}, 404], [`${secret}../../etc/passwd`, {}, 404], [`${secret}api/files`, { Host: "evil.example" }, 403],
+    [`${secret}api/files`, { Origin: "http://evil.example" }, 403], [`${secret}api/files`, { "Sec-Fetch-Site": "cross-site" }, 403],
+    [`${secret}api/files`, { method: "POST" }, 405], [`${secret}api/nothing`, {}, 404], [`${secret}api/item?file=0&path=/no`, {}, 400],
+    [`${secret}api/image?file=0&path=/image&width=99999&height=1`, {}, 400],
+  ]) {
+    assert.equal((await status(path, options))[0], expected, `${path} ${JSON.stringify(options)}`);
+  }
+});

@@ -1,0 +1,113 @@
+//! The static page, and the tests of both pages in a browser.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell::{cargo, in_ci, output, program, root, run, target};
+use crate::suite::Done;
+use crate::wasm::{TARGET, standard_library};
+
+/// Names under which a browser is installed.
+const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// What a static page may do besides: run the module, ask its worker, and read from any address.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; \
+     img-src 'self' blob: data:; connect-src *; base-uri 'none'; form-action 'none'";
+
+/// `cargo xtask web`: the folder of static files.
+pub fn web(arguments: &[String]) -> Result<(), String> {
+    let folder = match arguments {
+        [] => target().join("web"),
+        [folder] => PathBuf::from(folder),
+        _ => return Err("one folder at most: cargo xtask web [FOLDER]".to_owned()),
+    };
+    make(&folder)?.map_or_else(Err, |()| {
+        println!("{}", folder.display());
+        Ok(())
+    })
+}
+
+/// Makes the folder; the inner error says why it cannot be made here.
+fn make(folder: &Path) -> Result<Result<(), String>, String> {
+    let flags = match standard_library() {
+        Ok(flags) => flags,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let mut build = cargo(["build", "--locked", "--package", "trilith-web", "--target", TARGET, "--profile", "web"]);
+    run(flags.on(&mut build))?;
+    let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
+    // The page of the server, with a transport of its own.
+    for from in ["crates/trilith-view/page", "crates/trilith-web/page"] {
+        copy(&root().join(from), folder)?;
+    }
+    let index = folder.join("index.html");
+    let page = std::fs::read_to_string(&index).map_err(fail)?;
+    let policy = format!("<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">");
+    std::fs::write(&index, page.replacen("<meta charset=\"utf-8\">", &policy, 1)).map_err(fail)?;
+    let module = target().join(TARGET).join("web/trilith_web.wasm");
+    std::fs::copy(&module, folder.join("trilith.wasm")).map_err(|error| format!("{}: {error}", module.display()))?;
+    Ok(Ok(()))
+}
+
+/// Copies the files of a folder into another.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let fail = |error: std::io::Error| format!("{}: {error}", from.display());
+    std::fs::create_dir_all(to).map_err(fail)?;
+    for entry in std::fs::read_dir(from).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).map_err(fail)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs `tests/browser` in a browser without a window; pictures of the pages are kept in `browser` below the target.
+pub fn browser() -> Result<Done, String> {
+    if let Err(reason) = output(Command::new("node").arg("--version")) {
+        return Ok(Done::Skipped(format!("no Node: {reason}")));
+    }
+    let Some(browser) = installed().or_else(install) else {
+        return Ok(Done::Skipped(format!("no browser: none of {} is installed (apt-get install chromium)", BROWSERS.join(", "))));
+    };
+    // Packages of others are installed beside the tests, and not in the repository.
+    let tests = target().join("browser-tests");
+    copy(&root().join("tests/browser"), &tests)?;
+    if !tests.join("node_modules/playwright-core").is_dir() {
+        let mut packages = Command::new("npm");
+        if let Err(reason) = run(packages.current_dir(&tests).args(["ci", "--no-audit", "--no-fund"])) {
+            return Ok(Done::Skipped(format!("playwright-core cannot be installed: {reason}")));
+        }
+    }
+    run(&mut cargo(["build", "--locked", "--package", "trilith-cli"]))?;
+    let folder = target().join("web");
+    let mut command = Command::new("node");
+    command.current_dir(&tests).args(["--test", "--test-concurrency=1"]);
+    match make(&folder)? {
+        Ok(()) => {
+            command.env("TRILITH_WEB", &folder);
+        }
+        Err(reason) if in_ci() => return Err(reason),
+        Err(reason) => println!("the static page is not tested: {reason}"),
+    }
+    command.env("TRILITH", program("debug")).env("TRILITH_BROWSER", browser).env("TRILITH_PICTURES", target().join("browser"));
+    run(&mut command)?;
+    Ok(Done::Passed)
+}
+
+/// A browser of this machine.
+fn installed() -> Option<PathBuf> {
+    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+    BROWSERS.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|path| path.is_file())
+}
+
+/// In continuous integration a browser is installed.
+fn install() -> Option<PathBuf> {
+    if !in_ci() {
+        return None;
+    }
+    for words in [&["update", "--quiet"][..], &["install", "--quiet", "--yes", "--no-install-recommends", "chromium"]] {
+        run(Command::new("apt-get").args(words)).ok()?;
+    }
+    installed()
+}
