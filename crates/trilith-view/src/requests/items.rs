@@ -67,7 +67,7 @@ pub(super) fn search(session: &Session, request: &Request) -> Result<Value> {
         let item = &visit.item;
         let in_name = visit.name.as_deref().is_some_and(|name| has(name, &wanted));
         let is_value = matches!(item.kind(), ItemKind::Scalar | ItemKind::Text);
-        if !in_name && !(is_value && item.text().is_ok_and(|text| has(&text, &wanted))) {
+        if !(in_name || is_value && item.text().is_ok_and(|text| has(&text, &wanted))) {
             continue;
         }
         passed += 1;

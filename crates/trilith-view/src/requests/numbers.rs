@@ -59,7 +59,7 @@ pub(super) fn profile(session: &Session, request: &Request) -> Result<Value> {
         (1, ..) => array,
         (2, Some(row), _) => array.slice([index(row), Index::ALL])?,
         (2, None, Some(column)) => array.slice([Index::ALL, index(column)])?,
-        (_, ..) => {
+        _ => {
             let message = format!("an array of shape {:?} has no profile", array.shape());
             return Err(Error::usage(message).hint("give row or column of an array with two axes"));
         }

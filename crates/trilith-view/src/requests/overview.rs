@@ -90,7 +90,7 @@ fn arrays(file: &File, skip: usize, take: usize) -> Result<Value> {
 /// `verify`: checksums and structure; with `deep=1` every array is decoded.
 pub(super) fn verify(session: &Session, request: &Request) -> Result<Value> {
     let opened = session.file(request)?;
-    let report = opened.file.verify(request.flag("deep"), &|_| ())?;
+    let report = opened.file.verify(request.flag("deep"), trilith::Progress::default())?;
     let checked = report.blocks.iter().filter(|block| block.checksum_of.is_some()).count();
     Ok(json!({
         "valid": report.is_ok(), "blocks": report.blocks.len(), "checked": checked, "problems": report.problems(),
