@@ -84,7 +84,7 @@ fn into_columns(py: Python<'_>, found: &Collected) -> PyResult<Columns> {
     let types = found.table.types().into_iter().map(trilith::table::CellType::name).collect();
     let mut columns = Vec::new();
     for at in 0..found.table.names().len() {
-        let values = found.table.rows().iter().map(|row| value(py, row.get(at).unwrap_or(&Cell::Null)));
+        let values = found.table.column(at).map(|cell| value(py, &cell));
         let values = values.collect::<PyResult<Vec<_>>>()?;
         columns.push(PyList::new(py, values)?.unbind());
     }

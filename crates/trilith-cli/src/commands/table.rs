@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::bytes::Basis;
-use trilith::table::{Cell, CellType, Query, Row, Table as Found};
+use trilith::table::{Cell, CellType, Query, Table as Found};
 use trilith::{Error, Result};
 
 use super::tree::scalar_json;
@@ -101,8 +101,7 @@ impl Table {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let query = self.query()?;
         let format = self.format(options)?;
-        // In the order in which the files are done.
-        let rows: Mutex<Vec<(usize, Row)>> = Mutex::default();
+        let table = Mutex::new(Found::new(&query));
         // An output must be none of the files.
         let mut admit = |_: &_| Ok(());
         let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
@@ -110,13 +109,10 @@ impl Table {
             let file = job.open()?;
             let found = query.rows(&job.name, &file)?;
             job.warn_all(file.source().notice());
-            rows.lock().unwrap_or_else(PoisonError::into_inner).extend(found.into_iter().map(|row| (job.index, row)));
+            table.lock().unwrap_or_else(PoisonError::into_inner).add_file(job.index, found);
             Ok(Outcome::Yes)
         })?;
-        let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-        rows.sort_by_key(|(index, _)| *index);
-        let mut table = Found::new(&query);
-        table.add(rows.into_iter().map(|(_, row)| row));
+        let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);
         options.warn_all(table.warnings());
         self.write(&table.finished(), format, options)?;
         Ok(outcome)
@@ -193,7 +189,7 @@ impl Table {
             .map(|(name, kind)| json!({"name": name, "type": kind.name()}))
             .collect();
         let report = json!({
-            "file": path, "written": true, "size": written, "format": name, "rows": table.rows().len(), "columns": columns,
+            "file": path, "written": true, "size": written, "format": name, "rows": table.len(), "columns": columns,
         });
         if options.json {
             let mut out = Out::new();
@@ -201,7 +197,7 @@ impl Table {
             return out.finish();
         }
         if !options.quiet {
-            let rows = table.rows().len();
+            let rows = table.len();
             let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
             output::note(&format!("{path}: {rows}, {}", size(written)));
         }
@@ -225,7 +221,7 @@ fn emit(out: &mut dyn Write, table: &Found, format: Format) -> Result<()> {
 fn csv(out: &mut dyn Write, table: &Found) -> Result<()> {
     let mut line = String::new();
     let names = table.names().iter().map(|name| Cell::Text(name.clone())).collect();
-    for row in std::iter::once(&names).chain(table.rows()) {
+    for row in std::iter::once(names).chain(table.rows()) {
         line.clear();
         for (at, cell) in row.iter().enumerate() {
             if at > 0 {
@@ -250,7 +246,7 @@ fn csv(out: &mut dyn Write, table: &Found) -> Result<()> {
 fn lines(out: &mut dyn Write, table: &Found) -> Result<()> {
     let names: Vec<String> = table.names().iter().map(|name| json_text(name)).collect();
     for row in table.rows() {
-        let members: Vec<String> = names.iter().zip(row).map(|(name, cell)| format!("{name}:{}", cell_json(cell))).collect();
+        let members: Vec<String> = names.iter().zip(&row).map(|(name, cell)| format!("{name}:{}", cell_json(cell))).collect();
         out.write_all(format!("{{{}}}\n", members.join(",")).as_bytes()).map_err(failed)?;
     }
     Ok(())

@@ -34,7 +34,7 @@ pub struct Collected {
 /// let query = Query::named([("exposure", "/meta/exposure")])?.filter("exposure > 100")?;
 /// let files = Gather::new().named("archive");
 /// let found = collect(&query, files, &trilith::OpenOptions::new(), &false.into())?;
-/// println!("{} rows, {} files could not be read", found.table.rows().len(), found.failed.len());
+/// println!("{} rows, {} files could not be read", found.table.len(), found.failed.len());
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///
@@ -101,7 +101,7 @@ mod tests {
         let query = Query::named([("a=b", "/n")]).unwrap().filter("`a=b` >= 5").unwrap();
         let files = || Gather::new().named(&folder.path().to_string_lossy());
         let found = collect(&query, files(), &OpenOptions::new(), &false.into()).unwrap();
-        let numbers: Vec<_> = found.table.rows().iter().map(|row| row[1].text()).collect();
+        let numbers: Vec<_> = found.table.column(1).map(|cell| cell.text()).collect();
         let expected: Vec<_> = (5..50).filter(|n| *n != 7).map(|n| n.to_string()).collect();
         assert_eq!((numbers, found.files), (expected, 50));
         assert!(matches!(&found.failed[..], [(name, _)] if name.ends_with("r07.asdf")), "{:?}", found.failed);

@@ -34,7 +34,8 @@ const FILE: &str = "file";
 ///     table.add(query.rows(name, &file)?);
 /// }
 /// assert_eq!(table.names(), ["file", "exposure", "shape"]);
-/// assert_eq!(table.rows(), [[Cell::Text("a.asdf".to_owned()), Cell::Float(139.8), Cell::Null]]);
+/// let rows: Vec<_> = table.rows().collect();
+/// assert_eq!(rows, [[Cell::Text("a.asdf".to_owned()), Cell::Float(139.8), Cell::Null]]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -170,10 +171,10 @@ impl Query {
         Ok(())
     }
 
-    fn order(&self, one: &Row, other: &Row) -> Ordering {
+    /// How two rows are sorted, by the values in the columns that are sorted by.
+    fn order(&self, one: &[Cell], other: &[Cell]) -> Ordering {
         let mut order = Ordering::Equal;
-        for (at, descends) in &self.sort {
-            let (Some(one), Some(other)) = (one.get(*at), other.get(*at)) else { continue };
+        for ((one, other), (_, descends)) in one.iter().zip(other).zip(&self.sort) {
             let is_null = |cell: &Cell| *cell == Cell::Null;
             let found = one.order(other);
             // Null is last, whichever way.
@@ -189,28 +190,78 @@ fn article(word: &str) -> String {
     format!("{article} {word}")
 }
 
-/// The rows of many files.
+/// The rows of many files. They are held packed: 16 bytes for each value, and the texts behind each other.
 #[derive(Debug, Clone)]
 pub struct Table {
     query: Query,
-    rows: Vec<Row>,
+    cells: Vec<Packed>,
+    texts: Texts,
+    /// The number of the file of each row.
+    files: Vec<usize>,
+    /// The rows in their order, once they are sorted.
+    sorted: Option<Vec<usize>>,
     /// Which types each column has met, as bits.
     seen: Vec<u8>,
+}
+
+/// A value without the bytes of its text.
+#[derive(Debug, Clone, Copy)]
+enum Packed {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(usize),
+}
+
+/// Texts behind each other, and where each ends.
+#[derive(Debug, Clone, Default)]
+struct Texts {
+    all: String,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) -> usize {
+        self.all.push_str(text);
+        self.ends.push(self.all.len());
+        self.ends.len() - 1
+    }
+
+    fn get(&self, at: usize) -> &str {
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(at).and_then(|end| self.all.get(start..*end)).unwrap_or_default()
+    }
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(query: &Query) -> Self {
-        Self { query: query.clone(), rows: Vec::new(), seen: vec![0; query.names.len()] }
+        let seen = vec![0; query.names.len()];
+        Self { query: query.clone(), cells: Vec::new(), texts: Texts::default(), files: Vec::new(), sorted: None, seen }
     }
 
-    /// Adds rows.
+    /// Adds the rows of one more file.
     pub fn add(&mut self, rows: impl IntoIterator<Item = Row>) {
+        self.add_file(self.files.last().map_or(0, |last| last + 1), rows);
+    }
+
+    /// Adds the rows of the file of this number. Files may come in any order: [`Table::finished`] puts them into that of
+    /// their numbers.
+    pub fn add_file(&mut self, number: usize, rows: impl IntoIterator<Item = Row>) {
         for row in rows {
-            for (seen, cell) in self.seen.iter_mut().zip(&row) {
+            self.files.push(number);
+            let cells = row.into_iter().chain(std::iter::repeat(Cell::Null)).take(self.seen.len());
+            for (seen, cell) in self.seen.iter_mut().zip(cells) {
                 *seen |= cell.kind().bit();
+                self.cells.push(match cell {
+                    Cell::Null => Packed::Null,
+                    Cell::Bool(value) => Packed::Bool(value),
+                    Cell::Int(value) => Packed::Int(value),
+                    Cell::Float(value) => Packed::Float(value),
+                    Cell::Text(text) => Packed::Text(self.texts.push(&text)),
+                });
             }
-            self.rows.push(row);
         }
     }
 
@@ -219,9 +270,43 @@ impl Table {
         self.query.names()
     }
 
-    /// The rows so far.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The rows so far, every value in the type of its column.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row> {
+        let types = self.types();
+        (0..self.len()).map(move |at| {
+            let at = self.sorted.as_ref().and_then(|sorted| sorted.get(at)).copied().unwrap_or(at);
+            types.iter().enumerate().map(|(column, kind)| self.cell(at, column).into_type(*kind)).collect()
+        })
+    }
+
+    /// The values of a column, in its type.
+    pub fn column(&self, column: usize) -> impl ExactSizeIterator<Item = Cell> {
+        let kind = self.types().get(column).copied().unwrap_or_default();
+        (0..self.len()).map(move |at| {
+            let at = self.sorted.as_ref().and_then(|sorted| sorted.get(at)).copied().unwrap_or(at);
+            self.cell(at, column).into_type(kind)
+        })
+    }
+
+    /// A value as it was added.
+    fn cell(&self, row: usize, column: usize) -> Cell {
+        match row.checked_mul(self.seen.len()).and_then(|start| self.cells.get(start + column)) {
+            None | Some(Packed::Null) => Cell::Null,
+            Some(Packed::Bool(value)) => Cell::Bool(*value),
+            Some(Packed::Int(value)) => Cell::Int(*value),
+            Some(Packed::Float(value)) => Cell::Float(*value),
+            Some(Packed::Text(at)) => Cell::Text(self.texts.get(*at).to_owned()),
+        }
     }
 
     /// The type of each column: integers with floats are floats, any other mixture is text.
@@ -240,21 +325,18 @@ impl Table {
         found.map(|(name, kinds)| format!("the column {name} has {kinds}: all of it is text")).collect()
     }
 
-    /// Sorts the rows, and gives every value the type of its column.
+    /// Puts the rows into the order of the files, and then into that which the query asks for.
     #[must_use]
     pub fn finished(mut self) -> Self {
-        let query = self.query.clone();
-        if !query.sort.is_empty() {
-            self.rows.sort_by(|one, other| query.order(one, other));
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by_key(|row| self.files.get(*row));
+        if !self.query.sort.is_empty() {
+            let key = |row: usize| self.query.sort.iter().map(|(column, _)| self.cell(row, *column)).collect();
+            let mut keyed: Vec<(Row, usize)> = order.into_iter().map(|row| (key(row), row)).collect();
+            keyed.sort_by(|(one, _), (other, _)| self.query.order(one, other));
+            order = keyed.into_iter().map(|(_, row)| row).collect();
         }
-        let types = self.types();
-        for row in &mut self.rows {
-            for (cell, kind) in row.iter_mut().zip(&types) {
-                if *cell != Cell::Null && cell.kind() != *kind {
-                    *cell = std::mem::take(cell).into_type(*kind);
-                }
-            }
-        }
+        self.sorted = Some(order);
         self
     }
 }

@@ -14,7 +14,7 @@ use trilith::table::{Cell, CellType, Row, Table};
 use trilith::{Error, Result};
 
 /// So many rows are turned into columns at a time.
-const BATCH: usize = 64 << 10;
+const BATCH: usize = 16 << 10;
 
 /// Both can be written.
 #[expect(clippy::unnecessary_wraps, reason = "a build without them refuses")]
@@ -30,8 +30,10 @@ pub fn parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
     let how = WriterProperties::builder().set_compression(Compression::SNAPPY).set_created_by("trilith".to_owned()).build();
     // The library wants a writer that other threads may have, so it writes into memory, from which it goes on.
     let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(how)).map_err(failed)?;
-    for rows in table.rows().chunks(BATCH) {
-        writer.write(&batch(&schema, rows)?).map_err(failed)?;
+    let mut rows = table.rows();
+    while rows.len() > 0 {
+        let rows: Vec<Row> = rows.by_ref().take(BATCH).collect();
+        writer.write(&batch(&schema, &rows)?).map_err(failed)?;
         let bytes = std::mem::take(writer.inner_mut());
         out.write_all(&bytes).map_err(written)?;
     }
@@ -47,8 +49,10 @@ pub fn arrow(out: &mut dyn Write, table: &Table) -> Result<()> {
     };
     let schema = schema(table);
     let mut writer = FileWriter::try_new(out, &schema).map_err(failed)?;
-    for rows in table.rows().chunks(BATCH) {
-        writer.write(&batch(&schema, rows)?).map_err(failed)?;
+    let mut rows = table.rows();
+    while rows.len() > 0 {
+        let rows: Vec<Row> = rows.by_ref().take(BATCH).collect();
+        writer.write(&batch(&schema, &rows)?).map_err(failed)?;
     }
     writer.finish().map_err(failed)
 }
