@@ -288,7 +288,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
+/// Copies a folder with all below it into another.
+pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
     for path in files(from) {
         let Ok(name) = path.strip_prefix(from) else { continue };
         let there = to.join(name);

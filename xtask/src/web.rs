@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::shell::{cargo, in_ci, output, program, root, run, target};
+use crate::site::copy;
 use crate::suite::Done;
 use crate::wasm::{TARGET, standard_library};
 
@@ -47,19 +48,6 @@ fn make(folder: &Path) -> Result<Result<(), String>, String> {
     let module = target().join(TARGET).join("web/trilith_web.wasm");
     std::fs::copy(&module, folder.join("trilith.wasm")).map_err(|error| format!("{}: {error}", module.display()))?;
     Ok(Ok(()))
-}
-
-/// Copies the files of a folder into another.
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let fail = |error: std::io::Error| format!("{}: {error}", from.display());
-    std::fs::create_dir_all(to).map_err(fail)?;
-    for entry in std::fs::read_dir(from).map_err(fail)? {
-        let entry = entry.map_err(fail)?;
-        if entry.path().is_file() {
-            std::fs::copy(entry.path(), to.join(entry.file_name())).map_err(fail)?;
-        }
-    }
-    Ok(())
 }
 
 /// Runs `tests/browser` in a browser without a window; pictures of the pages are kept in `browser` below the target.
