@@ -44,7 +44,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     let _call = file.limits().call();
     let items = file.items()?;
     let outline = items.outline()?;
-    file.limits().charge_memory(outline.node_count().saturating_mul(NODE), "the items of a stream as a tree to be written")?;
+    file.limits().charge_memory(outline.node_count().saturating_mul(NODE), "the tree of a stream, to be written,")?;
     let mut walk = ToTree {
         items: &items,
         outline: &outline,

@@ -83,7 +83,7 @@ impl Outline {
         for (number, entry) in items.entries().enumerate() {
             if number.is_multiple_of(1 << 14) {
                 let taken = (outline.nodes.len() as u64).saturating_mul(NODE);
-                items.file().limits().charge_memory(taken, "the items of a stream as a tree")?;
+                items.file().limits().charge_memory(taken, "the tree of a stream")?;
             }
             outline.enter(entry?, items.file().layout())?;
         }
