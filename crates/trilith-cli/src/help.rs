@@ -99,6 +99,7 @@ fn first_part(about: &str) -> &str {
 /// Names that other programs have for our commands.
 const MEANT: &[(&str, &str)] = &[
     ("append-rows", "append"),
+    ("browse", "view"),
     ("check", "verify"),
     ("checksum", "digest"),
     ("compare", "diff"),
@@ -124,7 +125,7 @@ const MEANT: &[(&str, &str)] = &[
     ("rm", "delete"),
     ("slice", "get"),
     ("statistics", "stats"),
-    ("view", "tree"),
+    ("viewer", "view"),
 ];
 
 /// The command that somebody means who types another program's name for it.

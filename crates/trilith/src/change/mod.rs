@@ -15,7 +15,7 @@ use crate::asdf::update::{self, Placement};
 use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk};
 use crate::assemble::{self, Copied, NewSource, Parts, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 
@@ -142,7 +142,7 @@ impl<'f> Change<'f> {
             }
             walk.skip_children();
             match self.file.array(visit.node) {
-                Err(error) if error.kind() == ErrorKind::Malformed && !self.has_had(visit.node)? => return Err(error),
+                Err(error) if error.kind() == crate::ErrorKind::Malformed && !self.has_had(visit.node)? => return Err(error),
                 // What may not be opened, or is not there today, may be so tomorrow.
                 _ => {}
             }
