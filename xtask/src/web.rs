@@ -18,7 +18,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 /// `cargo xtask web`: the folder of static files.
 pub fn web(arguments: &[String]) -> Result<(), String> {
     let folder = match arguments {
-        [] => target().join("web"),
+        [] => target().join("viewer"),
         [folder] => PathBuf::from(folder),
         _ => return Err("one folder at most: cargo xtask web [FOLDER]".to_owned()),
     };
@@ -68,7 +68,7 @@ pub fn browser() -> Result<Done, String> {
         }
     }
     run(&mut cargo(["build", "--locked", "--package", "trilith-cli"]))?;
-    let folder = target().join("web");
+    let folder = target().join("viewer");
     let mut command = Command::new("node");
     command.current_dir(&tests).args(["--test", "--test-concurrency=1"]);
     match make(&folder)? {

@@ -166,6 +166,7 @@ impl Statistics {
     /// makes no sense, and those of reading.
     pub fn of(array: &Array, wanted: &Wanted) -> Result<Self> {
         wanted.check()?;
+        charge(array)?;
         let ranks_wanted = !wanted.percentiles.is_empty();
         let again = (ranks_wanted && wanted.exact) || (wanted.bins > 0 && wanted.range.is_none());
         let numbers = Numbers::new(array)?;
@@ -182,6 +183,13 @@ impl Statistics {
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         self.percentiles.iter().find(|found| found.percent == percent).map(|found| found.value)
     }
+}
+
+/// Counts what is done with each element towards the limit `work`: some nanoseconds, where a byte that is decoded costs
+/// less than one. So many views of one block cannot keep a reader busy.
+fn charge(array: &Array) -> Result<()> {
+    const ELEMENT: u64 = 64;
+    array.limits().charge_work(array.len().saturating_mul(ELEMENT))
 }
 
 fn of_type<T: Sample>(numbers: &Numbers, wanted: &Wanted) -> Result<Statistics> {
@@ -250,6 +258,7 @@ impl Histogram {
     /// As [`Statistics::of`].
     pub fn of(array: &Array, range: Cuts, bins: usize) -> Result<Self> {
         Wanted { bins, range: Some(range), ..Wanted::nothing() }.check()?;
+        charge(array)?;
         counted_in(&Numbers::new(array)?, Self::new(range, bins.max(1)))
     }
 

@@ -29,7 +29,7 @@ use crate::tree::{Node, NodeId, Tree, TreePath};
 /// let report = Validator::new(Schemas::bundled()).validate(&tree, Some("1.6.0"))?;
 /// assert!(!report.is_valid());
 /// let problem = &report.problems[0];
-/// assert_eq!(problem.path, "/data/datatype");
+/// assert_eq!(problem.path_text(), "/data/datatype");
 /// assert_eq!(problem.hint.as_deref(), Some("did you mean float64?"));
 /// # Ok::<(), trilith::Error>(())
 /// ```
