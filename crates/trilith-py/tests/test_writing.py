@@ -403,7 +403,11 @@ LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(Health
 @LAW
 @given(ROOTS, st.sampled_from(CODECS), st.sampled_from([None, True]))
 def test_law_what_is_written_is_read(tree, codec, inline):
-    if inline and _has(tree, lambda array: array.dtype.kind in "SVc" or array.size == 0):
+    # Integers of more than 63 bits do not go into a tree.
+    if inline and _has(
+        tree,
+        lambda array: array.dtype.kind in "SVc" or array.size == 0 or (array.dtype.kind == "u" and np.ma.getdata(array).max() > 2**63 - 1),
+    ):
         inline = None
     assert_same(trilith.open(trilith.dumps(tree, codec=codec, inline=inline)), tree)
 
