@@ -6,7 +6,6 @@ use super::{AsdfLaw, ndarray};
 use crate::asdf::generation::tag_parts;
 use crate::asdf::{AsdfFile, walk};
 use crate::core::unit;
-use crate::diagnostic::Severity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::{Node, Rule};
 use crate::verify;
@@ -174,7 +173,7 @@ fn schemas(file: &AsdfFile, found: &mut Found) -> Result<()> {
         return Ok(());
     }
     let report = Validator::new(Schemas::bundled()).with_limits(file.limits().clone()).validate(file.tree(), None)?;
-    for problem in report.problems.iter().filter(|problem| problem.severity == Severity::Error) {
+    for problem in report.problems.iter().filter(|problem| problem.severity == crate::Severity::Error) {
         let module = MODULES.iter().find(|(name, _)| problem.schema.contains(&format!("/{name}")));
         if let Some((_, module)) = module {
             let place = Place::text(problem.line, problem.column).at_path(problem.path_text());
