@@ -8,6 +8,7 @@
 
 mod against;
 mod bench;
+mod c;
 mod fuzz;
 mod interop;
 mod python;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::shell::{cargo, in_ci, root, run, shared};
-use crate::{fuzz, interop, python, remote, site, wasm, web};
+use crate::{c, fuzz, interop, python, remote, site, wasm, web};
 
 /// How a part ended, other than by failing.
 pub enum Done {
@@ -27,6 +27,7 @@ const PARTS: &[(&str, Part)] = &[
     ("interop", interop::interop),
     ("python", python::python),
     ("remote", remote::remote),
+    ("c", c::c),
     ("wasm", wasm::wasm),
     ("browser", web::browser),
     ("fuzz", fuzz::smoke),

@@ -136,7 +136,14 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// As [`tree::to_value`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) where something is at the path already.
     pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<()> {
-        let value = tree::to_value(value)?;
+        self.value(path, tree::to_value(value)?)
+    }
+
+    /// Adds a value of a tree, with its tags.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where something is at the path already.
+    pub fn value(&mut self, path: &str, value: Value) -> Result<()> {
         self.put(path, value)
     }
 

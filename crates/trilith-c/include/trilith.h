@@ -1,0 +1,745 @@
+#ifndef TRILITH_H
+#define TRILITH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Trilith: self-describing scientific array files from C, C++ and Fortran. ASDF of every generation, FITS with ASDF,
+ * and files under Dudley layouts.
+ *
+ * Every call that can fail returns a status: TRILITH_OK, which is 0, or whose fault it was. Its last argument may be
+ * null; otherwise it gets an error object with message, place and advice, which the caller frees, or null.
+ *
+ * What a call hands over is freed by the call that is named with it; a file may be closed while items and arrays of it
+ * are in use. All text is UTF-8 and ends in NUL. Paths into a tree are JSON Pointers: /roman/meta/exposure.
+ *
+ * Unless it says otherwise a call may be made by any thread, and several threads may use one handle at the same time.
+ * An error belongs to whoever made the call. There is no global state.
+ */
+
+/* What went wrong in a call. It belongs to whoever made the call, who frees it with trilith_error_free. */
+typedef struct trilith_error trilith_error;
+
+/* How files are opened. One thread at a time. */
+typedef struct trilith_options trilith_options;
+
+/* Ends calls that are under way. Any number of files may be opened with one, from any thread. */
+typedef struct trilith_cancel trilith_cancel;
+
+/* An open file. Any number of threads may use one at the same time; it is freed once, by trilith_close, when no
+ * call uses it any more. Items, arrays and changes that came from it stay valid after that. */
+typedef struct trilith_file trilith_file;
+
+/* One item of a file. Any number of threads may use one at the same time. */
+typedef struct trilith_item trilith_item;
+
+/* The children of an item, to be taken one after the other. One thread at a time. */
+typedef struct trilith_children trilith_children;
+
+/* The arrays of a file. Any number of threads may use one at the same time. */
+typedef struct trilith_arrays trilith_arrays;
+
+/* An array of a file, or a part of one: a description, whose elements are read when they are asked for. Any number
+ * of threads may use one at the same time. */
+typedef struct trilith_array trilith_array;
+
+/* A file that is being put together. One thread at a time. */
+typedef struct trilith_writer trilith_writer;
+
+/* Changes that were not saved yet. One thread at a time. */
+typedef struct trilith_change trilith_change;
+
+
+/*
+ The elements as they are: records and text packed, numbers in the byte order of this machine.
+ */
+#define TRILITH_STORED 0
+
+/*
+ One byte, 0 or 1.
+ */
+#define TRILITH_BOOL8 1
+
+/*
+ int8_t
+ */
+#define TRILITH_INT8 2
+
+/*
+ int16_t
+ */
+#define TRILITH_INT16 3
+
+/*
+ int32_t
+ */
+#define TRILITH_INT32 4
+
+/*
+ int64_t
+ */
+#define TRILITH_INT64 5
+
+/*
+ uint8_t
+ */
+#define TRILITH_UINT8 6
+
+/*
+ uint16_t
+ */
+#define TRILITH_UINT16 7
+
+/*
+ uint32_t
+ */
+#define TRILITH_UINT32 8
+
+/*
+ uint64_t
+ */
+#define TRILITH_UINT64 9
+
+/*
+ Two bytes, IEEE 754 binary16.
+ */
+#define TRILITH_FLOAT16 10
+
+/*
+ float
+ */
+#define TRILITH_FLOAT32 11
+
+/*
+ double
+ */
+#define TRILITH_FLOAT64 12
+
+/*
+ float complex: real and imaginary part
+ */
+#define TRILITH_COMPLEX64 13
+
+/*
+ double complex: real and imaginary part
+ */
+#define TRILITH_COMPLEX128 14
+
+/*
+ A record; see trilith_array_field.
+ */
+#define TRILITH_RECORD 20
+
+/*
+ Text of a fixed length; see trilith_array_text.
+ */
+#define TRILITH_TEXT_ELEMENTS 21
+
+/*
+ A number that C has no type for, such as float128; read it as TRILITH_FLOAT64 or TRILITH_COMPLEX128.
+ */
+#define TRILITH_OTHER 22
+
+/*
+ The end of an axis, or its beginning where the step is negative.
+ */
+#define TRILITH_END INT64_MAX
+
+/*
+ Write only what changes, where it fits into the file.
+ */
+#define TRILITH_IN_PLACE 1
+
+/*
+ The call did what it was asked.
+ */
+#define TRILITH_OK 0
+
+/*
+ The operating system or the network could not read or write.
+ */
+#define TRILITH_IO 1
+
+/*
+ The file breaks the rules of its format.
+ */
+#define TRILITH_MALFORMED 2
+
+/*
+ The file may be right, but this library cannot do what it needs.
+ */
+#define TRILITH_UNSUPPORTED 3
+
+/*
+ A limit forbids it: see trilith_options_limit.
+ */
+#define TRILITH_LIMIT 4
+
+/*
+ The caller asked for something that cannot be.
+ */
+#define TRILITH_USAGE 5
+
+/*
+ It was cancelled: by trilith_cancel_now, or by a function that hears of progress.
+ */
+#define TRILITH_CANCELLED 6
+
+/*
+ A fault of this library. What the call worked on should be freed.
+ */
+#define TRILITH_INTERNAL 7
+
+/*
+ Named items.
+ */
+#define TRILITH_MAPPING 1
+
+/*
+ Numbered items.
+ */
+#define TRILITH_LIST 2
+
+/*
+ An array.
+ */
+#define TRILITH_ARRAY 3
+
+/*
+ A number, a truth value, a date.
+ */
+#define TRILITH_SCALAR 4
+
+/*
+ Text.
+ */
+#define TRILITH_TEXT 5
+
+/*
+ Nothing.
+ */
+#define TRILITH_NULL 6
+
+/*
+ A reference to an item of this file or another: see trilith_item_follow.
+ */
+#define TRILITH_REFERENCE 7
+
+/*
+ Hears how many bytes were read since it was last called; anything but 0 cancels the call. It may be called from any thread, by one at
+ a time.
+ */
+typedef int32_t (*trilith_progress)(void *user, uint64_t bytes);
+
+/*
+ Reads `size` bytes from `offset` on into `buffer`; returns 0, or anything else where it cannot. It is called from several
+ threads at once and must not use the file that it reads for.
+ */
+typedef int32_t (*trilith_read)(void *user, uint64_t offset, void *buffer, size_t size);
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/*
+ The version of this library, such as `0.1.0`.
+
+ Any thread, at any time.
+ */
+const char *trilith_version(void);
+
+/*
+ How many axes it has; 0 for a single value, and for what is no array.
+ */
+size_t trilith_array_ndim(const trilith_array *array);
+
+/*
+ The length of each axis, in C order: the last varies fastest. It lives as long as the array.
+ */
+const uint64_t *trilith_array_shape(const trilith_array *array);
+
+/*
+ How many elements it has.
+ */
+uint64_t trilith_array_len(const trilith_array *array);
+
+/*
+ The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for what is no array.
+ */
+int32_t trilith_array_datatype(const trilith_array *array);
+
+/*
+ The name of the datatype in the ASDF standard: `float32`, `ucs4`, `struct`. It lives as long as the array.
+ */
+const char *trilith_array_datatype_name(const trilith_array *array);
+
+/*
+ The bytes of one element as TRILITH_STORED gives it.
+ */
+uint64_t trilith_array_item_size(const trilith_array *array);
+
+/*
+ Whether some elements may be masked: see trilith_array_read_mask. 1 or 0.
+ */
+int32_t trilith_array_is_masked(const trilith_array *array);
+
+/*
+ How many fields a record has; 0 for everything else.
+ */
+size_t trilith_array_field_count(const trilith_array *array);
+
+/*
+ The name of a field, counted from 0; null where there are fewer. It lives as long as the array.
+ */
+const char *trilith_array_field_name(const trilith_array *array, size_t index);
+
+/*
+ One field of an array of records, as an array; a field of a field by `outer.inner`.
+ */
+int32_t trilith_array_field(const trilith_array *array, const char *name, trilith_array **out, trilith_error **error);
+
+/*
+ A part of an array, with as many axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
+ numbers count from the end, TRILITH_END goes as far as there is something; `start`, `stop` and `step` may each be null, which
+ means from the beginning, to the end, and each. Nothing is read.
+ */
+int32_t trilith_array_slice(const trilith_array *array,
+                            size_t count,
+                            const int64_t *start,
+                            const int64_t *stop,
+                            const int64_t *step,
+                            trilith_array **out,
+                            trilith_error **error);
+
+/*
+ Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that of the memory: whole numbers
+ must fit exactly, floats are rounded; TRILITH_STORED takes the elements as they are. `strides` are the bytes from one index to
+ the next on each axis, none negative; null means C order without gaps. Memory between the elements is left alone. Masked elements
+ get the value under the mask.
+
+ `hear`, which may be null, hears of the progress and can cancel. Where the call fails the memory may hold some of the elements.
+ */
+int32_t trilith_array_read(const trilith_array *array,
+                           int32_t datatype,
+                           void *buffer,
+                           size_t size,
+                           const int64_t *strides,
+                           trilith_progress hear,
+                           void *user,
+                           trilith_error **error);
+
+/*
+ Reads the mask into `size` bytes, one for each element in C order: 1 where the element is masked, 0 where it is not. An array
+ without a mask gives zeros.
+ */
+int32_t trilith_array_read_mask(const trilith_array *array,
+                                uint8_t *buffer,
+                                size_t size,
+                                trilith_error **error);
+
+/*
+ One element as text, by its number in C order: text decoded, numbers as they are printed, records as JSON. Freed with
+ trilith_string_free.
+ */
+int32_t trilith_array_text(const trilith_array *array, uint64_t index, char **out, trilith_error **error);
+
+/*
+ Frees an array; null is left alone.
+ */
+void trilith_array_free(trilith_array *array);
+
+/*
+ Makes a means to cancel, for trilith_options_cancel.
+ */
+int32_t trilith_cancel_new(trilith_cancel **out, trilith_error **error);
+
+/*
+ Ends all calls that read a file which was opened with this: they return TRILITH_CANCELLED at their next read. From then on
+ those files cannot be read. Any thread, at any time, a signal handler included.
+ */
+int32_t trilith_cancel_now(const trilith_cancel *cancel);
+
+/*
+ Frees it; null is left alone. Files that were opened with it stay open and cannot be cancelled any more.
+ */
+void trilith_cancel_free(trilith_cancel *cancel);
+
+/*
+ Begins changes of a file.
+ */
+int32_t trilith_change_new(const trilith_file *file, trilith_change **out, trilith_error **error);
+
+/*
+ Puts a whole number at a path, in place of what is there; a missing key is added. That the path leads somewhere is asked when the
+ changes are saved, as for all that follows.
+ */
+int32_t trilith_change_int(trilith_change *change,
+                           const char *path,
+                           int64_t value,
+                           trilith_error **error);
+
+/*
+ Puts a number at a path.
+ */
+int32_t trilith_change_double(trilith_change *change, const char *path, double value, trilith_error **error);
+
+/*
+ Puts a truth value at a path: anything but 0 is true.
+ */
+int32_t trilith_change_bool(trilith_change *change, const char *path, int32_t value, trilith_error **error);
+
+/*
+ Puts a text at a path.
+ */
+int32_t trilith_change_text(trilith_change *change, const char *path, const char *value, trilith_error **error);
+
+/*
+ Puts what a YAML text says at a path.
+ */
+int32_t trilith_change_yaml(trilith_change *change, const char *path, const char *yaml, trilith_error **error);
+
+/*
+ Puts an array at a path, in place of what is there. It is copied. `codec` is that of its block, or null; the rest is as for
+ trilith_writer_array.
+ */
+int32_t trilith_change_array(trilith_change *change,
+                             const char *path,
+                             int32_t datatype,
+                             size_t ndim,
+                             const uint64_t *shape,
+                             const void *data,
+                             const uint8_t *mask,
+                             const char *codec,
+                             trilith_error **error);
+
+/*
+ Removes what is at a path; a block that nothing refers to any more goes with it.
+ */
+int32_t trilith_change_delete(trilith_change *change, const char *path, trilith_error **error);
+
+/*
+ Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0 or TRILITH_IN_PLACE. A failure at
+ any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle goes on to say
+ what was read: open the file again to see the new content. The changes stay, and can be saved elsewhere.
+ */
+int32_t trilith_change_save(const trilith_change *change,
+                            const char *path,
+                            uint32_t flags,
+                            trilith_error **error);
+
+/*
+ Frees changes; null is left alone. What was not saved is lost.
+ */
+void trilith_change_free(trilith_change *change);
+
+/*
+ The status of an error, as the call returned it; TRILITH_USAGE for a null pointer.
+ */
+int32_t trilith_error_status(const trilith_error *error);
+
+/*
+ What went wrong, where and what to do about it, in one line of UTF-8. Never null; it lives as long as the error.
+ */
+const char *trilith_error_message(const trilith_error *error);
+
+/*
+ What to do about it, or null where there is nothing to say. It lives as long as the error.
+ */
+const char *trilith_error_advice(const trilith_error *error);
+
+/*
+ The path in the tree at which it happened, or null. It lives as long as the error.
+ */
+const char *trilith_error_path(const trilith_error *error);
+
+/*
+ The byte of the file at which it happened, or -1.
+ */
+int64_t trilith_error_byte(const trilith_error *error);
+
+/*
+ The line of the text at which it happened, counted from 1, or 0.
+ */
+uint32_t trilith_error_line(const trilith_error *error);
+
+/*
+ The column of the text at which it happened, counted from 1, or 0.
+ */
+uint32_t trilith_error_column(const trilith_error *error);
+
+/*
+ Frees an error; null is left alone.
+ */
+void trilith_error_free(trilith_error *error);
+
+/*
+ The root of a file's tree.
+ */
+int32_t trilith_root(const trilith_file *file, trilith_item **out, trilith_error **error);
+
+/*
+ The item at a path such as `/roman/meta/exposure`; references on the way are followed.
+ */
+int32_t trilith_item_at(const trilith_file *file, const char *path, trilith_item **out, trilith_error **error);
+
+/*
+ What kind of item it is: TRILITH_MAPPING and so on; 0 for what is no item.
+ */
+int32_t trilith_item_kind(const trilith_item *item);
+
+/*
+ The item that a reference leads to, perhaps in another file; a new handle of the same item where it is no reference.
+ */
+int32_t trilith_item_follow(const trilith_item *item, trilith_item **out, trilith_error **error);
+
+/*
+ The children of a mapping or a list, in the order of the file; none for everything else.
+ */
+int32_t trilith_item_children(const trilith_item *item, trilith_children **out, trilith_error **error);
+
+/*
+ How many children are left.
+ */
+size_t trilith_children_left(const trilith_children *children);
+
+/*
+ The next child, or null behind the last. `name`, which may be null itself, gets its name, or null in a list; the name lives until
+ the next call with these children.
+ */
+int32_t trilith_children_next(trilith_children *children,
+                              const char **name,
+                              trilith_item **out,
+                              trilith_error **error);
+
+/*
+ Frees children; null is left alone. Items that came from them stay valid.
+ */
+void trilith_children_free(trilith_children *children);
+
+/*
+ The value of a whole number.
+ */
+int32_t trilith_item_int(const trilith_item *item, int64_t *out, trilith_error **error);
+
+/*
+ The value of a number; a whole number too, if a double holds it exactly.
+ */
+int32_t trilith_item_double(const trilith_item *item, double *out, trilith_error **error);
+
+/*
+ A truth value: 1 or 0.
+ */
+int32_t trilith_item_bool(const trilith_item *item, int32_t *out, trilith_error **error);
+
+/*
+ A text, or a scalar as the file spells it. Freed with trilith_string_free.
+ */
+int32_t trilith_item_text(const trilith_item *item, char **out, trilith_error **error);
+
+/*
+ The tag of an item, or null where it has none. Freed with trilith_string_free.
+ */
+int32_t trilith_item_tag(const trilith_item *item, char **out, trilith_error **error);
+
+/*
+ The unit of an item, or null where it has none. Freed with trilith_string_free.
+ */
+int32_t trilith_item_unit(const trilith_item *item, char **out, trilith_error **error);
+
+/*
+ The array that an item is. A list of equal arrays or numbers is one too, with an axis more.
+ */
+int32_t trilith_item_array(const trilith_item *item, trilith_array **out, trilith_error **error);
+
+/*
+ Frees an item; null is left alone.
+ */
+void trilith_item_free(trilith_item *item);
+
+/*
+ Every array of a file with its path, in the order of the file.
+ */
+int32_t trilith_list_arrays(const trilith_file *file, trilith_arrays **out, trilith_error **error);
+
+/*
+ How many there are.
+ */
+size_t trilith_arrays_count(const trilith_arrays *arrays);
+
+/*
+ The path of one, counted from 0; null where there are fewer. It lives as long as the list.
+ */
+const char *trilith_arrays_path(const trilith_arrays *arrays, size_t index);
+
+/*
+ The item of one, counted from 0.
+ */
+int32_t trilith_arrays_item(const trilith_arrays *arrays, size_t index, trilith_item **out, trilith_error **error);
+
+/*
+ Frees a list; null is left alone.
+ */
+void trilith_arrays_free(trilith_arrays *arrays);
+
+/*
+ The array at a path, as trilith_item_at and trilith_item_array.
+ */
+int32_t trilith_array_at(const trilith_file *file, const char *path, trilith_array **out, trilith_error **error);
+
+/*
+ Makes options with their defaults: what `limits` of the documentation says, no references outside of the file's folder.
+ */
+int32_t trilith_options_new(trilith_options **out, trilith_error **error);
+
+/*
+ Sets a limit: `"memory=2G"`, `"depth=100"`. The names are those of `trilith --limit`.
+ */
+int32_t trilith_options_limit(trilith_options *options, const char *assignment, trilith_error **error);
+
+/*
+ Allows references to lead to this folder (a path that ends in `/`) or to addresses that begin like this.
+ */
+int32_t trilith_options_allow(trilith_options *options, const char *folder_or_address, trilith_error **error);
+
+/*
+ Reads files under this layout (the text of a Dudley layout), whatever their first bytes are; null takes it back.
+ */
+int32_t trilith_options_layout(trilith_options *options, const char *layout, trilith_error **error);
+
+/*
+ Makes files that are opened from now on cancellable: see trilith_cancel_now. Null takes it back.
+ */
+int32_t trilith_options_cancel(trilith_options *options, const trilith_cancel *cancel, trilith_error **error);
+
+/*
+ Frees options; null is left alone.
+ */
+void trilith_options_free(trilith_options *options);
+
+/*
+ Opens a file by its path or its address (`https://`, `s3://`). Nothing is decoded. `options` may be null.
+ */
+int32_t trilith_open(const char *path, const trilith_options *options, trilith_file **out, trilith_error **error);
+
+/*
+ Opens a file that lies in memory; the bytes are copied. `options` may be null.
+ */
+int32_t trilith_open_memory(const void *bytes,
+                            size_t size,
+                            const trilith_options *options,
+                            trilith_file **out,
+                            trilith_error **error);
+
+/*
+ Opens a file of `size` bytes that `read` reads; `user` is handed to it. Both must be valid until the file is closed and
+ all that came from it is freed. `options` may be null.
+ */
+int32_t trilith_open_callback(trilith_read read,
+                              void *user,
+                              uint64_t size,
+                              const trilith_options *options,
+                              trilith_file **out,
+                              trilith_error **error);
+
+/*
+ The family of a file: `asdf`, `finf`, `fits`, `dudley`, … It lives as long as the file; null for what is no file.
+ */
+const char *trilith_file_family(const trilith_file *file);
+
+/*
+ What is odd about a file, though it can be read: one line each, or an empty text. Freed with trilith_string_free.
+ */
+int32_t trilith_file_warnings(const trilith_file *file, char **out, trilith_error **error);
+
+/*
+ Closes a file; null is left alone.
+ */
+void trilith_close(trilith_file *file);
+
+/*
+ Frees text that a call handed over; null is left alone.
+ */
+void trilith_string_free(char *text);
+
+/*
+ Checks a file: structure, blocks, checksums, and that every array can be read; if `deep` is not 0, that every block decodes. `problems` gets
+ one line for each, or an empty text where the file is right; freed with trilith_string_free. `hear`, which may be null, hears how
+ many bytes were checked. What it returns is looked at when all is done; to end the work early, open the file with
+ trilith_options_cancel.
+ */
+int32_t trilith_verify(const trilith_file *file,
+                       int32_t deep,
+                       trilith_progress hear,
+                       void *user,
+                       char **problems,
+                       trilith_error **error);
+
+/*
+ Begins a file of a generation such as `asdf-1.5` or `finf-0.1`; null means the newest standard.
+ */
+int32_t trilith_writer_new(const char *generation, trilith_writer **out, trilith_error **error);
+
+/*
+ Compresses the arrays that are added from now on: `lz4`, `zlib`, `bzp2`, `zstd`, `blsc`, or `none`.
+ */
+int32_t trilith_writer_codec(trilith_writer *writer, const char *codec, trilith_error **error);
+
+/*
+ Puts a whole number at a path such as `/meta/count`; mappings on the way are made.
+ */
+int32_t trilith_writer_int(trilith_writer *held, const char *path, int64_t value, trilith_error **error);
+
+/*
+ Puts a number at a path.
+ */
+int32_t trilith_writer_double(trilith_writer *held, const char *path, double value, trilith_error **error);
+
+/*
+ Puts a truth value at a path: anything but 0 is true.
+ */
+int32_t trilith_writer_bool(trilith_writer *held, const char *path, int32_t value, trilith_error **error);
+
+/*
+ Puts a text at a path.
+ */
+int32_t trilith_writer_text(trilith_writer *held, const char *path, const char *value, trilith_error **error);
+
+/*
+ Puts what a YAML text says at a path: a mapping, a list, anything without tags of its own.
+ */
+int32_t trilith_writer_yaml(trilith_writer *held, const char *path, const char *yaml, trilith_error **error);
+
+/*
+ Adds an array in C order at a path. `datatype` is that of its elements, TRILITH_FLOAT32 and so on; `shape` has `ndim` lengths.
+
+ Without a mask the elements are not copied: they must stay as they are until trilith_writer_write or trilith_writer_free. `mask`
+ may be null; otherwise it has one byte for each element, of which those that are not 0 mask theirs, and all is copied.
+ */
+int32_t trilith_writer_array(trilith_writer *held,
+                             const char *path,
+                             int32_t datatype,
+                             size_t ndim,
+                             const uint64_t *shape,
+                             const void *data,
+                             const uint8_t *mask,
+                             trilith_error **error);
+
+/*
+ Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file as it was. After that the writer can only be
+ freed.
+ */
+int32_t trilith_writer_write(trilith_writer *held,
+                             const char *path,
+                             trilith_error **error);
+
+/*
+ Frees a writer; null is left alone. What was not written is lost.
+ */
+void trilith_writer_free(trilith_writer *writer);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* TRILITH_H */

@@ -1,0 +1,511 @@
+//! Arrays: what they are, parts of them, and their elements in a program's own memory.
+
+use std::ffi::{CString, c_char, c_void};
+
+use library::array::{Byteorder, Element, ElementValue, FloatText};
+use library::{Array, Datatype, Error, Index, Result};
+
+use crate::cancel::cancelled;
+use crate::failure::{c_text, guard, trilith_error};
+use crate::handle::{free, handle, look, put, wanted};
+use crate::memory;
+use crate::text::{give, given};
+
+/// The elements as they are: records and text packed, numbers in the byte order of this machine.
+pub const TRILITH_STORED: i32 = 0;
+/// One byte, 0 or 1.
+pub const TRILITH_BOOL8: i32 = 1;
+/// int8_t
+pub const TRILITH_INT8: i32 = 2;
+/// int16_t
+pub const TRILITH_INT16: i32 = 3;
+/// int32_t
+pub const TRILITH_INT32: i32 = 4;
+/// int64_t
+pub const TRILITH_INT64: i32 = 5;
+/// uint8_t
+pub const TRILITH_UINT8: i32 = 6;
+/// uint16_t
+pub const TRILITH_UINT16: i32 = 7;
+/// uint32_t
+pub const TRILITH_UINT32: i32 = 8;
+/// uint64_t
+pub const TRILITH_UINT64: i32 = 9;
+/// Two bytes, IEEE 754 binary16.
+pub const TRILITH_FLOAT16: i32 = 10;
+/// float
+pub const TRILITH_FLOAT32: i32 = 11;
+/// double
+pub const TRILITH_FLOAT64: i32 = 12;
+/// float complex: real and imaginary part
+pub const TRILITH_COMPLEX64: i32 = 13;
+/// double complex: real and imaginary part
+pub const TRILITH_COMPLEX128: i32 = 14;
+/// A record; see trilith_array_field.
+pub const TRILITH_RECORD: i32 = 20;
+/// Text of a fixed length; see trilith_array_text.
+pub const TRILITH_TEXT_ELEMENTS: i32 = 21;
+/// A number that C has no type for, such as float128; read it as TRILITH_FLOAT64 or TRILITH_COMPLEX128.
+pub const TRILITH_OTHER: i32 = 22;
+
+/// The end of an axis, or its beginning where the step is negative.
+pub const TRILITH_END: i64 = i64::MAX;
+
+handle! {
+    /// An array of a file, or a part of one: a description, whose elements are read when they are asked for. Any number of
+    /// threads may use one at the same time.
+    trilith_array, b"tri:arry", {
+        array: Array,
+        datatype: CString,
+        fields: Vec<CString>,
+    }
+}
+
+impl trilith_array {
+    /// Hands an array over to C.
+    pub fn of(array: Array) -> *mut Self {
+        let datatype = c_text(array.datatype().name());
+        let fields = array.datatype().as_struct().map_or_else(Vec::new, |record| {
+            record.fields().iter().enumerate().map(|(at, field)| c_text(&field.name_or(at))).collect()
+        });
+        Self::give(array, datatype, fields)
+    }
+}
+
+/// Runs `$do` with the Rust type that a constant names.
+macro_rules! with_type {
+    ($datatype:expr, $T:ident => $do:expr, else $other:expr) => {
+        match $datatype {
+            $crate::array::TRILITH_BOOL8 => {
+                type $T = bool;
+                $do
+            }
+            $crate::array::TRILITH_INT8 => {
+                type $T = i8;
+                $do
+            }
+            $crate::array::TRILITH_INT16 => {
+                type $T = i16;
+                $do
+            }
+            $crate::array::TRILITH_INT32 => {
+                type $T = i32;
+                $do
+            }
+            $crate::array::TRILITH_INT64 => {
+                type $T = i64;
+                $do
+            }
+            $crate::array::TRILITH_UINT8 => {
+                type $T = u8;
+                $do
+            }
+            $crate::array::TRILITH_UINT16 => {
+                type $T = u16;
+                $do
+            }
+            $crate::array::TRILITH_UINT32 => {
+                type $T = u32;
+                $do
+            }
+            $crate::array::TRILITH_UINT64 => {
+                type $T = u64;
+                $do
+            }
+            $crate::array::TRILITH_FLOAT16 => {
+                type $T = ::half::f16;
+                $do
+            }
+            $crate::array::TRILITH_FLOAT32 => {
+                type $T = f32;
+                $do
+            }
+            $crate::array::TRILITH_FLOAT64 => {
+                type $T = f64;
+                $do
+            }
+            $crate::array::TRILITH_COMPLEX64 => {
+                type $T = ::num_complex::Complex<f32>;
+                $do
+            }
+            $crate::array::TRILITH_COMPLEX128 => {
+                type $T = ::num_complex::Complex<f64>;
+                $do
+            }
+            _ => $other,
+        }
+    };
+}
+pub(crate) use with_type;
+
+/// The error for a number that names no datatype.
+pub fn unknown_datatype(datatype: i32) -> Error {
+    Error::usage(format!("{datatype} is not the number of a datatype that can be read or written here"))
+}
+
+/// The library's datatype of a constant.
+pub fn datatype_of(datatype: i32) -> Result<Datatype> {
+    with_type!(datatype, T => Ok(T::DATATYPE), else Err(unknown_datatype(datatype)))
+}
+
+fn constant_of(datatype: &Datatype) -> i32 {
+    match datatype {
+        Datatype::Struct(_) => TRILITH_RECORD,
+        text if text.is_text() => TRILITH_TEXT_ELEMENTS,
+        plain => (TRILITH_BOOL8..=TRILITH_COMPLEX128)
+            .find(|constant| datatype_of(*constant).is_ok_and(|known| known == *plain))
+            .unwrap_or(TRILITH_OTHER),
+    }
+}
+
+/// How many axes it has; 0 for a single value, and for what is no array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_ndim(array: *const trilith_array) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { look(array) }.map_or(0, |array| array.array.shape().len())
+}
+
+/// The length of each axis, in C order: the last varies fastest. It lives as long as the array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_shape(array: *const trilith_array) -> *const u64 {
+    // SAFETY: as the header asks.
+    unsafe { look(array) }.map_or(std::ptr::null(), |array| array.array.shape().as_ptr())
+}
+
+/// How many elements it has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_len(array: *const trilith_array) -> u64 {
+    // SAFETY: as the header asks.
+    unsafe { look(array) }.map_or(0, |array| array.array.len())
+}
+
+/// The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for what is no array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_datatype(array: *const trilith_array) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { look(array) }.map_or(-1, |array| constant_of(array.array.datatype()))
+}
+
+/// The name of the datatype in the ASDF standard: `float32`, `ucs4`, `struct`. It lives as long as the array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_datatype_name(array: *const trilith_array) -> *const c_char {
+    // SAFETY: as the header asks.
+    unsafe { look(array) }.map_or(std::ptr::null(), |array| array.datatype.as_ptr())
+}
+
+/// The bytes of one element as TRILITH_STORED gives it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_item_size(array: *const trilith_array) -> u64 {
+    // SAFETY: as the header asks.
+    unsafe { look(array) }.map_or(0, |array| array.array.datatype().packed_size())
+}
+
+/// Whether some elements may be masked: see trilith_array_read_mask. 1 or 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_is_masked(array: *const trilith_array) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { look(array) }.map_or(0, |array| i32::from(array.array.mask().is_some()))
+}
+
+/// How many fields a record has; 0 for everything else.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_field_count(array: *const trilith_array) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { look(array) }.map_or(0, |array| array.fields.len())
+}
+
+/// The name of a field, counted from 0; null where there are fewer. It lives as long as the array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_field_name(array: *const trilith_array, index: usize) -> *const c_char {
+    // SAFETY: as the header asks.
+    let name = unsafe { look(array) }.ok().and_then(|array| array.fields.get(index));
+    name.map_or(std::ptr::null(), |name| name.as_ptr())
+}
+
+/// One field of an array of records, as an array; a field of a field by `outer.inner`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_field(
+    array: *const trilith_array,
+    name: *const c_char,
+    out: *mut *mut trilith_array,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            put(out, trilith_array::of(look(array)?.array.field(given(name)?)?))
+        })
+    }
+}
+
+/// A part of an array, with as many axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
+/// numbers count from the end, TRILITH_END goes as far as there is something; `start`, `stop` and `step` may each be null, which
+/// means from the beginning, to the end, and each. Nothing is read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_slice(
+    array: *const trilith_array,
+    count: usize,
+    start: *const i64,
+    stop: *const i64,
+    step: *const i64,
+    out: *mut *mut trilith_array,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let array = look(array)?;
+            let axes = |start: *const i64| if start.is_null() { Ok(&[][..]) } else { memory::list(start, count) };
+            let (start, stop, step) = (axes(start)?, axes(stop)?, axes(step)?);
+            let bound = |list: &[i64], axis| list.get(axis).copied().filter(|at| *at != TRILITH_END);
+            let axes = 0..count.min(array.array.shape().len().saturating_add(1));
+            let ranges: Result<Vec<Index>> = axes
+                .map(|axis| match step.get(axis).copied().unwrap_or(1) {
+                    0 => Err(Error::usage(format!("the step of axis {axis} is 0"))),
+                    step => Ok(Index::Range { start: bound(start, axis), stop: bound(stop, axis), step }),
+                })
+                .collect();
+            put(out, trilith_array::of(array.array.slice(ranges?)?))
+        })
+    }
+}
+
+/// Bytes that are read, converted and handed on at a time.
+const PIECE: u64 = 8 << 20;
+
+/// Hears how many bytes were read since it was last called; anything but 0 cancels the call. It may be called from any thread, by one at
+/// a time.
+pub type trilith_progress = Option<unsafe extern "C" fn(user: *mut c_void, bytes: u64) -> i32>;
+
+/// How a read is done: the caller's memory, and who hears of it.
+struct Reading<'m> {
+    into: &'m mut [u8],
+    strides: Option<&'m [i64]>,
+    hear: trilith_progress,
+    user: *mut c_void,
+}
+
+impl Reading<'_> {
+    fn heard(&self, bytes: u64) -> Result<()> {
+        // SAFETY: the function is the caller's, with the pointer that came with it.
+        match self.hear.map(|hear| unsafe { hear(self.user, bytes) }) {
+            None | Some(0) => Ok(()),
+            Some(_) => Err(cancelled()),
+        }
+    }
+
+    /// The elements of `array`, each `size` bytes long where `encode` has made them.
+    fn read(self, array: &Array, size: usize, mut encode: impl FnMut(&Array, &mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let shape = array.shape();
+        let walk = Walk::new(shape, self.strides, size, self.into.len())?;
+        let mut piece = Vec::new();
+        let mut at = walk;
+        for part in array.row_blocks(PIECE) {
+            piece.clear();
+            encode(&part, &mut piece)?;
+            at.scatter(&piece, size, self.into)?;
+            self.heard(part.nbytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the elements go in the caller's memory, in C order.
+struct Walk {
+    shape: Vec<u64>,
+    /// Bytes from one index to the next; None where the elements lie one behind the other.
+    strides: Option<Vec<usize>>,
+    index: Vec<u64>,
+    at: usize,
+}
+
+impl Walk {
+    fn new(shape: &[u64], strides: Option<&[i64]>, size: usize, room: usize) -> Result<Self> {
+        let too_small = |needed: u64| Error::usage(format!("{needed} bytes are needed, the memory has {room}"));
+        let count = shape.iter().try_fold(1u64, |count, len| count.checked_mul(*len));
+        let Some(strides) = strides else {
+            let needed = count.and_then(|count| count.checked_mul(size as u64)).unwrap_or(u64::MAX);
+            if needed > room as u64 {
+                return Err(too_small(needed));
+            }
+            return Ok(Self { shape: shape.to_vec(), strides: None, index: Vec::new(), at: 0 });
+        };
+        let mut last = size as u64;
+        let mut steps = Vec::with_capacity(strides.len());
+        for (len, stride) in shape.iter().zip(strides) {
+            let step = u64::try_from(*stride)
+                .map_err(|_| Error::usage("a stride is negative; let the pointer begin at the first element"))?;
+            let reach = len.saturating_sub(1).checked_mul(step).and_then(|reach| last.checked_add(reach));
+            last = reach.ok_or_else(|| too_small(u64::MAX))?;
+            steps.push(usize::try_from(step).map_err(|_| too_small(u64::MAX))?);
+        }
+        if count != Some(0) && last > room as u64 {
+            return Err(too_small(last));
+        }
+        Ok(Self { shape: shape.to_vec(), strides: Some(steps), index: vec![0; shape.len()], at: 0 })
+    }
+
+    /// Puts packed elements where they belong, behind those of the last call.
+    fn scatter(&mut self, packed: &[u8], size: usize, into: &mut [u8]) -> Result<()> {
+        let outside = || Error::usage("an element would lie outside of the memory");
+        let Some(strides) = &self.strides else {
+            let end = self.at.checked_add(packed.len()).ok_or_else(outside)?;
+            into.get_mut(self.at..end).ok_or_else(outside)?.copy_from_slice(packed);
+            self.at = end;
+            return Ok(());
+        };
+        for element in packed.chunks_exact(size.max(1)) {
+            let end = self.at.checked_add(size).ok_or_else(outside)?;
+            into.get_mut(self.at..end).ok_or_else(outside)?.copy_from_slice(element);
+            // The next index, the last axis fastest.
+            for ((index, len), stride) in self.index.iter_mut().zip(&self.shape).zip(strides).rev() {
+                *index += 1;
+                self.at = self.at.wrapping_add(*stride);
+                if *index < *len {
+                    break;
+                }
+                self.at = self.at.wrapping_sub(stride.wrapping_mul(usize::try_from(*len).unwrap_or(0)));
+                *index = 0;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The elements of a part as another type, as bytes of this machine.
+fn converted<T: Element>(part: &Array, into: &mut Vec<u8>) -> Result<()> {
+    into.extend_from_slice(&T::bytes(&part.load_as::<T>()?));
+    Ok(())
+}
+
+/// The elements of a part as they are, packed, as bytes of this machine.
+fn stored(part: &Array, into: &mut Vec<u8>) -> Result<()> {
+    *into = part.read_bytes(Byteorder::NATIVE)?;
+    Ok(())
+}
+
+fn read(array: &Array, datatype: i32, reading: Reading<'_>) -> Result<()> {
+    if let Some(strides) = reading.strides
+        && strides.len() != array.shape().len()
+    {
+        return Err(Error::usage(format!("{} strides for {} axes", strides.len(), array.shape().len())));
+    }
+    if datatype == TRILITH_STORED {
+        let size =
+            usize::try_from(array.datatype().packed_size()).map_err(|_| Error::unsupported("an element larger than memory"))?;
+        return reading.read(array, size, stored);
+    }
+    // What needs no conversion is copied as it is.
+    if datatype_of(datatype)? == *array.datatype() {
+        let size = usize::try_from(array.datatype().item_size()).unwrap_or(0);
+        return reading.read(array, size, stored);
+    }
+    with_type!(datatype, T => reading.read(array, size_of::<T>(), converted::<T>), else Err(unknown_datatype(datatype)))
+}
+
+/// Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that of the memory: whole numbers
+/// must fit exactly, floats are rounded; TRILITH_STORED takes the elements as they are. `strides` are the bytes from one index to
+/// the next on each axis, none negative; null means C order without gaps. Memory between the elements is left alone. Masked elements
+/// get the value under the mask.
+///
+/// `hear`, which may be null, hears of the progress and can cancel. Where the call fails the memory may hold some of the elements.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_read(
+    array: *const trilith_array,
+    datatype: i32,
+    buffer: *mut c_void,
+    size: usize,
+    strides: *const i64,
+    hear: trilith_progress,
+    user: *mut c_void,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let array = &look(array)?.array;
+            let axes = array.shape().len();
+            let strides = if strides.is_null() { None } else { Some(memory::list(strides, axes)?) };
+            read(array, datatype, Reading { into: memory::bytes_mut(buffer, size)?, strides, hear, user })
+        })
+    }
+}
+
+/// Reads the mask into `size` bytes, one for each element in C order: 1 where the element is masked, 0 where it is not. An array
+/// without a mask gives zeros.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_read_mask(
+    array: *const trilith_array,
+    buffer: *mut u8,
+    size: usize,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let array = &look(array)?.array;
+            let into = memory::bytes_mut(buffer.cast(), size)?;
+            let room = into.len();
+            let into = usize::try_from(array.len())
+                .ok()
+                .and_then(|count| into.get_mut(..count))
+                .ok_or_else(|| Error::usage(format!("{} bytes are needed, the memory has {room}", array.len())))?;
+            match array.mask_bytes()? {
+                Some(mask) if mask.len() == into.len() => into.copy_from_slice(&mask),
+                Some(mask) => return Err(Error::usage(format!("a mask of {} elements", mask.len()))),
+                None => into.fill(0),
+            }
+            Ok(())
+        })
+    }
+}
+
+/// One element as text, by its number in C order: text decoded, numbers as they are printed, records as JSON. Freed with
+/// trilith_string_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_text(
+    array: *const trilith_array,
+    index: u64,
+    out: *mut *mut c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let array = &look(array)?.array;
+            if index >= array.len() {
+                return Err(Error::usage(format!("element {index} of an array of {}", array.len())));
+            }
+            let mut left = index;
+            let mut place: Vec<u64> = array
+                .shape()
+                .iter()
+                .rev()
+                .map(|len| {
+                    let at = left % len.max(&1);
+                    left /= len.max(&1);
+                    at
+                })
+                .collect();
+            place.reverse();
+            let text = match array.element(&place)? {
+                ElementValue::Text(text) => text,
+                other => other.json(FloatText::Shortest),
+            };
+            if text.contains('\0') {
+                return Err(Error::unsupported("a text that holds NUL, which C cannot show"));
+            }
+            put(out, give(&text))
+        })
+    }
+}
+
+/// Frees an array; null is left alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_free(array: *mut trilith_array) {
+    // SAFETY: as the header asks.
+    unsafe { free(array) }
+}

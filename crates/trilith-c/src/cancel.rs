@@ -1,0 +1,113 @@
+//! Cancelling: every read of a file asks whether it is still wanted.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use library::bytes::{Source, SourceRef};
+use library::{Error, ErrorKind, Result};
+
+use crate::failure::{CANCELLED, TRILITH_OK, TRILITH_USAGE, guard, trilith_error};
+use crate::handle::{free, handle, look, put};
+
+handle! {
+    /// Ends calls that are under way. Any number of files may be opened with one, from any thread.
+    trilith_cancel, b"tri:cncl", {
+        flag: Arc<AtomicBool>,
+    }
+}
+
+/// The error of a call that was cancelled.
+pub fn cancelled() -> Error {
+    Error::new(ErrorKind::Io, CANCELLED)
+}
+
+/// Bytes that are read only as long as nobody cancelled.
+pub struct Cancellable {
+    inner: SourceRef,
+    flag: Arc<AtomicBool>,
+}
+
+impl Cancellable {
+    /// The same bytes.
+    pub fn new(inner: SourceRef, flag: Arc<AtomicBool>) -> Self {
+        Self { inner, flag }
+    }
+
+    fn go_on(&self) -> Result<()> {
+        if self.flag.load(Ordering::Relaxed) { Err(cancelled()) } else { Ok(()) }
+    }
+}
+
+impl Source for Cancellable {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.go_on()?;
+        self.inner.read_at(offset, into)
+    }
+
+    fn present(&self) -> u64 {
+        self.inner.present()
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        // Who gets no view reads, and hears why there is none.
+        self.go_on().ok()?;
+        self.inner.view(offset, len)
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        self.go_on()?;
+        self.inner.prefetch(ranges)
+    }
+
+    fn stream(&self, range: Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
+        self.inner.stream(range, piece, &mut |bytes| {
+            self.go_on()?;
+            take(bytes)
+        })
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.inner.stored(range)
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}
+
+/// Makes a means to cancel, for trilith_options_cancel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_cancel_new(out: *mut *mut trilith_cancel, error: *mut *mut trilith_error) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || put(out, trilith_cancel::give(Arc::default()))) }
+}
+
+/// Ends all calls that read a file which was opened with this: they return TRILITH_CANCELLED at their next read. From then on
+/// those files cannot be read. Any thread, at any time, a signal handler included.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_cancel_now(cancel: *const trilith_cancel) -> i32 {
+    // SAFETY: as the header asks. Nothing is allocated where the handle is right.
+    match unsafe { look(cancel) } {
+        Ok(cancel) => {
+            cancel.flag.store(true, Ordering::Relaxed);
+            TRILITH_OK
+        }
+        Err(_) => TRILITH_USAGE,
+    }
+}
+
+/// Frees it; null is left alone. Files that were opened with it stay open and cannot be cancelled any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_cancel_free(cancel: *mut trilith_cancel) {
+    // SAFETY: as the header asks.
+    unsafe { free(cancel) }
+}

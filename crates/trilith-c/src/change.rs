@@ -1,0 +1,210 @@
+//! Changing a file that was read.
+
+use std::ffi::{c_char, c_void};
+use std::path::Path;
+use std::sync::Arc;
+
+use library::change::{Output, SaveOptions};
+use library::tree::{Tree, TreePath, Value};
+use library::{Array, ArrayOptions, File, Limits, Result};
+
+use crate::failure::{guard, trilith_error};
+use crate::handle::{free, handle, look, look_mut, put, wanted};
+use crate::memory;
+use crate::open::trilith_file;
+use crate::text::{given, optional};
+use crate::write::Given;
+
+/// Write only what changes, where it fits into the file.
+pub const TRILITH_IN_PLACE: u32 = 1;
+
+handle! {
+    /// Changes that were not saved yet. One thread at a time.
+    trilith_change, b"tri:chng", {
+        file: Arc<File>,
+        steps: Vec<Step>,
+    }
+}
+
+/// One change.
+pub enum Step {
+    Set(TreePath, Value),
+    Array(TreePath, Box<Array>, ArrayOptions),
+    Delete(TreePath),
+}
+
+/// Begins changes of a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_new(
+    file: *const trilith_file,
+    out: *mut *mut trilith_change,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let file = look(file)?.file.clone();
+            // Files that cannot be edited are refused at once.
+            file.edit()?;
+            put(out, trilith_change::give(file, Vec::new()))
+        })
+    }
+}
+
+/// Adds a step.
+///
+/// # Safety
+/// As the header asks of its callers.
+unsafe fn set(change: *mut trilith_change, path: *const c_char, value: impl Into<Value>) -> Result<()> {
+    // SAFETY: as the caller promises.
+    let (change, path) = unsafe { (look_mut(change)?, given(path)?) };
+    change.steps.push(Step::Set(TreePath::parse(path)?, value.into()));
+    Ok(())
+}
+
+/// Puts a whole number at a path, in place of what is there; a missing key is added. That the path leads somewhere is asked when the
+/// changes are saved, as for all that follows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_int(
+    change: *mut trilith_change,
+    path: *const c_char,
+    value: i64,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || set(change, path, value)) }
+}
+
+/// Puts a number at a path.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_double(
+    change: *mut trilith_change,
+    path: *const c_char,
+    value: f64,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || set(change, path, value)) }
+}
+
+/// Puts a truth value at a path: anything but 0 is true.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_bool(
+    change: *mut trilith_change,
+    path: *const c_char,
+    value: i32,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || set(change, path, value != 0)) }
+}
+
+/// Puts a text at a path.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_text(
+    change: *mut trilith_change,
+    path: *const c_char,
+    value: *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || set(change, path, given(value)?)) }
+}
+
+/// Puts what a YAML text says at a path.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_yaml(
+    change: *mut trilith_change,
+    path: *const c_char,
+    yaml: *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let limits = Limits::from_env()?;
+            let tree = Tree::parse(given(yaml)?, &limits)?;
+            set(change, path, tree.root().to_value(&limits)?)
+        })
+    }
+}
+
+/// Puts an array at a path, in place of what is there. It is copied. `codec` is that of its block, or null; the rest is as for
+/// trilith_writer_array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_array(
+    change: *mut trilith_change,
+    path: *const c_char,
+    datatype: i32,
+    ndim: usize,
+    shape: *const u64,
+    data: *const c_void,
+    mask: *const u8,
+    codec: *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let (change, path) = (look_mut(change)?, TreePath::parse(given(path)?)?);
+            let array = Given { datatype, shape: memory::list(shape, ndim)?, data, mask }.copied()?;
+            let options = optional(codec)?.map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
+            change.steps.push(Step::Array(path, Box::new(array), options));
+            Ok(())
+        })
+    }
+}
+
+/// Removes what is at a path; a block that nothing refers to any more goes with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_delete(
+    change: *mut trilith_change,
+    path: *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            look_mut(change)?.steps.push(Step::Delete(TreePath::parse(given(path)?)?));
+            Ok(())
+        })
+    }
+}
+
+/// Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0 or TRILITH_IN_PLACE. A failure at
+/// any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle goes on to say
+/// what was read: open the file again to see the new content. The changes stay, and can be saved elsewhere.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_save(
+    change: *const trilith_change,
+    path: *const c_char,
+    flags: u32,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let (held, path) = (look(change)?, optional(path)?);
+            let mut change = held.file.edit()?;
+            for step in &held.steps {
+                match step {
+                    Step::Set(path, value) => change.set(path.clone(), value.clone())?,
+                    Step::Array(path, array, options) => change.set_array(path.clone(), array, options)?,
+                    Step::Delete(path) => change.delete(path.clone())?,
+                }
+            }
+            let mut options = SaveOptions::default();
+            options.in_place = flags & TRILITH_IN_PLACE != 0;
+            options.output = path.map(|path| Output::Path(Path::new(path)));
+            change.save(options).map(drop)
+        })
+    }
+}
+
+/// Frees changes; null is left alone. What was not saved is lost.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_change_free(change: *mut trilith_change) {
+    // SAFETY: as the header asks.
+    unsafe { free(change) }
+}

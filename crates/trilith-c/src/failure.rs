@@ -1,0 +1,161 @@
+//! What went wrong: a status, and an object with message, place and advice.
+
+use std::ffi::{CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use library::error::Setting;
+use library::{Error, ErrorKind, Location, Result};
+
+use crate::handle::{free, handle, look};
+
+/// The call did what it was asked.
+pub const TRILITH_OK: i32 = 0;
+/// The operating system or the network could not read or write.
+pub const TRILITH_IO: i32 = 1;
+/// The file breaks the rules of its format.
+pub const TRILITH_MALFORMED: i32 = 2;
+/// The file may be right, but this library cannot do what it needs.
+pub const TRILITH_UNSUPPORTED: i32 = 3;
+/// A limit forbids it: see trilith_options_limit.
+pub const TRILITH_LIMIT: i32 = 4;
+/// The caller asked for something that cannot be.
+pub const TRILITH_USAGE: i32 = 5;
+/// It was cancelled: by trilith_cancel_now, or by a function that hears of progress.
+pub const TRILITH_CANCELLED: i32 = 6;
+/// A fault of this library. What the call worked on should be freed.
+pub const TRILITH_INTERNAL: i32 = 7;
+
+handle! {
+    /// What went wrong in a call. It belongs to whoever made the call, who frees it with trilith_error_free.
+    trilith_error, b"tri:err\0", {
+        status: i32,
+        message: CString,
+        advice: Option<CString>,
+        path: Option<CString>,
+        byte: i64,
+        line: u32,
+        column: u32,
+    }
+}
+
+/// What the message of a call says that was cancelled.
+pub const CANCELLED: &str = "cancelled";
+
+/// How a setting is made through this interface.
+fn words(setting: &Setting) -> String {
+    match setting {
+        Setting::Limit(name) => format!("raise the limit with trilith_options_limit(options, \"{name}=N\")"),
+        other => other.to_string(),
+    }
+}
+
+fn status(error: &Error) -> i32 {
+    match error.kind() {
+        ErrorKind::Io if error.message() == CANCELLED => TRILITH_CANCELLED,
+        ErrorKind::Io => TRILITH_IO,
+        ErrorKind::Malformed => TRILITH_MALFORMED,
+        ErrorKind::Unsupported => TRILITH_UNSUPPORTED,
+        ErrorKind::Limit => TRILITH_LIMIT,
+        ErrorKind::Usage => TRILITH_USAGE,
+        _ => TRILITH_INTERNAL,
+    }
+}
+
+/// Text for C: what is behind a NUL is left out.
+pub fn c_text(text: &str) -> CString {
+    let end = text.find('\0').unwrap_or(text.len());
+    CString::new(text.get(..end).unwrap_or("")).unwrap_or_default()
+}
+
+fn described(error: &Error) -> *mut trilith_error {
+    let (mut byte, mut line, mut column, mut path) = (-1, 0, 0, None);
+    match error.location() {
+        Location::Byte(at) => byte = i64::try_from(*at).unwrap_or(i64::MAX),
+        Location::Text { line: at, column: place } => (line, column) = (*at, *place),
+        Location::Path(at) => path = Some(c_text(at)),
+        _ => {}
+    }
+    let advice = error.advice_in(&words).map(|text| c_text(&text));
+    trilith_error::give(status(error), c_text(&error.text_in(&words)), advice, path, byte, line, column)
+}
+
+/// Does the work of a call: what it returns and what it panics with become a status and an error object.
+///
+/// # Safety
+/// `error` is null or points to memory for a pointer.
+pub unsafe fn guard(error: *mut *mut trilith_error, work: impl FnOnce() -> Result<()>) -> i32 {
+    // SAFETY: null or memory for a pointer.
+    let place = unsafe { error.as_mut() };
+    let (status, made) = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) => (TRILITH_OK, std::ptr::null_mut()),
+        Ok(Err(failed)) if place.is_some() => (status(&failed), described(&failed)),
+        Ok(Err(failed)) => (status(&failed), std::ptr::null_mut()),
+        Err(_) if place.is_some() => {
+            let message = c_text("a fault in the library trilith; please report it with the file");
+            (TRILITH_INTERNAL, trilith_error::give(TRILITH_INTERNAL, message, None, None, -1, 0, 0))
+        }
+        Err(_) => (TRILITH_INTERNAL, std::ptr::null_mut()),
+    };
+    if let Some(place) = place {
+        *place = made;
+    }
+    status
+}
+
+/// The status of an error, as the call returned it; TRILITH_USAGE for a null pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_error_status(error: *const trilith_error) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { look(error) }.map_or(TRILITH_USAGE, |error| error.status)
+}
+
+/// What went wrong, where and what to do about it, in one line of UTF-8. Never null; it lives as long as the error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_error_message(error: *const trilith_error) -> *const c_char {
+    // SAFETY: as the header asks.
+    unsafe { look(error) }.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())
+}
+
+/// What to do about it, or null where there is nothing to say. It lives as long as the error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_error_advice(error: *const trilith_error) -> *const c_char {
+    // SAFETY: as the header asks.
+    let advice = unsafe { look(error) }.ok().and_then(|error| error.advice.as_ref());
+    advice.map_or(std::ptr::null(), |text| text.as_ptr())
+}
+
+/// The path in the tree at which it happened, or null. It lives as long as the error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_error_path(error: *const trilith_error) -> *const c_char {
+    // SAFETY: as the header asks.
+    let path = unsafe { look(error) }.ok().and_then(|error| error.path.as_ref());
+    path.map_or(std::ptr::null(), |text| text.as_ptr())
+}
+
+/// The byte of the file at which it happened, or -1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_error_byte(error: *const trilith_error) -> i64 {
+    // SAFETY: as the header asks.
+    unsafe { look(error) }.map_or(-1, |error| error.byte)
+}
+
+/// The line of the text at which it happened, counted from 1, or 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_error_line(error: *const trilith_error) -> u32 {
+    // SAFETY: as the header asks.
+    unsafe { look(error) }.map_or(0, |error| error.line)
+}
+
+/// The column of the text at which it happened, counted from 1, or 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_error_column(error: *const trilith_error) -> u32 {
+    // SAFETY: as the header asks.
+    unsafe { look(error) }.map_or(0, |error| error.column)
+}
+
+/// Frees an error; null is left alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_error_free(error: *mut trilith_error) {
+    // SAFETY: as the header asks.
+    unsafe { free(error) }
+}

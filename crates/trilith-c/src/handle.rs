@@ -1,0 +1,105 @@
+//! Handles: boxes that C holds by a pointer, each with a mark that tells its kind and is wiped when it is freed.
+
+use library::{Error, Result};
+
+/// What C holds a pointer to.
+pub trait Handle: Sized {
+    /// The mark of its kind.
+    const MARK: u64;
+    /// What to call it in messages.
+    const NAME: &'static str;
+    /// The mark that it has.
+    fn mark(&self) -> u64;
+    /// Where the mark is.
+    fn mark_mut(&mut self) -> &mut u64;
+}
+
+/// Declares a handle: a struct with a mark and what it holds.
+macro_rules! handle {
+    ($(#[$meta:meta])* $name:ident, $mark:literal, { $($(#[$doc:meta])* $field:ident: $type:ty),* $(,)? }) => {
+        $(#[$meta])*
+        pub struct $name {
+            pub(crate) mark: u64,
+            $($(#[$doc])* pub(crate) $field: $type,)*
+        }
+
+        impl $name {
+            /// A new one, handed over to C.
+            pub(crate) fn give($($field: $type),*) -> *mut Self {
+                Box::into_raw(Box::new(Self { mark: <Self as $crate::handle::Handle>::MARK, $($field),* }))
+            }
+        }
+
+        impl $crate::handle::Handle for $name {
+            const MARK: u64 = u64::from_be_bytes(*$mark);
+            const NAME: &'static str = stringify!($name);
+            fn mark(&self) -> u64 {
+                self.mark
+            }
+            fn mark_mut(&mut self) -> &mut u64 {
+                &mut self.mark
+            }
+        }
+    };
+}
+pub(crate) use handle;
+
+fn wrong<H: Handle>(found: u64) -> Error {
+    match found {
+        0 => Error::usage(format!("this {} was freed", H::NAME)),
+        _ => Error::usage(format!("this is not a {}", H::NAME)),
+    }
+}
+
+/// What a handle holds.
+///
+/// # Safety
+/// `handle` is null, or a handle of this library that outlives `'a` and that no other thread changes meanwhile.
+pub unsafe fn look<'a, H: Handle>(handle: *const H) -> Result<&'a H> {
+    // SAFETY: as the caller promises; every handle begins life as a box of a struct with a mark.
+    let held = unsafe { handle.as_ref() }.ok_or_else(|| Error::usage(format!("a null pointer in place of a {}", H::NAME)))?;
+    if held.mark() == H::MARK { Ok(held) } else { Err(wrong::<H>(held.mark())) }
+}
+
+/// What a handle holds, to be changed.
+///
+/// # Safety
+/// As [`look`], and nobody else uses the handle meanwhile.
+pub unsafe fn look_mut<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H> {
+    // SAFETY: as the caller promises.
+    let held = unsafe { handle.as_mut() }.ok_or_else(|| Error::usage(format!("a null pointer in place of a {}", H::NAME)))?;
+    if held.mark() == H::MARK { Ok(held) } else { Err(wrong::<H>(held.mark())) }
+}
+
+/// Frees a handle; null, and what is no handle of this kind, is left alone.
+///
+/// # Safety
+/// As [`look_mut`]; the handle is not used again.
+pub unsafe fn free<H: Handle>(handle: *mut H) {
+    // SAFETY: as the caller promises.
+    if let Ok(held) = unsafe { look_mut(handle) } {
+        *held.mark_mut() = 0;
+        // SAFETY: the mark says that it was made by `give`, and was not freed.
+        let held = unsafe { Box::from_raw(handle) };
+        // What is dropped may be a program's own callback: a panic there must not cross into C.
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(held)));
+    }
+}
+
+/// Puts a value where C wants it.
+///
+/// # Safety
+/// `place` is null or points to memory for a `T`.
+pub unsafe fn put<T>(place: *mut T, value: T) -> Result<()> {
+    if place.is_null() {
+        return Err(Error::usage("a null pointer in place of memory for the result"));
+    }
+    // SAFETY: not null, and as the caller promises.
+    unsafe { place.write(value) };
+    Ok(())
+}
+
+/// Whether there is a place for the result, which is asked before the work is done.
+pub fn wanted<T>(place: *mut T) -> Result<()> {
+    if place.is_null() { Err(Error::usage("a null pointer in place of memory for the result")) } else { Ok(()) }
+}

@@ -1,0 +1,339 @@
+//! Items of the tree: kinds, values, children.
+
+use std::ffi::{CString, c_char};
+use std::sync::Arc;
+
+use library::file::{Backend, Destination, Place};
+use library::yaml::Scalar;
+use library::{Error, File, ItemKind, Result};
+
+use crate::array::trilith_array;
+use crate::failure::{c_text, guard, trilith_error};
+use crate::handle::{free, handle, look, look_mut, put, wanted};
+use crate::open::trilith_file;
+use crate::text::{give, given};
+
+/// Named items.
+pub const TRILITH_MAPPING: i32 = 1;
+/// Numbered items.
+pub const TRILITH_LIST: i32 = 2;
+/// An array.
+pub const TRILITH_ARRAY: i32 = 3;
+/// A number, a truth value, a date.
+pub const TRILITH_SCALAR: i32 = 4;
+/// Text.
+pub const TRILITH_TEXT: i32 = 5;
+/// Nothing.
+pub const TRILITH_NULL: i32 = 6;
+/// A reference to an item of this file or another: see trilith_item_follow.
+pub const TRILITH_REFERENCE: i32 = 7;
+
+handle! {
+    /// One item of a file. Any number of threads may use one at the same time.
+    trilith_item, b"tri:item", {
+        reach: Reach,
+        place: Place,
+    }
+}
+
+handle! {
+    /// The children of an item, to be taken one after the other. One thread at a time.
+    trilith_children, b"tri:chil", {
+        reach: Reach,
+        left: std::vec::IntoIter<(Option<CString>, Place)>,
+        /// The name that was handed over last.
+        name: Option<CString>,
+    }
+}
+
+/// The file that an item is in: the one that was opened, or one that it refers to.
+#[derive(Clone)]
+pub enum Reach {
+    Own(Arc<File>),
+    Other(Arc<dyn Backend>),
+}
+
+impl Reach {
+    pub fn backend(&self) -> &dyn Backend {
+        match self {
+            Self::Own(file) => file.backend(),
+            Self::Other(backend) => &**backend,
+        }
+    }
+
+    /// Where a path or a reference leads.
+    pub fn to(&self, found: Destination) -> *mut trilith_item {
+        trilith_item::give(found.other.map_or_else(|| self.clone(), Reach::Other), found.place)
+    }
+}
+
+/// The root of a file's tree.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_root(
+    file: *const trilith_file,
+    out: *mut *mut trilith_item,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let reach = Reach::Own(look(file)?.file.clone());
+            let place = reach.backend().root();
+            put(out, trilith_item::give(reach, place))
+        })
+    }
+}
+
+/// The item at a path such as `/roman/meta/exposure`; references on the way are followed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_at(
+    file: *const trilith_file,
+    path: *const c_char,
+    out: *mut *mut trilith_item,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let reach = Reach::Own(look(file)?.file.clone());
+            let found = reach.backend().find(given(path)?)?;
+            put(out, reach.to(found))
+        })
+    }
+}
+
+/// What kind of item it is: TRILITH_MAPPING and so on; 0 for what is no item.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_kind(item: *const trilith_item) -> i32 {
+    // SAFETY: as the header asks.
+    let kind = unsafe { look(item) }.map(|item| item.reach.backend().kind(&item.place));
+    match kind {
+        Ok(ItemKind::Mapping) => TRILITH_MAPPING,
+        Ok(ItemKind::List) => TRILITH_LIST,
+        Ok(ItemKind::Array) => TRILITH_ARRAY,
+        Ok(ItemKind::Scalar) => TRILITH_SCALAR,
+        Ok(ItemKind::Text) => TRILITH_TEXT,
+        Ok(ItemKind::Null) => TRILITH_NULL,
+        Ok(ItemKind::Reference) => TRILITH_REFERENCE,
+        Ok(_) | Err(_) => 0,
+    }
+}
+
+/// The item that a reference leads to, perhaps in another file; a new handle of the same item where it is no reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_follow(
+    item: *const trilith_item,
+    out: *mut *mut trilith_item,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let item = look(item)?;
+            let backend = item.reach.backend();
+            let found = match backend.kind(&item.place) {
+                ItemKind::Reference => backend.target(&item.place)?,
+                _ => Destination::here(item.place.clone()),
+            };
+            put(out, item.reach.to(found))
+        })
+    }
+}
+
+/// The children of a mapping or a list, in the order of the file; none for everything else.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_children(
+    item: *const trilith_item,
+    out: *mut *mut trilith_children,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let item = look(item)?;
+            let found = item.reach.backend().children(&item.place)?;
+            let children: Vec<_> = found.into_iter().map(|child| (child.name.map(|name| c_text(&name)), child.place)).collect();
+            put(out, trilith_children::give(item.reach.clone(), children.into_iter(), None))
+        })
+    }
+}
+
+/// How many children are left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_children_left(children: *const trilith_children) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { look(children) }.map_or(0, |children| children.left.len())
+}
+
+/// The next child, or null behind the last. `name`, which may be null itself, gets its name, or null in a list; the name lives until
+/// the next call with these children.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_children_next(
+    children: *mut trilith_children,
+    name: *mut *const c_char,
+    out: *mut *mut trilith_item,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let children = look_mut(children)?;
+            let (found, item) = match children.left.next() {
+                Some((name, place)) => (name, trilith_item::give(children.reach.clone(), place)),
+                None => (None, std::ptr::null_mut()),
+            };
+            children.name = found;
+            if !name.is_null() {
+                put(name, children.name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()))?;
+            }
+            put(out, item)
+        })
+    }
+}
+
+/// Frees children; null is left alone. Items that came from them stay valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_children_free(children: *mut trilith_children) {
+    // SAFETY: as the header asks.
+    unsafe { free(children) }
+}
+
+fn value(item: &trilith_item) -> Result<Scalar<'_>> {
+    item.reach.backend().value(&item.place)
+}
+
+fn not_a(what: &str, found: &Scalar<'_>) -> Error {
+    let found = match found {
+        Scalar::Null => "null",
+        Scalar::Bool(_) => "a truth value",
+        Scalar::Int(_) => "an integer",
+        Scalar::BigInt(_) => "an integer of more than 64 bits",
+        Scalar::Float(_) => "a float",
+        Scalar::Timestamp(_) => "a time",
+        Scalar::Binary(_) => "binary data",
+        _ => "text",
+    };
+    Error::usage(format!("this item is {found}, not {what}"))
+}
+
+/// The value of a whole number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_int(item: *const trilith_item, out: *mut i64, error: *mut *mut trilith_error) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || match value(look(item)?)? {
+            Scalar::Int(number) => put(out, number),
+            other => Err(not_a("an integer of 64 bits", &other)),
+        })
+    }
+}
+
+/// The value of a number; a whole number too, if a double holds it exactly.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || match value(look(item)?)? {
+            Scalar::Float(number) => put(out, number),
+            Scalar::Int(number) if (number as f64) as i128 == i128::from(number) => put(out, number as f64),
+            Scalar::Int(number) => Err(Error::usage(format!("a double does not hold {number} exactly"))),
+            other => Err(not_a("a number", &other)),
+        })
+    }
+}
+
+/// A truth value: 1 or 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_bool(item: *const trilith_item, out: *mut i32, error: *mut *mut trilith_error) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || match value(look(item)?)? {
+            Scalar::Bool(is) => put(out, i32::from(is)),
+            other => Err(not_a("a truth value", &other)),
+        })
+    }
+}
+
+/// A text, or a scalar as the file spells it. Freed with trilith_string_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_text(
+    item: *const trilith_item,
+    out: *mut *mut c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let item = look(item)?;
+            let text = item.reach.backend().text(&item.place)?;
+            if text.contains('\0') {
+                return Err(Error::unsupported("a text that holds NUL, which C cannot show"));
+            }
+            put(out, give(&text))
+        })
+    }
+}
+
+/// The tag of an item, or null where it has none. Freed with trilith_string_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_tag(
+    item: *const trilith_item,
+    out: *mut *mut c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let item = look(item)?;
+            put(out, item.reach.backend().notes(&item.place).tag.map_or(std::ptr::null_mut(), give))
+        })
+    }
+}
+
+/// The unit of an item, or null where it has none. Freed with trilith_string_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_unit(
+    item: *const trilith_item,
+    out: *mut *mut c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let item = look(item)?;
+            put(out, item.reach.backend().notes(&item.place).unit.map_or(std::ptr::null_mut(), |unit| give(&unit)))
+        })
+    }
+}
+
+/// The array that an item is. A list of equal arrays or numbers is one too, with an axis more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_array(
+    item: *const trilith_item,
+    out: *mut *mut trilith_array,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let item = look(item)?;
+            put(out, trilith_array::of(item.reach.backend().as_array(&item.place)?))
+        })
+    }
+}
+
+/// Frees an item; null is left alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_free(item: *mut trilith_item) {
+    // SAFETY: as the header asks.
+    unsafe { free(item) }
+}

@@ -1,0 +1,32 @@
+//! The C interface: opaque handles, status codes, and an error object for whoever wants to know more.
+//!
+//! `include/trilith.h` is made from these files and tells users all there is to know; a test keeps it so. There is no
+//! logic here: every call is one of the library's, with its arguments checked. No panic crosses into C.
+//!
+//! What C cannot promise is asked for once, here: a pointer to a handle is null or came from this library and was not
+//! freed; text ends in NUL; memory has the size that is said beside it. Null pointers and handles of another kind are
+//! errors, and a handle that was freed is one as long as its memory was not used again.
+
+mod array;
+mod cancel;
+mod change;
+mod failure;
+mod handle;
+mod item;
+mod listing;
+mod memory;
+mod open;
+mod text;
+mod verify;
+mod write;
+
+use std::ffi::c_char;
+
+/// The version of this library, such as `0.1.0`.
+///
+/// Any thread, at any time.
+#[unsafe(no_mangle)]
+pub extern "C" fn trilith_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}

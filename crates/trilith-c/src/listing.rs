@@ -1,0 +1,102 @@
+//! All arrays of a file, with their paths.
+
+use std::ffi::{CString, c_char};
+
+use library::Error;
+use library::file::ListedArray;
+
+use crate::array::trilith_array;
+use crate::failure::{c_text, guard, trilith_error};
+use crate::handle::{free, handle, look, put, wanted};
+use crate::item::{Reach, trilith_item};
+use crate::open::trilith_file;
+use crate::text::given;
+
+handle! {
+    /// The arrays of a file. Any number of threads may use one at the same time.
+    trilith_arrays, b"tri:arrs", {
+        reach: Reach,
+        listed: Vec<(CString, ListedArray)>,
+    }
+}
+
+/// Every array of a file with its path, in the order of the file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_list_arrays(
+    file: *const trilith_file,
+    out: *mut *mut trilith_arrays,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let reach = Reach::Own(look(file)?.file.clone());
+            let listed = reach.backend().arrays()?.into_iter().map(|array| (c_text(&array.path), array)).collect();
+            put(out, trilith_arrays::give(reach, listed))
+        })
+    }
+}
+
+/// How many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_arrays_count(arrays: *const trilith_arrays) -> usize {
+    // SAFETY: as the header asks.
+    unsafe { look(arrays) }.map_or(0, |arrays| arrays.listed.len())
+}
+
+/// The path of one, counted from 0; null where there are fewer. It lives as long as the list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_arrays_path(arrays: *const trilith_arrays, index: usize) -> *const c_char {
+    // SAFETY: as the header asks.
+    let path = unsafe { look(arrays) }.ok().and_then(|arrays| arrays.listed.get(index));
+    path.map_or(std::ptr::null(), |(path, _)| path.as_ptr())
+}
+
+/// The item of one, counted from 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_arrays_item(
+    arrays: *const trilith_arrays,
+    index: usize,
+    out: *mut *mut trilith_item,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let arrays = look(arrays)?;
+            let none = || Error::usage(format!("array {index} of a list of {}", arrays.listed.len()));
+            let (_, listed) = arrays.listed.get(index).ok_or_else(none)?;
+            match &listed.target {
+                Ok(found) => put(out, arrays.reach.to(found.clone())),
+                // Why it cannot be reached is found again, for an error of the caller's own.
+                Err(_) => put(out, arrays.reach.to(arrays.reach.backend().find(&listed.path)?)),
+            }
+        })
+    }
+}
+
+/// Frees a list; null is left alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_arrays_free(arrays: *mut trilith_arrays) {
+    // SAFETY: as the header asks.
+    unsafe { free(arrays) }
+}
+
+/// The array at a path, as trilith_item_at and trilith_item_array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_array_at(
+    file: *const trilith_file,
+    path: *const c_char,
+    out: *mut *mut trilith_array,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            put(out, trilith_array::of(look(file)?.file.array(given(path)?)?))
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! Memory that C lends for a call.
+
+use std::ffi::c_void;
+
+use library::{Error, Result};
+
+fn missing() -> Error {
+    Error::usage("a null pointer in place of memory")
+}
+
+fn too_large() -> Error {
+    Error::usage("memory of more bytes than a program can have")
+}
+
+/// Bytes to read from.
+///
+/// # Safety
+/// `start` points to `size` bytes, which nobody changes during `'a`; null is right for none.
+pub unsafe fn bytes<'a>(start: *const c_void, size: usize) -> Result<&'a [u8]> {
+    match (start.is_null(), size) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(missing()),
+        (_, size) if isize::try_from(size).is_err() => Err(too_large()),
+        // SAFETY: not null, no larger than memory can be, and as the caller promises.
+        _ => Ok(unsafe { std::slice::from_raw_parts(start.cast(), size) }),
+    }
+}
+
+/// Bytes to write to.
+///
+/// # Safety
+/// `start` points to `size` bytes that nobody else uses during `'a`; null is right for none.
+pub unsafe fn bytes_mut<'a>(start: *mut c_void, size: usize) -> Result<&'a mut [u8]> {
+    match (start.is_null(), size) {
+        (_, 0) => Ok(&mut []),
+        (true, _) => Err(missing()),
+        (_, size) if isize::try_from(size).is_err() => Err(too_large()),
+        // SAFETY: not null, no larger than memory can be, and as the caller promises.
+        _ => Ok(unsafe { std::slice::from_raw_parts_mut(start.cast(), size) }),
+    }
+}
+
+/// Numbers to read: one for each axis.
+///
+/// # Safety
+/// As [`bytes`], and aligned for a `T`.
+pub unsafe fn list<'a, T: Copy>(start: *const T, count: usize) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if start.is_null() {
+        return Err(missing());
+    }
+    if !start.is_aligned() {
+        return Err(Error::usage(format!("memory that is not aligned to {} bytes", align_of::<T>())));
+    }
+    if count.checked_mul(size_of::<T>()).is_none_or(|size| isize::try_from(size).is_err()) {
+        return Err(too_large());
+    }
+    // SAFETY: neither null nor misaligned, no larger than memory can be, and as the caller promises.
+    Ok(unsafe { std::slice::from_raw_parts(start, count) })
+}

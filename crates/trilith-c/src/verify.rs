@@ -1,0 +1,64 @@
+//! Whether a file is as it should be, and what it holds.
+
+use std::ffi::{c_char, c_void};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use library::Progress;
+
+use crate::array::trilith_progress;
+use crate::cancel::cancelled;
+use crate::failure::{guard, trilith_error};
+use crate::handle::{look, put, wanted};
+use crate::open::trilith_file;
+use crate::text::give;
+
+/// A program's function and its pointer, called by one thread at a time.
+struct Hear {
+    hear: trilith_progress,
+    user: Mutex<*mut c_void>,
+    stopped: AtomicBool,
+}
+
+// SAFETY: the header asks for a function that may be called from any thread; the mutex lets one call it at a time.
+unsafe impl Sync for Hear {}
+
+impl Hear {
+    fn add(&self, bytes: u64) {
+        let Some(hear) = self.hear else { return };
+        let user = self.user.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // SAFETY: the function is the caller's, with the pointer that came with it.
+        if unsafe { hear(*user, bytes) } != 0 {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Checks a file: structure, blocks, checksums, and that every array can be read; if `deep` is not 0, that every block decodes. `problems` gets
+/// one line for each, or an empty text where the file is right; freed with trilith_string_free. `hear`, which may be null, hears how
+/// many bytes were checked. What it returns is looked at when all is done; to end the work early, open the file with
+/// trilith_options_cancel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_verify(
+    file: *const trilith_file,
+    deep: i32,
+    hear: trilith_progress,
+    user: *mut c_void,
+    problems: *mut *mut c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(problems)?;
+            let file = &look(file)?.file;
+            let heard = Hear { hear, user: Mutex::new(user), stopped: AtomicBool::new(false) };
+            let tell = |bytes| heard.add(bytes);
+            let report = file.verify(deep != 0, Progress::new(&tell))?;
+            if heard.stopped.load(Ordering::Relaxed) {
+                return Err(cancelled());
+            }
+            put(problems, give(&report.problems().join("\n")))
+        })
+    }
+}

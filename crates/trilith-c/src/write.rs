@@ -1,0 +1,236 @@
+//! Writing a new file.
+
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+use library::array::{Byteorder, Element, Mask};
+use library::bytes::MemorySource;
+use library::tree::Tree;
+use library::{Array, Datatype, Error, Limits, Result};
+
+use crate::array::{datatype_of, unknown_datatype, with_type};
+use crate::failure::{guard, trilith_error};
+use crate::handle::{free, handle, look_mut, put, wanted};
+use crate::memory;
+use crate::text::{given, optional};
+
+handle! {
+    /// A file that is being put together. One thread at a time.
+    trilith_writer, b"tri:writ", {
+        /// None once the file was written.
+        writer: Option<library::Writer<'static>>,
+    }
+}
+
+fn writer(held: &mut trilith_writer) -> Result<&mut library::Writer<'static>> {
+    held.writer.as_mut().ok_or_else(|| Error::usage("this file was written already"))
+}
+
+/// Begins a file of a generation such as `asdf-1.5` or `finf-0.1`; null means the newest standard.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_new(
+    generation: *const c_char,
+    out: *mut *mut trilith_writer,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            wanted(out)?;
+            let writer = match optional(generation)? {
+                Some(name) => library::Writer::generation(name)?,
+                None => library::Writer::new(),
+            };
+            put(out, trilith_writer::give(Some(writer)))
+        })
+    }
+}
+
+/// Compresses the arrays that are added from now on: `lz4`, `zlib`, `bzp2`, `zstd`, `blsc`, or `none`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_codec(
+    writer: *mut trilith_writer,
+    codec: *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let (held, codec) = (look_mut(writer)?, given(codec)?);
+            // The codec is known before the writer is taken apart.
+            if codec != "none" {
+                library::ArrayOptions::codec(codec)?;
+            }
+            let writer = held.writer.take().ok_or_else(|| Error::usage("this file was written already"))?;
+            held.writer = Some(writer.codec(codec)?);
+            Ok(())
+        })
+    }
+}
+
+/// Puts a whole number at a path such as `/meta/count`; mappings on the way are made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_int(
+    held: *mut trilith_writer,
+    path: *const c_char,
+    value: i64,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
+}
+
+/// Puts a number at a path.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_double(
+    held: *mut trilith_writer,
+    path: *const c_char,
+    value: f64,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &value)) }
+}
+
+/// Puts a truth value at a path: anything but 0 is true.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_bool(
+    held: *mut trilith_writer,
+    path: *const c_char,
+    value: i32,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, &(value != 0))) }
+}
+
+/// Puts a text at a path.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_text(
+    held: *mut trilith_writer,
+    path: *const c_char,
+    value: *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe { guard(error, || writer(look_mut(held)?)?.set(given(path)?, given(value)?)) }
+}
+
+/// Puts what a YAML text says at a path: a mapping, a list, anything without tags of its own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_yaml(
+    held: *mut trilith_writer,
+    path: *const c_char,
+    yaml: *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let limits = Limits::from_env()?;
+            let tree = Tree::parse(given(yaml)?, &limits)?;
+            writer(look_mut(held)?)?.value(given(path)?, tree.root().to_value(&limits)?)
+        })
+    }
+}
+
+/// What a program's array is.
+pub struct Given<'m> {
+    pub datatype: i32,
+    pub shape: &'m [u64],
+    pub data: *const c_void,
+    pub mask: *const u8,
+}
+
+impl Given<'_> {
+    fn count(&self) -> Result<usize> {
+        let count = self.shape.iter().try_fold(1u64, |count, len| count.checked_mul(*len));
+        count.and_then(|count| usize::try_from(count).ok()).ok_or_else(|| Error::usage("more elements than memory can have"))
+    }
+
+    /// The elements, where they are.
+    ///
+    /// # Safety
+    /// `data` points to as many elements as the shape has, which nobody changes during `'a`.
+    unsafe fn elements<'a, T: Element>(&self) -> Result<&'a [T]> {
+        // SAFETY: as the caller promises; `list` checks that they are aligned.
+        unsafe { memory::list(self.data.cast::<T>(), self.count()?) }
+    }
+
+    /// A copy.
+    ///
+    /// # Safety
+    /// `data`, and `mask` where it is not null, point to as many elements as the shape has.
+    pub unsafe fn copied(&self) -> Result<Array> {
+        let datatype = datatype_of(self.datatype)?;
+        let size = usize::try_from(datatype.item_size()).unwrap_or(0).checked_mul(self.count()?);
+        let size = size.ok_or_else(|| Error::usage("more bytes than memory can have"))?;
+        // SAFETY: as the caller promises.
+        let bytes = unsafe { memory::bytes(self.data, size) }?;
+        let array = in_memory(bytes, datatype, self.shape)?;
+        if self.mask.is_null() {
+            return Ok(array);
+        }
+        // SAFETY: as the caller promises.
+        let mask = unsafe { memory::bytes(self.mask.cast(), self.count()?) }?;
+        let mask: Vec<u8> = mask.iter().map(|byte| u8::from(*byte != 0)).collect();
+        array.with_mask(Mask::Array(Arc::new(in_memory(&mask, Datatype::Bool8, self.shape)?)))
+    }
+}
+
+fn in_memory(bytes: &[u8], datatype: Datatype, shape: &[u64]) -> Result<Array> {
+    Array::new(Arc::new(MemorySource::copy_of(bytes, "memory")), 0, datatype, Byteorder::NATIVE, shape.to_vec())
+}
+
+/// Adds an array in C order at a path. `datatype` is that of its elements, TRILITH_FLOAT32 and so on; `shape` has `ndim` lengths.
+///
+/// Without a mask the elements are not copied: they must stay as they are until trilith_writer_write or trilith_writer_free. `mask`
+/// may be null; otherwise it has one byte for each element, of which those that are not 0 mask theirs, and all is copied.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_array(
+    held: *mut trilith_writer,
+    path: *const c_char,
+    datatype: i32,
+    ndim: usize,
+    shape: *const u64,
+    data: *const c_void,
+    mask: *const u8,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let (writer, path) = (writer(look_mut(held)?)?, given(path)?);
+            let given = Given { datatype, shape: memory::list(shape, ndim)?, data, mask };
+            if !mask.is_null() || datatype == crate::array::TRILITH_BOOL8 {
+                // Bytes that are neither 0 nor 1 are no truth values in Rust: they are copied, not borrowed.
+                return writer.array(path, &given.copied()?);
+            }
+            with_type!(datatype, T => writer.slice::<T>(path, given.elements::<T>()?, given.shape), else Err(unknown_datatype(datatype)))
+        })
+    }
+}
+
+/// Writes the file beside `path`, syncs it, and puts it into place: a failure leaves the old file as it was. After that the writer can only be
+/// freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_write(
+    held: *mut trilith_writer,
+    path: *const c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    // SAFETY: as the header asks.
+    unsafe {
+        guard(error, || {
+            let (held, path) = (look_mut(held)?, given(path)?);
+            held.writer.take().ok_or_else(|| Error::usage("this file was written already"))?.write(path)
+        })
+    }
+}
+
+/// Frees a writer; null is left alone. What was not written is lost.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_writer_free(writer: *mut trilith_writer) {
+    // SAFETY: as the header asks.
+    unsafe { free(writer) }
+}

@@ -1,0 +1,80 @@
+//! The C interface: programs in C, C++ and Fortran, compiled with all warnings as errors and run with a sanitizer.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell::{cargo, output, root, run, shared, target};
+use crate::suite::Done;
+
+/// Builds the library and runs the programs with it.
+pub fn c() -> Result<Done, String> {
+    for compiler in ["cc", "c++", "gfortran"] {
+        if let Err(reason) = output(Command::new(compiler).arg("--version")) {
+            return Ok(Done::Skipped(format!("no {compiler}: {reason}")));
+        }
+    }
+    run(&mut cargo(["build", "--locked", "--package", "trilith-c"]))?;
+    let folder = target().join("c");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let package = root().join("crates/trilith-c");
+    let programs = package.join("tests/programs");
+    let strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-g", "-fsanitize=address"];
+    let include = package.join("include");
+
+    let tour = |compiler: &str, standard: &str, sources: &[PathBuf], name: &str| -> Result<(), String> {
+        let program = folder.join(name);
+        let mut build = Command::new(compiler);
+        build.current_dir(&folder).arg(standard).args(strict).arg("-I").arg(&include).args(sources);
+        run(linked(build.arg("-o").arg(&program)))?;
+        let said = output(with_library(Command::new(&program).arg(folder.join(format!("{name}.asdf")))))?;
+        let plain: String = said.replace(['.', ','], " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        if plain == "3 4 masked 01 60 5" { Ok(()) } else { Err(format!("{name} said {said:?}")) }
+    };
+    tour("cc", "-std=c99", &[programs.join("tour.c")], "tour-c")?;
+    tour("c++", "-std=c++17", &[programs.join("tour.cpp")], "tour-cpp")?;
+    tour("gfortran", "-std=f2008", &[package.join("fortran/trilith.f90"), programs.join("tour.f90")], "tour-fortran")?;
+
+    let misuse = folder.join("misuse");
+    let mut build = Command::new("cc");
+    build.arg("-std=c99").args(strict).arg("-I").arg(&include).arg(programs.join("misuse.c"));
+    run(linked(build.arg("-o").arg(&misuse)))?;
+    let mut files = Vec::new();
+    collect(&root().join("tests/conformance"), &mut files)?;
+    if let Some(shared) = shared() {
+        collect(&shared.join("corpus"), &mut files)?;
+    }
+    println!("opening, reading and verifying {} files through C", files.len());
+    for some in files.chunks(500) {
+        output(with_library(Command::new(&misuse).args(some)))?;
+    }
+    Ok(Done::Passed)
+}
+
+fn libraries() -> PathBuf {
+    target().join("debug")
+}
+
+fn linked(build: &mut Command) -> &mut Command {
+    build.arg("-L").arg(libraries()).arg("-ltrilith")
+}
+
+fn with_library(program: &mut Command) -> &mut Command {
+    program.env("LD_LIBRARY_PATH", libraries())
+}
+
+/// The files of a folder and those below it, without what is for people and programs, and without large ones.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let kind = path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
+        let size = path.metadata().map_or(0, |about| about.len());
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if !["py", "md", "json"].contains(&kind) && size < 8 << 20 {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(())
+}
