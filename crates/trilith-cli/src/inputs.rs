@@ -7,6 +7,7 @@
 
 mod held;
 mod names;
+mod part;
 
 use std::io::Write;
 
@@ -19,6 +20,7 @@ use trilith::threads::{Turn, in_order};
 use trilith::{Error, ErrorKind, File, Limits, Result};
 
 pub use self::held::Held;
+pub use self::part::Parts;
 use self::held::Shared;
 use self::names::{Input, Names};
 use crate::Outcome;
