@@ -20,9 +20,9 @@ use trilith::threads::{Turn, in_order};
 use trilith::{Error, ErrorKind, File, Limits, Result};
 
 pub use self::held::Held;
-pub use self::part::Parts;
 use self::held::Shared;
 use self::names::{Input, Names};
+pub use self::part::Parts;
 use crate::Outcome;
 use crate::item::Item;
 use crate::json::{error_json, error_problem};
