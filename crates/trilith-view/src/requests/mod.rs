@@ -18,12 +18,14 @@
 //! | `histogram` | its histogram |
 //! | `look` | how much of an array with two axes a first look takes, and whether the rest is read unasked |
 //! | `levels` | the interval of values that a rule chooses |
+//! | `bits` | which bits an array of flags has: names, counts, colours |
 //! | `image` | a part of an array with two axes, as PNG |
 //! | `values` | some of its elements, as text |
 //! | `profile` | a row or a column of it, or an array with one axis, in at most so many points |
 //! | `table` | rows of a table, in an order |
 
 mod arrays;
+mod bits;
 mod items;
 mod look;
 mod numbers;
@@ -119,6 +121,7 @@ fn in_json(session: &Session, request: &Request) -> Result<Option<Value>> {
         "text" => source::text(session, request)?,
         "stats" => picture::stats(session, request)?,
         "histogram" => picture::histogram(session, request)?,
+        "bits" => bits::bits(session, request)?,
         "look" => look::look(session, request)?,
         "levels" => picture::levels(session, request)?,
         "values" => numbers::values(session, request)?,

@@ -158,7 +158,8 @@ fn subtract(raster: &mut Raster, other: Raster) {
 }
 
 /// `image`: a part of an array as PNG. `x`, `y`, `w`, `h` in elements, `width` and `height` in pixels; `low`, `high`,
-/// `stretch` and `cmap` give the colours; `sample=1` asks for a first look at all of it.
+/// `stretch` and `cmap` give the colours; `sample=1` asks for a first look at all of it; `as=flags` with `bits`, or
+/// `as=labels`, for an overlay in which each bit or label has a colour of its own.
 pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
     request.go_on()?;
     let (opened, wish) = wish(session, request)?;
@@ -185,6 +186,9 @@ pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
     };
     if is_colour {
         return colours(&wish.array, region, size, how)?.to_png();
+    }
+    if let Some(kind) = request.get("as").filter(|kind| !kind.is_empty()) {
+        return super::bits::picture(&wish.array, region, size, kind, request)?.to_png();
     }
     let raster = if request.flag("sample") { wish.sample(&opened)?.0 } else { wish.raster(&opened, region, size, how)? };
     request.go_on()?;
