@@ -62,7 +62,7 @@ export class ImageView {
   shown(what) {
     const { share, unasked, bytes: size } = this.look;
     if (what === "whole") return this.note("");
-    const part = share < 1 ? `A first look at ${short(share * 100)} % of the rows.` : "";
+    const part = share < 1 ? `A first look at ${Number((share * 100).toPrecision(2))} % of the rows.` : "";
     if (what === "look" && unasked) return this.note(`${part} Reading the rest…`);
     const all = el("button", { type: "button", onclick: () => this.readAll() }, `Read all of it (${bytes(size ?? this.item.array.nbytes)})`);
     return this.note(part || "This is not read yet.", all);
@@ -228,6 +228,7 @@ export class ImageView {
       this.scale(this.view.zoom * Math.exp(-event.deltaY * (event.deltaMode === 1 ? 0.05 : 0.0016)), event.offsetX, event.offsetY);
     }, { passive: false });
     box.addEventListener("pointerdown", (event) => {
+      if (event.target.closest("button")) return; // the click is its own
       held = { x: event.offsetX, y: event.offsetY, moved: false };
       box.setPointerCapture(event.pointerId);
       box.focus({ preventScroll: true });

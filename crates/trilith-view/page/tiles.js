@@ -86,6 +86,7 @@ export class Tiles {
       if (isNow()) {
         this.asked.delete("overview");
         if (this.again) this.loadOverview();
+        else this.arrived();
       }
     }
   }

@@ -19,6 +19,7 @@ pub mod bits;
 pub mod characters;
 pub mod colour;
 pub mod found;
+pub mod glance;
 pub mod image;
 pub mod interval;
 mod numbers;
