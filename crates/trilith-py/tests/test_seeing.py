@@ -80,7 +80,7 @@ def test_the_viewer_is_embedded_and_ends_with_what_shows_it(tmp_path):
     child.kill()
     child.wait()
     child.stdout.close()
-    for _ in range(100):
+    for _ in range(300):
         try:
             answer(address)
         except urllib.error.URLError:
