@@ -93,6 +93,17 @@ export function observation(size = 1200) {
   return asdf(tree, [data, second, cube, time, flux, number, colours]);
 }
 
+/** A frame of Roman with quality flags: each quarter of it has a bit of its own, the last one none. */
+export function flagged(size = 200) {
+  const data = stars(size, size, 7);
+  const half = size / 2;
+  const dq = new Uint32Array(size * size).map((_, at) => [1, 2, 2 ** 31, 0][(Math.floor(at / size) < half ? 0 : 2) + (at % size < half ? 0 : 1)]);
+  const tree = [
+    "roman:", "  meta: {telescope: ROMAN}", `  data: ${described(0, "float32", [size, size])}`, `  dq: ${described(1, "uint32", [size, size])}`,
+  ].join("\n");
+  return asdf(tree, [data, dq]);
+}
+
 /** A tree with a great many nodes. */
 export function wide(count) {
   return asdf(`many:\n${Array.from({ length: count }, (_, at) => `  key${at}: ${at}`).join("\n")}`);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { drawn, launch, newPage, pictures, pixel, serve } from "./browser.mjs";
-import { hostile, observation, wide, write } from "./files.mjs";
+import { flagged, hostile, observation, wide, write } from "./files.mjs";
 
 let browser;
 let site;
@@ -17,8 +17,10 @@ const files = mkdtempSync(join(tmpdir(), "trilith-view-"));
 before(async () => {
   write(files, "observation.asdf", observation());
   write(files, "wide.asdf", wide(50_000));
+  write(files, "flagged.asdf", flagged());
+  write(files, "other.asdf", flagged());
   browser = await launch();
-  site = await serve(join(files, "observation.asdf"), join(files, "wide.asdf"));
+  site = await serve(join(files, "observation.asdf"), join(files, "wide.asdf"), join(files, "flagged.asdf"), join(files, "other.asdf"));
 });
 after(async () => { await browser?.close(); site?.stop(); });
 
@@ -138,6 +140,45 @@ test("two arrays are compared", async () => {
   await drawn(page);
   await page.locator(".note").getByText("/image").waitFor();
   await page.locator(".note").getByText("/second").waitFor();
+  assert.deepEqual(page.problems, []);
+});
+
+test("arrays of two files are compared", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=2&path=/roman/data"));
+  await drawn(page);
+  await page.getByLabel("File of the array to compare with").selectOption("3");
+  await page.locator(".note").getByText("other.asdf#/roman/data").waitFor();
+  await page.locator(".note").getByText("flagged.asdf#/roman/data").waitFor();
+  await page.getByLabel("How to compare").selectOption("difference");
+  await drawn(page);
+  assert.match(page.url(), /withfile=3/);
+  assert.deepEqual(page.problems, []);
+});
+
+test("quality flags lie over the picture, bit by bit", async () => {
+  const page = await newPage(browser);
+  await page.goto(at("#file=2&path=/roman/data"));
+  await drawn(page);
+  const box = await page.locator(".picture").boundingBox();
+  const quarter = Math.min(box.width, box.height) / 4;
+  const corner = () => pixel(page, box.width / 2 - quarter, box.height / 2 - quarter);
+  const bare = await corner();
+  await page.getByLabel("Path of the array of quality flags").fill("/roman/dq");
+  await page.getByLabel("Path of the array of quality flags").press("Enter");
+  const bits = page.getByRole("group", { name: "Flags" });
+  await bits.getByText("DO_NOT_USE").waitFor();
+  await bits.getByText("REFERENCE_PIXEL").waitFor();
+  assert.equal(await bits.locator("label").count(), 3);
+  assert.match(await bits.innerText(), /10,000/);
+  await drawn(page);
+  await page.waitForTimeout(300);
+  assert.notDeepEqual(await corner(), bare);
+  await shoot(page, "flags");
+  await bits.getByRole("checkbox", { name: /DO_NOT_USE/ }).uncheck();
+  await page.waitForTimeout(300);
+  await drawn(page);
+  assert.deepEqual(await corner(), bare);
   assert.deepEqual(page.problems, []);
 });
 

@@ -7,6 +7,7 @@
 
 mod held;
 mod names;
+mod part;
 
 use std::io::Write;
 
@@ -21,6 +22,7 @@ use trilith::{Error, ErrorKind, File, Limits, Result};
 pub use self::held::Held;
 use self::held::Shared;
 use self::names::{Input, Names};
+pub use self::part::Parts;
 use crate::Outcome;
 use crate::item::Item;
 use crate::json::{error_json, error_problem};

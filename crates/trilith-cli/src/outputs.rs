@@ -161,6 +161,36 @@ pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
     Err(Error::usage(message).hint(hint.to_owned()))
 }
 
+/// Where what comes of each item is written: what `-o` says.
+#[derive(Debug, Clone, Copy)]
+pub struct Outputs<'o>(pub Option<&'o str>);
+
+impl<'o> Outputs<'o> {
+    /// The file to write; None for standard output.
+    pub fn file(self) -> Option<&'o str> {
+        self.0.filter(|path| *path != "-")
+    }
+
+    /// The file that is written for an item.
+    pub fn of(self, file: &str, path: &str) -> Option<String> {
+        Some(named(self.file()?, file, path))
+    }
+
+    /// Refuses one file for several items.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage).
+    pub fn check_several(self) -> Result<()> {
+        match self.file() {
+            Some(output) if !output.contains("{stem}") => {
+                Err(Error::usage(format!("several files cannot all be written to {output}"))
+                    .hint("put {stem} into the name, which is that of the file without its ending"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The name of a file that is written for an item: `{stem}` in `output` stands for the name of the file without its
 /// ending, `{item}` for the path.
 pub fn named(output: &str, file: &str, path: &str) -> String {

@@ -30,13 +30,15 @@ const ANSWER: Duration = Duration::from_secs(600);
 
 /// What a page of ours may do: load what this server has, and nothing from anywhere else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
-     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+     base-uri 'none'; form-action 'none'";
 
 /// What is served, and under which address.
 pub struct Site {
     session: Session,
     secret: String,
     port: u16,
+    /// Whether pages elsewhere that know the address may show this one in a frame.
+    embedded: bool,
 }
 
 /// What a request may have.
@@ -53,7 +55,13 @@ pub enum Route {
 impl Site {
     /// A site at this port of this machine.
     pub fn new(session: Session, secret: String, port: u16) -> Self {
-        Self { session, secret, port }
+        Self { session, secret, port, embedded: false }
+    }
+
+    /// The same site, which others may show in a frame: a notebook, to which the address was given.
+    #[must_use]
+    pub fn embedded(self, embedded: bool) -> Self {
+        Self { embedded, ..self }
     }
 
     /// The address of the page.
@@ -71,7 +79,10 @@ impl Site {
         let origin = header_text(headers, header::ORIGIN);
         let is_own_origin = origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(|host| self.is_own(host)));
         let site = header_text(headers, header::HeaderName::from_static("sec-fetch-site"));
-        if !is_own_origin || site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        // What is in a frame asks for itself; that the frame begins with the page, another page asks.
+        let is_frame = header_text(headers, header::HeaderName::from_static("sec-fetch-dest")) == Some("iframe");
+        let is_embedding = self.embedded && is_frame && origin.is_none();
+        if !is_own_origin || !is_embedding && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
             return refused(StatusCode::FORBIDDEN, "a page of another site asks");
         }
         if method != Method::GET && method != Method::HEAD {
@@ -117,13 +128,30 @@ pub fn secret() -> Result<String> {
 
 /// Serves until the process ends.
 pub fn run(listener: TcpListener, site: Site) -> Result<()> {
+    let embedded = site.embedded;
     let fail = |error| Error::io("serving the page", error);
     listener.set_nonblocking(true).map_err(fail)?;
     let workers = trilith::threads::threads().clamp(4, 16);
     let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(workers).build().map_err(fail)?;
-    runtime.block_on(accept(listener, Arc::new(site))).map_err(fail)
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(workers + 1).build().map_err(fail)?;
+    let served = async {
+        let served = tokio::spawn(accept(listener, Arc::new(site)));
+        if !embedded {
+            return served.await.unwrap_or(Ok(()));
+        }
+        // Whoever shows the page in a frame of its own holds the other end, and may end without a word.
+        let ended = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink()));
+        let _ = ended.await;
+        Ok(())
+    };
+    let done = runtime.block_on(served).map_err(fail);
+    runtime.shutdown_background();
+    done
 }
+
+/// The same, and no page may show it in a frame.
+const ALONE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 async fn accept(listener: TcpListener, site: Arc<Site>) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -156,6 +184,7 @@ impl Drop for Waiting {
 }
 
 async fn respond(site: Arc<Site>, request: hyper::Request<Incoming>) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
+    let own = site.clone();
     let uri = request.uri();
     let route = site.route(request.method(), uri.path(), uri.query().unwrap_or(""), request.headers());
     let (status, content_type, body) = match route {
@@ -179,13 +208,16 @@ async fn respond(site: Arc<Site>, request: hyper::Request<Incoming>) -> Result<h
     let mut response = hyper::Response::new(Full::new(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
+    let policy = if own.embedded { HeaderValue::from_static(POLICY) } else { HeaderValue::from_static(ALONE) };
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    if !own.embedded {
+        headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    }
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
-        (header::X_FRAME_OPTIONS, "DENY"),
         (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ] {
@@ -238,6 +270,21 @@ mod tests {
         for (site, expected) in [("same-origin", 200), ("none", 200), ("cross-site", 403), ("same-site", 403), ("x", 403)] {
             assert_eq!(status("GET", "/s3cret/", &[HERE, ("sec-fetch-site", site)]), expected, "{site}");
         }
+    }
+
+    #[test]
+    fn a_frame_of_another_page_begins_only_where_that_is_allowed() {
+        let asked = |site: Site, dest: &str, path: &str| {
+            let mut map = HeaderMap::new();
+            map.insert("host", HeaderValue::from_static("127.0.0.1:4000"));
+            map.insert("sec-fetch-site", HeaderValue::from_static("cross-site"));
+            map.insert("sec-fetch-dest", HeaderValue::from_str(dest).unwrap());
+            !matches!(site.route(&Method::GET, path, "", &map), Route::Refused(..))
+        };
+        assert!(asked(site().embedded(true), "iframe", "/s3cret/"));
+        assert!(!asked(site().embedded(true), "empty", "/s3cret/api/files"), "what another page fetches is refused");
+        assert!(!asked(site().embedded(true), "iframe", "/other/"), "the secret is needed");
+        assert!(!asked(site(), "iframe", "/s3cret/"));
     }
 
     #[test]

@@ -444,7 +444,8 @@ impl Array {
         format!("<trilith.Array {}>", show::array(&self.array))
     }
 
-    fn _repr_html_(&self) -> String {
-        show::array_html(&self.array, self.tag.as_deref())
+    fn _repr_html_(&self, py: Python<'_>) -> String {
+        let picture = py.detach(|| trilith_view::glance::html(&self.array)).unwrap_or_default();
+        show::array_html(&self.array, self.tag.as_deref()) + &picture
     }
 }

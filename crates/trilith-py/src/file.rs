@@ -374,9 +374,12 @@ impl File {
         }
     }
 
-    fn _repr_html_(&self) -> String {
+    fn _repr_html_(&self, py: Python<'_>) -> String {
         match self.opened() {
-            Ok(file) => show::tree_html(file.tree().root(), &format!("trilith.File {}", show::file(&file))),
+            Ok(file) => {
+                let tree = show::tree_html(file.tree().root(), &format!("trilith.File {}", show::file(&file)));
+                tree + &py.detach(|| crate::picture::first_of(&file)).unwrap_or_default()
+            }
             Err(_) => "<div class=\"trilith\"><b>trilith.File</b>, closed</div>".to_owned(),
         }
     }

@@ -18,6 +18,7 @@ mod home;
 mod layout;
 mod nodes;
 mod parts;
+mod picture;
 mod remote;
 mod scalar;
 mod show;
@@ -56,12 +57,14 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Items>()?;
     module.add_class::<stream::Records>()?;
     module.add_class::<family::Family>()?;
+    module.add_class::<picture::Picture>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(parts::write_parts, module)?)?;
     module.add_function(wrap_pyfunction!(parts::toward, module)?)?;
     module.add_function(wrap_pyfunction!(table::_table, module)?)?;
+    module.add_function(wrap_pyfunction!(picture::show, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     Ok(())
 }

@@ -16,32 +16,37 @@ export function cancelAll() {
   for (const one of running) one.controller.abort();
 }
 
-async function ask(name, parameters, signal) {
+/** Does what may take long, with a signal that gives it up. */
+export async function tracked(work, signal) {
   const controller = new AbortController();
-  if (signal) {
-    if (signal.aborted) controller.abort();
-    signal.addEventListener("abort", () => controller.abort());
-  }
+  if (signal?.aborted) controller.abort();
+  signal?.addEventListener("abort", () => controller.abort());
   const one = { controller, long: false };
   running.add(one);
   const timer = setTimeout(() => { one.long = true; show(); }, 400);
   try {
-    const query = Object.entries(parameters)
-      .filter(([, value]) => value !== undefined && value !== null && value !== "")
-      .map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
-      .join("&");
-    const answer = await send(name, query, controller.signal);
+    return await work(controller.signal);
+  } finally {
+    clearTimeout(timer);
+    running.delete(one);
+    show();
+  }
+}
+
+async function ask(name, parameters, signal) {
+  const query = Object.entries(parameters)
+    .filter(([, value]) => value !== undefined && value !== null && value !== "")
+    .map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
+    .join("&");
+  return tracked(async (given) => {
+    const answer = await send(name, query, given);
     if (answer.status !== 200) {
       let message = `the answer has status ${answer.status}`;
       try { message = JSON.parse(new TextDecoder().decode(answer.body)).error.message; } catch { /* no JSON: the status says it */ }
       throw new Error(message);
     }
     return answer;
-  } finally {
-    clearTimeout(timer);
-    running.delete(one);
-    show();
-  }
+  }, signal);
 }
 
 /** An answer that is JSON. */

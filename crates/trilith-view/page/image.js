@@ -2,20 +2,24 @@
 // other axes, and another array to compare with.
 
 import { json, isGivenUp } from "./api.js";
-import { canvas, colour, el, rested, short } from "./dom.js";
+import { bytes, canvas, colour, el, rested, short } from "./dom.js";
+import { Bits } from "./flags.js";
 import { Levels } from "./levels.js";
 import { saved } from "./line.js";
 import { axes, curve, reach } from "./plot.js";
 import * as state from "./state.js";
-import { LARGE, Tiles } from "./tiles.js";
+import { LARGE, Tiles, WHOLE } from "./tiles.js";
 
 /** Elements of a side of the windows that values are asked for in. */
 const WINDOW = 16;
 const ZOOMS = { least: 1 / 1024, most: 64 };
 
 export class ImageView {
-  constructor(host, item, wants, choices) {
+  constructor(host, item, wants, choices, files) {
     this.item = item;
+    this.files = files;
+    this.look = WHOLE;
+    this.looking = new AbortController();
     this.wants = wants;
     this.shape = item.array.shape;
     const last = this.shape[this.shape.length - 1];
@@ -30,16 +34,47 @@ export class ImageView {
     this.build(host, choices);
     this.tiles = this.newTiles();
     this.compare();
-    if (this.isColour) this.restyle({});
-    else this.levels.load(this.levelled());
+    this.start().catch((error) => { if (!isGivenUp(error)) this.note(error.message); });
   }
 
-  newTiles() {
+  newTiles(overlay = false) {
     return new Tiles(this.width, this.height, {
+      overlay,
+      look: () => this.look,
       arrived: () => this.drawn.draw(),
       failed: (error) => this.note(error.message),
-      noted: (text) => this.note(text),
+      shown: (what) => { if (!overlay) this.shown(what); },
     });
+  }
+
+  /** Of a large array some rows come first, and what would take long to fetch comes when somebody asks for it. */
+  async start() {
+    if (!this.isColour && this.width * this.height >= LARGE) {
+      this.look = await json("look", this.wanted(), this.looking.signal);
+      if (this.look.share === 1 && !this.look.unasked) return this.shown("nothing");
+    }
+    if (this.isColour) this.restyle({});
+    else this.levels.load(this.levelled());
+    this.overlay();
+  }
+
+  /** Says how much of the array is shown. */
+  shown(what) {
+    const { share, unasked, bytes: size } = this.look;
+    if (what === "whole") return this.note("");
+    const part = share < 1 ? `A first look at ${Number((share * 100).toPrecision(2))} % of the rows.` : "";
+    if (what === "look" && unasked) return this.note(`${part} Reading the rest…`);
+    const all = el("button", { type: "button", onclick: () => this.readAll() }, `Read all of it (${bytes(size ?? this.item.array.nbytes)})`);
+    return this.note(part || "This is not read yet.", all);
+  }
+
+  readAll() {
+    this.look = { ...this.look, unasked: true };
+    this.note("Reading…");
+    this.tiles.style = "";
+    if (this.isColour) this.restyle({});
+    else if (this.levels.low === undefined) this.levels.load(this.levelled());
+    else this.levels.whole();
   }
 
   build(host, choices) {
@@ -48,7 +83,7 @@ export class ImageView {
     host.append(tools, more);
     if (!this.isColour) {
       this.levels = new Levels(tools, more, this.wanted(), choices, (style) => this.restyle(style));
-      this.levels.isLarge = this.width * this.height > LARGE;
+      this.levels.look = () => this.look;
       this.levels.failed = (error) => this.note(error.message);
     }
     this.leading.forEach((length, axis) => more.append(this.slider(length, axis)));
@@ -57,7 +92,8 @@ export class ImageView {
     this.masking = el("button", { type: "button", "aria-pressed": String(state.get("mask") !== "0"), title: "Show what is masked in its own colour (M)", onclick: () => this.toggleMask() }, "Mask");
     more.append(button("Fit", "The whole picture (0)", () => this.fit()), button("1:1", "One pixel for each element (1)", () => this.scale(1)),
       button("+", "Zoom in (+)", () => this.scale(this.view.zoom * 2)), button("−", "Zoom out (-)", () => this.scale(this.view.zoom / 2)),
-      this.profiling, this.masking, button("Save picture", "What is in sight, as PNG", () => this.save()), this.comparing());
+      this.profiling, this.masking, button("Save picture", "What is in sight, as PNG", () => this.save()), this.comparing(), this.flagging());
+    this.bits = new Bits(more, () => this.overlay(), (error) => this.note(error.message));
     this.stage = el("div", { class: "stage" });
     const box = el("div", { class: "picture", tabindex: "0", "aria-label": "Picture. The arrows move, plus and minus zoom, 0 fits, 1 shows one pixel for each element." });
     this.box = box;
@@ -77,12 +113,18 @@ export class ImageView {
   wanted() { return { ...this.wants, slice: this.index.join(",") || undefined, mask: state.get("mask") || undefined }; }
 
   /** What the levels are of: the array, or the difference. */
-  levelled() { return { ...this.wanted(), minus: this.how === "difference" ? this.other : undefined }; }
+  levelled() {
+    const minus = this.how === "difference" ? { minus: this.other, minus_file: this.otherFile } : {};
+    return { ...this.wanted(), ...minus };
+  }
+
+  /** The array to compare with. */
+  compared() { return { ...this.wanted(), path: this.other, file: this.otherFile ?? this.wants.file }; }
 
   restyle(style) {
     this.style = style;
     this.tiles.restyle({ ...this.levelled(), ...style });
-    this.twin?.restyle({ ...this.wanted(), ...style, path: this.other });
+    this.twin?.restyle({ ...this.compared(), ...style });
     this.drawn.draw();
   }
 
@@ -90,6 +132,7 @@ export class ImageView {
     this.values.clear();
     if (this.isColour) this.restyle({});
     else this.levels.renew(this.levelled());
+    this.overlay();
     if (this.spot) this.profile();
   }
 
@@ -112,6 +155,7 @@ export class ImageView {
     if (!this.view.zoom) this.begin(width, height);
     const tiles = this.twin && this.second ? this.twin : this.tiles;
     tiles.draw(context, this.view, width, height);
+    this.over?.draw(context, this.view, width, height);
     if (this.spot && this.stage.classList.contains("profiles")) {
       context.strokeStyle = colour("data2");
       context.lineWidth = 1;
@@ -121,7 +165,7 @@ export class ImageView {
       context.strokeRect(x, -5, 0, height + 10);
       context.globalAlpha = 1;
     }
-    this.box.dataset.complete = String(tiles.isComplete);
+    this.box.dataset.complete = String(tiles.isComplete && (!this.over || this.over.isComplete));
     this.across?.draw();
     this.down?.draw();
   }
@@ -169,8 +213,8 @@ export class ImageView {
     this.kept();
   }
 
-  note(text) {
-    this.notice.textContent = text;
+  note(text, ...more) {
+    this.notice.replaceChildren(text, ...more);
     this.notice.hidden = !text;
   }
 
@@ -184,6 +228,7 @@ export class ImageView {
       this.scale(this.view.zoom * Math.exp(-event.deltaY * (event.deltaMode === 1 ? 0.05 : 0.0016)), event.offsetX, event.offsetY);
     }, { passive: false });
     box.addEventListener("pointerdown", (event) => {
+      if (event.target.closest("button")) return; // the click is its own
       held = { x: event.offsetX, y: event.offsetY, moved: false };
       box.setPointerCapture(event.pointerId);
       box.focus({ preventScroll: true });
@@ -347,19 +392,30 @@ export class ImageView {
     const how = el("select", { "aria-label": "How to compare" }, el("option", { value: "" }, "Compare…"),
       el("option", { value: "blink", selected: state.get("how") === "blink" }, "blink"),
       el("option", { value: "difference", selected: state.get("how") === "difference" }, "difference"));
+    const named = (file) => file.name.split(/[\\/]/).filter(Boolean).pop() ?? file.name;
+    const file = el("select", { "aria-label": "File of the array to compare with" }, ...this.files.map((one) =>
+      el("option", { value: String(one.index), title: one.place, selected: String(one.index) === (state.get("withfile") || this.wants.file) }, named(one))));
+    file.addEventListener("change", () => {
+      // The same array of the other file is what is compared most often.
+      if (!path.value) path.value = this.wants.path;
+      if (!how.value) how.value = "blink";
+      change();
+    });
     const change = () => {
-      state.set({ with: how.value ? path.value : undefined, how: how.value || undefined });
+      const other = how.value && file.value !== this.wants.file ? file.value : undefined;
+      state.set({ with: how.value ? path.value : undefined, withfile: other, how: how.value || undefined });
       if (!how.value || path.value) this.compare(true);
     };
     how.addEventListener("change", () => { if (how.value && !path.value) path.focus(); change(); });
     path.addEventListener("change", change);
-    return el("label", {}, how, path);
+    return el("label", {}, how, this.files.length > 1 ? file : "", path);
   }
 
   compare(changed = false) {
     clearInterval(this.blinking);
     const before = this.how;
     [this.other, this.how] = [state.get("with"), state.get("with") ? state.get("how") : ""];
+    this.otherFile = state.get("withfile") || undefined;
     this.twin?.end();
     this.twin = null;
     this.second = false;
@@ -378,7 +434,38 @@ export class ImageView {
   blinkOnce() {
     if (!this.twin) return;
     this.second = !this.second;
-    this.note(this.second ? this.other : state.get("path"));
+    const place = (file, path) => (this.otherFile ? `${this.files[Number(file)]?.name ?? ""}#${path}` : path);
+    this.note(this.second ? place(this.otherFile, this.other) : place(this.wants.file, this.wants.path));
+    this.drawn.draw();
+  }
+
+  // ---- quality flags
+
+  flagging() {
+    const path = el("input", { type: "text", class: "mono", placeholder: "/path of quality flags", size: "18", "aria-label": "Path of the array of quality flags", value: state.get("flags") });
+    path.addEventListener("change", () => { state.set({ flags: path.value }); this.overlay(); });
+    const isWhole = /^(u?int\d+|bool8)$/.test(this.item.array.datatype);
+    const own = isWhole ? el("button", { type: "button", title: "Each bit in a colour of its own", onclick: () => {
+      path.value = state.get("flags") === this.wants.path ? "" : this.wants.path;
+      state.set({ flags: path.value });
+      this.overlay();
+    } }, "Bits") : "";
+    return el("label", {}, "Flags", path, own);
+  }
+
+  /** Shows the flags that the state names over the picture. */
+  overlay() {
+    const path = state.get("flags");
+    if (!path) {
+      this.over?.end();
+      this.over = null;
+      this.bits.hide();
+    } else {
+      const flags = { ...this.wanted(), path, mask: undefined, field: undefined };
+      this.over ??= this.newTiles(true);
+      this.over.restyle({ ...flags, as: "flags", bits: this.bits.chosen });
+      if (this.look.unasked) this.bits.load(flags);
+    }
     this.drawn.draw();
   }
 
@@ -391,6 +478,9 @@ export class ImageView {
     clearInterval(this.blinking);
     this.tiles.end();
     this.twin?.end();
+    this.over?.end();
+    this.bits.hide();
+    this.looking.abort();
     this.levels?.loading?.abort();
   }
 }

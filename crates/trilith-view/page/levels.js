@@ -68,12 +68,16 @@ export class Levels {
     };
     this.isByHand = false;
     try {
-      if (this.isLarge) await ask(1);
-      await ask();
+      const { share, unasked } = this.look();
+      if (share < 1) await ask(1);
+      if (unasked) await ask();
     } catch (error) {
       if (!isGivenUp(error)) this.failed?.(error);
     }
   }
+
+  /** All of the array is there to be read: an interval that was chosen by a rule is chosen again. */
+  whole() { return this.isByHand || state.get("low") !== "" ? this.said() : this.fit(); }
 
   /** The slice has changed: an interval that was chosen by a rule is chosen again. */
   renew(wants) {
@@ -138,7 +142,7 @@ export class Levels {
       // A few far values would leave all others in one bar: what is shown is the interval and as much again around it.
       const span = this.high - this.low;
       const part = this.interval === "minmax" || !(span > 0) ? {} : { low: this.low - span, high: this.high + 2 * span };
-      this.counted = await json("histogram", { ...this.wants, ...part, bins: 256 });
+      this.counted = await json("histogram", { ...this.wants, ...part, bins: 256, sample: this.look().unasked ? undefined : 1 });
       this.drawn?.draw();
     } catch (error) {
       if (!isGivenUp(error)) this.failed?.(error);

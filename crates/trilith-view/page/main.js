@@ -1,6 +1,6 @@
 // The page: which file and which item are looked at, and how.
 
-import { cancelAll, isGivenUp, json } from "./api.js";
+import { cancelAll, isGivenUp, json, tracked } from "./api.js";
 import { by, bytes, copy, el } from "./dom.js";
 import { FileViews } from "./file.js";
 import { ImageView } from "./image.js";
@@ -134,7 +134,7 @@ async function open(name) {
   };
   if (name === "image") {
     show(host);
-    view = new ImageView(host, item, wants, choices);
+    view = new ImageView(host, item, wants, choices, files);
   } else if (name === "plot") {
     const table = await json("table", { ...wants, offset: 0, limit: 0 });
     const isNumber = (column) => /^(u?int|float|complex|bool)\w*$/.test(column.type);
@@ -203,7 +203,7 @@ split.addEventListener("keydown", (event) => {
 async function opened(what) {
   try {
     const first = files.length;
-    for (const one of what) await transport.open(one);
+    for (const one of what) await tracked((signal) => transport.open(one, signal));
     await list();
     if (files.length > first) state.go({ file: first, path: "" });
   } catch (error) {

@@ -9,13 +9,22 @@ const OVERVIEW = 1024;
 /** Tiles that are kept, and asked for at once. */
 const KEEP = 160;
 const AT_ONCE = 4;
-/** From so many elements on, the first overview takes only some of them. */
+/** Elements of a piece that is read unasked where reading is slow. */
+const MODEST = 1 << 20;
+/** From so many elements on there is a first look: the answer to `look` says at how much. */
 export const LARGE = 1 << 25;
+/** No first look: all is read at once. */
+export const WHOLE = { share: 1, unasked: true };
+/** What the colours are, and not what is read. */
+const COLOURS = ["low", "high", "stretch", "cmap"];
 
 export class Tiles {
-  /** `arrived` is called when there is something new to draw, `failed` with an error. */
-  constructor(width, height, { arrived, failed, noted }) {
-    Object.assign(this, { width, height, arrived, failed, noted });
+  /**
+   * `arrived` is called when there is something new to draw, `failed` with an error, `shown` with "look", "whole" or
+   * "stopped"; `look` says what a first look takes. An overlay leaves what is below it to be seen.
+   */
+  constructor(width, height, { arrived, failed, shown, look, overlay }) {
+    Object.assign(this, { width, height, arrived, failed, shown, look, overlay });
     this.known = new Map(); // key: bitmap
     this.asked = new Map(); // key: what stops it
     this.wanted = [];
@@ -30,33 +39,55 @@ export class Tiles {
   restyle(parameters) {
     const style = JSON.stringify(parameters);
     if (style === this.style) return;
-    this.style = style;
-    this.parameters = parameters;
+    const subject = JSON.stringify(Object.entries(parameters).filter(([key]) => !COLOURS.includes(key)));
+    const isRecoloured = subject === this.subject && this.asked.has("overview");
+    Object.assign(this, { style, subject, parameters, wanted: [] });
+    if (isRecoloured) {
+      // What is being read is read for other colours as well: to begin again would only take longer.
+      this.again = true;
+      if (this.look().share < 1) this.first(this.asked.get("overview").signal).catch(() => {});
+      return;
+    }
     for (const controller of this.asked.values()) controller.abort();
     this.asked.clear();
-    this.wanted = [];
     this.loadOverview();
   }
+
+  /** What asks for all of it. */
+  get whole() {
+    const scale = Math.min(1, OVERVIEW / Math.max(this.width, this.height));
+    const size = { width: Math.max(1, Math.round(this.width * scale)), height: Math.max(1, Math.round(this.height * scale)) };
+    return { ...this.parameters, x: 0, y: 0, w: this.width, h: this.height, ...size };
+  }
+
+  /** A first look. */
+  async first(signal) { await this.take(this.style, await picture({ ...this.whole, sample: 1 }, signal)); }
 
   async loadOverview() {
     const controller = new AbortController();
     this.asked.set("overview", controller);
     const style = this.style;
-    const longer = Math.max(this.width, this.height);
-    const scale = Math.min(1, OVERVIEW / longer);
-    const size = { width: Math.max(1, Math.round(this.width * scale)), height: Math.max(1, Math.round(this.height * scale)) };
-    const whole = { ...this.parameters, x: 0, y: 0, w: this.width, h: this.height, ...size };
+    this.again = false;
+    const look = this.look();
+    const isNow = () => this.asked.get("overview") === controller;
     try {
-      if (this.width * this.height > LARGE) {
-        await this.take(style, await picture({ ...whole, sample: 1 }, controller.signal));
-        this.noted("a first look at some of the rows");
+      if (look.share < 1) {
+        await this.first(controller.signal);
+        if (isNow()) this.shown("look");
       }
-      await this.take(style, await picture(whole, controller.signal));
-      this.noted("");
+      if (!look.unasked) return;
+      await this.take(style, await picture(this.whole, controller.signal));
+      if (isNow() && !this.again) this.shown("whole");
     } catch (error) {
       if (!isGivenUp(error)) this.failed(error);
+      else if (isNow()) this.shown("stopped");
+      if (isNow()) this.again = false;
     } finally {
-      if (this.asked.get("overview") === controller) this.asked.delete("overview");
+      if (isNow()) {
+        this.asked.delete("overview");
+        if (this.again) this.loadOverview();
+        else this.arrived();
+      }
     }
   }
 
@@ -71,30 +102,38 @@ export class Tiles {
   draw(context, view, width, height) {
     if (!this.parameters) return;
     context.imageSmoothingEnabled = view.zoom < 1;
-    if (this.overview) {
-      const [x, y] = [-view.left * view.zoom, -view.top * view.zoom];
-      context.drawImage(this.overview, x, y, this.width * view.zoom, this.height * view.zoom);
-    }
+    const place = (x, y, w, h) => [(x - view.left) * view.zoom, (y - view.top) * view.zoom, w * view.zoom, h * view.zoom];
+    const below = () => this.overview && context.drawImage(this.overview, ...place(0, 0, this.width, this.height));
+    const { pieces, wanted } = this.pieces(view, width, height);
+    // Below an overlay, what is coarse would be seen through what is fine.
+    if (!this.overlay || wanted.length || !pieces.length) below();
+    for (const { tile, x, y, w, h } of pieces) context.drawImage(tile.bitmap, ...place(x, y, w, h));
+    this.ask(wanted.filter((piece) => piece.isDue));
+  }
+
+  /** The pieces in sight that are there, and those that are not, or have other colours. */
+  pieces(view, width, height) {
+    const [pieces, wanted] = [[], []];
     const dots = view.zoom * (window.devicePixelRatio || 1);
     const scale = Math.max(0, Math.floor(Math.log2(1 / dots) + 0.01));
-    if (scale >= this.coarsest && this.coarsest > 0) return;
-    if (this.coarsest === 0 && this.overview) return; // it has every element
+    if (scale >= this.coarsest && this.coarsest > 0) return { pieces, wanted };
+    if (this.coarsest === 0 && this.overview) return { pieces, wanted }; // it has every element
     const side = SIDE * 2 ** scale;
     const [firstX, lastX] = this.span(view.left, width / view.zoom, this.width, side);
     const [firstY, lastY] = this.span(view.top, height / view.zoom, this.height, side);
-    const wanted = [];
+    const isSlow = !this.look().unasked;
     for (let row = firstY; row <= lastY; row += 1) {
       for (let column = firstX; column <= lastX; column += 1) {
         const [x, y] = [column * side, row * side];
         const place = `${scale}/${column}/${row}`;
         const tile = this.known.get(place);
         const [w, h] = [Math.min(side, this.width - x), Math.min(side, this.height - y)];
-        if (tile) context.drawImage(tile.bitmap, (x - view.left) * view.zoom, (y - view.top) * view.zoom, w * view.zoom, h * view.zoom);
-        const isDue = tile?.style !== this.style && !this.asked.has(place) && !this.refused.has(`${this.style} ${place}`);
-        if (isDue) wanted.push({ place, x, y, w, h, scale });
+        if (tile) pieces.push({ tile, x, y, w, h });
+        if (tile?.style === this.style || (isSlow && w * h > MODEST)) continue;
+        wanted.push({ place, x, y, w, h, scale, isDue: !this.asked.has(place) && !this.refused.has(`${this.style} ${place}`) });
       }
     }
-    this.ask(wanted);
+    return { pieces, wanted };
   }
 
   span(from, length, most, side) {

@@ -15,9 +15,11 @@
 //! Nothing here opens files or prints: arrays come from the library [`trilith`], and bytes come out. Arrays are read in
 //! pieces and never held as a whole, so that their size does not matter; the work is shared by [`trilith::threads`].
 
+pub mod bits;
 pub mod characters;
 pub mod colour;
 pub mod found;
+pub mod glance;
 pub mod image;
 pub mod interval;
 mod numbers;

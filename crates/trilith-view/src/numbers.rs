@@ -298,6 +298,7 @@ impl Numbers {
         let item = to_usize(self.array.datatype().packed_size().max(1))?;
         let mut at = 0u64;
         let mut share = |bytes: &[u8], mask: &[u8]| -> Result<()> {
+            self.array.limits().go_on()?;
             let most = (PART / item).max(1);
             let masks = mask.chunks(most).chain(std::iter::repeat(&[][..]));
             let (starts, parts) = ((at..).step_by(most), bytes.chunks(most * item));

@@ -8,6 +8,7 @@ const ASSETS: &[(&str, &str, &[u8])] = &[
     module("api.js", include_bytes!("../page/api.js")),
     module("dom.js", include_bytes!("../page/dom.js")),
     module("file.js", include_bytes!("../page/file.js")),
+    module("flags.js", include_bytes!("../page/flags.js")),
     module("image.js", include_bytes!("../page/image.js")),
     module("levels.js", include_bytes!("../page/levels.js")),
     module("line.js", include_bytes!("../page/line.js")),

@@ -6,9 +6,16 @@ let module = null;
 
 async function load() {
   if (module) return module;
+  if (given) return start(given);
   const response = await fetch(new URL("trilith.wasm", import.meta.url));
   if (!response.ok) throw new Error(`trilith.wasm cannot be loaded: status ${response.status}`);
-  const { instance } = await WebAssembly.instantiate(await response.arrayBuffer(), { env: { host_read: read } });
+  const compiled = await WebAssembly.compile(await response.arrayBuffer());
+  self.postMessage({ module: compiled });
+  return start(compiled);
+}
+
+async function start(compiled) {
+  const instance = await WebAssembly.instantiate(compiled, { env: { host_read: read } });
   module = instance.exports;
   return module;
 }
@@ -83,7 +90,10 @@ async function answer(message) {
   return { status: status % 1000, type: status >= 1000 ? "image/png" : "application/json", body };
 }
 
+let given = null; // the module of the worker before this one
+
 self.addEventListener("message", async ({ data }) => {
+  if (data.kind === "module") { given = data.module; return; }
   try {
     const said = await answer(data);
     self.postMessage(said, said.body ? [said.body] : []);

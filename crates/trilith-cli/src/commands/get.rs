@@ -3,7 +3,6 @@
 mod family;
 mod format;
 
-use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -11,37 +10,29 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::error::counted;
-use trilith::array::{Array, Index};
+use trilith::array::Array;
 use trilith::bytes::{self, Access, Base, Basis};
 use trilith::file::{Item, ItemKind};
 use trilith::{Error, ErrorKind, File, Result};
 
 use self::format::Format;
 use crate::Outcome;
-use crate::inputs::{self, Admit, Form, Job, Many};
-use crate::item::Item as Argument;
+use crate::inputs::{self, Form, Job, Parts};
 use crate::options::Options;
 use crate::output::{clean, size};
-use crate::outputs::{check_name, named};
+use crate::outputs::{Outputs, check_name};
 use crate::progress;
 use crate::target::Target;
 
 /// Print or save an array, a slice of it, or a value of the tree
 ///
 /// A slice reads only what it needs: its own bytes of an uncompressed block, or the pieces of a compressed block
-/// that contain it.
+/// that contain it. With --catalog the argument is the path of an item alone.
 #[derive(Debug, Args)]
 #[command(visible_alias = "cat")]
 pub struct Get {
-    /// The file and the path of an item in it; also of each file in a folder, of a pattern or of several. With
-    /// --catalog only the path
-    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
-    item: Option<String>,
-    /// More of them
-    #[arg(value_name = "MORE")]
-    more: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    parts: Parts,
     /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout
     /// is the layout of these files); files that omit it, or are not there, are named and masked
     #[arg(long, value_name = "C.bd", requires = "under")]
@@ -52,12 +43,6 @@ pub struct Get {
     /// With --catalog: its files have no signature
     #[arg(long, requires = "catalog")]
     raw: bool,
-    /// The slice of each axis, in numpy notation: 0:10,5,::2
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
-    slice: Option<String>,
-    /// One field of a structured array
-    #[arg(long, value_name = "NAME")]
-    field: Option<String>,
     /// Write to a file, by its ending: .npy, .csv, .json, .yaml, .txt; raw little-endian bytes for any unknown ending.
     /// In the name {stem} stands for the input without its ending, {item} for the path: several inputs need it
     #[arg(short, long, value_name = "FILE")]
@@ -73,51 +58,36 @@ pub struct Get {
 impl Get {
     /// Prints or saves the item.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let items = inputs::joined(self.item.as_ref(), &self.more);
         if let Some(catalog) = &self.catalog {
+            let items = self.parts.items();
             let [item] = items.as_slice() else {
                 return Err(Error::usage("with --catalog there is one path of an item"));
             };
             let item = format!("-#{}", item.trim_start_matches('#'));
-            return inputs::run(&[item], Form::Items, &self.many, options, |job| {
+            return inputs::run(&[item], Form::Items, &self.parts.many, options, |job| {
                 self.one(job, self.family(catalog, options)?)
             });
         }
-        if inputs::is_several(&items, Form::Items, &self.many) {
-            self.check_several(options)?;
+        let is_printed = self.outputs().file().is_none() && !self.explain;
+        if self.parts.is_several() && is_printed && !matches!(self.format(options), Format::Text | Format::Json) {
+            return Err(Error::usage("of several files only text and JSON can be printed")
+                .hint("give -o a name with {stem} in it"));
         }
-        let mut written = HashSet::new();
-        let mut admit = |item: &Argument| match self.output_of(&item.file, item.path()) {
-            Some(output) if !written.insert(output.clone()) => {
-                Err(Error::usage(format!("{output} is written for another file")).hint("name the files differently"))
-            }
-            _ => Ok(()),
-        };
-        let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
-        inputs::run_with(&items, Form::Items, &self.many, options, admit, |job| {
+        self.parts.run(self.outputs(), options, |job| {
             let file = job.open()?;
             self.one(job, file)
         })
     }
 
-    /// Refuses what cannot be told apart where it is of several files.
-    fn check_several(&self, options: &Options) -> Result<()> {
-        match self.file() {
-            Some(output) if !output.contains("{stem}") => {
-                Err(Error::usage(format!("several files cannot all be written to {output}"))
-                    .hint("put {stem} into the name, which is that of the file without its ending"))
-            }
-            None if !self.explain && !matches!(self.format(options), Format::Text | Format::Json) => {
-                Err(Error::usage("of several files only text and JSON can be printed").hint("give -o a name with {stem} in it"))
-            }
-            _ => Ok(()),
-        }
+    /// Where the items are written.
+    fn outputs(&self) -> Outputs<'_> {
+        Outputs(self.output.as_deref())
     }
 
     fn one(&self, job: &mut Job<'_>, mut file: File) -> Result<Outcome> {
         // An update that did not finish, or a journal of something else.
         job.warn_all(file.source().notice());
-        let output = self.output_of(&job.name, job.item_path());
+        let output = self.outputs().of(&job.name, job.item_path());
         if let Some(output) = &output {
             // Text that goes into another folder must mean there what it means here.
             file = file.moved_to(&Base::of(output))?;
@@ -135,16 +105,11 @@ impl Get {
         }
     }
 
-    /// The file that is written for an item.
-    fn output_of(&self, name: &str, path: &str) -> Option<String> {
-        Some(named(self.file()?, name, path))
-    }
-
     /// The files that a catalog lists.
     fn family(&self, catalog: &str, options: &Options) -> Result<File> {
         let layout = options.read_layout(options.under.as_deref().unwrap_or(""), &options.limits()?)?;
         let file = options.open_family(catalog, layout, self.files.as_deref(), self.raw)?;
-        if let (Some(family), Some(output)) = (file.as_family(), self.file())
+        if let (Some(family), Some(output)) = (file.as_family(), self.outputs().file())
             && Path::new(output).exists()
         {
             options.add_inputs_beside(catalog, family.catalog().files());
@@ -162,7 +127,7 @@ impl Get {
             Err(error) if error.kind() != ErrorKind::Usage || item.kind() == ItemKind::Array => return Err(error),
             Err(_) => {}
         }
-        if self.slice.is_some() || self.field.is_some() || self.explain {
+        if self.parts.is_part() || self.explain {
             return item.as_array().map(Some).map_err(|error| {
                 Error::usage(format!("{}, so --slice, --field and --explain do not apply", error.message()))
             });
@@ -170,13 +135,8 @@ impl Get {
         Ok(None)
     }
 
-    fn array(&self, mut array: Array, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
-        if let Some(name) = &self.field {
-            array = array.field(name)?;
-        }
-        if let Some(slice) = &self.slice {
-            array = array.slice(&Index::parse_list(slice)?)?;
-        }
+    fn array(&self, array: Array, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
+        let array = self.parts.of(array)?;
         if self.explain {
             return explain(&array, job);
         }
@@ -202,7 +162,7 @@ impl Get {
     /// An item that is not an array: scalars as text, the rest as JSON.
     fn value(&self, item: &Item<'_>, job: &mut Job<'_>, output: Option<&str>) -> Result<Outcome> {
         // What has no elements has no raw bytes either, unless they are asked for by name.
-        let is_named = self.format.is_some() || self.file().and_then(Format::of_ending).is_some();
+        let is_named = self.format.is_some() || self.outputs().file().and_then(Format::of_ending).is_some();
         let format = match self.format(job.options) {
             Format::Raw if !is_named => Format::Text,
             format => format,
@@ -222,18 +182,13 @@ impl Get {
 
     /// The format that is asked for, or that the name of the output stands for.
     fn format(&self, options: &Options) -> Format {
-        let output = self.file();
+        let output = self.outputs().file();
         match (self.format, output.and_then(Format::of_ending)) {
             (Some(format), _) | (None, Some(format)) => format,
             (None, None) if options.json => Format::Json,
             (None, None) if self.output.is_some() => Format::Raw,
             (None, None) => Format::Text,
         }
-    }
-
-    /// The file to write; None for standard output.
-    fn file(&self) -> Option<&str> {
-        self.output.as_deref().filter(|path| *path != "-")
     }
 
     /// Puts out what `emit` writes.

@@ -3,8 +3,6 @@
 mod draw;
 mod subject;
 
-use std::collections::HashSet;
-
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::bytes::Basis;
@@ -14,36 +12,23 @@ use trilith_view::{ColourMap, Cuts, Interval, Resample, Stretch};
 use self::draw::Drawing;
 use self::subject::Subject;
 use crate::Outcome;
-use crate::inputs::{self, Admit, Form as Names, Job, Many};
-use crate::item::Item as Argument;
+use crate::inputs::{Job, Parts};
 use crate::options::Options;
 use crate::output::size;
-use crate::outputs::{Form, check_name, named};
+use crate::outputs::{Form, Outputs, check_name};
 use crate::target::Target;
 use crate::terminal::Graphics;
 
 /// Show an array: an image, a plot, the columns of a table
 ///
 /// An array of two axes is an image (of more, its first plane, unless --slice chooses another), one of one axis a plot,
-/// a structured array a summary of its columns. In a terminal it is drawn with the graphics that the terminal has, or
-/// with characters; -o writes an image as PNG and a plot as SVG. The array is read in pieces, so that it may be larger
-/// than the memory.
+/// a structured array a summary of its columns; without a path the only array of the file is shown. In a terminal it is
+/// drawn with the graphics that the terminal has, or with characters; -o writes an image as PNG and a plot as SVG. The
+/// array is read in pieces, so that it may be larger than the memory.
 #[derive(Debug, Args)]
 pub struct Show {
-    /// The file and the path of an array in it; without a path the only array of the file
-    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
-    item: Option<String>,
-    /// More of them
-    #[arg(value_name = "MORE")]
-    more: Vec<String>,
     #[command(flatten)]
-    many: Many,
-    /// The slice of each axis, in numpy notation: 0:10,5,::2
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
-    slice: Option<String>,
-    /// One field of a structured array
-    #[arg(long, value_name = "NAME")]
-    field: Option<String>,
+    parts: Parts,
     /// What to draw, where it is not what the shape of the array suggests
     #[arg(long = "as", value_name = "WHAT")]
     what: Option<What>,
@@ -109,34 +94,18 @@ enum Origin {
 impl Show {
     /// Shows the arrays.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let items = inputs::joined(self.item.as_ref(), &self.more);
         if let Some(width) = self.width.filter(|width| !(1..=MOST_WIDTH).contains(width)) {
             return Err(Error::usage(format!("a width of {width}, from 1 to {MOST_WIDTH} are possible")));
         }
-        if inputs::is_several(&items, Names::Items, &self.many)
-            && let Some(output) = self.output.as_ref().filter(|output| !output.contains("{stem}"))
-        {
-            return Err(Error::usage(format!("several files cannot all be written to {output}"))
-                .hint("put {stem} into the name, which is that of the file without its ending"));
+        if self.output.as_deref() == Some("-") && self.parts.is_several() {
+            return Err(Error::usage("several pictures cannot be written to one stream").hint("give -o a name with {stem} in it"));
         }
-        let mut written = HashSet::new();
-        let mut admit = |item: &Argument| match self.output_of(&item.file, item.path()) {
-            Some(output) if !written.insert(output.clone()) => {
-                Err(Error::usage(format!("{output} is written for another file")).hint("name the files differently"))
-            }
-            _ => Ok(()),
-        };
-        let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
-        inputs::run_with(&items, Names::Items, &self.many, options, admit, |job| self.one(job))
+        self.parts.run(self.outputs(), options, |job| self.one(job))
     }
 
-    /// The file to write; None for standard output.
-    fn file(&self) -> Option<&str> {
-        self.output.as_deref().filter(|path| *path != "-")
-    }
-
-    fn output_of(&self, name: &str, path: &str) -> Option<String> {
-        Some(named(self.file()?, name, path))
+    /// Where the pictures are written.
+    fn outputs(&self) -> Outputs<'_> {
+        Outputs(self.output.as_deref())
     }
 
     fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
@@ -144,14 +113,14 @@ impl Show {
         job.warn_all(file.source().notice());
         let item = file.item(job.item_path());
         let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
-        let subject = Subject::of(&item, job.item_path(), self.field.as_deref(), self.slice.as_deref(), self.what)?;
+        let subject = Subject::of(&item, job.item_path(), &self.parts, self.what)?;
         let is_drawn = self.output.is_none() && !job.options.json;
         let graphics = is_drawn.then(|| self.graphics.settled());
         let drawing = Drawing::of(&subject, self, graphics)?;
         if let Some(note) = &subject.note {
             job.warn(note);
         }
-        let output = self.output_of(&job.name, &subject.path);
+        let output = self.outputs().of(&job.name, &subject.path);
         match (output, graphics) {
             (Some(output), _) => self.write(&subject, &drawing, job, &output)?,
             (None, Some(graphics)) => {

@@ -2,15 +2,16 @@
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use trilith::array::{Array, Index};
+use trilith::Array;
 use trilith::{Error, Result};
 use trilith_view::{Cuts, Histogram, Number, Statistics, Wanted, characters, found};
 
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
+use crate::inputs::{Job, Parts};
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::Table;
+use crate::outputs::Outputs;
 use crate::words::said;
 
 /// Print statistics of arrays
@@ -20,20 +21,8 @@ use crate::words::said;
 /// numbers count by their magnitude. The array is read in pieces, so that it may be larger than the memory.
 #[derive(Debug, Args)]
 pub struct Stats {
-    /// Files, folders, patterns and addresses; behind # the path of an item
-    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
-    item: Option<String>,
-    /// More of them
-    #[arg(value_name = "MORE")]
-    more: Vec<String>,
     #[command(flatten)]
-    many: Many,
-    /// The slice of each axis, in numpy notation: 0:10,5,::2
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
-    slice: Option<String>,
-    /// One field of a structured array
-    #[arg(long, value_name = "NAME")]
-    field: Option<String>,
+    parts: Parts,
     /// Which percentiles, from 0 to 100
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "1,5,25,50,75,95,99")]
     percentiles: Vec<f64>,
@@ -59,8 +48,7 @@ struct Entry {
 impl Stats {
     /// Prints the statistics.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        let items = inputs::joined(self.item.as_ref(), &self.more);
-        inputs::run(&items, Form::Items, &self.many, options, |job| self.one(job))
+        self.parts.run(Outputs(None), options, |job| self.one(job))
     }
 
     fn wanted(&self) -> Wanted {
@@ -97,7 +85,7 @@ impl Stats {
             }
         }
         if entries.is_empty() && outcome == Outcome::Yes {
-            let what = self.field.as_ref().map_or_else(|| "no array of numbers".to_owned(), |name| format!("no field {name:?}"));
+            let what = self.parts.field.as_ref().map_or_else(|| "no array of numbers".to_owned(), |name| format!("no field {name:?}"));
             return Err(Error::usage(format!("there is {what} at {}", job.label())));
         }
         self.print(job, &entries)?;
@@ -108,11 +96,11 @@ impl Stats {
     fn entries(&self, path: &str, array: &Array) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for (field, array) in found::columns(array)? {
-            if self.field.is_some() && self.field != field {
+            if self.parts.field.is_some() && self.parts.field != field {
                 continue;
             }
-            let array = match &self.slice {
-                Some(slice) => array.slice(&Index::parse_list(slice)?)?,
+            let array = match self.parts.slice()? {
+                Some(slice) => array.slice(&slice)?,
                 None => array,
             };
             let found = Statistics::of(&array, &self.wanted())?;

@@ -16,6 +16,9 @@ pub struct View {
     /// Only print the address
     #[arg(long)]
     no_browser: bool,
+    /// Let a page that knows the address show the viewer in a frame, and end when standard input does: for a notebook
+    #[arg(long, requires = "no_browser")]
+    embed: bool,
     /// Serve at this port (default: a free one)
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     port: u16,
@@ -55,7 +58,7 @@ impl View {
             .map_err(|error| Error::io(format!("listening at port {} of this machine", self.port), error))?;
         let port = listener.local_addr().map_err(|error| Error::io("asking for the port", error))?.port();
         let count = session.len();
-        let site = Site::new(session, serve::secret()?, port);
+        let site = Site::new(session, serve::secret()?, port).embedded(self.embed);
         let address = format!("{}{begin}", site.address());
         let mut out = Out::new();
         if options.json {
@@ -64,7 +67,7 @@ impl View {
             out.line(&address)?;
         }
         out.finish()?;
-        if !options.json && !options.quiet {
+        if !options.json && !options.quiet && !self.embed {
             crate::output::note("Ctrl-C ends the server");
         }
         if !self.no_browser && open::that_detached(&address).is_err() {

@@ -23,16 +23,19 @@ from ._trilith import (
     Layout,
     LimitError,
     Mapping,
+    Picture,
     Records,
     Sequence,
     Stream,
     __version__,
     convert,
     open,
+    show,
     write,
 )
 from ._table import Table, table
 from ._values import Pieces, TaggedString
+from ._view import view
 
 from . import _numpy  # isort: skip
 
@@ -45,6 +48,7 @@ __all__ = [
     "Layout",
     "LimitError",
     "Mapping",
+    "Picture",
     "Pieces",
     "Records",
     "Sequence",
@@ -55,7 +59,9 @@ __all__ = [
     "convert",
     "dumps",
     "open",
+    "show",
     "table",
+    "view",
     "write",
 ]
 

@@ -260,6 +260,14 @@ class File:
     def _repr_html_(self) -> str: ...
 
 @final
+class Picture:
+    @property
+    def range(self) -> tuple[float, float] | None: ...
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+    def _repr_png_(self) -> bytes | None: ...
+    def _repr_svg_(self) -> str | None: ...
+
+@final
 class Layout:
     def __new__(cls, text: str | bytes | os.PathLike[str]) -> Layout: ...
     @staticmethod
@@ -430,6 +438,17 @@ def convert(
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
 ) -> list[str]: ...
+def show(
+    array: Any,
+    *,
+    interval: str = "zscale",
+    range: tuple[float, float] | None = None,
+    stretch: str = "linear",
+    cmap: str = "gray",
+    resample: str = "mean",
+    width: int | None = None,
+    origin: str = "upper",
+) -> Picture: ...
 def _write_parts(
     target: str | os.PathLike[str] | BinaryIO,
     version: str,

@@ -38,6 +38,48 @@ impl Flags {
         Self::gathered(array, region, size, |all, value| all | (value & bits))
     }
 
+    /// How many elements have each bit set, from the lowest one on; of masked elements none.
+    ///
+    /// ```
+    /// let quality = trilith::Array::from_slice(&[0u8, 4, 5], &[3])?;
+    /// assert_eq!(trilith_view::image::Flags::counts(&quality)?[..4], [1, 0, 2, 0]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where the elements are not whole numbers or truth values.
+    pub fn counts(array: &Array) -> Result<[u64; 64]> {
+        check_whole(array)?;
+        array.limits().charge_work(array.len().saturating_mul(8))?;
+        let numbers = Numbers::new(array)?;
+        let mut counts = [0u64; 64];
+        with_type!(numbers, |T| numbers.runs(
+            |run| {
+                let mut part = [0u64; 64];
+                for (_, number) in run.unmasked::<T>() {
+                    let mut left = bits_of(number);
+                    while left != 0 {
+                        if let Some(count) = part.get_mut(left.trailing_zeros() as usize) {
+                            *count += 1;
+                        }
+                        left &= left - 1;
+                    }
+                }
+                Ok(part)
+            },
+            |part| {
+                counts.iter_mut().zip(part).for_each(|(all, part)| *all += part);
+                Ok(())
+            }
+        ))?;
+        Ok(counts)
+    }
+
+    /// The colour of a bit: red, green and blue.
+    pub fn colour(bit: u8) -> [u8; 3] {
+        label_colour(bit)
+    }
+
     /// One label for each pixel: that of the first of its elements that has one other than 0.
     ///
     /// # Errors
@@ -56,10 +98,7 @@ impl Flags {
         let part = region.of(array)?;
         let (width, height) = (size.0.max(1), size.1.max(1));
         check_size(width, height)?;
-        let is_whole = part.datatype().is_integer() || *part.datatype() == trilith::Datatype::Bool8;
-        if !is_whole {
-            return Err(Error::usage(format!("elements of {} are not flags or labels", part.datatype())));
-        }
+        check_whole(&part)?;
         let (rows, columns) = (to_usize(region.height)?, to_usize(region.width)?);
         let mut flags = Self { width: width.min(columns), height: height.min(rows), values: Vec::new() };
         flags.values = vec![0; flags.width * flags.height];
@@ -101,6 +140,22 @@ impl Flags {
     }
 }
 
+/// Refuses what is neither a whole number nor a truth value.
+fn check_whole(array: &Array) -> Result<()> {
+    if array.datatype().is_integer() || *array.datatype() == trilith::Datatype::Bool8 {
+        return Ok(());
+    }
+    Err(Error::usage(format!("elements of {} are not flags or labels", array.datatype())))
+}
+
+/// The bits of a number. Those of a signed one are no more than its type has.
+fn bits_of<T: Sample>(number: T) -> u64 {
+    match number.exact() {
+        Number::Whole(value) => (value as u64) & (u64::MAX >> 64u32.saturating_sub(T::BITS)),
+        Number::Real(_) => 0,
+    }
+}
+
 /// How a plane becomes pixels.
 struct Plan {
     rows: usize,
@@ -116,11 +171,11 @@ impl Plan {
         let (first, last) = (row_of(start), row_of((start + count).saturating_sub(1)));
         let mut values = vec![0; (last + 1 - first) * self.size.0];
         for (at, number) in run.unmasked::<T>() {
-            let Number::Whole(value) = number.exact() else { continue };
+            let value = bits_of(number);
             let at = to_usize(at)?;
             let pixel = self.pixels.get(at % columns).map(|column| (row_of(at) - first) * self.size.0 + column);
             if let Some(all) = pixel.and_then(|pixel| values.get_mut(pixel)) {
-                *all = join(*all, value as u64);
+                *all = join(*all, value);
             }
         }
         Ok((first, values))

@@ -16,14 +16,18 @@
 //! | `verify` | checksums and structure |
 //! | `stats` | the statistics of an array |
 //! | `histogram` | its histogram |
+//! | `look` | how much of an array with two axes a first look takes, and whether the rest is read unasked |
 //! | `levels` | the interval of values that a rule chooses |
+//! | `bits` | which bits an array of flags has: names, counts, colours |
 //! | `image` | a part of an array with two axes, as PNG |
 //! | `values` | some of its elements, as text |
 //! | `profile` | a row or a column of it, or an array with one axis, in at most so many points |
 //! | `table` | rows of a table, in an order |
 
 mod arrays;
+mod bits;
 mod items;
+mod look;
 mod numbers;
 mod overview;
 mod picture;
@@ -85,8 +89,13 @@ pub fn answer(session: &Session, request: &Request) -> Response {
     if request.is_cancelled() {
         return Response { status: 499, ..Response::error(&Error::usage("the request was given up")) };
     }
+    let failed = |error: &Error| {
+        let said = Response::error(error);
+        // What was given up fails somewhere: the place says nothing.
+        if request.is_cancelled() { Response { status: 499, ..said } } else { said }
+    };
     if request.name() == "image" {
-        return picture::image(session, request).map_or_else(|error| Response::error(&error), Response::png);
+        return picture::image(session, request).map_or_else(|error| failed(&error), Response::png);
     }
     match in_json(session, request) {
         Ok(Some(value)) => Response::json(200, &value),
@@ -94,7 +103,7 @@ pub fn answer(session: &Session, request: &Request) -> Response {
             let error = Error::usage(format!("there is no request {:?}", request.name()));
             Response { status: 404, ..Response::error(&error) }
         }
-        Err(error) => Response::error(&error),
+        Err(error) => failed(&error),
     }
 }
 
@@ -112,6 +121,8 @@ fn in_json(session: &Session, request: &Request) -> Result<Option<Value>> {
         "text" => source::text(session, request)?,
         "stats" => picture::stats(session, request)?,
         "histogram" => picture::histogram(session, request)?,
+        "bits" => bits::bits(session, request)?,
+        "look" => look::look(session, request)?,
         "levels" => picture::levels(session, request)?,
         "values" => numbers::values(session, request)?,
         "profile" => numbers::profile(session, request)?,

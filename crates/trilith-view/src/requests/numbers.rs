@@ -87,7 +87,7 @@ fn column(session: &Session, request: &Request, name: &str) -> Result<Array> {
     let columns = columns_of(&item)?.unwrap_or_default();
     let column = columns.into_iter().find(|column| column.name == name);
     let column = column.ok_or_else(|| Error::usage(format!("the table has no column {name:?}")))?;
-    Ok(column.array.with_limits(opened.budget()))
+    Ok(column.array.with_limits(opened.budget(request)))
 }
 
 /// A row or a column of this number; one that cannot be is refused by the slice.

@@ -6,9 +6,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use trilith::bytes::to_usize;
 use trilith::{Array, Error, Result};
 
 use super::arrays::{array_of, found};
+use super::look::Look;
 use super::session::locked;
 use super::{Opened, Request, Session};
 use crate::{ColourMap, Colours, Cuts, Histogram, Interval, Picture, Raster, Region, Resample, Statistics, Stretch, Wanted};
@@ -21,8 +23,6 @@ const KEPT: usize = 12 << 20;
 const OVERVIEW: usize = 1024;
 /// From so many elements on a raster is made by one request at a time.
 const LARGE: u64 = 1 << 22;
-/// How many rows a first look takes.
-const SAMPLED: u64 = 96;
 /// Bins of a histogram, where no number is given, and at most.
 const BINS: usize = 256;
 const MOST_BINS: usize = 4096;
@@ -111,31 +111,30 @@ impl Wish {
         }
         let mut raster = Raster::of(&self.array, Some(region), size, how)?;
         if let Some(other) = &self.other {
-            let other = Raster::of(other, Some(region), size, how)?;
-            raster.values.iter_mut().zip(&other.values).for_each(|(a, b)| *a -= b);
-            if raster.masked.is_empty() {
-                raster.masked = other.masked;
-            } else {
-                raster.masked.iter_mut().zip(&other.masked).for_each(|(a, b)| *a |= b);
-            }
+            subtract(&mut raster, Raster::of(other, Some(region), size, how)?);
         }
         let raster = Arc::new(raster);
         locked(&opened.planes).keep(key, raster.clone());
         Ok(raster)
     }
 
-    /// A first look: as many pixels of a few rows as there is room for.
-    fn sample(&self, opened: &Opened) -> Result<Arc<Raster>> {
-        let all = Region::all(&self.array)?;
-        let (width, height) = (all.width.min(OVERVIEW as u64), all.height.min(SAMPLED));
-        let size = (usize::try_from(width).unwrap_or(OVERVIEW), usize::try_from(height).unwrap_or(1));
-        self.raster(opened, all, size, Resample::Nearest)
-    }
-
-    /// What a first look takes of all rows.
-    fn share(&self) -> f64 {
-        let rows = self.array.shape().first().copied().unwrap_or(1).max(1);
-        rows.min(SAMPLED) as f64 / rows as f64
+    /// A first look: as many pixels of a few rows as there is room for, and which share of the rows they are.
+    fn sample(&self, opened: &Opened) -> Result<(Arc<Raster>, f64)> {
+        let look = Look::of(&self.array)?;
+        let [rows, columns] = *look.array.shape() else { return Err(Error::usage("an image has two axes")) };
+        let (width, height) = (to_usize(columns)?.min(OVERVIEW), to_usize(rows)?);
+        let key = format!("{}\0look{width}x{height}", self.key);
+        if let Some(known) = locked(&opened.planes).find(&key) {
+            return Ok((known, look.share));
+        }
+        let mut raster = Raster::of(&look.array, None, (width, height), Resample::Nearest)?;
+        if let Some(other) = &self.other {
+            let other = other.slice([look.rows])?;
+            subtract(&mut raster, Raster::of(&other, None, (width, height), Resample::Nearest)?);
+        }
+        let raster = Arc::new(raster);
+        locked(&opened.planes).keep(key, raster.clone());
+        Ok((raster, look.share))
     }
 
     /// The difference is an array that exists nowhere: what is said of it is said of its overview.
@@ -148,8 +147,19 @@ impl Wish {
     }
 }
 
+/// Takes one raster from another of the same size.
+fn subtract(raster: &mut Raster, other: Raster) {
+    raster.values.iter_mut().zip(&other.values).for_each(|(a, b)| *a -= b);
+    if raster.masked.is_empty() {
+        raster.masked = other.masked;
+    } else {
+        raster.masked.iter_mut().zip(&other.masked).for_each(|(a, b)| *a |= b);
+    }
+}
+
 /// `image`: a part of an array as PNG. `x`, `y`, `w`, `h` in elements, `width` and `height` in pixels; `low`, `high`,
-/// `stretch` and `cmap` give the colours; `sample=1` asks for a first look at all of it.
+/// `stretch` and `cmap` give the colours; `sample=1` asks for a first look at all of it; `as=flags` with `bits`, or
+/// `as=labels`, for an overlay in which each bit or label has a colour of its own.
 pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
     request.go_on()?;
     let (opened, wish) = wish(session, request)?;
@@ -177,7 +187,10 @@ pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
     if is_colour {
         return colours(&wish.array, region, size, how)?.to_png();
     }
-    let raster = if request.flag("sample") { wish.sample(&opened)? } else { wish.raster(&opened, region, size, how)? };
+    if let Some(kind) = request.get("as").filter(|kind| !kind.is_empty()) {
+        return super::bits::picture(&wish.array, region, size, kind, request)?.to_png();
+    }
+    let raster = if request.flag("sample") { wish.sample(&opened)?.0 } else { wish.raster(&opened, region, size, how)? };
     request.go_on()?;
     let text = |key: &str, usual: &'static str| request.get(key).filter(|text| !text.is_empty()).unwrap_or(usual).to_owned();
     let stretch: Stretch = text("stretch", "linear").parse()?;
@@ -209,7 +222,8 @@ pub(super) fn levels(session: &Session, request: &Request) -> Result<Value> {
     let (opened, wish) = wish(session, request)?;
     let interval = interval(request)?;
     let (cuts, share) = if request.flag("sample") {
-        (interval.of_raster(&*wish.sample(&opened)?)?, wish.share())
+        let (raster, share) = wish.sample(&opened)?;
+        (interval.of_raster(&raster)?, share)
     } else {
         match wish.shown(&opened)? {
             Some(raster) => (interval.of_raster(&raster)?, 1.0),
@@ -229,7 +243,7 @@ pub(super) fn histogram(session: &Session, request: &Request) -> Result<Value> {
     let mut wanted = Wanted::nothing();
     wanted.bins = request.number("bins")?.unwrap_or(BINS).clamp(1, MOST_BINS);
     wanted.range = range;
-    let shown = if request.flag("sample") { Some(wish.sample(&opened)?) } else { wish.shown(&opened)? };
+    let shown = if request.flag("sample") { Some(wish.sample(&opened)?.0) } else { wish.shown(&opened)? };
     let found = match shown {
         Some(raster) => Statistics::of(&raster.as_array()?, &wanted)?,
         None => Statistics::of(&wish.array, &wanted)?,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use trilith::{Error, Result, bytes};
+use trilith::{Error, Limits, Result, bytes};
 
 /// What is asked: `tree` with `file=0&path=/roman&limit=100`.
 #[derive(Debug, Clone)]
@@ -46,6 +46,11 @@ impl Request {
     /// An error where nobody waits for the answer any more.
     pub(crate) fn go_on(&self) -> Result<()> {
         if self.is_cancelled() { Err(Error::usage("the request was given up")) } else { Ok(()) }
+    }
+
+    /// These limits, while somebody waits for the answer.
+    pub(crate) fn until(&self, limits: &Limits) -> Limits {
+        limits.until(Arc::clone(&self.cancelled))
     }
 
     /// The text of a parameter; empty where it is not given.

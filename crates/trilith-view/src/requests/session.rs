@@ -120,9 +120,9 @@ impl Opened {
         }
     }
 
-    /// What one request may cost.
-    pub(super) fn budget(&self) -> Arc<Limits> {
-        Arc::new(self.file.limits().for_command(self.file.source().len()))
+    /// What one request may cost, and until when it is waited for.
+    pub(super) fn budget(&self, request: &Request) -> Arc<Limits> {
+        Arc::new(request.until(&self.file.limits().for_command(self.file.source().len())))
     }
 
     /// The children of the item at a path.

@@ -34,7 +34,7 @@ pub(super) fn table(session: &Session, request: &Request) -> Result<Value> {
     let path = request.text("path");
     let item = item_at(&opened, path)?;
     let (offset, limit) = request.page(100, ROWS)?;
-    let limits = opened.budget();
+    let limits = opened.budget(request);
     let (first, total, columns) = match columns_of(&item)? {
         Some(columns) => (0, columns.len() as u64, columns),
         None => by_number(&item.presented(item.as_array()?)?, request)?,

@@ -6,6 +6,7 @@ use trilith::{Array, Datatype, Error, ErrorKind, Result};
 use trilith_view::{found, is_numeric};
 
 use super::What;
+use crate::inputs::Parts;
 
 /// The columns of a table, by their names.
 type Columns = Vec<(String, Array)>;
@@ -28,16 +29,14 @@ pub struct Subject {
 
 impl Subject {
     /// Chooses among what an item is or holds.
-    pub fn of(item: &Item<'_>, path: &str, field: Option<&str>, slice: Option<&str>, what: Option<What>) -> Result<Self> {
+    pub fn of(item: &Item<'_>, path: &str, parts: &Parts, what: Option<What>) -> Result<Self> {
         let (path, mut array, mut columns) = chosen(item, path)?;
         let unit = item.notes().unit.map_or_else(String::new, |unit| unit.into_owned());
-        if let Some(name) = field {
-            array = array.field(name)?;
+        array = parts.of(array)?;
+        if parts.field.is_some() {
             columns.clear();
         }
-        if let Some(slice) = slice {
-            let indices = Index::parse_list(slice)?;
-            array = array.slice(&indices)?;
+        if let Some(indices) = parts.slice()? {
             for (_, column) in &mut columns {
                 *column = column.slice(&indices)?;
             }

@@ -1,0 +1,96 @@
+//! Items and what is taken of them: the arguments that commands on arrays share.
+
+use std::collections::HashSet;
+
+use clap::Args;
+use trilith::array::Index;
+use trilith::{Array, Error, Result};
+
+use super::{Admit, Form, Job, Many, is_several, joined, run_with};
+use crate::Outcome;
+use crate::item::Item;
+use crate::options::Options;
+use crate::outputs::Outputs;
+
+/// The items that a command works on, and the part of each array that it takes.
+#[derive(Debug, Args)]
+pub struct Parts {
+    /// Files, folders, patterns and addresses; behind # the path of an item
+    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
+    item: Option<String>,
+    /// More of them
+    #[arg(value_name = "MORE")]
+    more: Vec<String>,
+    #[command(flatten)]
+    pub many: Many,
+    /// The slice of each axis, in numpy notation: 0:10,5,::2
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    slice: Option<String>,
+    /// One field of a structured array
+    #[arg(long, value_name = "NAME")]
+    pub field: Option<String>,
+}
+
+impl Parts {
+    /// The arguments that name items.
+    pub fn items(&self) -> Vec<String> {
+        joined(self.item.as_ref(), &self.more)
+    }
+
+    /// Whether there may be several files.
+    pub fn is_several(&self) -> bool {
+        is_several(&self.items(), Form::Items, &self.many)
+    }
+
+    /// The slice that is asked for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where it is not one.
+    pub fn slice(&self) -> Result<Option<Vec<Index>>> {
+        self.slice.as_deref().map(Index::parse_list).transpose()
+    }
+
+    /// Whether only a part of an array is asked for.
+    pub fn is_part(&self) -> bool {
+        self.slice.is_some() || self.field.is_some()
+    }
+
+    /// The part of an array: first the field, then the slice.
+    ///
+    /// # Errors
+    /// Where the array has no such field, or no such elements.
+    pub fn of(&self, mut array: Array) -> Result<Array> {
+        if let Some(name) = &self.field {
+            array = array.field(name)?;
+        }
+        match self.slice()? {
+            Some(slice) => array.slice(&slice),
+            None => Ok(array),
+        }
+    }
+
+    /// Does `work` on each item. Where `outputs` names files, each item has one of its own: no two are written to the
+    /// same, and none of them may be read.
+    ///
+    /// # Errors
+    /// As [`run_with`], and [`ErrorKind::Usage`](trilith::ErrorKind::Usage) where several items have one output.
+    pub fn run(
+        &self,
+        outputs: Outputs<'_>,
+        options: &Options,
+        work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+    ) -> Result<Outcome> {
+        if self.is_several() {
+            outputs.check_several()?;
+        }
+        let mut written = HashSet::new();
+        let mut admit = |item: &Item| match outputs.of(&item.file, item.path()) {
+            Some(output) if !written.insert(output.clone()) => {
+                Err(Error::usage(format!("{output} is written for another file")).hint("name the files differently"))
+            }
+            _ => Ok(()),
+        };
+        let admit: Option<Admit<'_>> = if outputs.file().is_some() { Some(&mut admit) } else { None };
+        run_with(&self.items(), Form::Items, &self.many, options, admit, work)
+    }
+}

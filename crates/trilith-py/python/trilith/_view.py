@@ -1,0 +1,59 @@
+"""The viewer in a notebook: the server of `trilith view`, in a frame."""
+
+import atexit
+import html
+import os
+import subprocess
+import sys
+
+
+class View:
+    """A viewer that a notebook shows in a frame. It ends with this process, or with `close()`."""
+
+    def __init__(self, words, height):
+        # Its standard input is held open by this process: when that ends, however it does, so does the server.
+        command = [sys.executable, "-m", "trilith", "view", "--no-browser", "--embed", "--", *words]
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.address = self._child.stdout.readline().decode().strip()
+        if not self.address:
+            message = self._child.stderr.read().decode(errors="replace").strip().removeprefix("trilith: ")
+            self.close()
+            raise ValueError(message)
+        self._height = int(height)
+        atexit.register(self.close)
+
+    def close(self):
+        """Ends the server."""
+        if self._child.poll() is None:
+            self._child.stdin.close()
+            try:
+                self._child.wait(5)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+        for pipe in (self._child.stdout, self._child.stderr):
+            pipe.close()
+
+    def _repr_html_(self):
+        address = html.escape(self.address, quote=True)
+        return f'<iframe src="{address}" width="100%" height="{self._height}" style="border: 0" title="Trilith"></iframe>'
+
+    def __repr__(self):
+        return f"<trilith view at {self.address}>"
+
+
+def view(*files, height=600):
+    """Shows files in the viewer: a notebook has it in a frame of so many pixels, and its `address` opens it in a browser.
+
+    Each is an open file, a path, an address, or a folder; behind `#` a path may have the item to begin with. The browser
+    must be on the same machine as this process.
+    """
+    words = [_name(file) for file in files]
+    if not words:
+        raise ValueError("there is no file to look at: give an open file, a path or an address")
+    return View(words, height)
+
+
+def _name(file):
+    name = getattr(file, "name", None)
+    return os.fspath(file) if not isinstance(name, str) or isinstance(file, os.PathLike) else name

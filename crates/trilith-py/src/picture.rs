@@ -1,0 +1,151 @@
+//! Arrays as pictures: `show`, and the small ones of a notebook.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use trilith::asdf::AsdfFile;
+use trilith::asdf::ndarray::is_ndarray;
+use trilith::{Array as Described, Error};
+use trilith_view::glance::{self, Glance, How};
+use trilith_view::{Cuts, Interval};
+
+use crate::array::Array;
+use crate::dtype::{from_numpy, numpy};
+use crate::errors::{About, Raise, raise};
+
+/// A picture of an array: what `show` gives. A notebook draws it.
+#[pyclass(frozen, module = "trilith")]
+pub struct Picture {
+    form: Form,
+    what: String,
+}
+
+enum Form {
+    /// A PNG, and the numbers at the ends of its colours.
+    Png(Vec<u8>, Option<Cuts>),
+    Svg(String),
+}
+
+#[pymethods]
+impl Picture {
+    /// The numbers that have the first and the last colour; None of a plot, and of an array of colours.
+    #[getter]
+    fn range(&self) -> Option<(f64, f64)> {
+        match &self.form {
+            Form::Png(_, Some(cuts)) => Some((cuts.low, cuts.high)),
+            _ => None,
+        }
+    }
+
+    /// Writes the picture: `.png` of an image, `.svg` of a plot.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        let (ending, bytes) = match &self.form {
+            Form::Png(bytes, _) => ("png", bytes.as_slice()),
+            Form::Svg(text) => ("svg", text.as_bytes()),
+        };
+        let is_so = path.extension().is_some_and(|given| given.eq_ignore_ascii_case(ending));
+        if !is_so {
+            let message = format!("{} does not end in .{ending}, which this picture is", path.display());
+            return Err(raise(&Error::usage(message), About::Argument));
+        }
+        Ok(std::fs::write(path, bytes)?)
+    }
+
+    fn _repr_png_<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        match &self.form {
+            Form::Png(bytes, _) => Some(PyBytes::new(py, bytes)),
+            Form::Svg(_) => None,
+        }
+    }
+
+    fn _repr_svg_(&self) -> Option<&str> {
+        match &self.form {
+            Form::Png(..) => None,
+            Form::Svg(text) => Some(text),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<trilith.Picture of {}>", self.what)
+    }
+}
+
+/// Draws an array: one of two axes as an image (of more, its first plane), one of one axis as a plot. A notebook
+/// shows what comes back; `save` writes it to a file.
+///
+/// The array may be one of a file, of which only what is needed is read, or any array that numpy takes.
+///
+/// >>> import numpy, trilith
+/// >>> picture = trilith.show(numpy.arange(12.0).reshape(3, 4), interval="minmax", cmap="viridis")
+/// >>> picture
+/// <trilith.Picture of float64 (3, 4), 96 B>
+/// >>> picture.range
+/// (0.0, 11.0)
+#[pyfunction]
+#[pyo3(signature = (array, *, interval="zscale", range=None, stretch="linear", cmap="gray", resample="mean", width=None, origin="upper"))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn show(
+    py: Python<'_>,
+    array: &Bound<'_, PyAny>,
+    interval: &str,
+    range: Option<(f64, f64)>,
+    stretch: &str,
+    cmap: &str,
+    resample: &str,
+    width: Option<usize>,
+    origin: &str,
+) -> PyResult<Picture> {
+    let array = described(array)?;
+    let mut how = How::default();
+    how.interval = match range {
+        Some((low, high)) => Interval::Fixed(Cuts { low, high }),
+        None => interval.parse().or_raise(About::Argument)?,
+    };
+    how.stretch = stretch.parse().or_raise(About::Argument)?;
+    how.colours = cmap.parse().or_raise(About::Argument)?;
+    how.resample = resample.parse().or_raise(About::Argument)?;
+    how.width = width;
+    how.is_lower = match origin {
+        "upper" => false,
+        "lower" => true,
+        _ => return Err(raise(&Error::usage(format!("origin is {origin:?}, not \"upper\" or \"lower\"")), About::Argument)),
+    };
+    let what = crate::show::array(&array);
+    let form = py.detach(|| match Glance::of(&array, &how)? {
+        Glance::Image(picture, cuts) => Ok(Form::Png(picture.to_png()?, cuts)),
+        Glance::Plot(svg) => Ok(Form::Svg(svg)),
+        _ => Err(Error::unsupported("this array is seen in a way that is not known here")),
+    });
+    Ok(Picture { form: form.or_raise(About::Argument)?, what })
+}
+
+/// An array of a file, or a copy of one of numpy's.
+fn described(array: &Bound<'_, PyAny>) -> PyResult<Described> {
+    if let Ok(ours) = array.cast::<Array>() {
+        return Ok(ours.get().array.clone());
+    }
+    let plain = numpy(array.py())?.call_method1("ascontiguousarray", (array,))?;
+    let (datatype, order) = from_numpy(&plain.getattr("dtype")?)?;
+    let shape: Vec<u64> = plain.getattr("shape")?.extract()?;
+    let bytes: Vec<u8> = plain.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes().to_vec();
+    Described::from_bytes(bytes, datatype, order, shape).or_raise(About::Argument)
+}
+
+/// A small picture of the first image of a file.
+pub fn first_of(file: &AsdfFile) -> Option<String> {
+    const LOOKED_AT: usize = 2000;
+    let mut waiting = vec![file.tree().root()];
+    for _ in 0..LOOKED_AT {
+        let node = waiting.pop()?;
+        if is_ndarray(node) {
+            if let Some(found) = file.array(node).ok().and_then(|array| glance::html(&array)) {
+                return Some(found);
+            }
+            continue;
+        }
+        let below: Vec<_> = node.entries().map(|(_, child)| child).chain(node.items()).take(LOOKED_AT).collect();
+        waiting.extend(below.into_iter().rev());
+    }
+    None
+}

@@ -1,0 +1,88 @@
+//! Whoever gives up a request ends the work on its answer, wherever that is.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop where things are not as expected")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use trilith::OpenOptions;
+use trilith::bytes::{NoReferences, Source};
+use trilith_view::requests::{Request, Session, answer};
+
+/// Rows and columns of an array of bytes.
+const SIDE: u64 = 9_000;
+
+/// A file without bytes in memory, whose reader goes away after the first piece of the array.
+#[derive(Debug)]
+struct Leaving {
+    head: Vec<u8>,
+    read: AtomicU64,
+    left: Arc<AtomicBool>,
+    leaves: bool,
+}
+
+impl Leaving {
+    fn new(leaves: bool) -> Self {
+        let tree = format!(
+            "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n\
+             a: !core/ndarray-1.1.0 {{source: 0, datatype: uint8, byteorder: little, shape: [{SIDE}, {SIDE}]}}\n...\n"
+        );
+        let mut head = tree.into_bytes();
+        head.extend(b"\xd3BLK\0\x30\0\0\0\0\0\0\0\0");
+        for _ in 0..3 {
+            head.extend((SIDE * SIDE).to_be_bytes());
+        }
+        head.extend([0; 16]);
+        Self { head, read: AtomicU64::new(0), left: Arc::default(), leaves }
+    }
+}
+
+impl Source for Leaving {
+    fn len(&self) -> u64 {
+        self.head.len() as u64 + SIDE * SIDE
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> trilith::Result<()> {
+        into.fill(offset as u8);
+        let head = self.head.get(offset as usize..).unwrap_or_default();
+        into.iter_mut().zip(head).for_each(|(byte, known)| *byte = *known);
+        let read = self.read.fetch_add(into.len() as u64, Ordering::Relaxed) + into.len() as u64;
+        if self.leaves && read > self.head.len() as u64 + (1 << 20) {
+            self.left.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        "leaving"
+    }
+}
+
+/// The status of the answer, and how many bytes were read for it.
+fn asked(name: &str, query: &str, leaves: bool) -> (u16, u64) {
+    let source = Arc::new(Leaving::new(leaves));
+    let (opened, left) = (source.clone(), source.left.clone());
+    let session = Session::new(move |_| OpenOptions::new().open_source(opened.clone(), Arc::new(NoReferences)));
+    session.add("x.asdf", "x.asdf");
+    let said = answer(&session, &Request::new(name, query).cancelled_by(left));
+    (said.status, source.read.load(Ordering::Relaxed))
+}
+
+#[test]
+fn what_nobody_waits_for_is_not_read_to_its_end() {
+    for (name, query) in [
+        ("image", "path=/a&width=1000&height=1000"),
+        ("image", "path=/a&width=1000&height=1000&resample=max"),
+        ("image", "path=/a&width=1000&height=1000&minus=/a"),
+        ("levels", "path=/a&interval=minmax"),
+        ("levels", "path=/a&interval=percentile:99"),
+        ("histogram", "path=/a"),
+        ("stats", "path=/a"),
+    ] {
+        let (status, all) = asked(name, query, false);
+        assert!(status == 200 && all >= SIDE * SIDE, "{name}?{query}: {status}, {all} bytes");
+        let (status, read) = asked(name, query, true);
+        assert_eq!(status, 499, "{name}?{query}");
+        assert!(read < SIDE * SIDE / 2, "{name}?{query}: {read} bytes were read");
+    }
+}
