@@ -114,6 +114,7 @@ pub mod asdf;
 pub mod dudley;
 #[cfg(feature = "fits")]
 pub mod fits;
+pub mod foreign;
 
 pub mod file;
 mod writer;

@@ -33,9 +33,9 @@ mod tests;
 mod text;
 mod write;
 
+pub(crate) use crate::layout::primitive_of;
 pub use append::{append, append_draft, append_records, append_variables, native_order};
 pub use datatype::datatype_of;
-pub(crate) use datatype::primitive_of;
 pub use draft::{Draft, DraftKind};
 pub use family::{Catalog, Place};
 pub use fill::{Filling, Mismatch};

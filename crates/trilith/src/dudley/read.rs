@@ -39,6 +39,8 @@ pub enum LayoutOrigin {
     Beside(String),
     /// The caller gave it.
     Given,
+    /// It was made from the metadata of a file of this foreign format.
+    Derived(&'static str),
 }
 
 /// A stream of bytes and the layout that says what lies in it.
@@ -99,6 +101,26 @@ impl DudleyFile {
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
         Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline: OnceLock::new(), is_cut: false })
+    }
+
+    /// Opens a file of a foreign format under the layout that was derived from its own metadata.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::open_with`].
+    pub(crate) fn open_derived(
+        source: SourceRef,
+        format: &'static str,
+        text: &str,
+        options: StreamOptions,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let mut how = ParseOptions::of(Dialect::D2025);
+        how.limits = limits.clone();
+        let said = |e: Error| e.context(format!("the layout derived from {}", source.name()));
+        let layout = parse(text.as_bytes(), &how).map_err(said)?.into_layout().map_err(said)?;
+        let options = StreamOptions { layout: Some(layout), ..options };
+        let file = Self::open_with(source, &NoReferences, options, limits)?;
+        Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
     }
 
     /// The same, in which stored parameters behind the end of the file are 0: what comes after the first of them in the
@@ -292,7 +314,7 @@ fn find_layout(
     let said = match &origin {
         LayoutOrigin::Embedded(at) => format!("the layout at byte {at}"),
         LayoutOrigin::Beside(name) => name.clone(),
-        LayoutOrigin::Given => String::new(),
+        LayoutOrigin::Given | LayoutOrigin::Derived(_) => String::new(),
     };
     // Nothing that writes layouts writes these bytes, but an update that did not end leaves them.
     let is_unfinished = matches!(origin, LayoutOrigin::Embedded(_)) && text.contains(&0);

@@ -1,0 +1,24 @@
+//! `.npy` files of numpy: one array, named `data`.
+
+use super::text::LayoutText;
+use crate::array::Array;
+use crate::bytes::SourceRef;
+use crate::error::Result;
+use crate::limits::Limits;
+
+/// The layout of a `.npy` file. Columns are said by `grid_order`, since the language has rows alone.
+pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let array = Array::from_npy(source.clone(), limits)?;
+    let mut text = LayoutText::new("a .npy file", limits);
+    let (shape, offset) = (array.shape(), array.offset());
+    if array.is_c_contiguous() {
+        text.array("data", array.datatype(), array.byteorder(), shape, offset)?;
+        return text.finish();
+    }
+    // The same bytes in rows, and what they are.
+    let turned: Vec<u64> = shape.iter().rev().copied().collect();
+    text.array("data", array.datatype(), array.byteorder(), &turned, offset)?;
+    text.grid(shape, shape)?;
+    text.attribute("grid_order", "F")?;
+    text.finish()
+}
