@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use super::datatype::datatype_of;
+use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
-use super::outline::Outline;
+use super::outline::{Outline, Thing};
 use super::signature::Signature;
 use crate::array::Array;
 use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
@@ -241,11 +242,28 @@ impl DudleyFile {
         Ok(self.outline.get_or_init(|| made))
     }
 
+    /// Whether the layout may have arrays in chunks.
+    pub(crate) fn has_grids(&self) -> bool {
+        grid::may_be_in(&self.layout)
+    }
+
+    /// The array in chunks that an item is, or why it cannot be read; None for any other item.
+    pub(crate) fn grid(&self, path: &str) -> Result<Option<&Result<GridArray>>> {
+        if self.has_grids() { Ok(self.outline()?.grid(path)) } else { Ok(None) }
+    }
+
     /// The array that an entry of this stream is; what is there of one that ends behind the end of the file.
     ///
     /// # Errors
     /// As [`DudleyFile::array_at`].
     pub fn array_of(&self, entry: &Entry) -> Result<Array> {
+        if let Some(grid) = self.grid(&entry.path)? {
+            let array = match grid {
+                Ok(grid) => grid.array(&self.source, self.limits()),
+                Err(why) => Err(Error::new(why.kind(), why.message())),
+            };
+            return array.map_err(|e| e.context(entry.path.clone()));
+        }
         let whole = || {
             let mut shape = entry.shape.clone();
             let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
@@ -440,6 +458,13 @@ impl<'f> Items<'f> {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none or its byte order is not known,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
+        if self.file.has_grids()
+            && let outline = self.file.outline()?
+            && let Some(id) = outline.find(path)?.filter(|id| outline.is_grid(*id))
+            && let Thing::Data(entry) = outline.thing(id)
+        {
+            return self.file.array_of(entry);
+        }
         let Some(found) = self.located(path)? else {
             let found = self.instance_at(path)?;
             return found.map_or_else(|| self.stacked(path), |array| Ok(Some(array)))?.ok_or_else(|| self.no_item(path));

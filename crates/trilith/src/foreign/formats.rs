@@ -43,7 +43,6 @@ pub(super) struct Format {
 const START: At = &[0];
 /// HDF5 may have a header of somebody else in front.
 const HDF5: At = &[0, 512, 1024, 2048];
-const H5PY: &str = "read it with h5py or h5dump";
 const PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const PROGRAM: &str = "name a data file";
 const TABLE: &str = "read it with pandas, polars or DuckDB";
@@ -67,7 +66,7 @@ const fn row(what: &'static str, mark: &'static [u8], at: At, advice: &'static s
 
 /// Every format that is known; the first that fits counts.
 pub(super) const FORMATS: &[Format] = &[
-    row("an HDF5 file (as netCDF-4 files are)", b"\x89HDF\r\n\x1a\n", HDF5, H5PY),
+    derived!("hdf5", "HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Bytes(b"\x89HDF\r\n\x1a\n", HDF5), hdf5),
     row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
     row("a netCDF-3 file", b"CDF\x01", START, "read it with netCDF4, scipy or ncdump"),
     row("a netCDF-3 file", b"CDF\x02", START, "read it with netCDF4, scipy or ncdump"),

@@ -6,6 +6,8 @@
 //! So `layout from FILE` prints what opening uses. All others are refused by name, with what to do instead.
 
 mod formats;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod named;
 #[cfg(feature = "dudley")]
 mod npy;

@@ -15,13 +15,20 @@ pub(crate) struct LayoutText {
     limits: Limits,
     /// The names of each dict that is open, with how often each was there, the root first.
     open: Vec<HashMap<String, u64>>,
+    /// The names that were given since a place was marked.
+    since: Vec<String>,
 }
 
 #[allow(dead_code, reason = "no format uses all of it, and which formats there are is a choice of the build")]
 impl LayoutText {
     /// An empty layout of something: `a .npy file`.
     pub fn new(what: &str, limits: &Limits) -> Self {
-        Self { out: format!("# layout of {what}, from its own metadata\n"), limits: limits.clone(), open: vec![HashMap::new()] }
+        Self {
+            out: format!("# layout of {what}, from its own metadata\n"),
+            limits: limits.clone(),
+            open: vec![HashMap::new()],
+            since: Vec::new(),
+        }
     }
 
     /// Opens a dict, in which the next items are; `leave` closes it.
@@ -128,6 +135,22 @@ impl LayoutText {
         printable_lines(said).into_iter().try_for_each(|line| self.line(&format!("# {line}")))
     }
 
+    /// A place to go back to, before another dict is opened or closed.
+    pub fn mark(&mut self) -> usize {
+        self.since.clear();
+        self.out.len()
+    }
+
+    /// Takes back what was written since a place was marked.
+    pub fn back_to(&mut self, mark: usize) {
+        if let Some(names) = self.open.last_mut() {
+            for name in &self.since {
+                names.remove(name);
+            }
+        }
+        self.out.truncate(mark);
+    }
+
     /// The text.
     ///
     /// # Errors
@@ -160,6 +183,7 @@ impl LayoutText {
                 name = format!("{name} ({count})");
             }
             names.insert(name.clone(), 1);
+            self.since.push(name.clone());
         }
         quoted_name(&name)
     }
@@ -188,6 +212,15 @@ impl From<&[u64]> for Said {
 impl From<Vec<Literal>> for Said {
     fn from(values: Vec<Literal>) -> Self {
         Said(Attribute::List(values))
+    }
+}
+
+impl From<Literal> for Said {
+    fn from(value: Literal) -> Self {
+        match value {
+            Literal::Text(text) => Said::from(text.as_str()),
+            value => Said(Attribute::Value(value)),
+        }
     }
 }
 
