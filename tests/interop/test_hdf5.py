@@ -155,7 +155,7 @@ class Hdf5(Case):
     def compared(self, path):
         """How many arrays of the file have h5py's elements."""
         listed = trilith_json("digest", path)
-        found = {entry["path"].replace('"', ""): entry for entry in listed["arrays"]}
+        found = {path.replace('"', ""): entry for path, entry in listed["arrays"].items()}
         count = 0
         with h5py.File(path) as f:
             for name, dataset in paths_of(f).items():

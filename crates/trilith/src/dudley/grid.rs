@@ -170,7 +170,7 @@ impl Spec<'_> {
         let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));
         if count != Some(entries.len() as u64) {
             let wanted = count.map_or("more".to_owned(), |count| count.to_string());
-            return Err(Error::malformed(format!("{} chunks, expected {wanted} by its shape", entries.len())));
+            return Err(Error::malformed(format!("its shape needs chunks: {wanted}, found {}", entries.len())));
         }
         let piece = |entry: &Entry| match (entry.address, entry.nbytes) {
             (Some(at), Some(len)) => Ok(Piece { at: at.saturating_add(base), len }),

@@ -71,6 +71,8 @@ pub struct DudleyFile {
     outline: OnceLock<Outline>,
     /// Whether stored parameters behind the end of the file count as 0.
     is_cut: bool,
+    /// Whether the layout may have arrays in chunks.
+    has_grids: bool,
 }
 
 impl DudleyFile {
@@ -101,7 +103,8 @@ impl DudleyFile {
         };
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
-        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline: OnceLock::new(), is_cut: false })
+        let (has_grids, outline, is_cut) = (grid::may_be_in(&layout), OnceLock::new(), false);
+        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline, is_cut, has_grids })
     }
 
     /// Opens a file of a foreign format under the layout that was derived from its own metadata.
@@ -244,7 +247,7 @@ impl DudleyFile {
 
     /// Whether the layout may have arrays in chunks.
     pub(crate) fn has_grids(&self) -> bool {
-        grid::may_be_in(&self.layout)
+        self.has_grids
     }
 
     /// The array in chunks that an item is, or why it cannot be read; None for any other item.

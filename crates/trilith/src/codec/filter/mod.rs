@@ -12,7 +12,7 @@ mod packbits;
 
 use super::shuffle;
 use crate::bytes::{MemorySource, to_usize};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use std::sync::Arc;
 
@@ -85,7 +85,11 @@ impl Filters {
         }
         for (at, given) in steps.into_iter().zip(sizes).rev() {
             let Some(filter) = self.0.get(at) else { continue };
-            bytes = filter.undo(bytes, given, size, limits).doing(|| filter.name.clone())?;
+            bytes = filter.undo(bytes, given, size, limits).map_err(|error| match error.kind() {
+                // It is named there.
+                ErrorKind::Unsupported => error,
+                _ => error.context(filter.name.clone()),
+            })?;
         }
         Ok(bytes)
     }
@@ -185,7 +189,7 @@ impl Filter {
             #[cfg(not(feature = "blosc"))]
             "blosc" => Err(super::left_out::feature("blosc")),
             name => Err(Error::unsupported(format!("the filter {name} is not available"))
-                .hint("the chunks as they are stored can be read by their numbers: FILE#/path[0]")),
+                .hint("the chunks as they are stored can be read under its layout without the attributes that begin with grid_")),
         }
     }
 }

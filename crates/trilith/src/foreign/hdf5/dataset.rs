@@ -231,9 +231,11 @@ impl Dataset {
             0 => "u1[0]".to_owned(),
             count => format!("U1[{count}] @{at}"),
         };
-        match places.as_slice() {
-            [only] => text.item(name, &spelled(only))?,
-            all => text.list(name, all.iter().map(spelled))?,
+        match (places.as_slice(), shape) {
+            // Nothing has to be put together.
+            ([only @ (1.., _)], []) => return text.item(name, &spelled(only)),
+            ([only], _) => text.item(name, &spelled(only))?,
+            (all, _) => text.list(name, all.iter().map(spelled))?,
         }
         text.grid(shape, &vec![1; shape.len()])?;
         text.attribute("grid_type", format!("U1[{most}]").as_str())?;
