@@ -90,7 +90,7 @@ fn dictionary(name: &str) -> Option<PathBuf> {
     let format = match name {
         "open" | "blocks" | "index" | "chains" | "external" | "repair" => "asdf",
         "tree" | "edits" | "schema" | "yaml" => "yaml",
-        "layout_resolve" | "bd" => "layout",
+        "layout_resolve" | "bd" | "grid" => "layout",
         own => own,
     };
     let words = root().join("fuzz/dictionaries").join(format!("{format}.dict"));

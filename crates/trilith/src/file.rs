@@ -14,7 +14,6 @@ mod fits;
 #[cfg(not(feature = "fits"))]
 #[path = "file/left_out.rs"]
 mod fits;
-mod foreign;
 mod gather;
 mod item;
 mod open;

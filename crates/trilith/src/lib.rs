@@ -69,6 +69,7 @@
 //! |---|---|
 //! | `blosc` `bzip2` `lz4` `zlib` `zstd` | codecs of blocks; `zlib` also gzip files and filters; `zstd` is C |
 //! | `dudley` | Dudley layouts, and the files that they describe |
+//! | `hdf5` | HDF5 and netCDF-4 files, read under layouts derived from them; not on by default |
 //! | `fits` | FITS files, and ASDF files in them |
 //! | `schema` | validation of trees, and the bundled schemas |
 //! | `remote` | files at `https://` and `s3://` addresses |
@@ -76,7 +77,7 @@
 //! | `png` `jpeg` | filters of Dudley streams |
 //! | `libdeflate` | zlib blocks decoded by a C library; not on by default |
 //!
-//! All but the last are on by default. Without any the library is Rust alone, and with those that need no C it compiles
+//! All but `hdf5` and the last are on by default. Without any the library is Rust alone, and with those that need no C it compiles
 //! for `wasm32-unknown-unknown`. What was left out of a build says so and names its feature.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -114,6 +115,7 @@ pub mod asdf;
 pub mod dudley;
 #[cfg(feature = "fits")]
 pub mod fits;
+pub mod foreign;
 
 pub mod file;
 mod writer;

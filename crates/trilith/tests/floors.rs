@@ -33,6 +33,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("asdf", 4),
     ("dudley", 4),
     ("fits", 4),
+    ("foreign", 4),
     ("file", 5),
     ("writer", 5),
     ("convert", 6),

@@ -71,6 +71,10 @@ impl Append {
             LayoutOrigin::Embedded(_) => None,
             LayoutOrigin::Beside(name) => Some(name.clone()),
             LayoutOrigin::Given => options.under.clone(),
+            LayoutOrigin::Derived(format) => {
+                return Err(Error::unsupported(format!("{format} files are read, but not written"))
+                    .hint("convert it first: trilith convert FILE OUT.asdf"));
+            }
         };
         // Closed before it is written: another may have to undo an update first.
         drop(file);

@@ -14,6 +14,8 @@ mod element;
 mod encode;
 mod fetch;
 mod gather;
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
+pub(crate) mod grid;
 mod handle;
 mod index;
 mod literal;

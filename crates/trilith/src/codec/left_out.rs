@@ -47,3 +47,9 @@ left_out!(lz4, "lz4");
 left_out!(lz4f, "lz4");
 left_out!(zstd, "zstd");
 left_out!(blsc, "blosc");
+
+/// The error of a filter of chunks whose codec was left out.
+#[allow(dead_code, reason = "which codecs are left out differs")]
+pub(super) fn feature(feature: &str) -> crate::error::Error {
+    crate::error::Error::left_out("the codec of this filter", feature)
+}

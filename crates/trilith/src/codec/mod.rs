@@ -28,6 +28,8 @@ mod blsc;
 mod bzp2;
 pub mod chain;
 mod chunks;
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
+pub(crate) mod filter;
 mod framed;
 mod input;
 mod left_out;
@@ -37,6 +39,7 @@ mod lz4;
 mod lz4f;
 mod names;
 mod pieces;
+mod shuffle;
 mod stream;
 #[cfg(feature = "lz4")]
 mod xxh32;

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{Seek, Write};
 
-use super::datatype::primitive_of;
 use super::write::NewStream;
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Byteorder, Dialect, Layout, ParseOptions, Primitive, StoredAs, parse, quoted_name};
+use crate::layout::{Attribute, Byteorder, Dialect, Layout, ParseOptions, Primitive, StoredAs, parse, primitive_of, quoted_name};
 use crate::limits::Limits;
 
 /// What an item is.

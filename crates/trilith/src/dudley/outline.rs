@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::grid::{Collected, GridArray};
 use super::path::{Step, steps};
 use super::read::Items;
 use crate::error::Result;
@@ -52,6 +53,7 @@ struct Node {
     fixed: Option<i64>,
     item: Option<ItemId>,
     is_list: bool,
+    is_grid: bool,
 }
 
 /// The items of a stream as a tree.
@@ -64,6 +66,8 @@ pub struct Outline {
     found: HashMap<(usize, Step, bool), usize>,
     /// The nodes with entries, in the order of the text.
     order: Vec<usize>,
+    /// The arrays in chunks, by their paths.
+    grids: HashMap<String, Result<GridArray>>,
 }
 
 /// About as many bytes as a node takes, with its names and its places.
@@ -74,20 +78,51 @@ pub type Children<'o> = Vec<(Option<&'o str>, OutlineId)>;
 
 impl Outline {
     pub(super) fn of(items: &Items<'_>) -> Result<Self> {
-        let mut outline = Self { nodes: Vec::new(), found: HashMap::new(), order: Vec::new() };
+        let mut outline = Self { nodes: Vec::new(), found: HashMap::new(), order: Vec::new(), grids: HashMap::new() };
         outline.nodes.push(Node::new(Step::Name(String::new()), false));
         if let Some(root) = outline.nodes.first_mut() {
             root.item = Some(ItemId::ROOT);
         }
         outline.declare(items.file().layout());
+        let mut grids = Collected::of(items.file().layout());
         for (number, entry) in items.entries().enumerate() {
             if number.is_multiple_of(1 << 14) {
                 let taken = (outline.nodes.len() as u64).saturating_mul(NODE);
                 items.file().limits().charge_memory(taken, "the tree of a stream")?;
             }
-            outline.enter(entry?, items.file().layout())?;
+            let entry = entry?;
+            match grids.take(&entry, items.file().layout()) {
+                // Its place among the others; what it is comes when all its chunks are known.
+                Some((path, true)) => outline.enter(Entry { path, ..entry }, items.file().layout())?,
+                Some((_, false)) => {}
+                None => outline.enter(entry, items.file().layout())?,
+            }
+        }
+        for (entry, grid) in grids.finish(items.file().base(), items.file().limits())? {
+            outline.replace(entry, grid)?;
         }
         Ok(outline)
+    }
+
+    /// Puts an array in chunks at the place of its items.
+    fn replace(&mut self, entry: Entry, grid: Result<GridArray>) -> Result<()> {
+        let Some(id) = self.find(&entry.path)? else { return Ok(()) };
+        if let Some(node) = self.nodes.get_mut(id.0) {
+            self.grids.insert(entry.path.clone(), grid);
+            (node.item, node.is_list, node.is_grid) = (Some(entry.item), false, true);
+            node.entry = Some(Box::new(entry));
+        }
+        Ok(())
+    }
+
+    /// The array in chunks at the path of an entry; why it cannot be read, where that is so.
+    pub(crate) fn grid(&self, path: &str) -> Option<&Result<GridArray>> {
+        self.grids.get(path)
+    }
+
+    /// Whether a node is an array in chunks.
+    pub(crate) fn is_grid(&self, id: OutlineId) -> bool {
+        self.nodes.get(id.0).is_some_and(|node| node.is_grid)
     }
 
     /// The items outside of lists, in the order of their declaration: also those that take no space.
@@ -266,6 +301,6 @@ impl Outline {
 
 impl Node {
     fn new(step: Step, is_param: bool) -> Self {
-        Self { step, is_param, children: Vec::new(), entry: None, fixed: None, item: None, is_list: false }
+        Self { step, is_param, children: Vec::new(), entry: None, fixed: None, item: None, is_list: false, is_grid: false }
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use super::datatype::datatype_of;
+use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
-use super::outline::Outline;
+use super::outline::{Outline, Thing};
 use super::signature::Signature;
 use crate::array::Array;
 use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
@@ -39,6 +40,8 @@ pub enum LayoutOrigin {
     Beside(String),
     /// The caller gave it.
     Given,
+    /// It was made from the metadata of a file of this foreign format.
+    Derived(&'static str),
 }
 
 /// A stream of bytes and the layout that says what lies in it.
@@ -68,6 +71,8 @@ pub struct DudleyFile {
     outline: OnceLock<Outline>,
     /// Whether stored parameters behind the end of the file count as 0.
     is_cut: bool,
+    /// Whether the layout may have arrays in chunks.
+    has_grids: bool,
 }
 
 impl DudleyFile {
@@ -98,7 +103,28 @@ impl DudleyFile {
         };
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
-        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline: OnceLock::new(), is_cut: false })
+        let (has_grids, outline, is_cut) = (grid::may_be_in(&layout), OnceLock::new(), false);
+        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline, is_cut, has_grids })
+    }
+
+    /// Opens a file of a foreign format under the layout that was derived from its own metadata.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::open_with`].
+    pub(crate) fn open_derived(
+        source: SourceRef,
+        format: &'static str,
+        text: &str,
+        options: StreamOptions,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let mut how = ParseOptions::of(Dialect::D2025);
+        how.limits = limits.clone();
+        let said = |e: Error| e.context(format!("the layout derived from {}", source.name()));
+        let layout = parse(text.as_bytes(), &how).map_err(said)?.into_layout().map_err(said)?;
+        let options = StreamOptions { layout: Some(layout), ..options };
+        let file = Self::open_with(source, &NoReferences, options, limits)?;
+        Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
     }
 
     /// The same, in which stored parameters behind the end of the file are 0: what comes after the first of them in the
@@ -219,16 +245,34 @@ impl DudleyFile {
         Ok(self.outline.get_or_init(|| made))
     }
 
+    /// Whether the layout may have arrays in chunks.
+    pub(crate) fn has_grids(&self) -> bool {
+        self.has_grids
+    }
+
+    /// The array in chunks that an item is, or why it cannot be read; None for any other item.
+    pub(crate) fn grid(&self, path: &str) -> Result<Option<&Result<GridArray>>> {
+        if self.has_grids() { Ok(self.outline()?.grid(path)) } else { Ok(None) }
+    }
+
     /// The array that an entry of this stream is; what is there of one that ends behind the end of the file.
     ///
     /// # Errors
     /// As [`DudleyFile::array_at`].
     pub fn array_of(&self, entry: &Entry) -> Result<Array> {
+        if let Some(grid) = self.grid(&entry.path)? {
+            let array = match grid {
+                Ok(grid) => grid.array(&self.source, self.limits()),
+                Err(why) => Err(Error::new(why.kind(), why.message())),
+            };
+            return array.map_err(|e| e.context(entry.path.clone()));
+        }
         let whole = || {
             let mut shape = entry.shape.clone();
             let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
             let (source, offset) = self.bytes_of(entry)?;
-            Ok(Array::new(source, offset, datatype, order, shape)?.with_limits(Arc::new(self.limits().clone())))
+            let array = Array::new(source, offset, datatype, order, shape)?.with_limits(Arc::new(self.limits().clone()));
+            super::seen::seen(&self.layout, entry.item, array)
         };
         whole().map_err(|e: Error| e.context(entry.path.clone()))
     }
@@ -292,7 +336,7 @@ fn find_layout(
     let said = match &origin {
         LayoutOrigin::Embedded(at) => format!("the layout at byte {at}"),
         LayoutOrigin::Beside(name) => name.clone(),
-        LayoutOrigin::Given => String::new(),
+        LayoutOrigin::Given | LayoutOrigin::Derived(_) => String::new(),
     };
     // Nothing that writes layouts writes these bytes, but an update that did not end leaves them.
     let is_unfinished = matches!(origin, LayoutOrigin::Embedded(_)) && text.contains(&0);
@@ -418,6 +462,13 @@ impl<'f> Items<'f> {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none or its byte order is not known,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available.
     pub fn array_at(&self, path: &str) -> Result<Array> {
+        if self.file.has_grids()
+            && let outline = self.file.outline()?
+            && let Some(id) = outline.find(path)?.filter(|id| outline.is_grid(*id))
+            && let Thing::Data(entry) = outline.thing(id)
+        {
+            return self.file.array_of(entry);
+        }
         let Some(found) = self.located(path)? else {
             let found = self.instance_at(path)?;
             return found.map_or_else(|| self.stacked(path), |array| Ok(Some(array)))?.ok_or_else(|| self.no_item(path));
@@ -475,7 +526,8 @@ impl<'f> Items<'f> {
             .map(|stride| i64::try_from(*stride).map_err(|_| Error::malformed("a stride of more than 2^63 bytes")))
             .collect();
         let array = Array::strided(source, offset.saturating_add(inside), datatype, order, shape, strides?)?;
-        Ok(array.with_limits(Arc::new(self.file.limits().clone())))
+        let array = array.with_limits(Arc::new(self.file.limits().clone()));
+        if found.path == entry.path { super::seen::seen(&self.file.layout, entry.item, array) } else { Ok(array) }
     }
 
     /// The error for a path that leads nowhere, with what may have been meant.

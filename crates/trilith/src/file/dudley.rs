@@ -39,16 +39,28 @@ impl DudleyFile {
 
     fn described(&self, entry: &Entry) -> Result<Description> {
         let mut shape = entry.shape.clone();
-        let (datatype, byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
+        let (mut datatype, mut byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
+        let mut nbytes = entry.nbytes;
+        if dudley::is_seen_otherwise(self.layout(), entry.item) {
+            let array = self.array_of(entry)?;
+            (datatype, byteorder, shape) = (array.datatype().clone(), array.byteorder(), array.shape().to_vec());
+            nbytes = Some(array.nbytes());
+        }
         let filter = self.layout().filter_of(entry.item).map(|filter| filter.name.clone());
         let mut remarks = Vec::new();
         if byteorder == Byteorder::Big && datatype.as_struct().is_none() {
             remarks.push("big-endian".to_owned());
         }
         remarks.extend(filter.clone());
+        if let Some(Ok(grid)) = self.grid(&entry.path)? {
+            let filter = grid.filters().map(str::to_owned);
+            remarks.extend(filter.clone());
+            let storage = grid.storage();
+            return Ok(Description { datatype, shape, byteorder, storage, offset: None, nbytes: entry.nbytes, filter, remarks });
+        }
         let offset = self.offset(entry);
         let storage = offset.map_or_else(|| "no data".to_owned(), |at| format!("at byte {at}"));
-        Ok(Description { datatype, shape, byteorder, storage, offset, nbytes: entry.nbytes, filter, remarks })
+        Ok(Description { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks })
     }
 }
 
@@ -73,6 +85,12 @@ impl Backend for DudleyFile {
         let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
         if path.trim_end_matches('/').is_empty() {
             return Ok(Destination::here(self.root()));
+        }
+        if self.has_grids()
+            && let outline = self.outline()?
+            && let Some(id) = outline.find(path)?.filter(|id| outline.is_grid(*id))
+        {
+            return Ok(Destination::here(Place::Node(id.index())));
         }
         let items = self.items()?;
         match items.located(path)?.map(|located| located.typed != ResolvedType::Dynamic) {
@@ -184,7 +202,9 @@ impl Backend for DudleyFile {
         let Some(item) = item else { return notes };
         let docs: Vec<&str> = self.layout().docs(item).map(str::trim).collect();
         notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
-        for (name, said) in self.layout().attributes(item) {
+        let is_grid = self.outline().is_ok_and(|outline| self.number(at).is_ok_and(|id| outline.is_grid(id)));
+        let said = self.layout().attributes(item);
+        for (name, said) in said.filter(|(name, _)| !(is_grid && name.starts_with(dudley::GRID_PREFIX) && *name != "grid_dims")) {
             match said {
                 Attribute::Value(Literal::Text(text)) if matches!(name, "unit" | "units") => {
                     notes.unit = Some(Cow::Borrowed(text));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::FileKind;
 use super::fits::open_fits_source;
-use super::foreign;
 use super::item::File;
 use super::permissions::Permissions;
 #[cfg(feature = "dudley")]
@@ -16,6 +15,7 @@ use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, Sour
 #[cfg(feature = "dudley")]
 use crate::dudley::{DudleyFile, StreamOptions};
 use crate::error::{Error, Result};
+use crate::foreign;
 #[cfg(feature = "dudley")]
 use crate::layout::Layout;
 use crate::limits::Limits;
@@ -232,7 +232,34 @@ impl OpenOptions {
             source = bytes::gunzip(source, &self.limits)?;
             start = first_bytes(&source)?;
         }
+        #[cfg(feature = "dudley")]
+        if FileKind::detect(&start).is_none()
+            && let Some(derived) = foreign::derive(&source, &self.limits)?
+        {
+            let how = StreamOptions { order: self.byteorder, ..StreamOptions::default() };
+            return Ok(File::new(DudleyFile::open_derived(source, derived.format, &derived.text, how, &self.limits)?));
+        }
         asdf_of(source, &start, resolve, &self.limits).map(File::new)
+    }
+
+    /// The layout of a file of a foreign format, from its own metadata: that under which [`OpenOptions::open`] reads it.
+    ///
+    /// # Errors
+    /// As [`foreign::derive`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of any other
+    /// format.
+    pub fn layout_from(&self, source: &SourceRef) -> Result<foreign::Derived> {
+        let start = first_bytes(source)?;
+        let name = source.name();
+        let hint = match FileKind::detect(&start) {
+            Some(FileKind::Dudley) => "trilith layout print FILE.dud prints a layout, trilith tree FILE what a file holds",
+            Some(_) => "trilith layout describe FILE says where its arrays lie",
+            None if bytes::is_gzip(&start) => "unpack it first: addresses count in the unpacked file",
+            None => match foreign::derive(source, &self.limits)? {
+                Some(derived) => return Ok(derived),
+                None => return Err(foreign::refusal(&**source)?),
+            },
+        };
+        Err(Error::unsupported(format!("{name} is not a file of a foreign format, whose layout can be derived")).hint(hint))
     }
 
     /// A Dudley file, a family of them, or whatever a layout is given for; None for anything else.

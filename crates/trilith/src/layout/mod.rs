@@ -53,6 +53,7 @@ pub use find::Located;
 pub(crate) use find::canonical as canonical_path;
 pub use lexer::quoted_name;
 pub use model::{Attribute, Filter, ItemId, Kind, Layout, Literal, Placement};
+pub(crate) use primitive::primitive_of;
 pub use primitive::{Dialect, Primitive, PrimitiveKind};
 pub use request::{Fault, Options, ParamRequest, Supply};
 pub use resolve::Evaluation;

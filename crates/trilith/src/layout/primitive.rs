@@ -3,6 +3,8 @@
 use std::fmt;
 
 use super::decision;
+use crate::array::Datatype;
+use crate::error::{Error, Result};
 
 /// A dialect of the Dudley language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -166,6 +168,40 @@ impl Primitive {
             _ => false,
         }
     }
+}
+
+/// The primitive that stores elements of a datatype, without byte order; text takes one dimension more,
+/// its length. None for structs.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
+pub(crate) fn primitive_of(datatype: &Datatype) -> Result<Option<(&'static str, Option<u32>)>> {
+    let name = match datatype {
+        Datatype::Int8 => "i1",
+        Datatype::Int16 => "i2",
+        Datatype::Int32 => "i4",
+        Datatype::Int64 => "i8",
+        Datatype::Uint8 => "u1",
+        Datatype::Uint16 => "u2",
+        Datatype::Uint32 => "u4",
+        Datatype::Uint64 => "u8",
+        Datatype::Float16 => "f2",
+        Datatype::Float32 => "f4",
+        Datatype::Float64 => "f8",
+        Datatype::Complex32 => "c4",
+        Datatype::Complex64 => "c8",
+        Datatype::Complex128 => "c16",
+        Datatype::Bool8 => "b1",
+        Datatype::Ascii(n) => return Ok(Some(("S1", Some(*n)))),
+        Datatype::Utf8(n) => return Ok(Some(("U1", Some(*n)))),
+        Datatype::Ucs2(n) => return Ok(Some(("U2", Some(*n)))),
+        Datatype::Ucs4(n) => return Ok(Some(("U4", Some(*n)))),
+        Datatype::Struct(_) => return Ok(None),
+        Datatype::Float128 | Datatype::Complex256 => {
+            return Err(Error::unsupported(format!("Dudley has no datatype {datatype}")));
+        }
+    };
+    Ok(Some((name, None)))
 }
 
 impl fmt::Debug for Primitive {

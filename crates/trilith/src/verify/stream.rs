@@ -22,8 +22,30 @@ pub fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> R
             report.arrays.push((entry.path, error));
         }
     }
+    check_grids(file, deep, progress, &mut report)?;
     report.warnings.extend(items.evaluation().overlaps()?.iter().map(ToString::to_string));
     Ok(report)
+}
+
+/// Checks arrays in chunks: their chunks fit them and, with `deep`, decode.
+fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &mut Report) -> Result<()> {
+    if !file.has_grids() {
+        return Ok(());
+    }
+    let outline = file.outline()?;
+    for (_, entry) in outline.entries().filter(|(id, _)| outline.is_grid(*id)) {
+        let checked = file.array_of(entry).and_then(|array| match deep {
+            false => Ok(()),
+            true => array.for_each_piece(1 << 20, |piece| {
+                progress.add(piece.len() as u64);
+                Ok(())
+            }),
+        });
+        if let Err(error) = checked {
+            report.arrays.push((entry.path.clone(), error));
+        }
+    }
+    Ok(())
 }
 
 fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'_>) -> Result<()> {

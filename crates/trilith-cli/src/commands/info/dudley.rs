@@ -21,15 +21,30 @@ pub fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> 
         LayoutOrigin::Embedded(at) => (Some(*at), None),
         LayoutOrigin::Beside(name) => (None, Some(name.clone())),
         LayoutOrigin::Given => (None, options.under.clone()),
+        LayoutOrigin::Derived(_) => (None, None),
     };
+    let format = if let LayoutOrigin::Derived(format) = file.origin() { Some(*format) } else { None };
     let length = file.layout().text_end();
     if options.json {
-        return out.json(&json!({
+        let mut facts = json!({
             "file": name, "family": "dudley", "generation": file.generation_name(), "header": null, "standard": null,
             "comments": [], "container": null, "signature": signature, "byteorder": order,
             "dialect": file.layout().dialect().name(), "layout": {"offset": at, "length": length, "file": beside},
             "template": file.layout().is_template(), "items": count, "blocks": [], "size": file.source().len(),
-        }));
+        });
+        if let (Some(format), Some(facts)) = (format, facts.as_object_mut()) {
+            facts.insert("format".to_owned(), format.into());
+        }
+        return out.json(&facts);
+    }
+    if let Some(format) = format {
+        let order = order.map(|order| ("byteorder", order.to_owned()));
+        let count = count.map_or("too many to count".to_owned(), |count| count.to_string());
+        let facts = [("file", name.to_owned()), ("format", format.to_owned()), ("size", size(file.source().len()))];
+        for (fact, value) in facts.into_iter().chain(order).chain([("items", count)]) {
+            out.line(&format!("{fact:<12} {value}"))?;
+        }
+        return Ok(());
     }
     let layout = match (at, beside) {
         (Some(at), _) => format!("{} at byte {at}", size(length as u64)),

@@ -3,10 +3,10 @@
 mod catalog;
 mod check;
 mod describe;
+mod from;
 mod from_c;
 mod locate;
 mod new;
-mod npz;
 mod print;
 mod resolve;
 mod translate;
@@ -39,6 +39,7 @@ enum LayoutCommand {
     Describe(describe::Describe),
     Locate(locate::Locate),
     New(new::New),
+    From(from::From),
     Write(write::Write),
     Catalog(catalog::Catalog),
 }
@@ -54,6 +55,7 @@ impl Layout {
             LayoutCommand::Describe(command) => command.run(options),
             LayoutCommand::Locate(command) => command.run(options),
             LayoutCommand::New(command) => command.run(options),
+            LayoutCommand::From(command) => command.run(options),
             LayoutCommand::Write(command) => command.run(options),
             LayoutCommand::Catalog(command) => command.run(options),
         }

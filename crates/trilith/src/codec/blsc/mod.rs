@@ -10,7 +10,6 @@
 //!
 //! Readers: Python asdf with the package `asdf-compression`, asdf-cxx.
 
-mod shuffle;
 mod small;
 
 use std::io::Write;
@@ -19,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 use super::chunks::{Chunk, Chunked, Chunks};
 use super::input::file_byte;
 use super::pieces::{Pieces, put};
+use super::shuffle;
 use super::{Blosc, Encode, EncodeOptions, Shuffle, level_in, told_right};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result};

@@ -1,95 +1,21 @@
 //! What a file is that no family here reads: named, with what to do about it.
 
-use crate::bytes::{Source, read_vec};
+use super::formats::{Handled, PROGRAM};
+use crate::bytes::Source;
 use crate::error::{Error, Result, Setting};
-use crate::limits::Limits;
 
-/// How much of a file is looked at.
-const LOOK: u64 = 4 << 10;
-
-/// Where a mark is.
-type At = &'static [usize];
-
-/// One format that other programs read.
-struct Format {
-    /// Its name, with its article.
-    name: &'static str,
-    /// The bytes that it has at one of these places.
-    mark: &'static [u8],
-    at: At,
-    /// What to do.
-    advice: &'static str,
-}
-
-const START: At = &[0];
-/// HDF5 may have a header of somebody else in front.
-const HDF5: At = &[0, 512, 1024, 2048];
-const H5PY: &str = "read it with h5py or h5dump";
-const PICTURE: &str = "open it with an image viewer or Pillow";
+/// Of a format that is read elsewhere: here a file of the ASDF family is expected.
+const READ: &str = "write it as ASDF first: trilith convert FILE OUT.asdf";
 const UNZIP: &str = "unpack it with unzip and name the files that it held";
-const PROGRAM: &str = "name a data file";
-const TABLE: &str = "read it with pandas, polars or DuckDB";
-const TIFF: &str = "read it with tifffile or rasterio";
-
-/// `Format { … }` in one line.
-const fn row(name: &'static str, mark: &'static [u8], at: At, advice: &'static str) -> Format {
-    Format { name, mark, at, advice }
-}
-
-/// Every format that is known by its mark; the first that fits counts.
-const FORMATS: &[Format] = &[
-    row("an HDF5 file (as netCDF-4 files are)", b"\x89HDF\r\n\x1a\n", HDF5, H5PY),
-    row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
-    row("a netCDF-3 file", b"CDF\x01", START, "read it with netCDF4, scipy or ncdump"),
-    row("a netCDF-3 file", b"CDF\x02", START, "read it with netCDF4, scipy or ncdump"),
-    row("a netCDF-3 file", b"CDF\x05", START, "read it with netCDF4 or ncdump"),
-    row("a numpy .npy file", b"\x93NUMPY", START, "put it into a file with trilith insert FILE#/path --from X.npy"),
-    row("a TIFF image", b"II*\0", START, TIFF),
-    row("a TIFF image", b"MM\0*", START, TIFF),
-    row("a TIFF image", b"II+\0", START, TIFF),
-    row("a PNG image", b"\x89PNG\r\n\x1a\n", START, PICTURE),
-    row("a GIF image", b"GIF8", START, PICTURE),
-    row("a JPEG image", b"\xff\xd8\xff", START, PICTURE),
-    row("a JPEG 2000 image", b"\0\0\0\x0cjP  \r\n\x87\n", START, PICTURE),
-    row("a PDF document", b"%PDF-", START, "open it with a PDF viewer"),
-    row("a Parquet file", b"PAR1", START, TABLE),
-    row("an Arrow file", b"ARROW1", START, TABLE),
-    row("an SQLite database", b"SQLite format 3\0", START, "open it with sqlite3"),
-    row("a MATLAB file", b"MATLAB 5.0 MAT-file", START, "read it with scipy.io.loadmat"),
-    row("a ROOT file", b"root\0", START, "read it with uproot"),
-    row("a GRIB file", b"GRIB", START, "read it with cfgrib or ecCodes"),
-    row("a file compressed with Zstandard", b"\x28\xb5\x2f\xfd", START, "unpack it with unzstd, and name the file that it held"),
-    row("a file compressed with bzip2", b"BZh", START, "unpack it with bunzip2, and name the file that it held"),
-    row("a file compressed with xz", b"\xfd7zXZ\0", START, "unpack it with unxz, and name the file that it held"),
-    row("a file compressed with LZ4", b"\x04\x22\x4d\x18", START, "unpack it with unlz4, and name the file that it held"),
-    row("a tar archive", b"ustar", &[257], "unpack it with tar -xf, and name the files that it held"),
-    row("a 7z archive", b"7z\xbc\xaf\x27\x1c", START, "unpack it with 7z x, and name the files that it held"),
-    row("an empty ZIP archive", b"PK\x05\x06", START, PROGRAM),
-    row("a program (ELF)", b"\x7fELF", START, PROGRAM),
-    row("a program (Windows)", b"MZ\x90\0", START, PROGRAM),
-    row(
-        "a Git LFS pointer, not the file itself",
-        b"version https://git-lfs.github.com/",
-        START,
-        "fetch the file with git lfs pull",
-    ),
-    row("a git-annex pointer, not the file itself", b"/annex/objects/", START, "fetch the file with git annex get"),
-    row(
-        "a part of an ASDF file: a block without header and tree",
-        b"\xd3BLK",
-        START,
-        "trilith repair FILE -o OUT rescues what is left",
-    ),
-];
 
 /// The error for a file that begins like none that can be read. Only its first bytes are looked at.
 ///
 /// # Errors
 /// Those of reading.
 #[cold]
-pub(super) fn refusal(source: &dyn Source) -> Result<Error> {
-    let start = read_vec(source, 0, source.len().min(LOOK), &Limits::default())?;
-    let (what, advice) = name(&start, source.len());
+pub(crate) fn refusal(source: &dyn Source) -> Result<Error> {
+    let start = super::first(source)?;
+    let (what, advice) = name(&start, source);
     let name = source.name();
     let under = "if it holds binary data of a known structure";
     Ok(match what {
@@ -104,13 +30,15 @@ pub(super) fn refusal(source: &dyn Source) -> Result<Error> {
 }
 
 /// What bytes begin, where that is known, and what to do about it.
-fn name(start: &[u8], len: u64) -> (Option<String>, String) {
+fn name(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
     let said = |what: &str, advice: &str| (Some(what.to_owned()), advice.to_owned());
-    if len == 0 {
+    if source.len() == 0 {
         return said("empty (0 bytes)", "copy or download it again");
     }
-    if let Some(format) = FORMATS.iter().find(|format| is_marked(start, format)) {
-        return said(format.name, format.advice);
+    match super::recognised(start, source).map(|format| (format.what, format.handled)) {
+        Some((what, Handled::Refused(advice))) => return said(what, advice),
+        Some((what, Handled::Derived(..) | Handled::LeftOut(_))) => return said(what, READ),
+        None => {}
     }
     if start.starts_with(b"PK\x03\x04") {
         return zip(start);
@@ -130,19 +58,11 @@ fn name(start: &[u8], len: u64) -> (Option<String>, String) {
     text(start).map_or((None, String::new()), |(what, advice)| said(what, advice))
 }
 
-fn is_marked(start: &[u8], format: &Format) -> bool {
-    format.at.iter().any(|at| start.get(*at..).is_some_and(|rest| rest.starts_with(format.mark)))
-}
-
-/// A ZIP archive by its first member: `.npz` holds arrays of numpy.
+/// A ZIP archive by its first member.
 fn zip(start: &[u8]) -> (Option<String>, String) {
     let length = start.get(26..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes);
     let member = start.get(30..30 + usize::from(length)).unwrap_or_default();
     let (what, advice) = match member {
-        name if name.ends_with(b".npy") => (
-            "a numpy .npz archive",
-            "unpack it with unzip, and put its arrays into a file with trilith insert FILE#/path --from X.npy",
-        ),
         b"[Content_Types].xml" => ("an Office document", "save its tables as CSV"),
         _ => ("a ZIP archive", UNZIP),
     };
@@ -202,6 +122,7 @@ fn is_json(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::formats::{FORMATS, Mark};
     use super::*;
     use crate::bytes::MemorySource;
 
@@ -212,12 +133,17 @@ mod tests {
     #[test]
     fn every_format_is_named_with_something_to_do() {
         for format in FORMATS {
-            for at in format.at {
+            let Mark::Bytes(mark, at) = format.mark else { continue };
+            for at in at {
                 let mut bytes = vec![b'?'; *at];
-                bytes.extend(format.mark);
+                bytes.extend(mark);
                 let text = said(&bytes);
-                assert!(text.starts_with(&format!("x is {}", format.name)) && text.ends_with(format.advice), "{text}");
-                assert!(!format.advice.is_empty() && !format.advice.ends_with('.'));
+                let Handled::Refused(advice) = format.handled else {
+                    assert!(text.contains("trilith convert"), "{text}");
+                    continue;
+                };
+                assert!(text.starts_with(&format!("x is {}", format.what)) && text.ends_with(advice), "{text}");
+                assert!(!advice.is_empty() && !advice.ends_with('.'));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The two rearrangements of Blosc: bytes of the same weight together, or bits.
+//! Two rearrangements, of Blosc and of other formats: bytes of the same weight together, or bits.
 
 /// Items moved at once: a multiple of what vector registers hold, of a length that the compiler
 /// knows, so that it uses them.

@@ -1,0 +1,34 @@
+//! `trilith layout from FILE`: the layout of a file of another format, from its own metadata.
+
+use clap::Args;
+use serde_json::json;
+use trilith::Result;
+
+use super::print::write_layout;
+use crate::Outcome;
+use crate::options::Options;
+
+/// Write the layout of a file of another format, derived from the file's own metadata
+///
+/// It is the layout under which every command reads such a file by itself: groups become dicts, attributes stand in #:
+/// comments. Given back with --layout it reads the same arrays.
+#[derive(Debug, Args)]
+pub struct From {
+    /// The file
+    #[arg(value_name = "FILE")]
+    input: String,
+    /// Where to write the layout (default: standard output)
+    #[arg(short, long, value_name = "OUT.dud")]
+    output: Option<String>,
+}
+
+impl From {
+    /// Writes the layout.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let source = options.open(&self.input)?;
+        let derived = options.opening()?.layout_from(&source)?;
+        let report = json!({"format": derived.format, "dialect": "2025", "text": derived.text});
+        write_layout(self.output.as_deref(), &derived.text, &[], report, options)?;
+        Ok(Outcome::Yes)
+    }
+}

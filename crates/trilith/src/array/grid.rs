@@ -1,0 +1,446 @@
+//! Arrays that are stored as a grid of chunks, each of which is decoded by itself.
+//!
+//! [`Grid`] is the source of the elements in C order, as if they lay so in the file. What decodes a chunk is handed in: this
+//! file knows which chunks a range of elements needs, has them decoded on all cores, and keeps those that the next read
+//! may need again.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use super::shape::element_count;
+use crate::bytes::{Access, Source, SourceRef, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::threads::{each, lock};
+
+/// Bytes of decoded chunks that are kept for the next read.
+const KEPT: u64 = 256 << 20;
+/// Bytes of elements that are put together at once.
+const PIECE: u64 = 32 << 20;
+
+/// The chunks of a grid, in row-major order.
+pub(crate) trait Chunks: Send + Sync {
+    /// Where a chunk lies in [`Chunks::source`]; None where it was never written.
+    fn place(&self, number: u64) -> Option<Range<u64>>;
+
+    /// The elements of a chunk that was written, `size` bytes in C order.
+    ///
+    /// # Errors
+    /// What its filters say.
+    fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>>;
+
+    /// The bytes that the chunks lie in.
+    fn source(&self) -> &SourceRef;
+}
+
+/// How an array is cut into chunks.
+#[derive(Debug, Clone)]
+pub(crate) struct Cut {
+    /// The lengths of the axes.
+    pub shape: Vec<u64>,
+    /// The lengths of a whole chunk.
+    pub chunk: Vec<u64>,
+    /// Bytes of an element.
+    pub item: u64,
+    /// Whether the chunks at the far edges have only the elements that are in the array.
+    pub cut_edges: bool,
+}
+
+impl Cut {
+    /// How many chunks there are along each axis.
+    pub fn counts(&self) -> Vec<u64> {
+        self.shape.iter().zip(&self.chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect()
+    }
+
+    /// The lengths of a chunk.
+    pub fn lengths(&self, number: u64) -> Vec<u64> {
+        if !self.cut_edges {
+            return self.chunk.clone();
+        }
+        let places = unravel(number, &self.counts());
+        let axes = self.shape.iter().zip(&self.chunk).zip(places);
+        axes.map(|((len, chunk), place)| len.saturating_sub(place.saturating_mul(*chunk)).min(*chunk)).collect()
+    }
+}
+
+/// The elements of an array in chunks, in C order.
+pub(crate) struct Grid {
+    cut: Cut,
+    counts: Vec<u64>,
+    chunks: Box<dyn Chunks>,
+    /// The bytes of an element that was never written.
+    fill: Vec<u8>,
+    len: u64,
+    limits: Arc<Limits>,
+    kept: Mutex<Kept>,
+}
+
+/// Decoded chunks, those used last at the end; None is a chunk that was never written.
+#[derive(Default)]
+struct Kept {
+    chunks: HashMap<u64, (u64, Chunk)>,
+    bytes: u64,
+    clock: u64,
+}
+
+/// The elements of a chunk; None where it was never written.
+type Chunk = Option<Arc<Vec<u8>>>;
+
+/// A run of bytes in one chunk: of the elements, the chunk, and of its bytes.
+struct Run {
+    to: u64,
+    number: u64,
+    from: u64,
+    len: u64,
+}
+
+impl Grid {
+    /// The elements; `fill` is one that was never written.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for sizes that fit nowhere,
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for chunks that are too large.
+    pub fn new(mut cut: Cut, chunks: Box<dyn Chunks>, fill: Vec<u8>, limits: Arc<Limits>) -> Result<Self> {
+        let too_large = || Error::malformed("a grid of chunks has over 2^63 bytes");
+        if cut.shape.len() != cut.chunk.len() || cut.chunk.contains(&0) || fill.len() as u64 != cut.item {
+            return Err(Error::malformed("the shape of a chunk does not fit that of its array"));
+        }
+        if cut.shape.is_empty() {
+            (cut.shape, cut.chunk) = (vec![1], vec![1]);
+        }
+        let size = |shape: &[u64]| element_count(shape)?.checked_mul(cut.item).filter(|n| *n < 1 << 63).ok_or_else(too_large);
+        let len = size(&cut.shape)?;
+        limits.charge_memory(size(&cut.chunk)?, "a chunk")?;
+        let counts = cut.counts();
+        element_count(&counts)?;
+        Ok(Self { cut, counts, chunks, fill, len, limits, kept: Mutex::default() })
+    }
+
+    /// Hands the runs of a range of the elements to `take`.
+    fn runs(&self, range: Range<u64>, take: &mut dyn FnMut(Run) -> Result<()>) -> Result<()> {
+        let Some((last, outer)) = self.cut.shape.split_last() else { return Ok(()) };
+        let (chunk_last, item) = (self.cut.chunk.last().copied().unwrap_or(1), self.cut.item);
+        let row = last.saturating_mul(item);
+        let (columns, width) = (self.counts.last().copied().unwrap_or(1), chunk_last.saturating_mul(item));
+        let mut at = range.start;
+        while at < range.end && row > 0 {
+            let places = unravel(at / row, outer);
+            // The chunk and the row in it, along all axes but the last.
+            let (mut base, mut inside) = (0u64, 0u64);
+            for (axis, place) in places.iter().enumerate() {
+                let chunk = self.cut.chunk[axis];
+                let number = place / chunk;
+                base = base.saturating_mul(self.counts[axis]).saturating_add(number);
+                let length = match self.cut.cut_edges {
+                    true => (outer[axis] - number * chunk).min(chunk),
+                    false => chunk,
+                };
+                inside = inside.saturating_mul(length).saturating_add(place % chunk);
+            }
+            let end = range.end.min((at / row + 1).saturating_mul(row));
+            while at < end {
+                let column = at % row / width;
+                let start = column.saturating_mul(width);
+                let length = if self.cut.cut_edges { width.min(row - start) } else { width };
+                let len = (end - at).min(start.saturating_add(width).min(row) - at % row);
+                let from = inside.saturating_mul(length).saturating_add(at % row - start);
+                take(Run { to: at - range.start, number: base.saturating_mul(columns).saturating_add(column), from, len })?;
+                at += len;
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of the chunks that ranges need, in ascending order.
+    fn numbers(&self, ranges: &[Range<u64>]) -> Result<Vec<u64>> {
+        let mut found = std::collections::BTreeSet::new();
+        let mut before = None;
+        for range in ranges {
+            self.runs(range.start..range.end.min(self.len), &mut |run| {
+                if before != Some(run.number) {
+                    found.insert(run.number);
+                    before = Some(run.number);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// The bytes of a chunk, decoded.
+    fn size(&self, number: u64) -> u64 {
+        self.cut.lengths(number).iter().fold(self.cut.item, |n, len| n.saturating_mul(*len))
+    }
+
+    /// These chunks, decoded on all cores where they are not kept.
+    fn decoded(&self, numbers: &[u64]) -> Result<HashMap<u64, Chunk>> {
+        let mut all = HashMap::with_capacity(numbers.len());
+        let mut missing = Vec::new();
+        {
+            let mut kept = lock(&self.kept);
+            kept.clock += 1;
+            let clock = kept.clock;
+            for number in numbers {
+                match kept.chunks.get_mut(number) {
+                    Some((used, chunk)) => {
+                        *used = clock;
+                        all.insert(*number, chunk.clone());
+                    }
+                    None => missing.push(*number),
+                }
+            }
+        }
+        let places: Vec<Range<u64>> = missing.iter().filter_map(|number| self.chunks.place(*number)).collect();
+        if places.len() > 1 && self.chunks.source().access() == Access::Requests {
+            self.chunks.source().prefetch(&places)?;
+        }
+        let made = each(missing, |number| {
+            if self.chunks.place(number).is_none() {
+                return Ok((number, None));
+            }
+            let size = self.size(number);
+            self.limits.charge_work(size)?;
+            let named = |e: Error| e.context(format!("chunk {number}"));
+            let bytes = self.chunks.decode(number, size).map_err(named)?;
+            if bytes.len() as u64 != size {
+                return Err(named(Error::malformed(format!("decodes to {} bytes, expected {size}", bytes.len()))));
+            }
+            Ok((number, Some(Arc::new(bytes))))
+        })?;
+        let mut kept = lock(&self.kept);
+        for (number, chunk) in made {
+            kept.keep(number, chunk.clone());
+            all.insert(number, chunk);
+        }
+        kept.shrink(KEPT.min(self.limits.memory / 4));
+        Ok(all)
+    }
+
+    /// Reads a range that is small enough for its chunks to be held at once.
+    fn read_piece(&self, range: Range<u64>, into: &mut [u8]) -> Result<()> {
+        let chunks = self.decoded(&self.numbers(std::slice::from_ref(&range))?)?;
+        self.runs(range, &mut |run| {
+            let (to, len) = (to_usize(run.to)?, to_usize(run.len)?);
+            let behind = || Error::malformed("a chunk ends before its elements");
+            let to = into.get_mut(to..to.saturating_add(len)).ok_or_else(behind)?;
+            match chunks.get(&run.number).and_then(Option::as_ref) {
+                Some(bytes) => {
+                    let from = to_usize(run.from)?;
+                    to.copy_from_slice(bytes.get(from..from.saturating_add(len)).ok_or_else(behind)?);
+                }
+                None => {
+                    // A range may begin within an element.
+                    let phase = to_usize(run.from % self.cut.item.max(1))?;
+                    to.iter_mut().zip(self.fill.iter().cycle().skip(phase)).for_each(|(to, from)| *to = *from);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Where the range that is read at once from here on ends: at the end of a layer of chunks, where one is small enough.
+    fn piece_end(&self, at: u64) -> u64 {
+        let rows = self.cut.shape.iter().skip(1).fold(self.cut.item, |n, len| n.saturating_mul(*len));
+        let layer = rows.saturating_mul(self.cut.chunk.first().copied().unwrap_or(1)).max(1);
+        let step = if layer > KEPT / 2 { PIECE } else { layer.saturating_mul((PIECE / layer).max(1)) };
+        (at / step).saturating_add(1).saturating_mul(step)
+    }
+}
+
+impl Kept {
+    fn keep(&mut self, number: u64, chunk: Chunk) {
+        let size = chunk.as_ref().map_or(0, |bytes| bytes.len() as u64).saturating_add(64);
+        let clock = self.clock;
+        if self.chunks.insert(number, (clock, chunk)).is_none() {
+            self.bytes = self.bytes.saturating_add(size);
+        }
+    }
+
+    /// Lets go of the chunks that were used longest ago.
+    fn shrink(&mut self, most: u64) {
+        if self.bytes <= most {
+            return;
+        }
+        let mut ages: Vec<(u64, u64)> = self.chunks.iter().map(|(number, (used, _))| (*used, *number)).collect();
+        ages.sort_unstable();
+        for (_, number) in ages {
+            if self.bytes <= most / 2 {
+                break;
+            }
+            if let Some((_, chunk)) = self.chunks.remove(&number) {
+                let size = chunk.map_or(0, |bytes| bytes.len() as u64).saturating_add(64);
+                self.bytes = self.bytes.saturating_sub(size);
+            }
+        }
+    }
+}
+
+impl Source for Grid {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.len);
+        let Some(end) = end else {
+            return Err(Error::malformed(format!("{} bytes from byte {offset} on, of an array of {}", into.len(), self.len)));
+        };
+        let (mut at, mut rest) = (offset, into);
+        while at < end {
+            let next = self.piece_end(at).min(end);
+            let count = to_usize(next - at)?.min(rest.len());
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
+            self.read_piece(at..next, now)?;
+            (at, rest) = (next, later);
+        }
+        Ok(())
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let numbers = self.numbers(ranges)?;
+        // What can be kept is decoded now, on all cores; of more only the bytes are asked for.
+        let size = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(self.size(*number)));
+        if size <= KEPT.min(self.limits.memory / 4) / 2 {
+            return self.decoded(&numbers).map(drop);
+        }
+        let places: Vec<Range<u64>> = numbers.iter().filter_map(|number| self.chunks.place(*number)).collect();
+        self.chunks.source().prefetch(&places)
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for number in self.numbers(&[range])? {
+            if let Some(place) = self.chunks.place(number) {
+                stored.extend(self.chunks.source().stored(place)?);
+            }
+        }
+        stored.sort_unstable_by_key(|range| range.start);
+        Ok(stored)
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&**self.chunks.source())
+    }
+
+    fn is_apart(&self) -> bool {
+        true
+    }
+
+    fn access(&self) -> Access {
+        // Whoever says what he will read gets it decoded on all cores.
+        Access::Requests
+    }
+
+    fn name(&self) -> &str {
+        self.chunks.source().name()
+    }
+}
+
+/// The places along each axis that a row-major number means.
+fn unravel(mut number: u64, shape: &[u64]) -> Vec<u64> {
+    let mut places = vec![0; shape.len()];
+    for (place, len) in places.iter_mut().zip(shape).rev() {
+        *place = number % (*len).max(1);
+        number /= (*len).max(1);
+    }
+    places
+}
+
+/// Elements in Fortran order, put into C order.
+pub(crate) fn from_columns(bytes: &[u8], lengths: &[u64], item: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let count: u64 = lengths.iter().product();
+    for number in 0..count {
+        let (mut from, mut step) = (0u64, 1u64);
+        for (place, len) in unravel(number, lengths).iter().zip(lengths) {
+            from += place * step;
+            step *= len;
+        }
+        let from = usize::try_from(from).unwrap_or(usize::MAX).saturating_mul(item);
+        out.extend_from_slice(bytes.get(from..from.saturating_add(item)).unwrap_or(&[]));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::array::{Array, Byteorder, Datatype, Index};
+    use crate::bytes::MemorySource;
+
+    /// Chunks that hold the numbers of their elements; every fifth was never written.
+    struct Numbered {
+        cut: Cut,
+        source: SourceRef,
+        missing: u64,
+    }
+
+    impl Numbered {
+        fn element(&self, number: u64, inside: u64) -> u32 {
+            let (chunk, counts) = (self.cut.lengths(number), self.cut.counts());
+            let (at, within) = (unravel(number, &counts), unravel(inside, &chunk));
+            let mut all = 0;
+            for axis in 0..at.len() {
+                let place = at[axis] * self.cut.chunk[axis] + within[axis];
+                if place >= self.cut.shape[axis] {
+                    return u32::MAX;
+                }
+                all = all * self.cut.shape[axis] + place;
+            }
+            all as u32
+        }
+    }
+
+    impl Chunks for Numbered {
+        fn place(&self, number: u64) -> Option<Range<u64>> {
+            (number % self.missing != self.missing - 1).then_some(number..number + 1)
+        }
+
+        fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
+            Ok((0..size / 4).flat_map(|inside| self.element(number, inside).to_be_bytes()).collect())
+        }
+
+        fn source(&self) -> &SourceRef {
+            &self.source
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_slice_of_any_grid_is_that_of_the_whole(
+            axes in proptest::collection::vec((1u64..9, 1u64..5, 0i64..9, 1i64..4), 1..4),
+            cut_edges: bool,
+            missing in 2u64..9,
+        ) {
+            let shape: Vec<u64> = axes.iter().map(|axis| axis.0).collect();
+            let chunk: Vec<u64> = axes.iter().map(|axis| axis.1).collect();
+            let cut = Cut { shape: shape.clone(), chunk, item: 4, cut_edges };
+            let source: SourceRef = Arc::new(MemorySource::new(vec![0; 4096], "x"));
+            let chunks = Numbered { cut: cut.clone(), source, missing };
+            let written = |number: u64| number % missing != missing - 1;
+            let counts = cut.counts();
+            let count: u64 = shape.iter().product();
+            let wanted: Vec<u32> = (0..count).map(|at| {
+                let places = unravel(at, &shape);
+                let number = places.iter().zip(&cut.chunk).zip(&counts).fold(0, |n, ((place, chunk), count)| n * count + place / chunk);
+                if written(number) { at as u32 } else { 7 }
+            }).collect();
+            let limits = Arc::new(Limits::default());
+            let grid = Grid::new(cut, Box::new(chunks), 7u32.to_be_bytes().to_vec(), limits).unwrap();
+            let array = Array::new(Arc::new(grid), 0, Datatype::Uint32, Byteorder::Big, shape.clone()).unwrap();
+            let whole = Array::from_slice(&wanted, &shape).unwrap();
+            prop_assert_eq!(array.load::<u32>().unwrap(), wanted);
+            let index: Vec<Index> = axes.iter().map(|axis| Index::Range { start: Some(axis.2), stop: None, step: axis.3 }).collect();
+            let (got, want) = (array.slice(index.clone()).unwrap(), whole.slice(index).unwrap());
+            prop_assert_eq!(got.load::<u32>().unwrap(), want.load::<u32>().unwrap());
+        }
+    }
+
+    #[test]
+    fn columns_become_rows() {
+        assert_eq!(from_columns(&[0, 3, 1, 4, 2, 5], &[2, 3], 1), [0, 1, 2, 3, 4, 5]);
+    }
+}

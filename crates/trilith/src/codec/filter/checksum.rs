@@ -1,0 +1,77 @@
+//! Checksums behind a chunk: compared, and taken off.
+
+use crate::error::{Error, Result};
+
+/// HDF5's filter 3: four bytes, little-endian, over words of 16 bits.
+pub(super) fn fletcher32(bytes: Vec<u8>) -> Result<Vec<u8>> {
+    taken_off(bytes, |body| {
+        let sum = fletcher(body);
+        // Files of HDF5 before 1.6.3 have the bytes of each half exchanged.
+        [sum, (sum & 0x00ff_00ff) << 8 | (sum >> 8) & 0x00ff_00ff]
+    })
+}
+
+/// The CRC of iSCSI, four bytes, little-endian.
+pub(super) fn crc32c(bytes: Vec<u8>) -> Result<Vec<u8>> {
+    taken_off(bytes, |body| [castagnoli(body); 2])
+}
+
+fn taken_off(mut bytes: Vec<u8>, sums: impl FnOnce(&[u8]) -> [u32; 2]) -> Result<Vec<u8>> {
+    let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
+        return Err(Error::malformed("the chunk is shorter than its checksum"));
+    };
+    let stored = u32::from_le_bytes(*stored);
+    if !sums(body).contains(&stored) {
+        return Err(Error::malformed(format!("the checksum of the chunk is not {stored:08x}, which is stored")));
+    }
+    let len = body.len();
+    bytes.truncate(len);
+    Ok(bytes)
+}
+
+fn fletcher(bytes: &[u8]) -> u32 {
+    let (mut a, mut b) = (0u32, 0u32);
+    let mut words = bytes.chunks_exact(2);
+    let reduce = |sum: u32| (sum & 0xffff) + (sum >> 16);
+    let mut count = 0u32;
+    for word in &mut words {
+        a += u32::from(word[0]) << 8 | u32::from(word[1]);
+        b += a;
+        count += 1;
+        // As many words as cannot overflow 32 bits.
+        if count == 360 {
+            (a, b, count) = (reduce(a), reduce(b), 0);
+        }
+    }
+    if let [last] = words.remainder() {
+        (a, b) = (reduce(a), reduce(b));
+        a += u32::from(*last) << 8;
+        b += a;
+    }
+    (a, b) = (reduce(reduce(a)), reduce(reduce(b)));
+    b << 16 | a
+}
+
+fn castagnoli(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = crc >> 1 ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 };
+        }
+    }
+    !crc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_those_of_the_documents() {
+        assert_eq!(castagnoli(b"123456789"), 0xe306_9283);
+        // Fletcher's sum over big-endian words: 0x0102 + 0x0304, and 0x0102 + (0x0102 + 0x0304).
+        assert_eq!(fletcher(&[1, 2, 3, 4]), 0x0508_0406);
+        assert!(crc32c(vec![1, 2, 3]).is_err() && fletcher32(vec![0; 3]).is_err());
+    }
+}

@@ -1,0 +1,280 @@
+//! Filters of chunks: a row of codecs and rearrangements, named by words, that the bytes of one chunk went through.
+//!
+//! `"shuffle(4) deflate fletcher32"` names them in the order in which they were applied; decoding goes back. A chunk is
+//! decoded as a whole, in memory. One file for each filter that is more than a call of a codec.
+
+mod checksum;
+mod delta;
+#[cfg(feature = "lz4")]
+mod lz4h5;
+mod lzf;
+mod packbits;
+
+use super::shuffle;
+use crate::bytes::{MemorySource, to_usize};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use std::sync::Arc;
+
+/// The filters of a grid of chunks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filters(Vec<Filter>);
+
+/// One filter: its word and what stands in parentheses.
+#[derive(Debug, Clone)]
+struct Filter {
+    name: String,
+    arguments: Vec<u64>,
+}
+
+/// Bytes that a filter adds to what it is given, where that is known.
+enum Grows {
+    By(u64),
+    Unknown,
+}
+
+impl Filters {
+    /// Reads the words. A word that is not known is kept: it is refused when a chunk is decoded.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what are no words.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wrong = || Error::malformed(format!("{text:?} does not name filters: expected words as \"shuffle(4) deflate\""));
+        let mut filters = Vec::new();
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let end = rest.find([' ', '(']).unwrap_or(rest.len());
+            let (name, behind) = rest.split_at(end);
+            let (arguments, behind) = match behind.strip_prefix('(') {
+                Some(inside) => inside.split_once(')').ok_or_else(wrong)?,
+                None => ("", behind),
+            };
+            let number = |word: &str| word.trim().parse().map_err(|_| wrong());
+            let words = arguments.split(',').filter(|word| !word.trim().is_empty());
+            filters.push(Filter { name: name.to_owned(), arguments: words.map(number).collect::<Result<_>>()? });
+            if name.is_empty() {
+                return Err(wrong());
+            }
+            rest = behind.trim_start();
+        }
+        Ok(Self(filters))
+    }
+
+    /// Whether chunks are stored as they are.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Decodes a chunk, which has `size` bytes then. Of a `mask` the bit i says that filter i was not applied.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a filter that is not available,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that do not decode.
+    pub fn decode(&self, mut bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<Vec<u8>> {
+        let applied = |at: &usize| *at >= 64 || mask & (1 << *at) == 0;
+        let steps: Vec<usize> = (0..self.0.len()).filter(applied).collect();
+        // How many bytes each step was given.
+        let mut sizes = Vec::with_capacity(steps.len());
+        let mut known = Some(size);
+        for at in &steps {
+            sizes.push(known);
+            known = match (known, self.0.get(*at).map(Filter::grows)) {
+                (Some(known), Some(Grows::By(more))) => known.checked_add(more),
+                _ => None,
+            };
+        }
+        for (at, given) in steps.into_iter().zip(sizes).rev() {
+            let Some(filter) = self.0.get(at) else { continue };
+            bytes = filter.undo(bytes, given, size, limits).map_err(|error| match error.kind() {
+                // It is named there.
+                ErrorKind::Unsupported => error,
+                _ => error.context(filter.name.clone()),
+            })?;
+        }
+        Ok(bytes)
+    }
+}
+
+impl Filter {
+    fn grows(&self) -> Grows {
+        match self.name.as_str() {
+            "shuffle" | "bitshuffle" | "delta" => Grows::By(0),
+            "fletcher32" | "crc32c" => Grows::By(4),
+            "skip" => Grows::By(self.argument(0).unwrap_or(0)),
+            _ => Grows::Unknown,
+        }
+    }
+
+    fn argument(&self, at: usize) -> Result<u64> {
+        let missing = || Error::malformed(format!("the filter {} lacks a number in parentheses", self.name));
+        self.arguments.get(at).copied().ok_or_else(missing)
+    }
+
+    /// What the filter was given, `given` bytes where that is known.
+    fn undo(&self, bytes: Vec<u8>, given: Option<u64>, size: u64, limits: &Limits) -> Result<Vec<u8>> {
+        match self.name.as_str() {
+            "shuffle" | "bitshuffle" => self.unshuffled(&bytes),
+            "delta" => delta::undo(bytes, self.argument(0)?, self.argument(1).unwrap_or(0)),
+            "fletcher32" => checksum::fletcher32(bytes),
+            "crc32c" => checksum::crc32c(bytes),
+            "packbits" => packbits::undo(&bytes, Room::of(given, size, limits)?),
+            "pad" => {
+                let mut bytes = bytes;
+                if bytes.len() as u64 > size {
+                    return Err(Error::malformed(format!("{} bytes, more than {size}", bytes.len())));
+                }
+                bytes.resize(to_usize(size)?, 0);
+                Ok(bytes)
+            }
+            "skip" => {
+                let count = to_usize(self.argument(0)?)?;
+                let behind = || Error::malformed(format!("{} bytes, of which {count} are skipped", bytes.len()));
+                bytes.get(count..).map(<[u8]>::to_vec).ok_or_else(behind)
+            }
+            name => self.decompressed(name, &bytes, Room::of(given, size, limits)?, limits),
+        }
+    }
+
+    fn unshuffled(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let item = to_usize(self.argument(0)?)?;
+        if item < 2 {
+            return Ok(bytes.to_vec());
+        }
+        let mut out = vec![0; bytes.len()];
+        if self.name == "shuffle" {
+            shuffle::unshuffle(item, bytes, &mut out);
+        } else {
+            shuffle::bit_unshuffle(item, bytes, &mut out);
+        }
+        Ok(out)
+    }
+
+    #[allow(unused_variables, reason = "what no codec of this build reads")]
+    fn decompressed(&self, name: &str, bytes: &[u8], room: Room, limits: &Limits) -> Result<Vec<u8>> {
+        match name {
+            #[cfg(feature = "zlib")]
+            "deflate" => room.fill(|into| super::zlib::unpack(bytes, into)),
+            #[cfg(feature = "zlib")]
+            "rawdeflate" => room.fill(|into| Ok(raw_deflate(bytes, into))),
+            #[cfg(feature = "zlib")]
+            "gzip" => room.read(&mut flate2::read::GzDecoder::new(bytes)),
+            #[cfg(feature = "zstd")]
+            "zstd" => room.fill(|into| super::zstd::unpack(bytes, into)),
+            #[cfg(feature = "lz4")]
+            "lz4" => room.fill(|into| Ok(lz4_flex::block::decompress_into(bytes, into).ok())),
+            #[cfg(feature = "lz4")]
+            "lz4h5" => lz4h5::undo(bytes, room.most),
+            #[cfg(feature = "bzip2")]
+            "bzip2" => room.read(&mut bzip2::read::BzDecoder::new(bytes)),
+            #[cfg(feature = "blosc")]
+            "blosc" => {
+                let header: Option<[u8; 4]> = bytes.get(4..8).and_then(|bytes| bytes.try_into().ok());
+                let len = header.map(u32::from_le_bytes).ok_or_else(|| Error::malformed("the blosc buffer is cut short"))?;
+                let len = u64::from(len);
+                if len > room.most as u64 {
+                    return Err(Error::malformed(format!("decodes to {len} bytes, expected {}", room.most)));
+                }
+                let stored = Arc::new(MemorySource::new(bytes.to_vec(), "a chunk"));
+                crate::bytes::read_vec(&*super::blsc::decode(stored, len, limits)?, 0, len, limits)
+            }
+            "lzf" => room.fill(|into| Ok(lzf::undo(bytes, into))),
+            #[cfg(not(feature = "zlib"))]
+            "deflate" | "rawdeflate" | "gzip" => Err(super::left_out::feature("zlib")),
+            #[cfg(not(feature = "zstd"))]
+            "zstd" => Err(super::left_out::feature("zstd")),
+            #[cfg(not(feature = "lz4"))]
+            "lz4" | "lz4h5" => Err(super::left_out::feature("lz4")),
+            #[cfg(not(feature = "bzip2"))]
+            "bzip2" => Err(super::left_out::feature("bzip2")),
+            #[cfg(not(feature = "blosc"))]
+            "blosc" => Err(super::left_out::feature("blosc")),
+            name => Err(Error::unsupported(format!("the filter {name} is not available"))
+                .hint("the chunks as they are stored can be read under its layout without the attributes that begin with grid_")),
+        }
+    }
+}
+
+/// How many bytes a codec may give.
+struct Room {
+    most: usize,
+}
+
+impl Room {
+    /// As many as are known to come, or some more than the chunk has, which other filters may have added.
+    fn of(given: Option<u64>, size: u64, limits: &Limits) -> Result<Self> {
+        let most = given.unwrap_or(size.saturating_add(size / 8).saturating_add(1 << 16));
+        limits.charge_memory(most, "a chunk")?;
+        Ok(Self { most: to_usize(most)? })
+    }
+
+    /// What `unpack` writes.
+    fn fill(&self, unpack: impl FnOnce(&mut [u8]) -> Result<Option<usize>>) -> Result<Vec<u8>> {
+        let mut out = vec![0; self.most];
+        let len = unpack(&mut out)?.ok_or_else(|| Error::malformed(format!("no valid data for {} bytes", self.most)))?;
+        out.truncate(len);
+        Ok(out)
+    }
+
+    /// What `from` gives.
+    #[cfg(any(feature = "zlib", feature = "bzip2"))]
+    fn read(&self, from: &mut dyn std::io::Read) -> Result<Vec<u8>> {
+        use std::io::Read as _;
+        let mut out = Vec::new();
+        from.take(self.most as u64 + 1)
+            .read_to_end(&mut out)
+            .map_err(|error| Error::malformed(format!("no valid data: {error}")))?;
+        if out.len() > self.most {
+            return Err(Error::malformed(format!("decodes to more than the {} bytes expected", self.most)));
+        }
+        Ok(out)
+    }
+}
+
+/// Decodes deflated bytes without a header.
+#[cfg(feature = "zlib")]
+fn raw_deflate(bytes: &[u8], into: &mut [u8]) -> Option<usize> {
+    let mut state = flate2::Decompress::new(false);
+    let ended = state.decompress(bytes, into, flate2::FlushDecompress::Finish);
+    ended.is_ok_and(|status| status == flate2::Status::StreamEnd).then(|| state.total_out() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(words: &str, bytes: Vec<u8>, mask: u64, size: u64) -> Result<Vec<u8>> {
+        Filters::parse(words)?.decode(bytes, mask, size, &Limits::default())
+    }
+
+    #[test]
+    fn words_are_read_and_unknown_ones_refused_by_name() {
+        assert!(Filters::parse("shuffle(4) deflate").is_ok() && Filters::parse("").unwrap().is_empty());
+        for wrong in ["shuffle(", "(4)", "shuffle(x)", "a(1)(2)"] {
+            assert!(Filters::parse(wrong).is_err(), "{wrong}");
+        }
+        let error = decode("hdf5:305(1,2)", vec![0], 0, 1).unwrap_err();
+        assert!(error.message().contains("the filter hdf5:305 is not available"), "{error}");
+        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn filters_are_undone_from_the_last_one_and_the_mask_skips_some() {
+        let plain: Vec<u8> = (0..10u32).flat_map(u32::to_le_bytes).collect();
+        let mut shuffled = vec![0; 40];
+        shuffle::shuffle(4, &plain, &mut shuffled);
+        assert_eq!(decode("shuffle(4)", shuffled.clone(), 0, 40).unwrap(), plain);
+        assert_eq!(decode("shuffle(4)", plain.clone(), 1, 40).unwrap(), plain);
+        #[cfg(feature = "zlib")]
+        {
+            let mut packed = Vec::new();
+            super::super::zlib::pack(6, &shuffled, &mut packed).unwrap();
+            assert_eq!(decode("shuffle(4) deflate", packed.clone(), 0, 40).unwrap(), plain);
+            assert!(decode("shuffle(4) deflate", packed.clone(), 0, 39).is_err());
+            assert!(decode("deflate fletcher32", packed, 0, 40).is_err(), "without its checksum");
+        }
+        assert_eq!(decode("pad", vec![1], 0, 3).unwrap(), [1, 0, 0]);
+        assert!(decode("pad", vec![1; 4], 0, 3).is_err());
+        assert_eq!(decode("skip(3)", plain.clone(), 0, 37).unwrap(), plain[3..]);
+        assert!(decode("shuffle(0)", plain.clone(), 0, 40).is_ok() && decode("skip(50)", plain, 0, 0).is_err());
+    }
+}

@@ -1,0 +1,352 @@
+//! Arrays in chunks: what attributes `grid_…` make of the raw items that hold them.
+//!
+//! The annotated item is what lies in the file, declared as exactly that: a list with one item for each chunk in
+//! row-major order (one of length 0 where a chunk was never written), or one item that is the only chunk.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::datatype::datatype_of;
+use crate::array::grid::{Chunks, Cut, Grid, from_columns};
+use crate::array::{Array, Byteorder, Datatype, fortran_strides};
+use crate::bytes::{SourceRef, read_vec};
+use crate::codec::filter::Filters;
+use crate::error::{Error, Result};
+use crate::layout::{
+    Attribute, Dialect, Entry, EntryKind, ItemId, Kind, Layout, Literal, Options, ParseOptions, ResolvedType, parse,
+};
+use crate::limits::Limits;
+
+/// The name of the attribute that makes an item a grid, with `grid_chunk`.
+const SHAPE: &str = "grid_shape";
+
+/// What is said of the storage of a grid begins so.
+pub(crate) const PREFIX: &str = "grid_";
+
+/// Whether a layout may have grids.
+pub(super) fn may_be_in(layout: &Layout) -> bool {
+    layout.text().contains(SHAPE)
+}
+
+/// One chunk: its byte in the file and its length; 0 where it was never written.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    at: u64,
+    len: u64,
+}
+
+/// A gridded array.
+#[derive(Debug)]
+pub(crate) struct GridArray {
+    cut: Cut,
+    /// Of an array whose elements are text, the lengths without that of the text.
+    datatype: Datatype,
+    order: Byteorder,
+    pieces: Arc<Vec<Piece>>,
+    filters: Filters,
+    /// The filters as they are written.
+    words: String,
+    mask: Vec<u64>,
+    fill: Vec<u8>,
+    columns: bool,
+}
+
+/// Grids while the items of a file are gone through, by the paths of the items that are annotated.
+#[derive(Default)]
+pub(super) struct Collected {
+    specs: HashMap<ItemId, HashMap<String, Attribute>>,
+    found: Vec<(String, ItemId, Vec<Entry>)>,
+    at: HashMap<String, usize>,
+}
+
+impl Collected {
+    /// The annotated items of a layout.
+    pub fn of(layout: &Layout) -> Self {
+        let mut specs = HashMap::new();
+        if may_be_in(layout) {
+            for item in (0..layout.item_count()).filter_map(|at| layout.item_at(at)) {
+                let said = layout.attributes(item).filter(|(name, _)| name.starts_with(PREFIX));
+                let said: HashMap<String, Attribute> = said.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+                if said.contains_key(SHAPE) && said.contains_key("grid_chunk") {
+                    specs.insert(item, said);
+                }
+            }
+        }
+        Self { specs, ..Self::default() }
+    }
+
+    /// The path of the grid that an entry is a part of, and whether it is the first.
+    pub fn take(&mut self, entry: &Entry, layout: &Layout) -> Option<(String, bool)> {
+        let parent = layout.parent(entry.item);
+        let in_struct = !parent.is_some_and(|parent| matches!(layout.kind(parent), Kind::Dict | Kind::List));
+        if self.specs.is_empty() || entry.kind != EntryKind::Data || in_struct {
+            return None;
+        }
+        let (item, path) = match parent {
+            _ if self.specs.contains_key(&entry.item) => (entry.item, entry.path.as_str()),
+            Some(list) if self.specs.contains_key(&list) => (list, entry.path.rsplit_once('[')?.0),
+            _ => return None,
+        };
+        let known = self.at.get(path).copied();
+        let at = known.unwrap_or_else(|| {
+            self.found.push((path.to_owned(), item, Vec::new()));
+            self.at.insert(path.to_owned(), self.found.len() - 1);
+            self.found.len() - 1
+        });
+        if let Some((_, _, entries)) = self.found.get_mut(at) {
+            // The type of all is that of the first.
+            entries.push(if entries.is_empty() { entry.clone() } else { Entry { path: String::new(), ..entry.clone() } });
+        }
+        Some((path.to_owned(), known.is_none()))
+    }
+
+    /// The grids with their entries; why one cannot be read stands in its place.
+    pub fn finish(self, base: u64, limits: &Limits) -> Result<Vec<(Entry, Result<GridArray>)>> {
+        let mut types = HashMap::new();
+        let mut all = Vec::with_capacity(self.found.len());
+        for (path, item, entries) in self.found {
+            let (Some(said), Some(first)) = (self.specs.get(&item), entries.first()) else { continue };
+            let mut whole = Entry { path, item, ..first.clone() };
+            whole.nbytes = Some(entries.iter().filter_map(|entry| entry.nbytes).fold(0, u64::saturating_add));
+            whole.address = entries.iter().find_map(|entry| entry.address);
+            let grid = Spec { said }.grid(&mut whole, &entries, base, &mut types, limits);
+            all.push((whole, grid));
+        }
+        Ok(all)
+    }
+}
+
+/// A type and the dimensions that come with it.
+type Typed = (ResolvedType, Vec<u64>, String);
+
+/// What is said of a grid.
+struct Spec<'s> {
+    said: &'s HashMap<String, Attribute>,
+}
+
+impl Spec<'_> {
+    fn grid(
+        &self,
+        whole: &mut Entry,
+        entries: &[Entry],
+        base: u64,
+        types: &mut HashMap<String, Typed>,
+        limits: &Limits,
+    ) -> Result<GridArray> {
+        for name in ["grid_at", "grid_bytes", "grid_base", "grid_scale", "grid_offset", "grid_blank"] {
+            if self.said.contains_key(name) {
+                return Err(Error::unsupported(format!("a grid of chunks with the attribute {name}")));
+            }
+        }
+        let (mut shape, mut chunk) = (self.lengths(SHAPE)?, self.lengths("grid_chunk")?);
+        if shape.len() != chunk.len() || chunk.contains(&0) {
+            return Err(Error::malformed(format!("grid_chunk {chunk:?} does not fit grid_shape {shape:?}")));
+        }
+        whole.shape.clone_from(&shape);
+        let (typed, dims) = match self.text("grid_type")? {
+            None => (whole.typed.clone(), Vec::new()),
+            Some(text) => {
+                if !types.contains_key(text) {
+                    types.insert(text.to_owned(), typed_of(text, limits)?);
+                }
+                let found = types.get(text).cloned();
+                let (typed, dims, spelled) = found.ok_or_else(|| Error::malformed(format!("grid_type {text:?}")))?;
+                whole.datatype = spelled;
+                (typed, dims)
+            }
+        };
+        whole.typed = typed;
+        shape.extend(&dims);
+        chunk.extend(&dims);
+        whole.shape.clone_from(&shape);
+        let axes = shape.len();
+        let (datatype, order) = datatype_of(&whole.typed, &mut shape)?;
+        if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
+            return Err(Error::malformed("the chunks of a grid cut its texts"));
+        }
+        let cut_edges = self.word("grid_edge", &["full", "cut"])? == 1;
+        let cut = Cut { shape, chunk, item: datatype.item_size(), cut_edges };
+        let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));
+        if count != Some(entries.len() as u64) {
+            let wanted = count.map_or("more".to_owned(), |count| count.to_string());
+            return Err(Error::malformed(format!("its shape needs chunks: {wanted}, found {}", entries.len())));
+        }
+        let piece = |entry: &Entry| match (entry.address, entry.nbytes) {
+            (Some(at), Some(len)) => Ok(Piece { at: at.saturating_add(base), len }),
+            (None, Some(0)) => Ok(Piece { at: 0, len: 0 }),
+            _ => Err(Error::malformed("the place of a chunk is not known")),
+        };
+        let pieces = entries.iter().map(piece).collect::<Result<Vec<_>>>()?;
+        let words = self.text("grid_filters")?.unwrap_or("");
+        Ok(GridArray {
+            fill: self.fill(&datatype, order)?,
+            cut,
+            datatype,
+            order,
+            pieces: Arc::new(pieces),
+            filters: Filters::parse(words)?,
+            words: words.to_owned(),
+            mask: if self.said.contains_key("grid_mask") { self.lengths("grid_mask")? } else { Vec::new() },
+            columns: self.word("grid_order", &["C", "F"])? == 1,
+        })
+    }
+
+    fn lengths(&self, name: &str) -> Result<Vec<u64>> {
+        let wrong = || Error::malformed(format!("{name} is not a list of lengths"));
+        let length = |value: &Literal| match value {
+            Literal::Integer(value) => u64::try_from(*value).map_err(|_| wrong()),
+            _ => Err(wrong()),
+        };
+        match self.said.get(name) {
+            Some(Attribute::List(list)) => list.iter().map(length).collect(),
+            // What has no axes has no numbers in brackets.
+            Some(Attribute::Flag) => Ok(Vec::new()),
+            Some(Attribute::Value(Literal::Text(text))) if text.is_empty() => Ok(Vec::new()),
+            _ => Err(wrong()),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<Option<&str>> {
+        match self.said.get(name) {
+            None => Ok(None),
+            Some(Attribute::Value(Literal::Text(text))) => Ok(Some(text)),
+            Some(_) => Err(Error::malformed(format!("{name} is not a text in quotes"))),
+        }
+    }
+
+    /// Which of some words an attribute is; the first where it is left out.
+    fn word(&self, name: &str, words: &[&str]) -> Result<usize> {
+        let Some(text) = self.text(name)? else { return Ok(0) };
+        let known = words.iter().position(|word| *word == text);
+        known.ok_or_else(|| Error::malformed(format!("{name} is {text:?}, expected {}", words.join(" or "))))
+    }
+
+    /// The bytes of an element that was never written.
+    fn fill(&self, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
+        let size = crate::bytes::to_usize(datatype.item_size())?;
+        let wrong = |said: &Literal| Error::malformed(format!("grid_fill {said} is not an element of the type {datatype}"));
+        let said = match self.said.get("grid_fill") {
+            None => return Ok(vec![0; size]),
+            Some(Attribute::Value(said)) => said,
+            Some(_) => return Err(Error::malformed("grid_fill is not one value")),
+        };
+        if let Literal::Text(text) = said
+            && let Some(digits) = text.strip_prefix("0x")
+        {
+            let bytes: Option<Vec<u8>> = (0..digits.len().div_ceil(2))
+                .map(|n| digits.get(2 * n..2 * n + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+                .collect();
+            return bytes.filter(|bytes| bytes.len() == size).ok_or_else(|| wrong(said));
+        }
+        let float = match said {
+            Literal::Integer(value) => *value as f64,
+            Literal::Float(value) => *value,
+            Literal::Text(text) => text.parse().map_err(|_| wrong(said))?,
+        };
+        let bytes = match (datatype, said) {
+            (Datatype::Float16, _) => half::f16::from_f64(float).to_le_bytes().to_vec(),
+            (Datatype::Float32, _) => (float as f32).to_le_bytes().to_vec(),
+            (Datatype::Float64, _) => float.to_le_bytes().to_vec(),
+            (_, Literal::Integer(value)) if size <= 8 && datatype.as_struct().is_none() => {
+                let bytes = value.to_le_bytes();
+                bytes.get(..size).unwrap_or(&bytes).to_vec()
+            }
+            _ => return Err(wrong(said)),
+        };
+        Ok(if order == Byteorder::Big { bytes.into_iter().rev().collect() } else { bytes })
+    }
+}
+
+/// A type as the layout language writes it, with the dimensions behind it.
+fn typed_of(text: &str, limits: &Limits) -> Result<Typed> {
+    let wrong = || Error::malformed(format!("grid_type {text:?} is not a datatype such as \"<f8\""));
+    if text.contains(['\n', '#', '@']) && !text.starts_with('{') {
+        return Err(wrong());
+    }
+    let mut options = ParseOptions::of(Dialect::D2025);
+    options.limits = limits.clone();
+    let layout = parse(format!("x = {text} @0").as_bytes(), &options)?.into_layout().map_err(|_| wrong())?;
+    let found = layout.evaluate_with(&Options::default(), &[])?;
+    let entry = found.find("/x")?.filter(|entry| entry.typed != ResolvedType::Dynamic).ok_or_else(wrong)?;
+    Ok((entry.typed, entry.shape, entry.datatype))
+}
+
+impl GridArray {
+    /// The array; no chunk is decoded.
+    ///
+    /// # Errors
+    /// As [`Grid::new`].
+    pub fn array(&self, source: &SourceRef, limits: &Limits) -> Result<Array> {
+        let limits = Arc::new(limits.clone());
+        let (datatype, shape) = (self.datatype.clone(), self.cut.shape.clone());
+        if let ([piece], true) = (self.pieces.as_slice(), self.filters.is_empty())
+            && self.cut.shape == self.cut.chunk
+            && piece.len > 0
+        {
+            // One chunk as it is, in whatever order.
+            let strides = match self.columns {
+                true => fortran_strides(&shape, datatype.item_size())?,
+                false => crate::array::c_strides(&shape, datatype.item_size())?,
+            };
+            let array = Array::strided(source.clone(), piece.at, datatype, self.order, shape, strides)?;
+            return Ok(array.with_limits(limits));
+        }
+        let stored = Stored {
+            source: source.clone(),
+            pieces: Arc::clone(&self.pieces),
+            filters: self.filters.clone(),
+            mask: self.mask.clone(),
+            columns: self.columns.then(|| self.cut.clone()),
+            limits: Arc::clone(&limits),
+        };
+        let grid = Grid::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
+        Ok(Array::new(Arc::new(grid), 0, datatype, self.order, shape)?.with_limits(limits))
+    }
+
+    /// How it is stored, in a few words.
+    pub fn storage(&self) -> String {
+        let chunk: Vec<String> = self.cut.chunk.iter().map(u64::to_string).collect();
+        let count = self.pieces.len();
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} chunk{plural} of [{}]", chunk.join(", "))
+    }
+
+    /// The filters of its chunks, as they are written; None without.
+    pub fn filters(&self) -> Option<&str> {
+        Some(self.words.as_str()).filter(|words| !words.is_empty())
+    }
+}
+
+/// The chunks of a grid in a file.
+struct Stored {
+    source: SourceRef,
+    pieces: Arc<Vec<Piece>>,
+    filters: Filters,
+    mask: Vec<u64>,
+    columns: Option<Cut>,
+    limits: Arc<Limits>,
+}
+
+impl Chunks for Stored {
+    fn place(&self, number: u64) -> Option<Range<u64>> {
+        let piece = self.pieces.get(usize::try_from(number).ok()?).filter(|piece| piece.len > 0)?;
+        Some(piece.at..piece.at.saturating_add(piece.len))
+    }
+
+    fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
+        let place = self.place(number).unwrap_or(0..0);
+        let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+        let mask = usize::try_from(number).ok().and_then(|number| self.mask.get(number)).copied().unwrap_or(0);
+        let bytes = self.filters.decode(bytes, mask, size, &self.limits)?;
+        let Some(cut) = &self.columns else { return Ok(bytes) };
+        if bytes.len() as u64 != size {
+            return Ok(bytes);
+        }
+        Ok(from_columns(&bytes, &cut.lengths(number), crate::bytes::to_usize(cut.item)?))
+    }
+
+    fn source(&self) -> &SourceRef {
+        &self.source
+    }
+}

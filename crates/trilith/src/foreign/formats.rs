@@ -1,0 +1,117 @@
+//! The table of foreign formats: what a file is, and what is done with it.
+
+use super::recognise;
+use crate::bytes::{Source, SourceRef};
+use crate::error::Result;
+use crate::limits::Limits;
+
+/// Where a mark is.
+type At = &'static [usize];
+
+/// Gives the text of the layout of a file.
+pub(super) type Derivation = fn(&SourceRef, &Limits) -> Result<String>;
+
+/// What is done with the files of a format.
+#[derive(Clone, Copy)]
+pub(super) enum Handled {
+    /// Their layout is derived; the name of the format, as `info` shows it.
+    #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "without layouts none is derived"))]
+    Derived(&'static str, Derivation),
+    /// Their layout would be derived by this feature, which the build has not.
+    #[cfg_attr(feature = "dudley", allow(dead_code, reason = "which features a build has differs"))]
+    LeftOut(&'static str),
+    /// They are refused; this is what to do instead.
+    Refused(&'static str),
+}
+
+/// How a file is recognised.
+pub(super) enum Mark {
+    /// By these bytes at one of these places.
+    Bytes(&'static [u8], At),
+    /// By its first bytes (4 KiB, where there are as many), or by whatever else it takes to be sure.
+    #[allow(dead_code, reason = "for formats without a mark")]
+    Check(fn(&[u8], &dyn Source) -> bool),
+}
+
+/// One format of other programs.
+pub(super) struct Format {
+    /// What a file of it is, with the article.
+    pub what: &'static str,
+    pub mark: Mark,
+    pub handled: Handled,
+}
+
+const START: At = &[0];
+/// HDF5 may have a header of somebody else in front.
+const HDF5: At = &[0, 512, 1024, 2048];
+const PICTURE: &str = "open it with an image viewer or Pillow";
+pub(super) const PROGRAM: &str = "name a data file";
+const TABLE: &str = "read it with pandas, polars or DuckDB";
+const TIFF: &str = "read it with tifffile or rasterio";
+
+/// A format whose layout is derived by the module of that name, where the build has the feature.
+macro_rules! derived {
+    ($feature:literal, $name:literal, $what:literal, $mark:expr, $module:ident) => {{
+        #[cfg(feature = $feature)]
+        const HANDLED: Handled = Handled::Derived($name, super::$module::derive);
+        #[cfg(not(feature = $feature))]
+        const HANDLED: Handled = Handled::LeftOut($feature);
+        Format { what: $what, mark: $mark, handled: HANDLED }
+    }};
+}
+
+/// A format that is refused.
+const fn row(what: &'static str, mark: &'static [u8], at: At, advice: &'static str) -> Format {
+    Format { what, mark: Mark::Bytes(mark, at), handled: Handled::Refused(advice) }
+}
+
+/// Every format that is known; the first that fits counts.
+pub(super) const FORMATS: &[Format] = &[
+    derived!("hdf5", "HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Bytes(b"\x89HDF\r\n\x1a\n", HDF5), hdf5),
+    row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
+    derived!("dudley", "netCDF-3", "a netCDF-3 file", Mark::Bytes(b"CDF\x01", START), netcdf3),
+    derived!("dudley", "netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), netcdf3),
+    derived!("dudley", "netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), netcdf3),
+    derived!("dudley", "safetensors", "a safetensors file", Mark::Check(recognise::is_safetensors), safetensors),
+    derived!("dudley", "NPZ", "a numpy .npz archive", Mark::Check(recognise::is_npz), npz),
+    derived!("dudley", "PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), pdb),
+    derived!("dudley", "NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), npy),
+    row("a TIFF image", b"II*\0", START, TIFF),
+    row("a TIFF image", b"MM\0*", START, TIFF),
+    row("a TIFF image", b"II+\0", START, TIFF),
+    row("a PNG image", b"\x89PNG\r\n\x1a\n", START, PICTURE),
+    row("a GIF image", b"GIF8", START, PICTURE),
+    row("a JPEG image", b"\xff\xd8\xff", START, PICTURE),
+    row("a JPEG 2000 image", b"\0\0\0\x0cjP  \r\n\x87\n", START, PICTURE),
+    row("a PDF document", b"%PDF-", START, "open it with a PDF viewer"),
+    row("a Parquet file", b"PAR1", START, TABLE),
+    row("an Arrow file", b"ARROW1", START, TABLE),
+    row("an SQLite database", b"SQLite format 3\0", START, "open it with sqlite3"),
+    row("a MATLAB file", b"MATLAB 5.0 MAT-file", START, "read it with scipy.io.loadmat"),
+    row("a ROOT file", b"root\0", START, "read it with uproot"),
+    row("a GRIB file", b"GRIB", START, "read it with cfgrib or ecCodes"),
+    row("a file compressed with Zstandard", b"\x28\xb5\x2f\xfd", START, "unpack it with unzstd, and name the file that it held"),
+    row("a file compressed with bzip2", b"BZh", START, "unpack it with bunzip2, and name the file that it held"),
+    row("a file compressed with xz", b"\xfd7zXZ\0", START, "unpack it with unxz, and name the file that it held"),
+    row("a file compressed with LZ4", b"\x04\x22\x4d\x18", START, "unpack it with unlz4, and name the file that it held"),
+    row("a tar archive", b"ustar", &[257], "unpack it with tar -xf, and name the files that it held"),
+    row("a 7z archive", b"7z\xbc\xaf\x27\x1c", START, "unpack it with 7z x, and name the files that it held"),
+    row("an empty ZIP archive", b"PK\x05\x06", START, PROGRAM),
+    row("a program (ELF)", b"\x7fELF", START, PROGRAM),
+    row("a program (Windows)", b"MZ\x90\0", START, PROGRAM),
+    row(
+        "a Git LFS pointer, not the file itself",
+        b"version https://git-lfs.github.com/",
+        START,
+        "fetch the file with git lfs pull",
+    ),
+    row("a git-annex pointer, not the file itself", b"/annex/objects/", START, "fetch the file with git annex get"),
+    row(
+        "a part of an ASDF file: a block without header and tree",
+        b"\xd3BLK",
+        START,
+        "trilith repair FILE -o OUT rescues what is left",
+    ),
+    // It has no mark: nothing else may fit.
+    derived!("dudley", "Fortran records", "a file of unformatted Fortran records", Mark::Check(recognise::is_fortran), fortran),
+];

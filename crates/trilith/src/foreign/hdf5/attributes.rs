@@ -1,0 +1,228 @@
+//! Attributes: their values, and where those lie.
+
+use super::file::H5;
+use super::header::{Header, Message, kind, shared};
+use super::heaps::{FractalHeap, GlobalHeaps};
+use super::trees;
+use super::types::{Element, Space, Special, Typed, whole};
+use crate::array::{Byteorder, Datatype};
+use crate::error::{Error, Result};
+use crate::layout::Literal;
+use crate::limits::Limits;
+
+/// Values of one attribute that are written into the text; more are an item.
+const MOST: usize = 1024;
+
+/// An attribute of a group or a dataset.
+pub(super) struct Attribute {
+    pub name: String,
+    pub typed: Typed,
+    pub space: Space,
+    data: Vec<u8>,
+    /// The address of its value; 0 where that is not a place of its own.
+    pub address: u64,
+}
+
+/// All attributes of an object, in the order of the file; the second is why some cannot be read.
+pub(super) fn all(file: &H5, header: &Header) -> (Vec<Attribute>, Vec<String>) {
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    let mut take = |message: &Message| match read(file, message) {
+        Ok(attribute) => found.push(attribute),
+        Err(error) => refused.push(format!("an attribute: {}", error.message())),
+    };
+    let mut dense = Vec::new();
+    for message in &header.messages {
+        match message.kind {
+            kind::ATTRIBUTE => take(message),
+            kind::ATTRIBUTE_INFO => dense.push(message),
+            _ => {}
+        }
+    }
+    let mut more = Vec::new();
+    for message in dense {
+        if let Err(error) = in_heap(file, message, &mut more) {
+            refused.push(format!("attributes: {}", error.message()));
+        }
+    }
+    for message in &more {
+        match read(file, message) {
+            Ok(attribute) => found.push(attribute),
+            Err(error) => refused.push(format!("an attribute: {}", error.message())),
+        }
+    }
+    (found, refused)
+}
+
+/// The attributes that lie in a heap, where there are many.
+fn in_heap(file: &H5, message: &Message, found: &mut Vec<Message>) -> Result<()> {
+    let mut at = file.fields(&message.data, message.address);
+    at.skip(1)?;
+    let flags = at.uint(1)?;
+    at.skip(if flags & 1 == 0 { 0 } else { 2 })?;
+    let (Some(heap), Some(names)) = (at.address()?, at.address()?) else { return Ok(()) };
+    let heap = FractalHeap::read(file, heap)?;
+    trees::v2(file, names, &mut |_, at| {
+        if found.len() as u64 >= file.limits.items {
+            return Err(Limits::exceeded("items", file.limits.items, "an object has more attributes"));
+        }
+        let (id, flags) = (at.take(8)?, at.uint(1)?);
+        let (data, address) = heap.object(file, id)?;
+        let message = Message { kind: kind::ATTRIBUTE, data, address };
+        found.push(if flags & 2 == 0 { message } else { shared(file, &message)? });
+        Ok(())
+    })
+}
+
+fn read(file: &H5, message: &Message) -> Result<Attribute> {
+    let mut at = file.fields(&message.data, message.address);
+    let (version, flags) = (at.uint(1)?, at.uint(1)?);
+    if !(1..=3).contains(&version) {
+        return Err(Error::unsupported(format!("an attribute of version {version}, known are 1 to 3")));
+    }
+    let sizes = (at.uint(2)? as usize, at.uint(2)? as usize, at.uint(2)? as usize);
+    at.skip(if version == 3 { 1 } else { 0 })?;
+    let padded = |size: usize| if version == 1 { size.next_multiple_of(8) } else { size };
+    let name = at.take(padded(sizes.0))?;
+    let name = name.split(|byte| *byte == 0).next().unwrap_or(name);
+    let name = String::from_utf8_lossy(name).into_owned();
+    let part = |at: &mut super::file::Fields<'_>, size: usize, kind: u64, is_shared: bool| -> Result<Message> {
+        let address = at.position().saturating_sub(file.base);
+        let data = at.take(padded(size))?.to_vec();
+        let message = Message { kind, data, address };
+        if is_shared { shared(file, &message) } else { Ok(message) }
+    };
+    let datatype = part(&mut at, sizes.1, kind::DATATYPE, version > 1 && flags & 1 != 0)?;
+    let space = part(&mut at, sizes.2, kind::DATASPACE, version > 1 && flags & 2 != 0)?;
+    let typed = Typed::read(file, &datatype.data, datatype.address).map_err(|e| e.context(name.clone()))?;
+    let space = Space::read(file, &space.data, space.address)?;
+    let address = if message.address == 0 { 0 } else { at.position().saturating_sub(file.base) };
+    Ok(Attribute { name, typed, space, data: at.rest().to_vec(), address })
+}
+
+/// The value of an attribute as a layout has it.
+pub(super) enum Value {
+    One(Literal),
+    List(Vec<Literal>),
+    /// It needs an item of its own.
+    Item,
+}
+
+impl Attribute {
+    /// Its value. References become paths by `paths`.
+    pub fn value(&self, file: &H5, heaps: &GlobalHeaps, paths: &dyn Fn(u64) -> String) -> Result<Value> {
+        let Some(shape) = &self.space.shape else { return Ok(Value::List(Vec::new())) };
+        // What is elsewhere counts as one element.
+        let dims = if self.is_elsewhere() { &[][..] } else { &self.typed.dims[..] };
+        let count = shape.iter().chain(dims).try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
+        let axes = shape.len() + dims.len();
+        if axes > 1 || count as usize > MOST {
+            return Ok(Value::Item);
+        }
+        let is_one = count == 1;
+        if let Special::Sequence(element) = &self.typed.special {
+            let lists = self.sequences(file, heaps)?;
+            let [list] = lists.as_slice() else { return Ok(Value::Item) };
+            let values: Option<Vec<Literal>> = list.iter().map(|bytes| literal(bytes, element, paths)).collect();
+            return Ok(values.map_or(Value::Item, Value::List));
+        }
+        let mut values = Vec::new();
+        if self.typed.special == Special::Text {
+            for number in 0..count {
+                values.push(Literal::Text(self.text(file, heaps, number)?));
+            }
+        } else {
+            let element = self.typed.element();
+            let width = usize::try_from(element.datatype.item_size()).unwrap_or(usize::MAX).max(1);
+            for bytes in self.data.chunks_exact(width).take(count as usize) {
+                match literal(bytes, &element, paths) {
+                    Some(value) => values.push(value),
+                    None => return Ok(Value::Item),
+                }
+            }
+        }
+        match values.pop() {
+            Some(value) if is_one && values.is_empty() => Ok(Value::One(value)),
+            last => {
+                values.extend(last);
+                Ok(Value::List(values))
+            }
+        }
+    }
+
+    /// Whether its elements lie in a heap.
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self.typed.special, Special::Text | Special::Sequence(_))
+    }
+
+    /// A text of variable length.
+    fn text(&self, file: &H5, heaps: &GlobalHeaps, number: u64) -> Result<String> {
+        let bytes = match self.descriptor(file, number)? {
+            Some((_, address, index)) => {
+                let (address, len) = heaps.object(file, address, index)?;
+                file.bytes(address, len)?
+            }
+            None => Vec::new(),
+        };
+        Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
+    }
+
+    /// Count, heap and number of a list of variable length; None for an empty one.
+    fn descriptor(&self, file: &H5, number: u64) -> Result<Option<(u64, u64, u64)>> {
+        let size = 8 + file.offset_size();
+        let from = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(size);
+        let bytes = self.data.get(from..from.saturating_add(size));
+        let bytes = bytes.ok_or_else(|| Error::malformed("an attribute is cut short"))?;
+        let mut at = file.fields(bytes, self.address);
+        let (count, address, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
+        Ok(address.filter(|address| *address != 0 && count > 0).map(|address| (count, address, index)))
+    }
+
+    /// The elements of each list of variable length.
+    pub fn sequences(&self, file: &H5, heaps: &GlobalHeaps) -> Result<Vec<Vec<Vec<u8>>>> {
+        let Special::Sequence(element) = &self.typed.special else { return Ok(Vec::new()) };
+        let count = self.space.shape.iter().flatten().try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
+        let mut lists = Vec::new();
+        for number in 0..count.min(file.limits.items) {
+            let mut list = Vec::new();
+            if let Some((count, address, index)) = self.descriptor(file, number)? {
+                let (address, len) = heaps.object(file, address, index)?;
+                let bytes = file.bytes(address, len)?;
+                let width = usize::try_from(element.size).unwrap_or(usize::MAX).max(1);
+                list.extend(bytes.chunks_exact(width).take(count as usize).map(<[u8]>::to_vec));
+            }
+            lists.push(list);
+        }
+        Ok(lists)
+    }
+}
+
+/// One element as a value of the language; None where it has no such value.
+fn literal(bytes: &[u8], element: &Element, paths: &dyn Fn(u64) -> String) -> Option<Literal> {
+    if !element.is_plain {
+        return None;
+    }
+    let typed = Typed::of(element);
+    if element.is_reference {
+        return Some(Literal::Text(paths(u64::try_from(whole(bytes, &typed)).unwrap_or(u64::MAX))));
+    }
+    let float = |bytes: &[u8]| -> Option<f64> {
+        let mut bytes = bytes.to_vec();
+        if element.order == Byteorder::Big {
+            bytes.reverse();
+        }
+        Some(match element.datatype {
+            Datatype::Float16 => half::f16::from_le_bytes(bytes.try_into().ok()?).to_f64(),
+            Datatype::Float32 => f64::from(f32::from_le_bytes(bytes.try_into().ok()?)),
+            _ => f64::from_le_bytes(bytes.try_into().ok()?),
+        })
+    };
+    match &element.datatype {
+        Datatype::Ascii(_) | Datatype::Utf8(_) => {
+            let text = bytes.split(|byte| *byte == 0).next().unwrap_or(bytes);
+            Some(Literal::Text(String::from_utf8_lossy(text).into_owned()))
+        }
+        Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => float(bytes).map(Literal::Float),
+        Datatype::Struct(_) | Datatype::Complex32 | Datatype::Complex64 | Datatype::Complex128 => None,
+        _ => Some(super::super::text::integer(whole(bytes, &typed))),
+    }
+}

@@ -1,0 +1,373 @@
+//! Datasets: the items of a layout that they are.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::chunks::{Chunk, Chunked, Storage};
+use super::file::H5;
+use super::header::{Header, kind};
+use super::heaps::GlobalHeaps;
+use super::types::{Element, Space, Special, Typed};
+use crate::array::grid::{Chunks, Cut, Grid};
+use crate::array::{Byteorder, Datatype};
+use crate::bytes::{Source, SourceRef, read_vec, to_usize};
+use crate::codec::filter::Filters;
+use crate::error::{Error, Result};
+use crate::foreign::text::{LayoutText, spell};
+use crate::layout::Literal;
+
+/// Elements of variable length that become items.
+const MOST: u64 = 1 << 20;
+
+/// What the header of a dataset says.
+pub(super) struct Dataset {
+    pub typed: Typed,
+    pub space: Space,
+    storage: Storage,
+    /// The words of its filters.
+    filters: String,
+    count: usize,
+    fill: Option<Vec<u8>>,
+}
+
+/// A list of chunks, and the words of those of which not all filters were applied.
+type Pieces = Vec<Option<Chunk>>;
+
+impl Dataset {
+    /// Reads the header.
+    pub fn read(file: &H5, header: &Header) -> Result<Self> {
+        let message =
+            |kind, what: &str| header.message(kind).ok_or_else(|| Error::malformed(format!("a dataset without {what}")));
+        if header.message(kind::EXTERNAL).is_some() {
+            return Err(Error::unsupported("its data are in other files"));
+        }
+        let datatype = message(kind::DATATYPE, "a datatype")?;
+        let typed = Typed::read(file, &datatype.data, datatype.address)?;
+        let space = message(kind::DATASPACE, "a shape")?;
+        let layout = message(kind::LAYOUT, "a place")?;
+        let storage = Storage::read(file, &layout.data, layout.address)?;
+        let (filters, count) = match header.message(kind::FILTERS) {
+            Some(message) => filters(file, &message.data, message.address, typed.size)?,
+            None => (String::new(), 0),
+        };
+        let fill = match (header.message(kind::FILL), header.message(kind::FILL_OLD)) {
+            (Some(message), _) => fill(file, &message.data, message.address)?,
+            (None, Some(message)) => {
+                let mut at = file.fields(&message.data, message.address);
+                let len = at.uint(4)?;
+                Some(at.take(to_usize(len)?)?.to_vec()).filter(|fill| !fill.is_empty())
+            }
+            _ => None,
+        };
+        let fill = fill.filter(|fill| fill.len() as u64 == typed.size && fill.iter().any(|byte| *byte != 0));
+        Ok(Self { typed, space: Space::read(file, &space.data, space.address)?, storage, filters, count, fill })
+    }
+
+    /// Writes the items.
+    pub fn write(&self, file: &H5, source: &SourceRef, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+        let Some(shape) = &self.space.shape else {
+            text.item(name, "{}")?;
+            return text.doc("an empty dataset: it has a datatype, but no elements");
+        };
+        match &self.typed.special {
+            Special::Text => return self.texts(file, source, heaps, (name, shape), text),
+            Special::Sequence(element) => return self.lists(file, source, heaps, (name, shape, element), text),
+            _ => {}
+        }
+        let all: Vec<u64> = shape.iter().chain(&self.typed.dims).copied().collect();
+        let mut typed = String::new();
+        spell(&self.typed.datatype, self.typed.order, &all, &mut typed)?;
+        if shape.contains(&0) {
+            return text.item(name, &typed);
+        }
+        match &self.storage {
+            Storage::Compact(at) => text.item(name, &format!("{typed} @{}", at.saturating_add(file.base))),
+            Storage::Contiguous(Some(at)) => text.item(name, &format!("{typed} @{}", at.saturating_add(file.base))),
+            Storage::Contiguous(None) => self.unwritten(name, shape, text),
+            Storage::Chunked(chunked) => {
+                let pieces = self.pieces(file, chunked, shape)?;
+                if pieces.iter().all(Option::is_none) {
+                    return self.unwritten(name, shape, text);
+                }
+                self.grid(file, (name, shape), chunked, &pieces, text)
+            }
+            Storage::Virtual => Err(Error::unsupported("it is put together from other datasets (a virtual dataset)")),
+        }
+    }
+
+    /// A dataset of which nothing was written: one chunk, which is missing.
+    fn unwritten(&self, name: &str, shape: &[u64], text: &mut LayoutText) -> Result<()> {
+        text.item(name, "u1[0]")?;
+        text.grid(shape, shape)?;
+        text.attribute("grid_type", self.element()?.as_str())?;
+        self.write_fill(text)
+    }
+
+    fn element(&self) -> Result<String> {
+        let mut typed = String::new();
+        spell(&self.typed.datatype, self.typed.order, &self.typed.dims, &mut typed)?;
+        Ok(typed)
+    }
+
+    /// The chunks of a shape.
+    fn pieces(&self, file: &H5, chunked: &Chunked, shape: &[u64]) -> Result<Pieces> {
+        let whole = chunked.chunk.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
+        let mut pieces = chunked.find(file, shape, &self.space.most, whole, self.count > 0)?;
+        if chunked.plain_edges && self.count > 0 {
+            let cut = Cut { shape: shape.to_vec(), chunk: chunked.chunk.clone(), item: 1, cut_edges: true };
+            for (number, piece) in pieces.iter_mut().enumerate() {
+                if let Some(piece) = piece.as_mut().filter(|_| cut.lengths(number as u64) != chunked.chunk) {
+                    piece.mask = u64::MAX >> 32;
+                }
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn grid(
+        &self,
+        file: &H5,
+        (name, shape): (&str, &[u64]),
+        chunked: &Chunked,
+        pieces: &Pieces,
+        text: &mut LayoutText,
+    ) -> Result<()> {
+        let mut whole = String::new();
+        let lengths: Vec<u64> = chunked.chunk.iter().chain(&self.typed.dims).copied().collect();
+        spell(&self.typed.datatype, self.typed.order, &lengths, &mut whole)?;
+        let spelled = |piece: &Option<Chunk>| match piece {
+            None => "u1[0]".to_owned(),
+            Some(chunk) if self.count == 0 => format!("{whole} @{}", chunk.address.saturating_add(file.base)),
+            Some(chunk) => format!("u1[{}] @{}", chunk.size, chunk.address.saturating_add(file.base)),
+        };
+        match pieces.as_slice() {
+            [only] => text.item(name, &spelled(only))?,
+            all => text.list(name, all.iter().map(spelled))?,
+        }
+        text.grid(shape, &chunked.chunk)?;
+        text.attribute("grid_type", self.element()?.as_str())?;
+        if !self.filters.is_empty() {
+            text.attribute("grid_filters", self.filters.as_str())?;
+        }
+        let masks: Vec<u64> = pieces.iter().map(|piece| piece.map_or(0, |piece| piece.mask)).collect();
+        if masks.iter().any(|mask| *mask != 0) {
+            text.attribute("grid_mask", masks.as_slice())?;
+        }
+        if pieces.iter().any(Option::is_none) {
+            self.write_fill(text)?;
+        }
+        Ok(())
+    }
+
+    fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
+        let Some(fill) = &self.fill else { return Ok(()) };
+        let digits: String = fill.iter().map(|byte| format!("{byte:02x}")).collect();
+        // Elements with axes of their own are filled one by one.
+        let one = to_usize(self.typed.datatype.item_size())?.saturating_mul(2);
+        text.attribute("grid_fill", format!("0x{}", digits.get(..one).unwrap_or(&digits)).as_str())
+    }
+
+    /// The stored elements, in C order: descriptors of what is elsewhere.
+    fn descriptors(&self, file: &H5, source: &SourceRef, shape: &[u64]) -> Result<Vec<u8>> {
+        let count = shape.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).filter(|count| *count <= MOST);
+        let count = count.ok_or_else(|| Error::unsupported(format!("more than {MOST} elements of variable length")))?;
+        let size = count.saturating_mul(self.typed.size);
+        match &self.storage {
+            Storage::Compact(at) | Storage::Contiguous(Some(at)) => file.bytes(*at, size),
+            Storage::Contiguous(None) => Ok(vec![0; to_usize(size)?]),
+            Storage::Chunked(chunked) => {
+                let stored = Stored {
+                    pieces: self.pieces(file, chunked, shape)?,
+                    source: source.clone(),
+                    base: file.base,
+                    filters: Filters::parse(&self.filters)?,
+                    limits: file.limits.clone(),
+                };
+                let (shape, chunk) = (shape.to_vec(), chunked.chunk.clone());
+                let cut = Cut { shape, chunk, item: self.typed.size, cut_edges: false };
+                let fill = vec![0; to_usize(self.typed.size)?];
+                let grid = Grid::new(cut, Box::new(stored), fill, Arc::new(file.limits.clone()))?;
+                read_vec(&grid, 0, grid.len().min(size), &file.limits)
+            }
+            Storage::Virtual => Err(Error::unsupported("it is put together from other datasets (a virtual dataset)")),
+        }
+    }
+
+    /// Where the elements of variable length lie: count, address.
+    fn places(&self, file: &H5, source: &SourceRef, heaps: &GlobalHeaps, shape: &[u64]) -> Result<Vec<(u64, u64)>> {
+        let bytes = self.descriptors(file, source, shape)?;
+        let mut at = file.fields(&bytes, 0);
+        let mut places = Vec::new();
+        while at.rest().len() >= 8 + file.offset_size() {
+            let (count, heap, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
+            places.push(match heap.filter(|heap| *heap != 0 && count > 0) {
+                Some(heap) => {
+                    let (address, _) = heaps.object(file, heap, index)?;
+                    (count, address.saturating_add(file.base))
+                }
+                None => (0, 0),
+            });
+        }
+        Ok(places)
+    }
+
+    /// Texts of variable length: each where it lies, all together an array of the longest.
+    fn texts(
+        &self,
+        file: &H5,
+        source: &SourceRef,
+        heaps: &GlobalHeaps,
+        (name, shape): (&str, &[u64]),
+        text: &mut LayoutText,
+    ) -> Result<()> {
+        if shape.contains(&0) {
+            let mut typed = String::new();
+            spell(&Datatype::Utf8(1), Byteorder::Little, shape, &mut typed)?;
+            return text.item(name, &typed);
+        }
+        let places = self.places(file, source, heaps, shape)?;
+        let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
+        let spelled = |(count, at): &(u64, u64)| match count {
+            0 => "u1[0]".to_owned(),
+            count => format!("U1[{count}] @{at}"),
+        };
+        match (places.as_slice(), shape) {
+            // Nothing has to be put together.
+            ([only @ (1.., _)], []) => return text.item(name, &spelled(only)),
+            ([only], _) => text.item(name, &spelled(only))?,
+            (all, _) => text.list(name, all.iter().map(spelled))?,
+        }
+        text.grid(shape, &vec![1; shape.len()])?;
+        text.attribute("grid_type", format!("U1[{most}]").as_str())?;
+        text.attribute("grid_filters", "pad")
+    }
+
+    /// Lists of variable length: one item each.
+    fn lists(
+        &self,
+        file: &H5,
+        source: &SourceRef,
+        heaps: &GlobalHeaps,
+        (name, shape, element): (&str, &[u64], &Element),
+        text: &mut LayoutText,
+    ) -> Result<()> {
+        if !element.is_plain {
+            return Err(Error::unsupported("lists of variable length in lists of variable length"));
+        }
+        let places = if shape.contains(&0) { Vec::new() } else { self.places(file, source, heaps, shape)? };
+        let mut all = Vec::with_capacity(places.len());
+        for (count, at) in &places {
+            let mut typed = String::new();
+            let dims: Vec<u64> = std::iter::once(*count).chain(element.dims.iter().copied()).collect();
+            spell(&element.datatype, element.order, &dims, &mut typed)?;
+            all.push(if *count == 0 { typed } else { format!("{typed} @{at}") });
+        }
+        match (all.as_slice(), shape) {
+            ([only], []) => return text.item(name, only),
+            _ => text.list(name, all.into_iter())?,
+        }
+        if shape.len() == 1 { Ok(()) } else { text.attribute("list_shape", shape) }
+    }
+
+    /// What is said of the elements besides their datatype.
+    pub fn remarks(&self, text: &mut LayoutText) -> Result<()> {
+        match &self.typed.special {
+            Special::Enum(names, values) => {
+                let names: Vec<Literal> = names.iter().map(|name| Literal::Text(name.clone())).collect();
+                text.attribute("enum_names", names)?;
+                let values: Vec<Literal> = values.iter().map(|value| crate::foreign::text::integer(*value)).collect();
+                text.attribute("enum_values", values)
+            }
+            Special::Reference => text.attribute("hdf5_type", "addresses of objects"),
+            Special::Raw(what) | Special::Within(what) => text.attribute("hdf5_type", what.as_str()),
+            Special::None | Special::Text | Special::Sequence(_) => Ok(()),
+        }
+    }
+}
+
+/// The chunks of a dataset in its file.
+struct Stored {
+    pieces: Pieces,
+    source: SourceRef,
+    base: u64,
+    filters: Filters,
+    limits: crate::limits::Limits,
+}
+
+impl Stored {
+    fn piece(&self, number: u64) -> Option<Chunk> {
+        usize::try_from(number).ok().and_then(|number| self.pieces.get(number)).copied().flatten()
+    }
+}
+
+impl Chunks for Stored {
+    fn place(&self, number: u64) -> Option<Range<u64>> {
+        let piece = self.piece(number)?;
+        let start = piece.address.saturating_add(self.base);
+        Some(start..start.saturating_add(piece.size))
+    }
+
+    fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
+        let place = self.place(number).unwrap_or(0..0);
+        let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+        self.filters.decode(bytes, self.piece(number).map_or(0, |piece| piece.mask), size, &self.limits)
+    }
+
+    fn source(&self) -> &SourceRef {
+        &self.source
+    }
+}
+
+/// The words of a filter pipeline, and how many filters it has.
+fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result<(String, usize)> {
+    let mut at = file.fields(data, address);
+    let (version, count) = (at.uint(1)?, at.uint(1)?);
+    if !(1..=2).contains(&version) {
+        return Err(Error::unsupported(format!("a filter pipeline of version {version}, known are 1 and 2")));
+    }
+    at.skip(if version == 1 { 6 } else { 0 })?;
+    let mut words = Vec::new();
+    for _ in 0..count {
+        let id = at.uint(2)?;
+        let name = if version == 1 || id >= 256 { at.uint(2)? as usize } else { 0 };
+        at.skip(2)?;
+        let values = at.uint(2)? as usize;
+        at.skip(if version == 1 { name.next_multiple_of(8) } else { name })?;
+        let arguments = (0..values).map(|_| at.uint(4)).collect::<Result<Vec<_>>>()?;
+        at.skip(if version == 1 && values % 2 == 1 { 4 } else { 0 })?;
+        words.push(match id {
+            1 => "deflate".to_owned(),
+            2 => format!("shuffle({})", arguments.first().copied().unwrap_or(size)),
+            3 => "fletcher32".to_owned(),
+            307 => "bzip2".to_owned(),
+            32000 => "lzf".to_owned(),
+            32001 => "blosc".to_owned(),
+            32004 => "lz4h5".to_owned(),
+            32015 => "zstd".to_owned(),
+            other => {
+                let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
+                format!("hdf5:{other}({})", arguments.join(","))
+            }
+        });
+    }
+    Ok((words.join(" "), words.len()))
+}
+
+/// The value of what was never written, where one was set.
+fn fill(file: &H5, data: &[u8], address: u64) -> Result<Option<Vec<u8>>> {
+    let mut at = file.fields(data, address);
+    let version = at.uint(1)?;
+    let is_there = match version {
+        1 | 2 => {
+            at.skip(2)?;
+            at.uint(1)? != 0 || version == 1
+        }
+        3 => at.uint(1)? & 0x20 != 0,
+        other => return Err(Error::unsupported(format!("a fill value of version {other}, known are 1 to 3"))),
+    };
+    if !is_there {
+        return Ok(None);
+    }
+    let len = at.uint(4)?;
+    Ok(Some(at.take(to_usize(len)?.min(at.rest().len()))?.to_vec()))
+}

@@ -1,0 +1,243 @@
+//! The bytes of an HDF5 file: superblock, addresses, and fields of the sizes that it says.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::bytes::{SourceRef, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// The first bytes of the superblock.
+pub(super) const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
+
+/// Metadata are read in blocks of this size, since they lie close together in small pieces.
+const BLOCK: u64 = 64 << 10;
+/// Blocks that are kept.
+const BLOCKS: usize = 1024;
+
+/// A file whose metadata are read.
+pub(super) struct H5 {
+    source: SourceRef,
+    pub limits: Limits,
+    /// The byte of the file that is address 0.
+    pub base: u64,
+    /// Bytes of an address and of a length.
+    offsets: usize,
+    lengths: usize,
+    /// The address of the header of the root group.
+    pub root: u64,
+    blocks: RefCell<HashMap<u64, Arc<Vec<u8>>>>,
+}
+
+impl H5 {
+    /// Finds and reads the superblock.
+    pub fn open(source: &SourceRef, limits: &Limits) -> Result<Self> {
+        let mut base = 0u64;
+        let mut start = [0; 8];
+        loop {
+            if base.saturating_add(8) > source.len() {
+                return Err(Error::malformed("no superblock of HDF5 at any place where one may be"));
+            }
+            source.read_at(base, &mut start)?;
+            if &start == SIGNATURE {
+                break;
+            }
+            base = if base == 0 { 512 } else { base.saturating_mul(2) };
+        }
+        let blocks = RefCell::default();
+        let (offsets, lengths) = (8, 8);
+        let mut file = Self { source: source.clone(), limits: limits.clone(), base, offsets, lengths, root: 0, blocks };
+        file.superblock()?;
+        Ok(file)
+    }
+
+    fn superblock(&mut self) -> Result<()> {
+        let bytes = self.bytes(0, self.len().min(128))?;
+        let mut at = self.fields(&bytes, 0);
+        at.skip(8)?;
+        let version = at.uint(1)?;
+        match version {
+            0 | 1 => {
+                at.skip(4)?;
+                (self.offsets, self.lengths) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
+                at.skip(if version == 0 { 9 } else { 13 })?;
+                let mut at = Fields { offsets: self.offsets, lengths: self.lengths, ..at };
+                at.skip(4 * self.offsets)?;
+                // The symbol table entry of the root: where its name is, then its header.
+                at.skip(self.offsets)?;
+                self.root = at.address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
+            }
+            2 | 3 => {
+                (self.offsets, self.lengths) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
+                at.skip(1)?;
+                let mut at = Fields { offsets: self.offsets, lengths: self.lengths, ..at };
+                at.skip(3 * self.offsets)?;
+                self.root = at.address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
+            }
+            other => return Err(Error::unsupported(format!("a superblock of version {other}, known are 0 to 3"))),
+        }
+        Ok(())
+    }
+
+    /// Bytes behind address 0.
+    pub fn len(&self) -> u64 {
+        self.source.len().saturating_sub(self.base)
+    }
+
+    /// Bytes of an address.
+    pub fn offset_size(&self) -> usize {
+        self.offsets
+    }
+
+    /// Bytes of a length.
+    pub fn length_size(&self) -> usize {
+        self.lengths
+    }
+
+    /// The bytes at an address.
+    pub fn bytes(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+        let end = address.checked_add(len).filter(|end| *end <= self.len());
+        let Some(end) = end else {
+            return Err(Error::malformed(format!("{len} bytes are expected at address {address}, the file has {}", self.len()))
+                .at_byte(address.saturating_add(self.base)));
+        };
+        self.limits.charge_memory(len, "the metadata of the file")?;
+        self.limits.charge_work(len)?;
+        let mut out = Vec::with_capacity(to_usize(len)?);
+        let mut at = address;
+        while at < end {
+            let (number, from) = (at / BLOCK, at % BLOCK);
+            let block = self.block(number)?;
+            let count = (BLOCK - from).min(end - at);
+            let (from, to) = (to_usize(from)?, to_usize(from + count)?);
+            out.extend_from_slice(block.get(from..to).unwrap_or(&[]));
+            at += count;
+        }
+        Ok(out)
+    }
+
+    /// As many bytes at an address as there are, but not more than `most`.
+    pub fn bytes_up_to(&self, address: u64, most: u64) -> Result<Vec<u8>> {
+        self.bytes(address, most.min(self.len().saturating_sub(address)))
+    }
+
+    fn block(&self, number: u64) -> Result<Arc<Vec<u8>>> {
+        if let Some(known) = self.blocks.borrow().get(&number) {
+            return Ok(Arc::clone(known));
+        }
+        let start = number.saturating_mul(BLOCK).saturating_add(self.base);
+        let mut bytes = vec![0; to_usize(BLOCK.min(self.source.len().saturating_sub(start)))?];
+        self.source.read_at(start, &mut bytes)?;
+        let bytes = Arc::new(bytes);
+        let mut blocks = self.blocks.borrow_mut();
+        if blocks.len() >= BLOCKS {
+            blocks.clear();
+        }
+        blocks.insert(number, Arc::clone(&bytes));
+        Ok(bytes)
+    }
+
+    /// Reads fields of bytes that lie at an address.
+    pub fn fields<'b>(&self, bytes: &'b [u8], address: u64) -> Fields<'b> {
+        Fields { bytes, at: 0, origin: address.saturating_add(self.base), offsets: self.offsets, lengths: self.lengths }
+    }
+
+    /// The bytes at an address, which begin with a signature and a version.
+    pub fn signed(&self, bytes: &[u8], signature: &[u8; 4], address: u64) -> Result<()> {
+        if bytes.starts_with(signature) {
+            return Ok(());
+        }
+        let name = String::from_utf8_lossy(signature);
+        Err(Error::malformed(format!("the signature {name} is missing")).at_byte(address.saturating_add(self.base)))
+    }
+}
+
+fn size_of_field(size: u64) -> Result<usize> {
+    match size {
+        2 | 4 | 8 => Ok(size as usize),
+        other => Err(Error::unsupported(format!("addresses or lengths of {other} bytes, known are 2, 4 and 8"))),
+    }
+}
+
+/// Little-endian fields one after the other.
+#[derive(Clone)]
+pub(super) struct Fields<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    origin: u64,
+    offsets: usize,
+    lengths: usize,
+}
+
+impl<'b> Fields<'b> {
+    /// The next bytes.
+    pub fn take(&mut self, len: usize) -> Result<&'b [u8]> {
+        let end = self.at.checked_add(len);
+        let taken = end.and_then(|end| self.bytes.get(self.at..end)).ok_or_else(|| {
+            Error::malformed(format!("expected {len} more bytes of metadata, found {}", self.rest().len()))
+                .at_byte(self.position())
+        })?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    /// Goes past bytes.
+    pub fn skip(&mut self, len: usize) -> Result<()> {
+        self.take(len).map(drop)
+    }
+
+    /// A number of at most 8 bytes.
+    pub fn uint(&mut self, len: usize) -> Result<u64> {
+        let mut word = [0; 8];
+        word.iter_mut().zip(self.take(len)?).for_each(|(to, from)| *to = *from);
+        Ok(u64::from_le_bytes(word))
+    }
+
+    /// A length.
+    pub fn length(&mut self) -> Result<u64> {
+        self.uint(self.lengths)
+    }
+
+    /// An address; None where it is not defined.
+    pub fn address(&mut self) -> Result<Option<u64>> {
+        let value = self.uint(self.offsets)?;
+        let undefined = u64::MAX >> (64 - 8 * self.offsets);
+        Ok((value != undefined).then_some(value))
+    }
+
+    /// An address that has to be defined.
+    pub fn defined(&mut self, what: &str) -> Result<u64> {
+        let at = self.position();
+        self.address()?.ok_or_else(|| Error::malformed(format!("the address of {what} is not defined")).at_byte(at))
+    }
+
+    /// Bytes up to a NUL, which is gone past.
+    pub fn text(&mut self) -> Result<String> {
+        let len = self.rest().iter().position(|byte| *byte == 0);
+        let len = len.ok_or_else(|| Error::malformed("a name without an end").at_byte(self.position()))?;
+        let text = String::from_utf8_lossy(self.take(len)?).into_owned();
+        self.skip(1)?;
+        Ok(text)
+    }
+
+    /// What is left.
+    pub fn rest(&self) -> &'b [u8] {
+        self.bytes.get(self.at..).unwrap_or(&[])
+    }
+
+    /// How many bytes have been gone past.
+    pub fn done(&self) -> usize {
+        self.at
+    }
+
+    /// The byte of the file that comes next.
+    pub fn position(&self) -> u64 {
+        self.origin.saturating_add(self.at as u64)
+    }
+}
+
+/// How many bytes a number up to `limit` takes.
+pub(super) fn width(limit: u64) -> usize {
+    (limit.max(1).ilog2() / 8 + 1) as usize
+}

@@ -1,0 +1,243 @@
+//! Heaps: of names (local), of links and attributes (fractal), of elements of variable length (global).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::file::{H5, width};
+use super::trees;
+use crate::error::{Error, Result};
+
+/// A heap of names.
+pub(super) struct LocalHeap {
+    bytes: Vec<u8>,
+    address: u64,
+}
+
+impl LocalHeap {
+    /// Reads the heap at an address.
+    pub fn read(file: &H5, address: u64) -> Result<Self> {
+        let head = file.bytes(address, (8 + 2 * file.length_size() + file.offset_size()) as u64)?;
+        file.signed(&head, b"HEAP", address)?;
+        let mut at = file.fields(&head, address);
+        at.skip(8)?;
+        let size = at.length()?;
+        at.length()?;
+        let address = at.defined("the names of a group")?;
+        Ok(Self { bytes: file.bytes(address, size)?, address })
+    }
+
+    /// The name at an offset.
+    pub fn name(&self, file: &H5, offset: u64) -> Result<String> {
+        let from = usize::try_from(offset).ok().and_then(|from| self.bytes.get(from..));
+        let from = from.ok_or_else(|| Error::malformed("a name lies behind the heap of names"))?;
+        file.fields(from, self.address.saturating_add(offset)).text()
+    }
+}
+
+/// A heap of links or attributes.
+pub(super) struct FractalHeap {
+    offset_bytes: usize,
+    length_bytes: usize,
+    id_len: usize,
+    filtered: bool,
+    has_checksums: bool,
+    table_width: u64,
+    start: u64,
+    max_direct: u64,
+    root: Option<u64>,
+    rows: u64,
+    huge: Option<u64>,
+    /// Objects that lie outside, by their numbers; read when one is asked for.
+    outside: RefCell<Option<HashMap<u64, (u64, u64)>>>,
+}
+
+impl FractalHeap {
+    /// Reads the header of the heap at an address.
+    pub fn read(file: &H5, address: u64) -> Result<Self> {
+        let head = file.bytes_up_to(address, 256)?;
+        file.signed(&head, b"FRHP", address)?;
+        let mut at = file.fields(&head, address);
+        at.skip(5)?;
+        let (id_len, filters, flags, max_object) = (at.uint(2)?, at.uint(2)?, at.uint(1)?, at.uint(4)?);
+        at.length()?;
+        let huge = at.address()?;
+        at.length()?;
+        at.address()?;
+        for _ in 0..8 {
+            at.length()?;
+        }
+        let (table_width, start, max_direct, bits) = (at.uint(2)?, at.length()?, at.length()?, at.uint(2)?);
+        at.skip(2)?;
+        let (root, rows) = (at.address()?, at.uint(2)?);
+        if table_width == 0 || !start.is_power_of_two() || !max_direct.is_power_of_two() || bits > 64 || rows > 64 {
+            return Err(Error::malformed("the header of a heap does not make sense").at_byte(address.saturating_add(file.base)));
+        }
+        Ok(Self {
+            offset_bytes: bits.div_ceil(8) as usize,
+            length_bytes: width(max_direct).min(width(max_object)),
+            id_len: id_len as usize,
+            filtered: filters > 0,
+            has_checksums: flags & 2 != 0,
+            table_width,
+            start,
+            max_direct,
+            root,
+            rows,
+            huge,
+            outside: RefCell::default(),
+        })
+    }
+
+    /// The bytes of an object and their address, by the identity that a record has.
+    pub fn object(&self, file: &H5, id: &[u8]) -> Result<(Vec<u8>, u64)> {
+        let id = id.get(..self.id_len.min(id.len())).unwrap_or(id);
+        let mut at = file.fields(id, 0);
+        let first = at.uint(1)?;
+        match first >> 4 & 3 {
+            0 => {
+                let (offset, len) = (at.uint(self.offset_bytes)?, at.uint(self.length_bytes)?);
+                let address = self.place(file, offset)?;
+                Ok((file.bytes(address, len)?, address))
+            }
+            1 => {
+                if self.filtered {
+                    return Err(Error::unsupported("large objects in a heap with filters"));
+                }
+                let (address, len) = if self.id_len >= 1 + file.offset_size() + file.length_size() {
+                    (at.defined("a large object of a heap")?, at.length()?)
+                } else {
+                    let number = at.uint((self.id_len - 1).min(8))?;
+                    self.outside(file, number)?
+                };
+                Ok((file.bytes(address, len)?, address))
+            }
+            2 => {
+                // The object is in the identity itself, behind one byte for its length, or two.
+                let extended = self.id_len > 18;
+                let len = if extended { ((first & 15) << 8 | at.uint(1)?) + 1 } else { (first & 15) + 1 };
+                Ok((at.take(len as usize)?.to_vec(), 0))
+            }
+            _ => Err(Error::malformed("an object of a heap of no known kind")),
+        }
+    }
+
+    fn outside(&self, file: &H5, number: u64) -> Result<(u64, u64)> {
+        let mut known = self.outside.borrow_mut();
+        if known.is_none() {
+            let mut found = HashMap::new();
+            if let Some(tree) = self.huge {
+                trees::v2(file, tree, &mut |_, at| {
+                    let (address, len) = (at.defined("a large object of a heap")?, at.length()?);
+                    found.insert(at.length()?, (address, len));
+                    Ok(())
+                })?;
+            }
+            *known = Some(found);
+        }
+        let found = known.as_ref().and_then(|known| known.get(&number)).copied();
+        found.ok_or_else(|| Error::malformed("a large object that its heap has not"))
+    }
+
+    /// The address of a byte of the heap.
+    fn place(&self, file: &H5, offset: u64) -> Result<u64> {
+        let wrong = || Error::malformed("an object that lies behind its heap");
+        let mut block = self.root.ok_or_else(wrong)?;
+        if self.filtered {
+            return Err(Error::unsupported("a heap whose blocks are compressed"));
+        }
+        let (mut inside, mut rows) = (offset, self.rows);
+        let direct_rows = u64::from(self.max_direct.ilog2().saturating_sub(self.start.ilog2())) + 2;
+        for _ in 0..64 {
+            if rows == 0 {
+                return block.checked_add(inside).ok_or_else(wrong);
+            }
+            // The row that holds the byte, and the block in it.
+            let (mut row, mut begin) = (0u64, 0u64);
+            let size = loop {
+                let size = self.row_size(row).ok_or_else(wrong)?;
+                let all = size.checked_mul(self.table_width).ok_or_else(wrong)?;
+                if inside - begin < all {
+                    break size;
+                }
+                begin = begin.checked_add(all).ok_or_else(wrong)?;
+                row += 1;
+                if row >= rows {
+                    return Err(wrong());
+                }
+            };
+            let column = (inside - begin) / size;
+            let number = row * self.table_width + column;
+            let at = 5 + file.offset_size() + self.offset_bytes;
+            let from = block.saturating_add(at as u64).saturating_add(number.saturating_mul(file.offset_size() as u64));
+            let head = file.bytes(block, 4)?;
+            file.signed(&head, b"FHIB", block)?;
+            let bytes = file.bytes(from, file.offset_size() as u64)?;
+            block = file.fields(&bytes, from).defined("a block of a heap")?;
+            inside = inside - begin - column * size;
+            rows = if row < direct_rows {
+                0
+            } else {
+                u64::from(size.ilog2()).saturating_sub(u64::from(self.start.saturating_mul(self.table_width).max(1).ilog2())) + 1
+            };
+        }
+        let _ = self.has_checksums;
+        Err(wrong())
+    }
+
+    fn row_size(&self, row: u64) -> Option<u64> {
+        if row == 0 { Some(self.start) } else { self.start.checked_mul(1u64.checked_shl(u32::try_from(row - 1).ok()?)?) }
+    }
+}
+
+/// The objects of one collection: address and length by number.
+type Collection = Rc<HashMap<u64, (u64, u64)>>;
+
+/// The collections of elements of variable length that were read.
+#[derive(Default)]
+pub(super) struct GlobalHeaps {
+    known: RefCell<HashMap<u64, Collection>>,
+}
+
+impl GlobalHeaps {
+    /// Where an object lies: its address and its length.
+    pub fn object(&self, file: &H5, address: u64, index: u64) -> Result<(u64, u64)> {
+        let known = self.known.borrow().get(&address).cloned();
+        let collection = match known {
+            Some(known) => known,
+            None => {
+                let read = Rc::new(read_collection(file, address)?);
+                self.known.borrow_mut().insert(address, Rc::clone(&read));
+                read
+            }
+        };
+        let found = collection.get(&index).copied();
+        found.ok_or_else(|| Error::malformed(format!("no object {index} in the heap at address {address}")))
+    }
+}
+
+fn read_collection(file: &H5, address: u64) -> Result<HashMap<u64, (u64, u64)>> {
+    let head = file.bytes(address, (8 + file.length_size()) as u64)?;
+    file.signed(&head, b"GCOL", address)?;
+    let mut at = file.fields(&head, address);
+    at.skip(8)?;
+    let size = at.length()?;
+    let bytes = file.bytes(address, size)?;
+    let mut at = file.fields(&bytes, address);
+    at.skip(8 + file.length_size())?;
+    let mut found = HashMap::new();
+    while at.rest().len() >= 8 + file.length_size() {
+        let index = at.uint(2)?;
+        at.skip(6)?;
+        let len = at.length()?;
+        if index == 0 {
+            break;
+        }
+        found.insert(index, (address.saturating_add(at.done() as u64), len));
+        let padded = usize::try_from(len).ok().and_then(|len| len.checked_next_multiple_of(8));
+        // The last one need not be padded.
+        let padded = padded.unwrap_or(usize::MAX).min(at.rest().len());
+        at.skip(padded)?;
+    }
+    Ok(found)
+}

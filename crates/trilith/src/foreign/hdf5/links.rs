@@ -1,0 +1,131 @@
+//! The members of groups: names, and where they lead.
+
+use super::file::H5;
+use super::header::{Header, kind};
+use super::heaps::{FractalHeap, LocalHeap};
+use super::trees;
+use crate::error::Result;
+use crate::limits::Limits;
+
+/// Where a member leads.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Target {
+    /// To the object whose header is at this address.
+    Hard(u64),
+    /// To a path in the file.
+    Soft(String),
+    /// To a path in another file.
+    External(String, String),
+    /// Somewhere else, by a kind of links of the user's own.
+    Other(u64),
+}
+
+/// A member of a group.
+#[derive(Debug, Clone)]
+pub(super) struct Link {
+    pub name: String,
+    pub target: Target,
+    /// When it was made, where the group counts that.
+    order: Option<u64>,
+}
+
+/// The members of a group: in the order in which they were made where that is known, else by their names.
+pub(super) fn members(file: &H5, header: &Header) -> Result<Vec<Link>> {
+    let mut links = Vec::new();
+    for message in &header.messages {
+        match message.kind {
+            kind::LINK => links.push(link(file, &message.data, message.address)?),
+            kind::LINK_INFO => dense(file, &message.data, message.address, &mut links)?,
+            kind::SYMBOLS => symbols(file, &message.data, message.address, &mut links)?,
+            _ => {}
+        }
+    }
+    if links.iter().all(|link| link.order.is_some()) {
+        links.sort_by_key(|link| link.order);
+    } else {
+        links.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    Ok(links)
+}
+
+fn charge(file: &H5, links: &[Link]) -> Result<()> {
+    let most = file.limits.items;
+    if links.len() as u64 >= most {
+        return Err(Limits::exceeded("items", most, "a group has more members"));
+    }
+    Ok(())
+}
+
+/// A link message.
+fn link(file: &H5, data: &[u8], address: u64) -> Result<Link> {
+    let mut at = file.fields(data, address);
+    at.skip(1)?;
+    let flags = at.uint(1)?;
+    let kind = if flags & 8 == 0 { 0 } else { at.uint(1)? };
+    let order = if flags & 4 == 0 { None } else { Some(at.uint(8)?) };
+    at.skip(if flags & 16 == 0 { 0 } else { 1 })?;
+    let len = at.uint(1 << (flags & 3))?;
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let name = String::from_utf8_lossy(at.take(len)?).into_owned();
+    let target = match kind {
+        0 => Target::Hard(at.defined("an object")?),
+        1 => {
+            let len = at.uint(2)? as usize;
+            Target::Soft(String::from_utf8_lossy(at.take(len)?).into_owned())
+        }
+        64 => {
+            at.skip(3)?;
+            Target::External(at.text()?, at.text()?)
+        }
+        other => Target::Other(other),
+    };
+    Ok(Link { name, target, order })
+}
+
+/// The members that lie in a heap, where there are many.
+fn dense(file: &H5, data: &[u8], address: u64, links: &mut Vec<Link>) -> Result<()> {
+    let mut at = file.fields(data, address);
+    at.skip(1)?;
+    let flags = at.uint(1)?;
+    at.skip(if flags & 1 == 0 { 0 } else { 8 })?;
+    let (Some(heap), Some(names)) = (at.address()?, at.address()?) else { return Ok(()) };
+    let heap = FractalHeap::read(file, heap)?;
+    trees::v2(file, names, &mut |_, at| {
+        charge(file, links)?;
+        at.skip(4)?;
+        let (bytes, address) = heap.object(file, at.rest())?;
+        links.push(link(file, &bytes, address)?);
+        Ok(())
+    })
+}
+
+/// The members of a group of old files: a B-tree of tables of names.
+fn symbols(file: &H5, data: &[u8], address: u64, links: &mut Vec<Link>) -> Result<()> {
+    let mut at = file.fields(data, address);
+    let (tree, heap) = (at.defined("the members of a group")?, at.defined("the names of a group")?);
+    let heap = LocalHeap::read(file, heap)?;
+    trees::v1(file, tree, false, file.length_size(), &mut |_, table| {
+        let head = file.bytes(table, 8)?;
+        file.signed(&head, b"SNOD", table)?;
+        let count = file.fields(&head, table).rest().get(6..8).map_or(0, |n| u64::from(n[0]) | u64::from(n[1]) << 8);
+        let entry = (2 * file.offset_size() + 24) as u64;
+        let bytes = file.bytes(table.saturating_add(8), count * entry)?;
+        let mut at = file.fields(&bytes, table.saturating_add(8));
+        for _ in 0..count {
+            charge(file, links)?;
+            let name = heap.name(file, at.uint(file.offset_size())?)?;
+            let header = at.address()?;
+            let cached = at.uint(4)?;
+            at.skip(4)?;
+            let value = at.uint(4)?;
+            at.skip(12)?;
+            let target = match (cached, header) {
+                (2, _) => Target::Soft(heap.name(file, value)?),
+                (_, Some(header)) => Target::Hard(header),
+                (other, None) => Target::Other(other),
+            };
+            links.push(Link { name, target, order: None });
+        }
+        Ok(())
+    })
+}

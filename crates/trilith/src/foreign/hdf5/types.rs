@@ -1,0 +1,301 @@
+//! Datatypes and dataspaces.
+
+use std::sync::Arc;
+
+use super::file::{Fields, H5};
+use crate::array::{Byteorder, Datatype, Field, StructType};
+use crate::error::{Error, Result};
+
+/// How deep datatypes may nest.
+const DEPTH: usize = 32;
+
+/// What a datatype is in a layout.
+#[derive(Debug, Clone)]
+pub(super) struct Typed {
+    pub datatype: Datatype,
+    pub order: Byteorder,
+    /// Axes of each element.
+    pub dims: Vec<u64>,
+    /// Bytes of an element as they are stored.
+    pub size: u64,
+    pub special: Special,
+}
+
+/// What a layout cannot say by a datatype.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Special {
+    None,
+    /// Names and values of an enumeration.
+    Enum(Vec<String>, Vec<i128>),
+    /// Addresses of objects.
+    Reference,
+    /// Bytes that mean something that no datatype here means: in words.
+    Raw(String),
+    /// Text of variable length.
+    Text,
+    /// A list of variable length of these elements.
+    Sequence(Box<Element>),
+    /// A struct that has members of variable length or references.
+    Within(String),
+}
+
+/// The elements of a list of variable length.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Element {
+    pub datatype: Datatype,
+    pub order: Byteorder,
+    pub dims: Vec<u64>,
+    pub size: u64,
+    pub is_plain: bool,
+    pub is_reference: bool,
+}
+
+impl Typed {
+    fn plain(datatype: Datatype, order: Byteorder) -> Self {
+        let size = datatype.item_size();
+        Self { datatype, order, dims: Vec::new(), size, special: Special::None }
+    }
+
+    fn raw(size: u64, what: impl Into<String>) -> Self {
+        let (datatype, order) = (Datatype::Uint8, Byteorder::Little);
+        Self { datatype, order, dims: vec![size], size, special: Special::Raw(what.into()) }
+    }
+
+    /// Reads a datatype message.
+    pub fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
+        Self::next(file, &mut file.fields(data, address), 0)
+    }
+
+    /// Reads a datatype, and goes past it.
+    pub fn next(file: &H5, at: &mut Fields<'_>, depth: usize) -> Result<Self> {
+        if depth > DEPTH {
+            return Err(Error::limit(format!("datatypes nest more than {DEPTH} deep")));
+        }
+        let first = at.uint(1)?;
+        let (class, version, bits, size) = (first & 15, first >> 4, at.uint(3)?, at.uint(4)?);
+        let order = if bits & 1 == 0 { Byteorder::Little } else { Byteorder::Big };
+        match class {
+            0 | 4 => {
+                let (offset, precision) = (at.uint(2)?, at.uint(2)?);
+                let signed = class == 0 && bits & 8 != 0;
+                let datatype = match (offset == 0 && precision == 8 * size, signed, size) {
+                    (true, false, 1) => Datatype::Uint8,
+                    (true, false, 2) => Datatype::Uint16,
+                    (true, false, 4) => Datatype::Uint32,
+                    (true, false, 8) => Datatype::Uint64,
+                    (true, true, 1) => Datatype::Int8,
+                    (true, true, 2) => Datatype::Int16,
+                    (true, true, 4) => Datatype::Int32,
+                    (true, true, 8) => Datatype::Int64,
+                    _ => return Ok(Self::raw(size, format!("a whole number of {precision} bits at bit {offset}"))),
+                };
+                Ok(Self::plain(datatype, order))
+            }
+            1 => Self::float(at, bits, size, order),
+            2 => {
+                at.skip(2)?;
+                Ok(Self::raw(size, "a time"))
+            }
+            3 => {
+                let length = u32::try_from(size).unwrap_or(u32::MAX);
+                let utf8 = bits >> 4 & 15 == 1;
+                let datatype = if utf8 { Datatype::Utf8(length) } else { Datatype::Ascii(length) };
+                Ok(Self::plain(datatype, Byteorder::Little))
+            }
+            5 => {
+                let tag = at.take((bits & 0xff) as usize)?;
+                let tag = String::from_utf8_lossy(tag).trim_end_matches('\0').to_owned();
+                Ok(Self::raw(size, if tag.is_empty() { "opaque".to_owned() } else { format!("opaque: {tag}") }))
+            }
+            6 => Self::compound(file, at, version, bits & 0xffff, size, depth),
+            7 if bits & 15 == 0 && size == 8 => {
+                let typed = Self::plain(Datatype::Uint64, Byteorder::Little);
+                Ok(Self { special: Special::Reference, ..typed })
+            }
+            7 => Ok(Self::raw(size, "a reference to a region or an attribute")),
+            8 => Self::enumeration(file, at, version, bits & 0xffff, depth),
+            9 => {
+                let base = Self::next(file, at, depth + 1)?;
+                let special = if bits & 15 == 1 { Special::Text } else { Special::Sequence(Box::new(base.element())) };
+                Ok(Self { special, ..Self::raw(size, "") })
+            }
+            10 => {
+                let rank = at.uint(1)? as usize;
+                at.skip(if version < 3 { 3 } else { 0 })?;
+                let mut dims = (0..rank).map(|_| at.uint(4)).collect::<Result<Vec<_>>>()?;
+                at.skip(if version < 3 { 4 * rank } else { 0 })?;
+                let base = Self::next(file, at, depth + 1)?;
+                dims.extend(&base.dims);
+                Ok(Self { dims, size, ..base })
+            }
+            11 => {
+                let base = Self::next(file, at, depth + 1)?;
+                let datatype = complex(&base.datatype);
+                Ok(datatype.map_or_else(|| Self::raw(size, "a complex number"), |datatype| Self::plain(datatype, base.order)))
+            }
+            other => Err(Error::unsupported(format!("a datatype of class {other}"))),
+        }
+    }
+
+    /// What there is to say of it as a member of a struct.
+    fn within(&self, name: &str) -> Option<String> {
+        match &self.special {
+            Special::None => None,
+            Special::Text | Special::Sequence(_) => Some(format!("{name} is of variable length: its descriptors are shown")),
+            Special::Reference => Some(format!("{name} has addresses of objects")),
+            Special::Enum(names, values) => Some(format!("{name} is one of {}", pairs(names, values))),
+            Special::Raw(what) | Special::Within(what) => Some(format!("{name}: {what}")),
+        }
+    }
+
+    /// The elements of it as an array.
+    pub fn element(&self) -> Element {
+        let is_reference = self.special == Special::Reference;
+        let is_plain = is_reference || matches!(self.special, Special::None | Special::Enum(..) | Special::Raw(_));
+        let (datatype, order, dims) = (self.datatype.clone(), self.order, self.dims.clone());
+        Element { datatype, order, dims, size: self.size, is_plain, is_reference }
+    }
+
+    /// The datatype of an element of a list.
+    pub fn of(element: &Element) -> Self {
+        let (datatype, order, dims) = (element.datatype.clone(), element.order, element.dims.clone());
+        Self { datatype, order, dims, size: element.size, special: Special::None }
+    }
+
+    fn float(at: &mut Fields<'_>, bits: u64, size: u64, order: Byteorder) -> Result<Self> {
+        let (offset, precision) = (at.uint(2)?, at.uint(2)?);
+        let places = (at.uint(1)?, at.uint(1)?, at.uint(1)?, at.uint(1)?, at.uint(4)?);
+        let datatype = match (size, places) {
+            (2, (10, 5, 0, 10, 15)) => Datatype::Float16,
+            (4, (23, 8, 0, 23, 127)) => Datatype::Float32,
+            (8, (52, 11, 0, 52, 1023)) => Datatype::Float64,
+            (2, (7, 8, 0, 7, 127)) => return Ok(Self::raw(size, "bfloat16")),
+            _ => return Ok(Self::raw(size, format!("a floating-point number of {precision} bits"))),
+        };
+        if bits & 0x41 > 1 || offset != 0 {
+            return Ok(Self::raw(size, "a floating-point number of VAX"));
+        }
+        Ok(Self::plain(datatype, order))
+    }
+
+    fn compound(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, size: u64, depth: usize) -> Result<Self> {
+        let mut fields = Vec::new();
+        let mut within = None;
+        for _ in 0..count {
+            let before = at.done();
+            let name = at.text()?;
+            if version < 3 {
+                at.skip((at.done() - before).next_multiple_of(8) - (at.done() - before))?;
+            }
+            let offset = if version < 3 { at.uint(4)? } else { at.uint(super::file::width(size))? };
+            let mut dims = Vec::new();
+            if version == 1 {
+                let rank = at.uint(1)?;
+                at.skip(11)?;
+                let all = (0..4).map(|_| at.uint(4)).collect::<Result<Vec<_>>>()?;
+                dims.extend(all.into_iter().take(rank as usize));
+            }
+            let member = Self::next(file, at, depth + 1)?;
+            dims.extend(&member.dims);
+            if let (None, Some(what)) = (&within, member.within(&name)) {
+                within = Some(what);
+            }
+            fields.push(Field::new(name, member.datatype, member.order).with_shape(dims).at(offset));
+        }
+        let names: Vec<Option<&str>> = fields.iter().map(|field| field.name.as_deref()).collect();
+        if let ([Some("r"), Some("i")], [re, im]) = (names.as_slice(), fields.as_slice())
+            && re.datatype == im.datatype
+            && (re.byteorder, re.offset, im.offset) == (im.byteorder, 0, size / 2)
+            && let Some(datatype) = complex(&re.datatype).filter(|datatype| datatype.item_size() == size)
+        {
+            return Ok(Self::plain(datatype, re.byteorder));
+        }
+        let datatype = Datatype::Struct(Arc::new(StructType::with_offsets(fields, size)?));
+        let special = within.map_or(Special::None, Special::Within);
+        Ok(Self { special, ..Self::plain(datatype, Byteorder::Little) })
+    }
+
+    fn enumeration(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, depth: usize) -> Result<Self> {
+        let base = Self::next(file, at, depth + 1)?;
+        let mut names = Vec::new();
+        for _ in 0..count {
+            let before = at.done();
+            names.push(at.text()?);
+            if version < 3 {
+                at.skip((at.done() - before).next_multiple_of(8) - (at.done() - before))?;
+            }
+        }
+        let width = usize::try_from(base.size).unwrap_or(usize::MAX);
+        let values = (0..count).map(|_| Ok(whole(at.take(width)?, &base))).collect::<Result<Vec<_>>>()?;
+        if is_bool(&names) && values == [0, 1] && base.size == 1 {
+            return Ok(Self::plain(Datatype::Bool8, Byteorder::Little));
+        }
+        Ok(Self { special: Special::Enum(names, values), ..base })
+    }
+}
+
+/// Whether an enumeration is what h5py writes for truth values.
+fn is_bool(names: &[String]) -> bool {
+    names == ["FALSE", "TRUE"]
+}
+
+fn pairs(names: &[String], values: &[i128]) -> String {
+    names.iter().zip(values).map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+fn complex(part: &Datatype) -> Option<Datatype> {
+    match part {
+        Datatype::Float16 => Some(Datatype::Complex32),
+        Datatype::Float32 => Some(Datatype::Complex64),
+        Datatype::Float64 => Some(Datatype::Complex128),
+        _ => None,
+    }
+}
+
+/// A whole number of at most 8 bytes.
+pub(super) fn whole(bytes: &[u8], typed: &Typed) -> i128 {
+    let mut word = [0u8; 8];
+    let len = bytes.len().min(8);
+    match typed.order {
+        Byteorder::Little => word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from),
+        Byteorder::Big => word.iter_mut().zip(bytes.iter().rev()).for_each(|(to, from)| *to = *from),
+    }
+    let value = u64::from_le_bytes(word);
+    let signed = matches!(typed.datatype, Datatype::Int8 | Datatype::Int16 | Datatype::Int32 | Datatype::Int64);
+    if signed && len > 0 && word.get(len - 1).is_some_and(|top| top & 0x80 != 0) {
+        return i128::from(value) - (1i128 << (8 * len));
+    }
+    i128::from(value)
+}
+
+/// The shape of a dataset or an attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Space {
+    /// The lengths of the axes; None holds nothing at all.
+    pub shape: Option<Vec<u64>>,
+    /// The lengths that the axes may get; `u64::MAX` for any.
+    pub most: Vec<u64>,
+}
+
+impl Space {
+    /// Reads a dataspace message.
+    pub fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
+        let mut at = file.fields(data, address);
+        let (version, rank, flags) = (at.uint(1)?, at.uint(1)?, at.uint(1)?);
+        let kind = match version {
+            1 => {
+                at.skip(5)?;
+                1
+            }
+            2 => at.uint(1)?,
+            other => return Err(Error::unsupported(format!("a dataspace of version {other}, known are 1 and 2"))),
+        };
+        let shape = (0..rank).map(|_| at.length()).collect::<Result<Vec<_>>>()?;
+        let all = u64::MAX >> (64 - 8 * file.length_size());
+        let most = match flags & 1 {
+            0 => shape.clone(),
+            _ => (0..rank).map(|_| at.length().map(|n| if n == all { u64::MAX } else { n })).collect::<Result<Vec<_>>>()?,
+        };
+        Ok(Self { shape: (kind != 2).then_some(shape), most })
+    }
+}

@@ -1,0 +1,102 @@
+//! Files of other formats: what they are, and the layout that says what lies where in one.
+//!
+//! A format is one row of a table (`formats.rs`): its name, how it is recognised, and what is done with it. Where its own
+//! metadata say where its arrays lie, a *derivation* (one file or folder here) writes them down as the text of a Dudley
+//! layout; the file is then opened as a stream under that layout, and no reader of it is needed beside that of streams.
+//! So `layout from FILE` prints what opening uses. All others are refused by name, with what to do instead.
+
+mod formats;
+#[cfg(feature = "dudley")]
+mod fortran;
+#[cfg(feature = "dudley")]
+mod groups;
+#[cfg(feature = "hdf5")]
+mod hdf5;
+#[cfg(feature = "dudley")]
+mod header;
+#[cfg(feature = "dudley")]
+mod json;
+mod named;
+#[cfg(feature = "dudley")]
+mod netcdf3;
+#[cfg(feature = "dudley")]
+mod npy;
+#[cfg(feature = "dudley")]
+mod npz;
+#[cfg(feature = "dudley")]
+mod pdb;
+mod recognise;
+#[cfg(feature = "dudley")]
+mod safetensors;
+#[cfg(feature = "dudley")]
+mod text;
+
+use self::formats::{FORMATS, Format, Handled, Mark};
+use crate::bytes::{Source, SourceRef, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+pub(crate) use named::refusal;
+#[cfg(feature = "dudley")]
+pub use npz::npz_arrays;
+
+/// How much of a file is looked at to recognise it.
+const LOOK: u64 = 4 << 10;
+
+/// The text of the layout of a file, derived from its own metadata.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Derived {
+    /// The name of the format of the file: `NPY`.
+    pub format: &'static str,
+    /// The layout, in the dialect of 2025.
+    pub text: String,
+}
+
+/// The layout of a file of a foreign format, from its own metadata; None where it is of none whose layout can be derived.
+/// Elements are not read.
+///
+/// ```
+/// # #[cfg(feature = "dudley")] {
+/// use std::sync::Arc;
+/// use trilith::{Array, Limits, bytes::MemorySource, foreign};
+/// let mut npy = Vec::new();
+/// Array::from_slice(&[1i16, 2, 3], &[3])?.write_npy(&mut npy)?;
+/// let derived = foreign::derive(&(Arc::new(MemorySource::new(npy, "x.npy")) as _), &Limits::default())?.unwrap();
+/// assert_eq!(derived.format, "NPY");
+/// assert!(derived.text.ends_with("data = <i2[3] @128\n"));
+/// # }
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the metadata of the file are damaged,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and for a format that was left out of
+/// this build, [`ErrorKind::Limit`](crate::ErrorKind::Limit).
+pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
+    let start = first(&**source)?;
+    let Some(format) = recognised(&start, &**source) else { return Ok(None) };
+    match format.handled {
+        Handled::Derived(name, derivation) => {
+            let text = derivation(source, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.what)))?;
+            Ok(Some(Derived { format: name, text }))
+        }
+        Handled::LeftOut(feature) => {
+            Err(Error::left_out(&format!("{} is {}; reading such files", source.name(), format.what), feature))
+        }
+        Handled::Refused(_) => Ok(None),
+    }
+}
+
+/// The bytes by which a file is recognised.
+fn first(source: &dyn Source) -> Result<Vec<u8>> {
+    read_vec(source, 0, source.len().min(LOOK), &Limits::default())
+}
+
+/// The row of a file; the first that fits counts.
+fn recognised(start: &[u8], source: &dyn Source) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| match &format.mark {
+        Mark::Bytes(mark, at) => at.iter().any(|at| start.get(*at..).is_some_and(|rest| rest.starts_with(mark))),
+        Mark::Check(is_it) => is_it(start, source),
+    })
+}

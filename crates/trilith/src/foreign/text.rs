@@ -1,0 +1,369 @@
+//! The text of a derived layout, in the dialect of 2025: names quoted where they need it, a byte order at every type, an
+//! address at every item, one attribute a line.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use crate::array::{Byteorder, Datatype, StructType};
+use crate::error::Result;
+use crate::layout::{Attribute, Literal, primitive_of, quoted_name};
+use crate::limits::Limits;
+
+/// The text of a layout as it grows. What follows an item says more about it, until the next one.
+pub(crate) struct LayoutText {
+    out: String,
+    limits: Limits,
+    /// The names of each dict that is open, with how often each was there, the root first.
+    open: Vec<HashMap<String, u64>>,
+    /// The names that were given since a place was marked.
+    since: Vec<String>,
+}
+
+#[allow(dead_code, reason = "no format uses all of it, and which formats there are is a choice of the build")]
+impl LayoutText {
+    /// An empty layout of something: `a .npy file`.
+    pub fn new(what: &str, limits: &Limits) -> Self {
+        Self {
+            out: format!("# layout of {what}, from its own metadata\n"),
+            limits: limits.clone(),
+            open: vec![HashMap::new()],
+            since: Vec::new(),
+        }
+    }
+
+    /// Opens a dict, in which the next items are; `leave` closes it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where dicts nest too deep, or the text grows too long.
+    pub fn enter(&mut self, name: &str) -> Result<()> {
+        let name = self.name(name);
+        self.limits.charge_depth(self.open.len(), "the layout")?;
+        self.line(&format!("{name}/"))?;
+        self.open.push(HashMap::new());
+        Ok(())
+    }
+
+    /// Closes the dict that was opened last.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn leave(&mut self) -> Result<()> {
+        if self.open.len() > 1 {
+            self.open.pop();
+            // The dict that is gone back to may have no more items: an attribute would be its.
+            self.line("..")?;
+        }
+        Ok(())
+    }
+
+    /// An array at a byte of the file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts have not, and as
+    /// [`LayoutText::enter`].
+    pub fn array(&mut self, name: &str, datatype: &Datatype, order: Byteorder, shape: &[u64], offset: u64) -> Result<()> {
+        let mut typed = String::new();
+        spell(datatype, order, shape, &mut typed)?;
+        self.item(name, &format!("{typed} @{offset}"))
+    }
+
+    /// An item: what stands behind `NAME =`.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn item(&mut self, name: &str, said: &str) -> Result<()> {
+        let name = self.name(name);
+        self.line(&format!("{name} = {said}"))
+    }
+
+    /// A named type: its members, with braces, and its alignment. Types of one name are the caller's care.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
+        self.line(&format!("{} {members} %{align}", quoted_name(&printable(name))))
+    }
+
+    /// A list of raw items, which the caller spells: `u1[19] @4016`.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn list(&mut self, name: &str, items: impl Iterator<Item = String>) -> Result<()> {
+        let name = self.name(name);
+        self.line(&format!("{name} ["))?;
+        for item in items {
+            self.line(&format!("  {item},"))?;
+        }
+        self.line("]")
+    }
+
+    /// A parameter of this value, such as the length of a dimension.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn parameter(&mut self, name: &str, value: u64) -> Result<()> {
+        let name = self.name(name);
+        self.line(&format!("{name} : {value}"))
+    }
+
+    /// What the item before is: an array of this shape, in chunks of that one.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn grid(&mut self, shape: &[u64], chunk: &[u64]) -> Result<()> {
+        self.attribute("grid_shape", shape)?;
+        self.attribute("grid_chunk", chunk)
+    }
+
+    /// An attribute of the item before; of the root where there is none.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn attribute(&mut self, name: &str, value: impl Into<Said>) -> Result<()> {
+        let name = quoted_name(&printable(name));
+        match value.into().0 {
+            Attribute::Flag => self.line(&format!("  #: {name}")),
+            value => self.line(&format!("  #: {name}={}", spelled(value))),
+        }
+    }
+
+    /// A line of documentation of the item before, which every reader shows.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn doc(&mut self, said: &str) -> Result<()> {
+        printable_lines(said).into_iter().try_for_each(|line| self.line(&format!("  ## {line}")))
+    }
+
+    /// A comment: what the layout cannot say.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn comment(&mut self, said: &str) -> Result<()> {
+        printable_lines(said).into_iter().try_for_each(|line| self.line(&format!("# {line}")))
+    }
+
+    /// A place to go back to, before another dict is opened or closed.
+    pub fn mark(&mut self) -> usize {
+        self.since.clear();
+        self.out.len()
+    }
+
+    /// Takes back what was written since a place was marked.
+    pub fn back_to(&mut self, mark: usize) {
+        if let Some(names) = self.open.last_mut() {
+            for name in &self.since {
+                names.remove(name);
+            }
+        }
+        self.out.truncate(mark);
+    }
+
+    /// The text.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn finish(mut self) -> Result<String> {
+        while self.open.len() > 1 {
+            self.leave()?;
+        }
+        Ok(self.out)
+    }
+
+    fn line(&mut self, line: &str) -> Result<()> {
+        let mut sum = self.out.len() as u64;
+        self.limits.charge_text(&mut sum, line.len() + 1, "the lines of the layout")?;
+        if !line.starts_with('#') {
+            let depth = self.open.len().saturating_sub(1).min(16);
+            self.out.extend(std::iter::repeat_n("  ", depth));
+        }
+        self.out.push_str(line);
+        self.out.push('\n');
+        Ok(())
+    }
+
+    /// A name as the layout spells it. No two items of a dict have one: the second gets a number.
+    fn name(&mut self, name: &str) -> String {
+        let mut name = printable(name);
+        if let Some(names) = self.open.last_mut() {
+            while let Some(count) = names.get_mut(&name) {
+                *count += 1;
+                name = format!("{name} ({count})");
+            }
+            names.insert(name.clone(), 1);
+            self.since.push(name.clone());
+        }
+        quoted_name(&name)
+    }
+}
+
+/// The value of an attribute, as the metadata of a file have it.
+pub(crate) struct Said(pub Attribute);
+
+impl From<&str> for Said {
+    /// Text; of several lines a list of them, since an attribute has one line.
+    fn from(text: &str) -> Self {
+        let mut lines = printable_lines(text);
+        Said(match lines.len() {
+            0 | 1 => Attribute::Value(Literal::Text(lines.pop().unwrap_or_default())),
+            _ => Attribute::List(lines.into_iter().map(Literal::Text).collect()),
+        })
+    }
+}
+
+impl From<&[u64]> for Said {
+    fn from(values: &[u64]) -> Self {
+        Said::of(values.iter().map(|value| integer(i128::from(*value))).collect())
+    }
+}
+
+impl From<Vec<Literal>> for Said {
+    fn from(values: Vec<Literal>) -> Self {
+        Said(Attribute::List(values))
+    }
+}
+
+impl From<Literal> for Said {
+    fn from(value: Literal) -> Self {
+        match value {
+            Literal::Text(text) => Said::from(text.as_str()),
+            value => Said(Attribute::Value(value)),
+        }
+    }
+}
+
+impl From<i64> for Said {
+    fn from(value: i64) -> Self {
+        Said(Attribute::Value(Literal::Integer(value)))
+    }
+}
+
+impl Said {
+    fn of(values: Vec<Literal>) -> Self {
+        Said(Attribute::List(values))
+    }
+}
+
+/// A whole number, as text where it is larger than the language has.
+pub(crate) fn integer(value: i128) -> Literal {
+    i64::try_from(value).map_or_else(|_| Literal::Text(value.to_string()), Literal::Integer)
+}
+
+/// An attribute on one line, its values of one kind and finite: a list that mixes kinds is one of texts.
+fn spelled(value: Attribute) -> String {
+    match value {
+        Attribute::Flag => String::new(),
+        Attribute::Value(value) => Attribute::Value(finite(value)).to_string(),
+        Attribute::List(values) if values.is_empty() => "\"\"".to_owned(),
+        Attribute::List(values) => {
+            let values: Vec<Literal> = values.into_iter().map(finite).collect();
+            let is_text = |value: &Literal| matches!(value, Literal::Text(_));
+            if values.iter().any(is_text) && !values.iter().all(is_text) {
+                let texts = values.iter().map(|value| match value {
+                    Literal::Text(text) => Literal::Text(text.clone()),
+                    number => Literal::Text(number.to_string()),
+                });
+                return Attribute::List(texts.collect()).to_string();
+            }
+            Attribute::List(values).to_string()
+        }
+    }
+}
+
+/// A value that the language can write.
+fn finite(value: Literal) -> Literal {
+    match value {
+        Literal::Float(number) if !number.is_finite() => Literal::Text(number.to_string().to_ascii_lowercase()),
+        Literal::Text(text) => Literal::Text(printable(&text)),
+        value => value,
+    }
+}
+
+/// Text without what would end its line.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+/// The lines of a text, without the NULs at its end.
+fn printable_lines(text: &str) -> Vec<String> {
+    text.trim_end_matches(['\0', '\n', '\r']).lines().map(printable).collect()
+}
+
+/// A datatype with its byte order and a shape; structs with the place of each member.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts have not.
+pub(crate) fn spell(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut String) -> Result<()> {
+    let mut dims = shape.to_vec();
+    match (primitive_of(datatype)?, datatype) {
+        (Some((name, length)), _) => {
+            let has_order = !matches!(name, "i1" | "u1" | "b1" | "S1" | "U1");
+            out.push_str(match order {
+                _ if !has_order => "",
+                Byteorder::Little => "<",
+                Byteorder::Big => ">",
+            });
+            out.push_str(name);
+            dims.extend(length.map(u64::from));
+        }
+        (None, Datatype::Struct(fields)) => members(fields, out)?,
+        (None, _) => {}
+    }
+    out.push_str(&shaped(&dims));
+    Ok(())
+}
+
+/// A shape as a layout spells it; nothing for a scalar.
+pub(crate) fn shaped(lengths: &[u64]) -> String {
+    if lengths.is_empty() {
+        return String::new();
+    }
+    let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
+    format!("[{}]", lengths.join(","))
+}
+
+/// The members of a struct, each at its offset, and what fills it up to its size; as deep as datatypes nest.
+fn members(fields: &StructType, out: &mut String) -> Result<()> {
+    out.push('{');
+    let mut end = 0u64;
+    for (n, field) in fields.fields().iter().enumerate() {
+        let _ = write!(out, "{}{} = ", if n == 0 { "" } else { "  " }, quoted_name(&printable(&field.name_or(n))));
+        spell(&field.datatype, field.byteorder, &field.shape, out)?;
+        let _ = write!(out, " @{}", field.offset);
+        end = end.max(field.offset.saturating_add(field.count().saturating_mul(field.datatype.item_size())));
+    }
+    let size = fields.item_size();
+    if size > end {
+        let _ = write!(out, "  _pad = u1[{}] @{end}", size - end);
+    }
+    out.push('}');
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+
+    #[test]
+    fn what_is_written_is_read_again_whatever_the_names_and_values() {
+        let mut text = LayoutText::new("a test", &Limits::default());
+        let names = ["a", "a", "a b", "x/y", "1st", "\"q\"\\", "new\nline", "", "..", "é"];
+        let texts = ["", "plain", "a \"b\" \\ c", "two\nlines", "nul\0", "tab\tbed", "# not a comment"];
+        text.attribute("title", "of all").unwrap();
+        for name in names {
+            text.enter(name).unwrap();
+            text.attribute("odd name!", name).unwrap();
+            for (n, said) in texts.iter().enumerate() {
+                text.item(name, &format!("<f8[2] @{n}")).unwrap();
+                text.attribute("text", *said).unwrap();
+                text.attribute("numbers", Said::of(vec![Literal::Float(f64::NAN), Literal::Float(1e300)])).unwrap();
+                text.attribute("large", Said::of(vec![integer(1 << 70), integer(-3)])).unwrap();
+            }
+            text.leave().unwrap();
+        }
+        let layout = Layout::read(text.finish().unwrap().as_bytes()).unwrap();
+        assert_eq!(layout.children(crate::layout::ItemId::ROOT).count(), names.len());
+        assert_eq!(layout.attributes(crate::layout::ItemId::ROOT).count(), 1);
+    }
+}
