@@ -115,14 +115,14 @@ impl DudleyFile {
         source: SourceRef,
         format: &'static str,
         text: &str,
-        options: StreamOptions,
+        order: Option<Byteorder>,
         limits: &Limits,
     ) -> Result<Self> {
         let mut how = ParseOptions::of(Dialect::D2025);
         how.limits = limits.clone();
         let said = |e: Error| e.context(format!("the layout derived from {}", source.name()));
         let layout = parse(text.as_bytes(), &how).map_err(said)?.into_layout().map_err(said)?;
-        let options = StreamOptions { layout: Some(layout), ..options };
+        let options = StreamOptions { layout: Some(layout), order, ..StreamOptions::default() };
         let file = Self::open_with(source, &NoReferences, options, limits)?;
         Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
     }

@@ -236,8 +236,7 @@ impl OpenOptions {
         if FileKind::detect(&start).is_none()
             && let Some(derived) = foreign::derive(&source, &self.limits)?
         {
-            let how = StreamOptions { order: self.byteorder, ..StreamOptions::default() };
-            return Ok(File::new(DudleyFile::open_derived(source, derived.format, &derived.text, how, &self.limits)?));
+            return Ok(File::new(DudleyFile::open_derived(source, derived.format, &derived.text, self.byteorder, &self.limits)?));
         }
         asdf_of(source, &start, resolve, &self.limits).map(File::new)
     }

@@ -117,7 +117,7 @@ impl Filter {
             "delta" => delta::undo(bytes, self.argument(0)?, self.argument(1).unwrap_or(0)),
             "fletcher32" => checksum::fletcher32(bytes),
             "crc32c" => checksum::crc32c(bytes),
-            "packbits" => packbits::undo(&bytes, Room::of(given, size, limits)?),
+            "packbits" => packbits::undo(&bytes, &Room::of(given, size, limits)?),
             "pad" => {
                 let mut bytes = bytes;
                 if bytes.len() as u64 > size {
@@ -131,7 +131,7 @@ impl Filter {
                 let behind = || Error::malformed(format!("{} bytes, of which {count} are skipped", bytes.len()));
                 bytes.get(count..).map(<[u8]>::to_vec).ok_or_else(behind)
             }
-            name => self.decompressed(name, &bytes, Room::of(given, size, limits)?, limits),
+            name => self.decompressed(name, &bytes, &Room::of(given, size, limits)?, limits),
         }
     }
 
@@ -150,7 +150,7 @@ impl Filter {
     }
 
     #[allow(unused_variables, reason = "what no codec of this build reads")]
-    fn decompressed(&self, name: &str, bytes: &[u8], room: Room, limits: &Limits) -> Result<Vec<u8>> {
+    fn decompressed(&self, name: &str, bytes: &[u8], room: &Room, limits: &Limits) -> Result<Vec<u8>> {
         match name {
             #[cfg(feature = "zlib")]
             "deflate" => room.fill(|into| super::zlib::unpack(bytes, into)),

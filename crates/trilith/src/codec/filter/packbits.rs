@@ -4,7 +4,7 @@ use super::Room;
 use crate::error::{Error, Result};
 
 /// Decodes; what comes behind the bytes that are expected is not looked at.
-pub(super) fn undo(mut bytes: &[u8], room: Room) -> Result<Vec<u8>> {
+pub(super) fn undo(mut bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     while let Some((count, rest)) = bytes.split_first() {
         if out.len() >= room.most {
@@ -36,7 +36,7 @@ mod tests {
     fn the_example_of_the_format() {
         let packed = b"\xfe\xaa\x02\x80\x00\x2a\xfd\xaa\x03\x80\x00\x2a\x22\xf7\xaa";
         let plain = b"\xaa\xaa\xaa\x80\x00\x2a\xaa\xaa\xaa\xaa\x80\x00\x2a\x22\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa";
-        assert_eq!(undo(packed, Room { most: 24 }).unwrap(), plain);
-        assert!(undo(b"\x05a", Room { most: 9 }).is_err());
+        assert_eq!(undo(packed, &Room { most: 24 }).unwrap(), plain);
+        assert!(undo(b"\x05a", &Room { most: 9 }).is_err());
     }
 }

@@ -54,7 +54,7 @@ impl Storage {
         let version = at.uint(1)?;
         match version {
             1 | 2 => Self::old(&mut at, address),
-            3 | 4 | 5 => match at.uint(1)? {
+            3..=5 => match at.uint(1)? {
                 0 => {
                     at.skip(2)?;
                     Ok(Storage::Compact(address.saturating_add(at.done() as u64)))
