@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 from ._trilith import (
     Array,
+    Columns,
     Family,
     File,
     FormatError,
@@ -31,13 +32,15 @@ from ._trilith import (
     open,
     write,
 )
+from ._concat import concat
 from ._table import Table, table
 from ._values import Pieces, TaggedString
 
-from . import _numpy  # isort: skip
+from . import _habits, _numpy  # isort: skip
 
 __all__ = [
     "Array",
+    "Columns",
     "Family",
     "File",
     "FormatError",
@@ -52,6 +55,7 @@ __all__ = [
     "Table",
     "TaggedString",
     "__version__",
+    "concat",
     "convert",
     "dumps",
     "open",
