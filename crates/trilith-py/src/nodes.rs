@@ -278,8 +278,8 @@ pub struct Mapping;
 /// A table of astropy in the tree: a mapping with its `columns`, which other libraries take as the table.
 ///
 /// `polars.DataFrame(t)`, `pyarrow.table(t)`, `pandas.DataFrame.from_arrow(t)` and DuckDB read the columns, with units and
-/// time scales in the metadata of Arrow. It has all methods of `Mapping`, but is no `collections.abc.Mapping`, since these
-/// libraries would then take its keys for the columns. `f.get(path, as_="asdf")` gives the object of astropy.
+/// time scales in the metadata of Arrow. It has all methods of `Mapping`, but is not a
+/// `collections.abc.Mapping`: these libraries would then take its keys for the columns. `f.get(path, as_="asdf")` gives the object of astropy.
 ///
 /// >>> import polars, trilith
 /// >>> stars = polars.DataFrame({"id": [1, 2], "flux": [9.5, None]})

@@ -1,9 +1,11 @@
 """Types of what `trilith` offers. `tests/test_stubs.py` holds this file and the module together."""
 
 import os
-from collections.abc import Iterable, Mapping as _Mapping
+from collections.abc import Iterable, Iterator
+from collections.abc import Mapping as _Mapping
 from typing import Any, Literal, final
 
+import numpy
 import numpy.typing
 
 from ._trilith import (
@@ -133,6 +135,8 @@ class Pieces:
     @classmethod
     def of_dask(cls, array: Any) -> Pieces:
         """The rows of a dask array, computed one row of chunks after the other."""
+    def masks(self) -> Iterator[numpy.typing.NDArray[numpy.uint8]]:
+        """The mask of what was written, piece by piece."""
 
 class Table:
     """A table that `trilith.table` made. Its columns are lists: `table["exposure"]`."""
