@@ -152,6 +152,10 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
     let path: PathBuf = target.extract()?;
     let done = py.detach(|| {
         let (opened, _) = file.current()?;
+        let own = opened.sections().source().local().and_then(|local| local.path());
+        if own.is_some_and(|own| std::fs::canonicalize(&path).is_ok_and(|real| real == own)) {
+            return Err(Error::usage(format!("{} is the file itself: update() writes its changes", path.display())));
+        }
         let mut how = SaveOptions::default();
         how.output = Some(Output::Path(&path));
         let steps = file.state().steps.clone();

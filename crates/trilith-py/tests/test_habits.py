@@ -113,6 +113,10 @@ def test_history_rename_and_write_to(path, tmp_path, monkeypatch):
         assert f["roman/meta/band"] == "F106" and len(f.history) == 2
         with pytest.raises(KeyError):
             f.rename("/roman/meta/nothing", "x")
+        (tmp_path / "link.asdf").symlink_to(path)
+        for own in (path, tmp_path / "link.asdf"):
+            with pytest.raises(ValueError, match="the file itself"):
+                f.write_to(own)
     assert trilith.open(before).mode == "r"
     with pytest.raises(OSError):
         trilith.open(path).write_to(tmp_path / "no" / "where.asdf")

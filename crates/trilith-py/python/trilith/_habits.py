@@ -25,7 +25,7 @@ def _ipython_key_completions_(self):
     """Keys, and behind a `/` the paths that go on from there, for IPython and Jupyter."""
     above, _, _ = _typed().rpartition("/")
     if above:
-        found = self.get(above)
+        found = self.get(above) if hasattr(self, "get") else None
         if hasattr(found, "keys"):
             return [f"{above}/{key}" for key in itertools.islice(found, _MOST)]
         if isinstance(found, Sequence):
