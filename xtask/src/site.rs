@@ -1,7 +1,8 @@
 //! `cargo xtask docs`: the documentation as a site under `target/site`, and a look at every link in it.
 //!
 //! The pages are the Markdown files of the repository, which are read there as well. What is added here: a page for each
-//! command, from its `--help`; the reference of the library, from its sources; and the list of contents, from
+//! command, from its `--help`, and for each name of the Python package, from its stubs; the reference of the library, from its
+//! sources; and the list of contents, from
 //! `docs/index.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +55,7 @@ pub fn site() -> Result<Done, String> {
     let source = target().join("site-source");
     empty(&source)?;
     stage(&source, &trilith)?;
+    python_reference(&python, &source.join("docs/reference/python"))?;
     let site = target().join("site");
     empty(&site)?;
     // Without -W a link that leads nowhere would be a line that nobody reads.
@@ -82,7 +84,7 @@ fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
     let text = read(&index)?;
     let mut text = text.replace(
         "- [The command line for scripts](command-line.md)",
-        "- [All commands](reference/index.md)\n- <a href=\"../rust/trilith/index.html\">The Rust library</a>\n- [The command line for scripts](command-line.md)",
+        "- [All commands](reference/index.md)\n- [The Python package, name by name](reference/python/index.md)\n- <a href=\"../rust/trilith/index.html\">The Rust library</a>\n- [The command line for scripts](command-line.md)",
     );
     text.push_str(&contents(&text, "docs"));
     write(&index, &text)?;
@@ -90,6 +92,15 @@ fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
     let text = format!("# All commands\n\nWhat `--help` says of each command.\n\n## Commands\n\n{list}");
     write(&source.join("docs/reference/index.md"), &format!("{text}{}", contents(&text, "docs/reference")))?;
     Ok(())
+}
+
+/// A page for each public name of the Python package, from its sources.
+fn python_reference(python: &Path, folder: &Path) -> Result<(), String> {
+    let script = root().join("docs/site/python_reference.py");
+    run(Command::new(python).arg(script).arg(root().join("crates/trilith-py/python/trilith")).arg(folder))?;
+    let index = folder.join("index.md");
+    let text = read(&index)?;
+    write(&index, &format!("{text}{}", contents(&text, "docs/reference/python")))
 }
 
 /// All pages of the repository.

@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 use trilith::ErrorKind;
-use trilith::array::{Array as Described, Byteorder, Index, Mask};
+use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
 
 use crate::buffer::{self, Lent};
 use crate::dtype::{alignment, is_native, keywords, numpy, to_numpy};
@@ -36,7 +36,7 @@ use crate::show;
 ///
 /// >>> a.sum(), (a[0] + 1).tolist(), (a > 8).any()
 /// (np.int64(66), [1, 2, 3, 4], np.True_)
-#[pyclass(frozen, module = "trilith")]
+#[pyclass(frozen, weakref, module = "trilith")]
 pub struct Array {
     pub array: Described,
     tag: Option<String>,
@@ -147,7 +147,7 @@ fn piece(array: &Described) -> trilith::Result<Option<u64>> {
 }
 
 /// What reading an array gives: a numpy array, masked where it has a mask.
-fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+pub fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
     if array.mask().is_some() { masked(py, array) } else { load(py, array) }
 }
 
@@ -252,6 +252,32 @@ impl Array {
         self.tag.as_deref()
     }
 
+    /// Bytes of one element when it is read.
+    #[getter]
+    fn itemsize(&self) -> u64 {
+        self.array.datatype().packed_size()
+    }
+
+    /// The path of the node that describes the array, from the top of the tree; None where there is none.
+    #[getter]
+    fn path(&self) -> Option<String> {
+        self.way.as_ref()?.path()
+    }
+
+    /// How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so.
+    #[getter]
+    fn codec(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let Some(place) = self.way.as_ref().and_then(Way::place) else { return Ok(None) };
+        py.detach(|| place.storage()).or_raise(About::Key).map(Some)
+    }
+
+    /// The unit as the file spells it, of the quantity or the column that holds the array; None where there is none.
+    #[getter]
+    fn unit(&self) -> Option<String> {
+        let place = self.way.as_ref().and_then(Way::place)?;
+        place.backend().unit_of(place.node())
+    }
+
     /// What marks elements as missing: an `Array` of bool, a number to which they are equal, or None.
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -312,6 +338,27 @@ impl Array {
     #[pyo3(signature = (chunks=None))]
     fn to_dask<'py>(slf: Bound<'py, Self>, chunks: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("trilith._dask")?.call_method1("to_dask", (slf, chunks))
+    }
+
+    /// An `xarray.DataArray` of it, read when it is asked for. Its dimensions are those that are given, else what the file and
+    /// the conventions of its instrument say, else `dim_0`, `dim_1`, ...
+    ///
+    /// >>> import numpy, trilith
+    /// >>> f = trilith.open(trilith.dumps({"meta": {"telescope": "ROMAN"}, "data": numpy.zeros((4, 5))}))
+    /// >>> f["data"].to_xarray().dims, f["data"].to_xarray(dims=("row", "column")).dims
+    /// (('y', 'x'), ('row', 'column'))
+    #[pyo3(signature = (dims=None, name=None))]
+    fn to_xarray<'py>(
+        slf: Bound<'py, Self>,
+        dims: Option<Bound<'py, PyAny>>,
+        name: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._xarray")?.call_method1("to_xarray", (slf, dims, name))
+    }
+
+    /// What holds the array, and its key there; None where nothing does.
+    fn _above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
+        self.way.as_ref().and_then(Way::place).map_or(Ok(None), |place| place.above(py))
     }
 
     /// Path, options, tree path and parts by which another process finds the array; None where it has no path.
@@ -382,6 +429,9 @@ impl Array {
         dtype: Option<Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if matches!(self.array.datatype(), Datatype::Struct(_)) {
+            helper(py, "check_reader")?.call0()?;
+        }
         let impossible = || PyValueError::new_err("the elements of this array cannot be had without a copy");
         let lent = if copy == Some(true) { None } else { lend(py, &self.array, false)? };
         let made = match lent {

@@ -1,18 +1,20 @@
 //! Changing a file: edits of the tree's text, which keep every other byte of it, and arrays with their blocks.
 
 use std::ffi::CString;
+use std::io::Cursor;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyString};
 use trilith::Error;
-use trilith::asdf::append_rows;
-use trilith::change::{Change, SaveOptions, target_of};
+use trilith::asdf::{AsdfFile, WriteOptions, append_rows};
+use trilith::change::{Change, Output, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
 
 use crate::drafts::array_options;
-use crate::errors::{About, Raise};
+use crate::errors::{About, Raise, raise_at};
 use crate::held::{Held, Step};
 use crate::value::Collector;
 
@@ -50,6 +52,17 @@ pub fn delete(py: Python<'_>, file: &Held, path: &str) -> PyResult<()> {
     change(py, file, vec![Step::Delete(path)])
 }
 
+/// Gives a key another name.
+pub fn rename(py: Python<'_>, file: &Held, path: &str, name: String) -> PyResult<()> {
+    let path = TreePath::parse(path).or_raise(About::Key)?;
+    change(py, file, vec![Step::Rename(path, name)])
+}
+
+/// Adds an entry to the history.
+pub fn add_history(py: Python<'_>, file: &Held, text: String) -> PyResult<()> {
+    change(py, file, vec![Step::History(text)])
+}
+
 /// The key of `f[key] = value` as a path.
 pub fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
     let text =
@@ -74,6 +87,9 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
                 Step::Set(path, value) => edit.set(path, value)?,
                 Step::Delete(path) => edit.delete(path)?,
                 Step::Array(path, ..) => edit.set(path, &Value::null())?,
+                Step::Rename(path, name) => edit.rename(path, name)?,
+                // It stands at the end of a list that nobody asks for before the update.
+                Step::History(_) => {}
             }
             tree = Some(Arc::new(edit.finish(opened.limits())?));
         }
@@ -105,6 +121,58 @@ pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) 
     done.or_raise(About::Argument)
 }
 
+/// A file with changes that were not written yet.
+fn changed(file: &AsdfFile, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
+    let mut change = Change::new(file);
+    for step in steps {
+        match step {
+            Step::Set(path, value) => change.edit(|edit, _| edit.set(&path, &value))?,
+            Step::Array(path, array, options) => change.set_array(&path, &array, &options)?,
+            Step::Delete(path) => change.delete(&path)?,
+            Step::Rename(path, name) => change.edit(|edit, _| edit.rename(&path, &name))?,
+            Step::History(text) => change.add_history(&text)?,
+        }
+    }
+    Ok(change)
+}
+
+/// Writes the file with its changes somewhere else, to a path or a file object; the file itself stays as it is.
+pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyResult<()> {
+    file.opened()?;
+    if target.hasattr("write")? {
+        let done = py.detach(|| {
+            let (opened, _) = file.current()?;
+            let mut out = Cursor::new(Vec::new());
+            changed(&opened, file.state().steps.clone())?.write(&mut out, &WriteOptions::default())?;
+            trilith::Result::Ok(out.into_inner())
+        });
+        target.call_method1("write", (PyBytes::new(py, &done.or_raise(About::Argument)?),))?;
+        return Ok(());
+    }
+    let path: PathBuf = target.extract()?;
+    let done = py.detach(|| {
+        let (opened, _) = file.current()?;
+        let own = opened.sections().source().local().and_then(|local| local.path());
+        if own.is_some_and(|own| std::fs::canonicalize(&path).is_ok_and(|real| real == own)) {
+            return Err(Error::usage(format!("{} is the file itself: update() writes its changes", path.display())));
+        }
+        let mut how = SaveOptions::default();
+        how.output = Some(Output::Path(&path));
+        let steps = file.state().steps.clone();
+        changed(&opened, steps)?.save(how)
+    });
+    warn(py, done.map_err(|error| raise_at(&error, Some(&path)))?.warnings)
+}
+
+/// Passes on what a written file could not keep.
+fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+    for warning in warnings {
+        let text = CString::new(warning.replace('\0', "")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+    }
+    Ok(())
+}
+
 /// Writes the changes and opens the file anew.
 pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
     file.opened()?;
@@ -118,23 +186,12 @@ pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
         if steps.is_empty() {
             return Ok(Vec::new());
         }
-        let mut change = Change::new(&opened);
-        for step in steps {
-            match step {
-                Step::Set(path, value) => change.edit(|edit, _| edit.set(&path, &value))?,
-                Step::Array(path, array, options) => change.set_array(&path, &array, &options)?,
-                Step::Delete(path) => change.delete(&path)?,
-            }
-        }
+        let change = changed(&opened, steps)?;
         let mut how = SaveOptions::default();
         how.in_place = in_place;
         let saved = change.save(how)?;
         file.reopen(path)?;
         Ok(saved.warnings)
     });
-    for warning in done.or_raise(About::Argument)? {
-        let text = CString::new(warning.replace('\0', "")).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
-    }
-    Ok(())
+    warn(py, done.or_raise(About::Argument)?)
 }

@@ -19,7 +19,7 @@ use crate::nodes::view;
 ///
 /// `trilith.open(catalog, family=layout)` opens one; where each item of each file lies follows from the
 /// catalog, so that a slice opens only the files that hold it.
-#[pyclass(frozen, mapping, module = "trilith")]
+#[pyclass(frozen, mapping, weakref, module = "trilith")]
 pub struct Family {
     pub file: File,
     pub template: Layout,

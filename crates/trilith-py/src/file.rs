@@ -17,7 +17,8 @@ use crate::family::Family;
 use crate::held::Held;
 use crate::home::Home;
 use crate::layout::{self, Layout};
-use crate::nodes::{Mapping, Place};
+use crate::nodes::Place;
+use crate::search::Conditions;
 use crate::show;
 use crate::source::{Origin, origin};
 use crate::stream::{Opened, Stream};
@@ -96,7 +97,7 @@ pub fn open<'py>(
 /// Traceback (most recent call last):
 /// ...
 /// ValueError: this file is closed
-#[pyclass(frozen, mapping, module = "trilith")]
+#[pyclass(frozen, mapping, weakref, module = "trilith")]
 pub struct File {
     held: Held,
     home: Option<Arc<Home>>,
@@ -107,8 +108,12 @@ impl File {
         self.held.opened()
     }
 
-    fn root(&self) -> PyResult<Mapping> {
-        Ok(Mapping(Place::root(&self.opened()?, self.home.as_ref())))
+    fn top(&self) -> PyResult<Place> {
+        Ok(Place::root(&self.opened()?, self.home.as_ref()))
+    }
+
+    fn root<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.top()?.into_mapping(py)
     }
 }
 
@@ -152,6 +157,19 @@ impl File {
         self.home.as_ref().map(|home| home.path.as_os_str())
     }
 
+    /// "rw" where `update()` can write changes, because the file was opened by its path; "r" otherwise.
+    #[getter]
+    fn mode(&self) -> &'static str {
+        if self.held.path.is_some() { "rw" } else { "r" }
+    }
+
+    /// The entries of the file's history, the oldest first, each a dictionary with a `description` and a `time`.
+    #[getter]
+    fn history<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (file, top) = (self.opened()?, self.top()?);
+        trilith::change::history(file.tree()).into_iter().map(|node| top.copied(py, node)).collect()
+    }
+
     /// The generation of the file, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", ...
     #[getter]
     fn generation(&self) -> PyResult<&'static str> {
@@ -191,8 +209,8 @@ impl File {
         self.tree(py)?.contains(key)
     }
 
-    fn __len__(&self) -> PyResult<usize> {
-        Ok(self.root()?.__len__())
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.root(py)?.len()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -201,33 +219,44 @@ impl File {
 
     /// A view of the keys at the top.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Bound::new(py, self.root()?)?.call_method0("keys")
+        self.root(py)?.call_method0("keys")
     }
 
     /// A view of the values at the top.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Bound::new(py, self.root()?)?.call_method0("values")
+        self.root(py)?.call_method0("values")
     }
 
     /// A view of the pairs of key and value at the top.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Bound::new(py, self.root()?)?.call_method0("items")
+        self.root(py)?.call_method0("items")
     }
 
-    /// The value of a key or path, or `default`.
-    #[pyo3(signature = (key, default=None))]
+    /// The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
+    /// `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+    #[pyo3(signature = (key, default=None, *, as_=None))]
     fn get<'py>(
         &self,
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
+        as_: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Bound::new(py, self.root()?)?.call_method1("get", (key, default))
+        let how = PyDict::new(py);
+        how.set_item("as_", as_)?;
+        self.root(py)?.call_method("get", (key, default), Some(&how))
+    }
+
+    /// Paths of what meets conditions.
+    #[pyo3(name = "_search")]
+    #[allow(clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
+    fn search(&self, py: Python<'_>, conditions: Conditions) -> PyResult<Vec<String>> {
+        crate::search::paths(py, &self.top()?, &conditions)
     }
 
     /// A dictionary of the whole tree, in which arrays are still to be read.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Bound::new(py, self.root()?)?.call_method0("to_dict")
+        self.root(py)?.call_method0("to_dict")
     }
 
     /// What the file is made of: its generation, where tree and blocks lie, codecs and sizes in bytes.
@@ -349,6 +378,22 @@ impl File {
     /// Removes what is at a path, with the comment on its line, for the next `update()`.
     fn delete(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         crate::edit::delete(py, &self.held, path)
+    }
+
+    /// Gives the key at a path another name, at its place, for the next `update()`.
+    fn rename(&self, py: Python<'_>, path: &str, name: String) -> PyResult<()> {
+        crate::edit::rename(py, &self.held, path, name)
+    }
+
+    /// Adds an entry with this description and the current time to the history, for the next `update()`.
+    fn add_history_entry(&self, py: Python<'_>, description: String) -> PyResult<()> {
+        crate::edit::add_history(py, &self.held, description)
+    }
+
+    /// Writes the file with the changes that were made to it to another path or a binary file object, and leaves the file
+    /// itself as it is. Blocks are copied as they are stored.
+    fn write_to(&self, py: Python<'_>, target: &Bound<'_, PyAny>) -> PyResult<()> {
+        crate::edit::write_to(py, &self.held, target)
     }
 
     /// Adds rows to a streamed array, at the end of the file; a crash leaves the old rows. `Pieces` of unknown

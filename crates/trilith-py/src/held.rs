@@ -16,6 +16,8 @@ pub enum Step {
     Set(TreePath, Value),
     Array(TreePath, Array, ArrayOptions),
     Delete(TreePath),
+    Rename(TreePath, String),
+    History(String),
 }
 
 /// An open file, how it is opened again, and its changes.

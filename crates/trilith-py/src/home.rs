@@ -92,6 +92,22 @@ impl Way {
         Self { spot: Spot::Item(home.clone(), path.into()), parts: Vec::new() }
     }
 
+    /// The node of a tree that describes the array.
+    pub fn place(&self) -> Option<&Place> {
+        match &self.spot {
+            Spot::Node(place) => Some(place),
+            Spot::Item(..) => None,
+        }
+    }
+
+    /// The path of the array in its file.
+    pub fn path(&self) -> Option<String> {
+        match &self.spot {
+            Spot::Node(place) => place.path(),
+            Spot::Item(_, path) => Some(path.clone()),
+        }
+    }
+
     /// On to a part of the array there.
     pub fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> Self {
         let parts = self.parts.iter().map(|part| part.clone_ref(py)).chain([index.clone().unbind()]).collect();

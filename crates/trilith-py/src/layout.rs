@@ -27,7 +27,7 @@ use crate::errors::{About, Raise, raise_at};
 ///
 /// One layout describes every file of a family: `Layout("run.dud").write("r0001.bd", N=2, x=...)` writes one of
 /// them, and `catalog` lists many.
-#[pyclass(frozen, module = "trilith")]
+#[pyclass(frozen, weakref, module = "trilith")]
 #[derive(Clone)]
 pub struct Layout(pub Parsed, pub Option<PathBuf>);
 

@@ -21,6 +21,7 @@ mod parts;
 mod picture;
 mod remote;
 mod scalar;
+mod search;
 mod show;
 mod source;
 mod stream;
@@ -49,7 +50,9 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FormatError", py.get_type::<errors::FormatError>())?;
     module.add("LimitError", py.get_type::<errors::LimitError>())?;
     module.add_class::<file::File>()?;
+    module.add_class::<nodes::Keyed>()?;
     module.add_class::<nodes::Mapping>()?;
+    module.add_class::<nodes::Columns>()?;
     module.add_class::<nodes::Sequence>()?;
     module.add_class::<array::Array>()?;
     module.add_class::<layout::Layout>()?;

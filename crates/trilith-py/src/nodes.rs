@@ -3,18 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString, PyType};
 use trilith::asdf::walk::{self, Found};
 use trilith::asdf::{AsdfFile, expand, ndarray};
+use trilith::file::{Backend, Place as At};
 use trilith::tree::{Node, NodeKind, TreePath};
 
 use crate::array::Array;
 use crate::errors::{About, LimitError, Raise};
 use crate::home::{Home, Way};
-use crate::{scalar, show};
+use crate::search::Conditions;
+use crate::{scalar, show, tagged};
 
 /// A node of an open file.
 #[derive(Clone)]
@@ -122,9 +124,68 @@ impl Place {
         }
         match node.kind() {
             NodeKind::Scalar => scalar::to_python(py, node),
-            NodeKind::Mapping => Ok(Bound::new(py, Mapping(self))?.into_any()),
+            NodeKind::Mapping => self.into_mapping(py),
             NodeKind::Sequence => Ok(Bound::new(py, Sequence(self))?.into_any()),
         }
+    }
+
+    /// A mapping, or a table of astropy.
+    pub fn into_mapping(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let node = self.node();
+        let is_table = node.tag().and_then(|tag| tag.rsplit('/').next()).is_some_and(|name| name.starts_with("table-"));
+        if is_table && node.get("columns").is_some_and(Node::is_sequence) {
+            return Ok(Bound::new(py, PyClassInitializer::from(Keyed(self)).add_subclass(Columns))?.into_any());
+        }
+        Ok(Bound::new(py, PyClassInitializer::from(Keyed(self)).add_subclass(Mapping))?.into_any())
+    }
+
+    /// Dictionaries and lists of it with the tags that are left, in which arrays were read.
+    pub fn tagged<'py>(&self, py: Python<'py>, classes: &tagged::Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        tagged::below(py, self.found.file(&self.file), self.node(), classes)
+    }
+
+    /// The object that the converters of the `asdf` package make of it.
+    fn converted<'py>(&self, py: Python<'py>, form: &str) -> PyResult<Bound<'py, PyAny>> {
+        if form != "asdf" {
+            return Err(PyValueError::new_err(format!("as_ is \"asdf\", not {form:?}")));
+        }
+        let module = py.import("trilith._objects")?;
+        let classes = tagged::Classes::of(&module.call_method0("classes")?)?;
+        let Some(tree) = self.tagged(py, &classes)? else {
+            return Err(PyNotImplementedError::new_err(
+                "only the asdf package reads this tree: open the file with trilith.asdf.open",
+            ));
+        };
+        module.call_method1("made", (tree, self.backend().sections().header().standard()))
+    }
+
+    /// Another node of the same tree as dictionaries and lists.
+    pub fn copied<'py>(&self, py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
+        Copier { done: HashMap::new(), depth: 0 }.copy(py, self.at(node))
+    }
+
+    /// The file that the node is in.
+    pub fn backend(&self) -> &AsdfFile {
+        self.found.file(&self.file)
+    }
+
+    /// The path of the node in its file.
+    pub fn path(&self) -> Option<String> {
+        self.backend().tree().path_of(self.node().id()).map(|path| path.to_string())
+    }
+
+    /// What holds the node, and its key there.
+    pub fn above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
+        let tree = self.backend().tree();
+        let Some(path) = tree.path_of(self.node().id()) else { return Ok(None) };
+        let Some((above, key)) = path.split_last() else { return Ok(None) };
+        let Some(node) = tree.find(&above) else { return Ok(None) };
+        Ok(Some((self.at(node).into_python(py)?, key.to_owned())))
+    }
+
+    /// How its array is stored, as a listing names it.
+    pub fn storage(&self) -> trilith::Result<String> {
+        Ok(Backend::describe(self.backend(), &At::Node(self.node().id().index()))?.storage)
     }
 
     /// How what stands here is pickled: as the way to it, or as its values where no path leads there.
@@ -197,6 +258,10 @@ impl Copier {
     }
 }
 
+/// What the mappings of a tree have in common.
+#[pyclass(frozen, mapping, subclass, weakref, module = "trilith", name = "_Keyed")]
+pub struct Keyed(pub Place);
+
 /// A mapping of the tree, which behaves like a dictionary that cannot be changed.
 ///
 /// A path such as `"roman/meta"` leads on from here; keys are in the order of the file.
@@ -207,11 +272,45 @@ impl Copier {
 /// (139.8, 139.8)
 /// >>> "meta" in f["roman"], len(f["roman"]), f["roman"].get("nothing", 0)
 /// (True, 1, 0)
-#[pyclass(frozen, mapping, module = "trilith")]
-pub struct Mapping(pub Place);
+#[pyclass(frozen, mapping, extends = Keyed, module = "trilith")]
+pub struct Mapping;
+
+/// A table of astropy in the tree: a mapping with its `columns`, which other libraries take as the table.
+///
+/// `polars.DataFrame(t)`, `pyarrow.table(t)`, `pandas.DataFrame.from_arrow(t)` and DuckDB read the columns, with units and
+/// time scales in the metadata of Arrow. It has all methods of `Mapping`, but is not a
+/// `collections.abc.Mapping`: these libraries would then take its keys for the columns. `f.get(path, as_="asdf")` gives the object of astropy.
+///
+/// >>> import polars, trilith
+/// >>> stars = polars.DataFrame({"id": [1, 2], "flux": [9.5, None]})
+/// >>> f = trilith.open(trilith.dumps({"stars": stars}))
+/// >>> type(f["stars"]).__name__, f["stars/columns/1/name"]
+/// ('Columns', 'flux')
+/// >>> polars.DataFrame(f["stars"]).equals(stars)
+/// True
+#[pyclass(frozen, mapping, extends = Keyed, module = "trilith")]
+pub struct Columns;
 
 #[pymethods]
-impl Mapping {
+impl Columns {
+    /// The rows as an array of structures in Arrow's C data interface: (schema, array).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(slf: Bound<'py, Self>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._arrow")?.call_method1("table_array", (slf, requested_schema))
+    }
+
+    /// Refuses: columns of different types are no single array.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__(&self, dtype: Option<Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<()> {
+        let _ = (dtype, copy);
+        Err(PyTypeError::new_err(
+            "a table has columns of its own, and is not one array: use pandas.DataFrame.from_arrow(x) or pyarrow.table(x)",
+        ))
+    }
+}
+
+#[pymethods]
+impl Keyed {
     /// The whole tag of the node, or None.
     #[getter]
     fn tag(&self) -> Option<String> {
@@ -239,9 +338,11 @@ impl Mapping {
         self.0.children().len()
     }
 
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        scalar::helper(py, "check_reader")?.call1((slf.is_instance_of::<Columns>(),))?;
         let keys: Vec<_> =
-            self.0.children().into_iter().filter_map(|(name, _)| name).map(|name| key(py, name)).collect::<PyResult<_>>()?;
+            slf.get().0.children().into_iter().filter_map(|(name, _)| name).map(|name| key(py, name)).collect::<PyResult<_>>()?;
         Ok(PyList::new(py, keys)?.try_iter()?.into_any())
     }
 
@@ -260,18 +361,33 @@ impl Mapping {
         view(slf.py(), "ItemsView")?.call1((slf,))
     }
 
-    /// The value of a key or path, or `default`.
-    #[pyo3(signature = (key, default=None))]
+    /// The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
+    /// `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+    #[pyo3(signature = (key, default=None, *, as_=None))]
     fn get<'py>(
         &self,
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
+        as_: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match self.lookup(py, key)? {
-            Some(place) => place.into_python(py),
-            None => Ok(default.unwrap_or_else(|| py.None().into_bound(py))),
+        match (self.lookup(py, key)?, as_) {
+            (Some(place), None) => place.into_python(py),
+            (Some(place), Some(form)) => place.converted(py, form),
+            (None, _) => Ok(default.unwrap_or_else(|| py.None().into_bound(py))),
         }
+    }
+
+    /// What holds the mapping, and its key there; None at the top.
+    fn _above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
+        self.0.above(py)
+    }
+
+    /// Paths below this mapping, of what meets conditions.
+    #[pyo3(name = "_search")]
+    #[allow(clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
+    fn search(&self, py: Python<'_>, conditions: Conditions) -> PyResult<Vec<String>> {
+        crate::search::paths(py, &self.0, &conditions)
     }
 
     /// A table in Arrow's C stream interface: one of astropy, or arrays of one length.
@@ -289,7 +405,7 @@ impl Mapping {
     }
 
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let other = match other.cast::<Mapping>() {
+        let other = match other.cast::<Self>() {
             Ok(other) => other.get().to_dict(py)?,
             Err(_) if other.is_instance_of::<PyDict>() => other.clone(),
             Err(_) => return Ok(py.NotImplemented().into_bound(py)),
@@ -325,16 +441,16 @@ impl Mapping {
         slf.get().0.reduced(slf)
     }
 
-    fn __repr__(&self) -> String {
-        show::tree(self.0.node(), "trilith.Mapping")
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(show::tree(slf.get().0.node(), &format!("trilith.{}", slf.get_type().name()?)))
     }
 
-    fn _repr_html_(&self) -> String {
-        show::tree_html(self.0.node(), "trilith.Mapping")
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(show::tree_html(slf.get().0.node(), &format!("trilith.{}", slf.get_type().name()?)))
     }
 }
 
-impl Mapping {
+impl Keyed {
     fn lookup(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
         if let Ok(text) = key.cast::<PyString>() {
             return self.0.find(py, text.to_str()?);
@@ -363,7 +479,7 @@ pub fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
 /// ('F062', 'F106', 3)
 /// >>> f["filters"][:2]
 /// ['F062', 'F087']
-#[pyclass(frozen, sequence, module = "trilith")]
+#[pyclass(frozen, sequence, weakref, module = "trilith")]
 pub struct Sequence(pub Place);
 
 #[pymethods]

@@ -146,7 +146,7 @@ impl Spot {
 /// >>> with trilith.open(out.getvalue()) as f:
 /// ...     f["t"][1], f["run/n"], list(f)
 /// (np.float64(1.0), 4, ['t', 'run'])
-#[pyclass(frozen, mapping, module = "trilith")]
+#[pyclass(frozen, mapping, weakref, module = "trilith")]
 pub struct Stream {
     state: Mutex<Option<Arc<Opened>>>,
     home: Option<Arc<Home>>,
@@ -327,7 +327,7 @@ impl Stream {
 }
 
 /// A dict of a stream, which behaves like a dictionary that cannot be changed.
-#[pyclass(frozen, mapping, module = "trilith")]
+#[pyclass(frozen, mapping, weakref, module = "trilith")]
 pub struct Items(Spot);
 
 impl Items {
@@ -448,7 +448,7 @@ fn plain(value: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// A list of a stream, which behaves like a list that cannot be changed.
-#[pyclass(frozen, sequence, module = "trilith")]
+#[pyclass(frozen, sequence, weakref, module = "trilith")]
 pub struct Records(Spot);
 
 #[pymethods]

@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySet, PyString, PyTuple};
-use trilith::asdf::AsdfFile;
+use trilith::asdf::{AsdfFile, ndarray};
 use trilith::tree::{Node, NodeKind, Scalar};
 
-use crate::scalar;
+use crate::errors::{About, Raise};
+use crate::{array, scalar};
 
 /// What YAML itself calls its types.
 const CORE: &str = "tag:yaml.org,2002:";
@@ -23,12 +24,25 @@ pub struct Classes<'py> {
     pub text: Bound<'py, PyAny>,
 }
 
+impl<'py> Classes<'py> {
+    /// Those of a tuple: for mappings, sequences and texts.
+    pub fn of(given: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let (mapping, sequence, text) = given.extract()?;
+        Ok(Self { mapping, sequence, text })
+    }
+}
+
+/// What is below a node, with its arrays read; nothing where only `asdf` can say.
+pub fn below<'py>(py: Python<'py>, file: &AsdfFile, node: Node<'_>, classes: &Classes<'py>) -> Made<'py> {
+    Copier { py, classes, done: HashMap::new(), arrays: Some(file) }.copy(node)
+}
+
 /// The tree of a file, or nothing where `asdf` has to read it.
 pub fn tree<'py>(py: Python<'py>, file: &AsdfFile, classes: &Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if file.sections().tree().is_none() {
         return Ok(None);
     }
-    Copier { py, classes, done: HashMap::new() }.copy(file.tree().root())
+    Copier { py, classes, done: HashMap::new(), arrays: None }.copy(file.tree().root())
 }
 
 struct Copier<'a, 'py> {
@@ -36,6 +50,8 @@ struct Copier<'a, 'py> {
     classes: &'a Classes<'py>,
     /// What was made of a node: aliases are the same object.
     done: HashMap<usize, Bound<'py, PyAny>>,
+    /// The file whose arrays are read; none where they stay descriptions.
+    arrays: Option<&'a AsdfFile>,
 }
 
 type Made<'py> = PyResult<Option<Bound<'py, PyAny>>>;
@@ -49,6 +65,12 @@ impl<'py> Copier<'_, 'py> {
         let id = node.id().index();
         if let Some(done) = self.done.get(&id) {
             return Ok(Some(done.clone()));
+        }
+        if let Some(file) = self.arrays.filter(|_| ndarray::is_ndarray(node)) {
+            let array = self.py.detach(|| file.array(node)).or_raise(About::Key)?;
+            let made = array::read(self.py, &array)?;
+            self.done.insert(id, made.clone());
+            return Ok(Some(made));
         }
         let (core, tag) = match node.tag() {
             Some(tag) => match tag.strip_prefix(CORE) {

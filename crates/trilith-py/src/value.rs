@@ -15,7 +15,7 @@ use trilith::{Error, Result};
 
 use crate::array::Array as PyArray;
 use crate::dtype::{from_numpy, numpy};
-use crate::nodes::{Mapping, Sequence};
+use crate::nodes::{Keyed, Sequence};
 use crate::scalar::{helper, tagged_string};
 
 /// How deep dictionaries and lists may nest.
@@ -118,7 +118,9 @@ impl<'py> Collector<'py> {
         if given.is_instance_of::<PyFloat>() {
             return Ok(given.extract::<f64>()?.into());
         }
-        if let Ok(text) = given.cast::<PyString>() {
+        if let Ok(text) = given.cast::<PyString>()
+            && !is_of_asdf(given)?
+        {
             let value = Value::from(text.to_str()?);
             if given.is_instance(tagged_string(py)?)? {
                 return Ok(value.tagged(given.getattr(intern!(py, "tag"))?.extract::<String>()?));
@@ -133,13 +135,15 @@ impl<'py> Collector<'py> {
             let text = complex_text(value.real(), value.imag(), Precision::Double, FloatText::Shortest);
             return Ok(Value::from(text).tagged(self.tag("core/complex-1.0.0")));
         }
-        if let Ok(dict) = given.cast::<PyDict>() {
+        if let Ok(dict) = given.cast::<PyDict>()
+            && !is_of_asdf(given)?
+        {
             return self.inside(given, |this| this.mapping(dict));
         }
-        if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        if (given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>()) && !is_of_asdf(given)? {
             return self.inside(given, |this| this.sequence(given));
         }
-        if let Ok(mapping) = given.cast::<Mapping>() {
+        if let Ok(mapping) = given.cast::<Keyed>() {
             let tag = mapping.get().0.node().tag().map(str::to_owned);
             let dict = given.call_method0("items")?;
             return Ok(Value { tag, ..self.inside(given, |this| this.pairs(&dict))? });
@@ -162,7 +166,7 @@ impl<'py> Collector<'py> {
 
     /// What Python's own modules know better: dates, paths, numbers and collections of other libraries.
     fn other(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
-        let plain = helper(given.py(), "plain")?.call1((given,))?;
+        let plain = helper(given.py(), "plain")?.call1((given, self.target.standard))?;
         let (kind, value): (String, Bound<'py, PyAny>) = plain.extract()?;
         match kind.as_str() {
             "timestamp" => Ok(Value::plain(value.extract::<String>()?)),
@@ -171,7 +175,13 @@ impl<'py> Collector<'py> {
                 let (datatype, order) = from_numpy(&dtype)?;
                 Ok(self.add(given, Item::Pieces { pieces, masks, datatype, order, shape, streamed }))
             }
-            _ => self.value(&value),
+            "tagged" => {
+                let (tag, node): (String, Bound<'py, PyAny>) = value.extract()?;
+                let made = self.inside(given, |this| this.value(&node))?;
+                self.kept.push(node);
+                Ok(Value { tag: Some(tag), ..made })
+            }
+            _ => self.inside(given, |this| this.value(&value)),
         }
     }
 
@@ -240,12 +250,8 @@ impl<'py> Collector<'py> {
             return Ok(place(*number));
         }
         // Others add what numpy does not know (a unit, say), which would be lost without a word.
-        let class = given.get_type();
-        if !class.module()?.to_str()?.starts_with("numpy") {
-            return Err(PyTypeError::new_err(format!(
-                "{} is more than a numpy array: write what it is made of, such as numpy.asarray(x) and its unit",
-                class.fully_qualified_name()?
-            )));
+        if !given.get_type().module()?.to_str()?.starts_with("numpy") {
+            return self.other(given);
         }
         let kind: String = given.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?.extract()?;
         if kind == "M" {
@@ -305,6 +311,18 @@ impl<'py> Collector<'py> {
         }
         Ok(Ready(arrays))
     }
+}
+
+/// Whether it is a tagged value of the `asdf` package, which is a dictionary, list or text that holds nothing itself.
+fn is_of_asdf(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let class = given.get_type();
+    if class.is(given.py().get_type::<PyDict>())
+        || class.is(given.py().get_type::<PyList>())
+        || class.is(given.py().get_type::<PyString>())
+    {
+        return Ok(false);
+    }
+    Ok(class.module()?.to_str()? == "asdf.tagged")
 }
 
 /// The tag of a time: the oldest that the manifests of the standard name, which every reader knows.

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import itertools
 import os
 import pathlib
 import re
@@ -30,7 +31,9 @@ def described():
         if callable(thing):
             yield thing
         if inspect.isclass(thing):
-            for method, value in vars(thing).items():
+            # Of what Python's own classes say nothing is run.
+            owners = [owner for owner in thing.__mro__ if owner.__module__.startswith("trilith")]
+            for method, value in itertools.chain.from_iterable(vars(owner).items() for owner in owners):
                 if not method.startswith("_") and getattr(value, "__doc__", None):
                     yield value
 

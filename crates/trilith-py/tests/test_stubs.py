@@ -1,11 +1,21 @@
 """The stubs say what the module has, no more and no less."""
 
 import ast
+import importlib.util
 import inspect
+import json
 import pathlib
+import subprocess
+import sys
+
+import pytest
 
 import trilith
 from trilith import _trilith
+
+_SPEC = importlib.util.spec_from_file_location("document_stubs", pathlib.Path(__file__).with_name("document_stubs.py"))
+document_stubs = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(document_stubs)
 
 STUB = ast.parse((pathlib.Path(trilith.__file__).parent / "_trilith.pyi").read_text())
 
@@ -72,6 +82,77 @@ def test_parameters_and_defaults_are_those_of_the_stub():
                 native = getattr(getattr(_trilith, name), method, None)
                 if isinstance(inner, ast.FunctionDef) and callable(native):
                     compare(inner, native)
+
+
+def test_the_stubs_say_what_the_package_says():
+    for path, module in document_stubs.STUBS.items():
+        text = path.read_text()
+        assert text == document_stubs.documented(text, module), f"run {document_stubs.__file__}"
+
+
+def test_the_package_has_the_names_of_its_stub():
+    stub = ast.parse((pathlib.Path(trilith.__file__).parent / "__init__.pyi").read_text())
+    imported = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname == alias.name}
+    made = {name: node for name, node in names(stub.body)}
+    assert imported | set(made) == set(trilith.__all__)
+    for name, node in made.items():
+        native = getattr(trilith, name)
+        if isinstance(node, ast.FunctionDef):
+            assert parameters(node) == list(inspect.signature(native).parameters), name
+            continue
+        for method, inner in names(node.body):
+            own = vars(native).get(method)
+            own = getattr(own, "__func__", own)
+            if isinstance(inner, ast.FunctionDef) and callable(own):
+                assert parameters(inner) == list(inspect.signature(own).parameters), (name, method)
+        public = {method for method in vars(native) if not method.startswith("_")}
+        assert public == {method for method, _ in names(node.body) if not method.startswith("_")}, name
+
+
+CONSUMER = """
+import numpy as np
+import trilith
+
+with trilith.open("a.asdf") as f:
+    found: dict[str, object] = f.search("exposure", shape=(None, 5))
+    wcs = f.get("roman/meta/wcs", as_="asdf")
+    a = f["data"]
+    assert isinstance(a, trilith.Array)
+    shape: tuple[int, ...] = a.shape
+    part: trilith.Array = a.part((slice(1, 3), ..., 0))
+    f["x"] = 1
+    f.rename("/x", "y")
+    for entry in f.history:
+        print(entry["description"])
+    f.write_to("b.asdf")
+    first: str | None = f.visititems(lambda path, value: path if value == 1 else None)
+    print(f.to_json(), f.mode, a.chunks, a.codec, a.path, a.unit, a.itemsize, part.ndim)
+trilith.write("c.asdf", {"a": np.zeros(3)}, codec="lz4")
+stream: trilith.Stream = trilith.open("x", layout=trilith.Layout("N : <i4"))
+rows: list[dict[str, object]] = trilith.table("*.asdf", {"a": "/a"}).rows()
+te = trilith.concat("*.asdf", "/te", dim="time", dims=("y", "x"))
+pieces = trilith.Pieces([np.zeros((2, 3))], (None, 3), "f4")
+"""
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_type_checkers_accept_them_in_strict_mode(tmp_path, checker):
+    pytest.importorskip(checker)
+    (tmp_path / "consumer.py").write_text(CONSUMER)
+    folder = pathlib.Path(trilith.__file__).parent
+    # A copy, so that nothing but the stubs is looked at and found in the way that a user's project finds it.
+    (tmp_path / "trilith").mkdir()
+    for name in ("__init__.pyi", "_trilith.pyi", "py.typed"):
+        (tmp_path / "trilith" / name).write_bytes((folder / name).read_bytes())
+    words = {
+        "mypy": ["--strict", "--no-incremental", "--python-executable", sys.executable],
+        "pyright": ["--pythonpath", sys.executable],
+    }[checker]
+    settings = {"typeCheckingMode": "strict", "include": ["consumer.py", "trilith"]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    files = ["consumer.py", "trilith/__init__.pyi", "trilith/_trilith.pyi"] if checker == "mypy" else []
+    done = subprocess.run([sys.executable, "-m", checker, *words, *files], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_everything_public_is_documented_and_marked_as_typed():

@@ -76,3 +76,64 @@ def test_chunks(path):
     with xarray.open_dataset(path, engine="trilith", group="roman", chunks={"dim_0": 100}) as ds:
         assert ds.data.chunks[0] == (100,) * 7
         np.testing.assert_array_equal(ds.data.isel(dim_1=3), data[:, 3])
+
+
+def test_names_of_dimensions_by_convention(tmp_path):
+    pixels = {"data": np.zeros((4, 5)), "ramp": np.zeros((2, 4, 5)), "cube": np.zeros((3, 2, 4, 5)), "edge": np.zeros((2, 5)), "v": np.zeros(3)}
+    for telescope, expected in {
+        "ROMAN": {"data": ("y", "x"), "ramp": ("resultant", "y", "x"), "edge": ("edge_y", "x")},
+        "JWST": {"ramp": ("integration", "y", "x"), "cube": ("integration_", "group", "y", "x")},
+        "HST": {"data": ("dim_0", "dim_1")},
+    }.items():
+        path = tmp_path / f"{telescope}.asdf"
+        trilith.write(path, {"meta": {"telescope": telescope}, **pixels})
+        with xarray.open_dataset(path, engine="trilith") as ds:
+            for name, dims in expected.items():
+                # A name that would have two lengths is that of one array.
+                own = tuple(f"{name}_{dim[:-1]}" if dim.endswith("_") else dim for dim in dims)
+                assert ds[name].dims == own, name
+        with xarray.open_dataset(path, engine="trilith", dims={"data": ("row", "column")}) as ds:
+            assert ds.data.dims == ("row", "column")
+    f = trilith.open(tmp_path / "ROMAN.asdf")
+    assert f["data"].to_xarray().dims == ("y", "x") and f["v"].to_xarray().dims == ("dim_0",)
+    array = f["data"].to_xarray(dims=("a", "b"), name="n")
+    assert array.dims == ("a", "b") and array.name == "n" and not array.variable._in_memory
+    with pytest.raises(ValueError, match="1 names of dimensions"):
+        f["data"].to_xarray(dims="a")
+
+
+def test_roman(tmp_path):
+    rdm = pytest.importorskip("roman_datamodels.datamodels")
+    rdm.ImageModel.create_fake_data(shape=(64, 64)).save(tmp_path / "r.asdf")
+    with xarray.open_dataset(tmp_path / "r.asdf", engine="trilith", group="roman") as ds:
+        assert ds.data.dims == ds.dq.dims == ds.err.dims == ("y", "x")
+
+
+def test_quantities_are_variables_with_units(tmp_path):
+    units = pytest.importorskip("astropy.units")
+    trilith.write(tmp_path / "q.asdf", {"flux": np.ones(3) * units.Jy, "n": np.arange(3)})
+    with xarray.open_dataset(tmp_path / "q.asdf", engine="trilith") as ds:
+        assert ds.flux.attrs == {"units": "Jy"} and ds.flux.values.tolist() == [1, 1, 1] and ds.flux.dims == ds.n.dims
+    assert trilith.open(tmp_path / "q.asdf")["flux/value"].to_xarray().attrs == {"units": "Jy"}
+
+
+def test_concat(tmp_path):
+    for n in range(4):
+        trilith.write(tmp_path / f"r{n}.asdf", {"te": np.full((2, 3), n, "f4"), "m": np.ma.masked_equal([n], 1), "s": np.zeros(n)})
+    te = trilith.concat(str(tmp_path / "r?.asdf"), "/te", dim="time", dims=("y", "x"))
+    assert te.dims == ("time", "y", "x") and te.chunks is not None and te.dtype == "f4"
+    np.testing.assert_array_equal(te[:, 1, 2], range(4))
+    names = [tmp_path / "r2.asdf", tmp_path / "r0.asdf"]
+    long = trilith.concat(names, "te", dim="dim_0", join="existing")
+    np.testing.assert_array_equal(long[:, 0], [2, 2, 0, 0])
+    for path, options, kind in (
+        ("m", {}, NotImplementedError),
+        ("s", {}, ValueError),
+        ("te", {"join": "existing"}, ValueError),
+        ("te", {"join": "x"}, ValueError),
+        ("nothing", {}, KeyError),
+    ):
+        with pytest.raises(kind):
+            trilith.concat(str(tmp_path / "r?.asdf"), path, **options)
+    with pytest.raises(FileNotFoundError):
+        trilith.concat(str(tmp_path / "x*.asdf"), "te")

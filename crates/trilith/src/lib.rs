@@ -128,6 +128,8 @@ pub mod convert;
 pub mod diff;
 pub mod digest;
 pub mod repair;
+#[cfg(feature = "search")]
+pub mod search;
 pub mod table;
 #[cfg(feature = "schema")]
 pub mod validate;

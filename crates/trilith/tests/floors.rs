@@ -40,6 +40,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("digest", 6),
     ("verify", 6),
     ("assemble", 6),
+    ("search", 6),
     ("change", 7),
     ("diff", 7),
     ("repair", 7),

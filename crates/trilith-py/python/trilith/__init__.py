@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 from ._trilith import (
     Array,
+    Columns,
     Family,
     File,
     FormatError,
@@ -33,14 +34,16 @@ from ._trilith import (
     show,
     write,
 )
+from ._concat import concat
 from ._table import Table, table
 from ._values import Pieces, TaggedString
 from ._view import view
 
-from . import _numpy  # isort: skip
+from . import _habits, _numpy  # isort: skip
 
 __all__ = [
     "Array",
+    "Columns",
     "Family",
     "File",
     "FormatError",
@@ -56,6 +59,7 @@ __all__ = [
     "Table",
     "TaggedString",
     "__version__",
+    "concat",
     "convert",
     "dumps",
     "open",

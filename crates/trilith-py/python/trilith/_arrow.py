@@ -6,10 +6,11 @@ they lie.
 """
 
 import importlib
+import re
 
 import numpy
 
-from ._trilith import Array, Mapping, Sequence
+from ._trilith import Array, Sequence, _Keyed
 
 _NUMBERS = {
     "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32",
@@ -34,13 +35,28 @@ def c_stream(array, requested_schema=None):
 
 def table_stream(mapping, requested_schema=None):
     """The columns of a mapping as a stream of one batch: a table of astropy, or arrays of one length."""
+    return _stream(_table(mapping))
+
+
+def table_array(mapping, requested_schema=None):
+    """The rows of a table as one array of structures: schema and data, as capsules."""
+    return _table(mapping).__arrow_c_array__()
+
+
+def _table(mapping):
+    na = _nanoarrow()
     columns = dict(_columns(mapping))
-    lengths = {column.length for column in columns.values()}
+    lengths = {column.length for column, _ in columns.values()}
     if len(lengths) != 1:
         raise TypeError("this mapping is not a table: it needs columns of equal length")
-    na = _nanoarrow()
-    schema = na.struct({name: column.schema for name, column in columns.items()})
-    return _stream(na.c_array_from_buffers(schema, lengths.pop(), [None], null_count=0, children=[*columns.values()]))
+    schema = na.struct({name: _noted(column, notes) for name, (column, notes) in columns.items()})
+    children = [column for column, _ in columns.values()]
+    return na.c_array_from_buffers(schema, lengths.pop(), [None], null_count=0, children=children)
+
+
+def _noted(column, notes):
+    """The schema of a column with what else is known of it: the unit, the scale of times."""
+    return column.schema.modify(metadata=notes) if notes else column.schema
 
 
 def cells_stream(columns, types):
@@ -67,27 +83,81 @@ def _cells(values, kind):
 
 
 def _columns(mapping):
-    listed = mapping.get("columns") if (mapping.tag or "").rsplit("/", 1)[-1].startswith("table-") else None
+    """Names, columns and notes of a table."""
+    listed = mapping.get("columns") if _is(mapping, "table") else None
     if listed is None:
         for name, value in mapping.items():
             if isinstance(value, Array) and len(value.shape) > 0:
-                yield name, _whole(value)
-            elif (mapping.tag or name) and isinstance(value, (Array, Mapping, Sequence)):
+                yield str(name), (_whole(value), {})
+            elif _is(value, "quantity") or _is(value, "time"):
+                yield str(name), _column_of(name, value)
+            elif (mapping.tag or name) and isinstance(value, (Array, _Keyed, Sequence)):
                 raise TypeError(f"this mapping is not a table: {name!r} is not a column")
         return
     for number, column in enumerate(listed):
-        # A column of astropy has its data, a quantity its value.
-        data = next((column[key] for key in ("data", "value") if isinstance(column.get(key), Array)), None)
-        name = column.get("name") or _name(mapping, number)
-        if data is None:
-            raise NotImplementedError(f"column {name!r} is more than an array: {column.tag}")
-        mask = column.get("mask")
-        yield name, _whole(data) if mask is None else _column(numpy.asarray(data), numpy.asarray(mask, "?"))
+        name = _name(mapping, number, column)
+        yield name, _column_of(name, column)
 
 
-def _name(mapping, number):
+def _is(node, name):
+    return isinstance(node, _Keyed) and (node.tag or "").rsplit("/", 1)[-1].startswith(f"{name}-")
+
+
+def _column_of(name, column):
+    """A column of astropy: it has its data, a quantity or a time its value."""
+    held = column
+    if isinstance(column, _Keyed):
+        held = next((column[key] for key in ("data", "value") if key in column), None)
+    if _is(column, "time") and isinstance(held, (Array, Sequence)):
+        return _times(numpy.asarray(held), column)
+    if not isinstance(held, Array):
+        kind = getattr(column, "tag", None) or type(column).__name__
+        raise NotImplementedError(
+            f"column {name!r} is more than an array ({kind}), which Arrow has no type for: get the table with as_=\"asdf\""
+        )
+    unit, mask = (column.get("unit"), column.get("mask")) if isinstance(column, _Keyed) else (None, None)
+    made = _whole(held) if mask is None else _column(numpy.asarray(held), numpy.asarray(mask, "?"))
+    return made, {} if unit is None else {"unit": str(unit)}
+
+
+_MOMENT = re.compile(r"(\d{4})-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d(?:\.(\d{1,9}))?)?", re.ASCII)
+# Years that 64 bits of nanoseconds reach.
+_NANOSECONDS = range(1678, 2262)
+
+
+def _times(values, column):
+    """Times of astropy: timestamps where each is a moment that these can hold, else what is written, with its format."""
+    scale, kind = str(column.get("scale") or "utc"), column.get("format")
+    notes = {"scale": scale}
+    found = moments(values) if kind in (None, "iso", "isot") and values.ndim == 1 else None
+    if found is None:
+        return _column(values, None), notes if kind is None else {**notes, "format": str(kind)}
+    na = _nanoarrow()
+    # A timestamp with a time zone is one of UTC: other scales are told by the metadata alone.
+    schema = na.timestamp(numpy.datetime_data(found.dtype)[0], timezone="UTC" if scale == "utc" else None)
+    return na.c_array_from_buffers(schema, len(found), [None, found.view("i8")], null_count=0), notes
+
+
+def moments(values):
+    """Texts as datetime64 of the coarsest unit that holds them exactly; None where one is no moment of these."""
+    values = values.astype("U") if values.dtype.kind == "S" else values
+    found = [_MOMENT.fullmatch(text) for text in values.tolist()] if values.dtype.kind == "U" else []
+    if not found or not all(found):
+        return None
+    unit = ("s", "ms", "us", "ns")[-(-max(len(one[2] or "") for one in found) // 3)]
+    if unit == "ns" and not all(int(one[1]) in _NANOSECONDS for one in found):
+        return None
+    try:
+        return numpy.array([one[0] for one in found], f"M8[{unit}]")
+    except ValueError:
+        # A leap second, say.
+        return None
+
+
+def _name(mapping, number, column):
+    named = column.get("name") if isinstance(column, _Keyed) else None
     names = mapping.get("colnames") or []
-    return names[number] if number < len(names) else f"column {number}"
+    return str(named or (names[number] if number < len(names) else f"column {number}"))
 
 
 def _stream(made):

@@ -26,6 +26,29 @@ def rows(array, size=None):
     return tuple(end - start for start, end in zip(ends, ends[1:], strict=False))
 
 
+def shape(array):
+    """The shape of what is decoded together, as h5py and zarr have it; None where any part can be read by itself.
+
+    A block whose pieces do not end at rows counts as whole rows, at least one; one without pieces as a whole.
+
+    >>> import numpy, trilith
+    >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}))
+    >>> f["a"].chunks is None
+    True
+    >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}, codec="zlib"))
+    >>> f["a"].chunks
+    (10, 4)
+    """
+    if not array.shape or not array.nbytes:
+        return None
+    piece, _, row = array._pieces()
+    if piece is None:
+        return None
+    if row <= 0 or row * array.shape[0] != array.nbytes:
+        return array.shape
+    return (min(array.shape[0], max(1, piece // row)), *array.shape[1:])
+
+
 def _size():
     """What dask is set to, or would be."""
     try:

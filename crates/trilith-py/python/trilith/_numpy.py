@@ -9,6 +9,7 @@ import operator
 
 import numpy
 
+from . import _chunks
 from ._trilith import Array
 
 # What gives new arrays or numbers, so that elements may be taken where they lie.
@@ -133,6 +134,59 @@ def fancy(array, index):
     return array[tuple(ranges)][tuple(rest)]
 
 
+class _Indexer:
+    """`array.oindex` and `array.vindex`, as zarr has them."""
+
+    def __init__(self, array, read):
+        self._array, self._read = array, read
+
+    def __getitem__(self, index):
+        return self._read(self._array, index if isinstance(index, tuple) else (index,))
+
+
+def _orthogonal(array, index):
+    """Places of each axis by themselves: the block where they cross."""
+    items = _spread(array, [_places(item) for item in index])
+    ranges, rest = [], []
+    for item, length in zip(items, array.shape, strict=True):
+        if _is_array(item, "b"):
+            if item.shape != (length,):
+                raise IndexError(f"{item.shape} truth values for an axis of {length}")
+            item = item.nonzero()[0]
+        if not isinstance(item, (int, slice)) and not (_is_array(item, "iu") and item.ndim == 1):
+            raise IndexError("each axis of oindex takes a number, a slice, or a list of numbers or truth values")
+        # On an axis that costs nothing numpy says what is wrong with the index.
+        numpy.broadcast_to(numpy.int8(0), (length,))[item]
+        part, left = (item, slice(None)) if isinstance(item, slice) else _around(item, length)
+        ranges.append(part)
+        rest.append(left)
+    read = array[tuple(ranges)]
+    for axis in reversed(range(len(rest))):
+        # From the last axis on, so that an axis which goes moves none that is still to be cut.
+        read = read[(slice(None),) * axis + (rest[axis],)]
+    return read
+
+
+def _pointwise(array, index):
+    """Places by their coordinates on all axes, one after the other."""
+    items = _spread(array, [_places(item) for item in index])
+    if any(isinstance(item, slice) for item in items):
+        raise IndexError("vindex takes a number or an array of numbers for each axis; slices are those of the array itself")
+    return fancy(array, tuple(numpy.broadcast_arrays(*items)))
+
+
+def _spread(array, items):
+    """One index for each axis."""
+    dots = [number for number, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1 or any(item is None for item in items):
+        raise IndexError("an index has one ... at most, and no new axes")
+    missing = array.ndim - len(items) + len(dots)
+    if missing < 0:
+        raise IndexError(f"{len(items) - len(dots)} indices for an array of {array.ndim} axes")
+    at = dots[0] if dots else len(items)
+    return [*items[:at], *[slice(None)] * missing, *items[at + len(dots) :]]
+
+
 def _rows(array, ranges, rest):
     """Rows at some places, without those between them where they are many."""
     wanted, places = numpy.unique(rest[0], return_inverse=True)
@@ -171,6 +225,23 @@ def _around(places, length):
     return slice(first, int(places.max()) + 1), places - first
 
 
+_OINDEX = """Reads the block where places of each axis cross: `a.oindex[[1, 3], :, [0, 5]]`, as zarr has it.
+
+>>> import numpy, trilith
+>>> a = trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)}))["a"]
+>>> a.oindex[[0, 2], [1, 3]].tolist()
+[[1, 3], [9, 11]]
+"""
+
+_VINDEX = """Reads elements by their coordinates: `a.vindex[[1, 3], [0, 5]]`, as zarr has it.
+
+>>> import numpy, trilith
+>>> a = trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)}))["a"]
+>>> a.vindex[[0, 2], [1, 3]].tolist()
+[1, 11]
+"""
+
+
 def _install():
     for name in (*_READING, *_VIEWING):
         setattr(Array, name, _method(name, name in _VIEWING))
@@ -191,6 +262,9 @@ def _install():
     # Elements are compared, so that nothing tells arrays apart at once.
     Array.__hash__ = None
     Array.__bool__, Array.__contains__, Array.__iter__, Array.__array_ufunc__ = _bool, _contains, _iter, _ufunc
+    Array.oindex = property(lambda self: _Indexer(self, _orthogonal), doc=_OINDEX)
+    Array.vindex = property(lambda self: _Indexer(self, _pointwise), doc=_VINDEX)
+    Array.chunks = property(_chunks.shape)
     Array._mask, Array._baseclass = property(_mask), numpy.ndarray
     # What cannot be changed is its own copy.
     Array.__copy__, Array.__deepcopy__ = (lambda self: self), (lambda self, memo: self)

@@ -6,16 +6,21 @@ from collections.abc import ItemsView, Iterator, KeysView, ValuesView
 from collections.abc import Iterable as _Iterable
 from collections.abc import Mapping as _Mapping
 from types import EllipsisType
-from typing import Any, BinaryIO, SupportsIndex, TypeAlias, final, overload
+from collections.abc import Callable as _Callable
+from typing import Any, BinaryIO, Literal, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 import numpy
 import numpy.typing
 
+_Several: TypeAlias = str | _Iterable[str] | None
+_Conditions: TypeAlias = tuple[list[str], list[str], str | None, str | None, str | None, str | None]
 _Part: TypeAlias = SupportsIndex | slice | EllipsisType
+_T = TypeVar("_T")
 _Index: TypeAlias = str | _Part | tuple[_Part, ...]
 
 __all__ = [
     "Array",
+    "Columns",
     "Family",
     "File",
     "FormatError",
@@ -26,42 +31,104 @@ __all__ = [
     "Records",
     "Sequence",
     "Stream",
+    "_Keyed",
     "__version__",
     "_command",
     "_table",
     "_toward",
     "_write_parts",
+    "convert",
     "open",
     "write",
 ]
 
 __version__: str
 
-class FormatError(ValueError): ...
-class LimitError(ValueError): ...
+class FormatError(ValueError):
+    """The file breaks the rules of its format."""
+class LimitError(ValueError):
+    """A limit against hostile files forbids it; raise it with TRILITH_LIMITS."""
 
 @final
 class Array:
+    """An array of a file, read when and where it is asked for.
+
+    Slicing reads only what it must and gives numpy arrays of their own (masked ones where the array
+    has a mask). `numpy.asarray(a)` gives the elements where they lie in the file, read-only, where that
+    is possible, and a copy otherwise; either stays valid after the file is closed.
+
+    >>> import numpy, trilith
+    >>> with trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)})) as f:
+    ...     a = f["a"]
+    >>> a.shape, a.ndim, a.nbytes
+    ((3, 4), 2, 96)
+    >>> a[1, ::2]
+    array([4, 6])
+
+    Operators and methods are numpy's, and read all elements; what is masked does not count.
+
+    >>> a.sum(), (a[0] + 1).tolist(), (a > 8).any()
+    (np.int64(66), [1, 2, 3, 4], np.True_)
+    """
+
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
     @property
-    def dtype(self) -> numpy.dtype[Any]: ...
+    def dtype(self) -> numpy.dtype[Any]:
+        """The numpy dtype of the elements as they are read: in the byte order of this machine."""
     @property
-    def ndim(self) -> int: ...
+    def ndim(self) -> int:
+        """How many axes there are."""
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """How many elements there are."""
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """Bytes of all elements when they are read."""
     @property
-    def byteorder(self) -> str: ...
+    def byteorder(self) -> str:
+        """The byte order in the file: "little" or "big"."""
     @property
-    def tag(self) -> str | None: ...
+    def tag(self) -> str | None:
+        """The tag of the node that describes the array, or None."""
     @property
-    def mask(self) -> Array | int | float | complex | None: ...
-    def read(self, out: numpy.typing.NDArray[Any] | None = None) -> numpy.typing.NDArray[Any]: ...
-    def masked(self) -> numpy.ma.MaskedArray[Any, Any]: ...
-    def part(self, index: _Index) -> Array: ...
-    def to_dask(self, chunks: Any = None) -> Any: ...
+    def mask(self) -> Array | int | float | complex | None:
+        """What marks elements as missing: an `Array` of bool, a number to which they are equal, or None."""
+    def read(self, out: numpy.typing.NDArray[Any] | None = None) -> numpy.typing.NDArray[Any]:
+        """The elements, without their mask: a new array, or into `out` (any array of this shape to whose
+        dtype they can be cast).
+        """
+    def masked(self) -> numpy.ma.MaskedArray[Any, Any]:
+        """The elements as a `numpy.ma.MaskedArray`."""
+    def part(self, index: _Index) -> Array:
+        """A part of the array as an array that is still to be read: numbers, slices, `...`, or a field's name."""
+    def to_dask(self, chunks: Any = None) -> Any:
+        """A dask array of it, whose tasks open the file where they run: they name path, tree path and range,
+        and hold nothing open. Without `chunks` of your own, chunks end where pieces of the block end.
+        """
+    def to_xarray(self, dims: str | _Iterable[str] | None = None, name: str | None = None) -> Any:
+        """An `xarray.DataArray` of it, read when it is asked for. Its dimensions are those that are given, else what the file and
+        the conventions of its instrument say, else `dim_0`, `dim_1`, ...
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"telescope": "ROMAN"}, "data": numpy.zeros((4, 5))}))
+        >>> f["data"].to_xarray().dims, f["data"].to_xarray(dims=("row", "column")).dims
+        (('y', 'x'), ('row', 'column'))
+        """
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element when it is read."""
+    @property
+    def path(self) -> str | None:
+        """The path of the node that describes the array, from the top of the tree; None where there is none."""
+    @property
+    def codec(self) -> str | None:
+        """How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so."""
+    @property
+    def unit(self) -> str | None:
+        """The unit as the file spells it, of the quantity or the column that holds the array; None where there is none."""
+    def _above(self) -> tuple[Any, str] | None: ...
     def _way(self) -> tuple[str, bool, str | None, str, tuple[Any, ...]] | None: ...
     def _pieces(self) -> tuple[int | None, int, int]: ...
     def __dask_tokenize__(self) -> Any: ...
@@ -79,49 +146,121 @@ class Array:
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
     # What numpy does, see _numpy.py.
-    def all(self, *args: Any, **options: Any) -> Any: ...
-    def any(self, *args: Any, **options: Any) -> Any: ...
-    def argmax(self, *args: Any, **options: Any) -> Any: ...
-    def argmin(self, *args: Any, **options: Any) -> Any: ...
-    def argsort(self, *args: Any, **options: Any) -> Any: ...
-    def astype(self, *args: Any, **options: Any) -> Any: ...
-    def clip(self, *args: Any, **options: Any) -> Any: ...
-    def compress(self, *args: Any, **options: Any) -> Any: ...
-    def copy(self, *args: Any, **options: Any) -> Any: ...
-    def cumprod(self, *args: Any, **options: Any) -> Any: ...
-    def cumsum(self, *args: Any, **options: Any) -> Any: ...
-    def dot(self, *args: Any, **options: Any) -> Any: ...
-    def flatten(self, *args: Any, **options: Any) -> Any: ...
-    def item(self, *args: Any, **options: Any) -> Any: ...
-    def max(self, *args: Any, **options: Any) -> Any: ...
-    def mean(self, *args: Any, **options: Any) -> Any: ...
-    def min(self, *args: Any, **options: Any) -> Any: ...
-    def nonzero(self, *args: Any, **options: Any) -> Any: ...
-    def prod(self, *args: Any, **options: Any) -> Any: ...
-    def repeat(self, *args: Any, **options: Any) -> Any: ...
-    def round(self, *args: Any, **options: Any) -> Any: ...
-    def searchsorted(self, *args: Any, **options: Any) -> Any: ...
-    def std(self, *args: Any, **options: Any) -> Any: ...
-    def sum(self, *args: Any, **options: Any) -> Any: ...
-    def take(self, *args: Any, **options: Any) -> Any: ...
-    def tobytes(self, *args: Any, **options: Any) -> Any: ...
-    def tolist(self, *args: Any, **options: Any) -> Any: ...
-    def trace(self, *args: Any, **options: Any) -> Any: ...
-    def var(self, *args: Any, **options: Any) -> Any: ...
-    def conj(self, *args: Any, **options: Any) -> Any: ...
-    def conjugate(self, *args: Any, **options: Any) -> Any: ...
-    def diagonal(self, *args: Any, **options: Any) -> Any: ...
-    def ravel(self, *args: Any, **options: Any) -> Any: ...
-    def reshape(self, *args: Any, **options: Any) -> Any: ...
-    def squeeze(self, *args: Any, **options: Any) -> Any: ...
-    def swapaxes(self, *args: Any, **options: Any) -> Any: ...
-    def transpose(self, *args: Any, **options: Any) -> Any: ...
     @property
-    def T(self) -> numpy.typing.NDArray[Any]: ...
+    def chunks(self) -> tuple[int, ...] | None:
+        """The shape of what is decoded together, as h5py and zarr have it; None where any part can be read by itself.
+
+        A block whose pieces do not end at rows counts as whole rows, at least one; one without pieces as a whole.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}))
+        >>> f["a"].chunks is None
+        True
+        >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}, codec="zlib"))
+        >>> f["a"].chunks
+        (10, 4)
+        """
     @property
-    def imag(self) -> numpy.typing.NDArray[Any]: ...
+    def oindex(self) -> Any:
+        """Reads the block where places of each axis cross: `a.oindex[[1, 3], :, [0, 5]]`, as zarr has it.
+
+        >>> import numpy, trilith
+        >>> a = trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)}))["a"]
+        >>> a.oindex[[0, 2], [1, 3]].tolist()
+        [[1, 3], [9, 11]]
+        """
     @property
-    def real(self) -> numpy.typing.NDArray[Any]: ...
+    def vindex(self) -> Any:
+        """Reads elements by their coordinates: `a.vindex[[1, 3], [0, 5]]`, as zarr has it.
+
+        >>> import numpy, trilith
+        >>> a = trilith.open(trilith.dumps({"a": numpy.arange(12).reshape(3, 4)}))["a"]
+        >>> a.vindex[[0, 2], [1, 3]].tolist()
+        [1, 11]
+        """
+    def all(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.all`; all elements are read."""
+    def any(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.any`; all elements are read."""
+    def argmax(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.argmax`; all elements are read."""
+    def argmin(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.argmin`; all elements are read."""
+    def argsort(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.argsort`; all elements are read."""
+    def astype(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.astype`; all elements are read."""
+    def clip(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.clip`; all elements are read."""
+    def compress(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.compress`; all elements are read."""
+    def copy(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.copy`; all elements are read."""
+    def cumprod(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.cumprod`; all elements are read."""
+    def cumsum(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.cumsum`; all elements are read."""
+    def dot(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.dot`; all elements are read."""
+    def flatten(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.flatten`; all elements are read."""
+    def item(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.item`; all elements are read."""
+    def max(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.max`; all elements are read."""
+    def mean(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.mean`; all elements are read."""
+    def min(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.min`; all elements are read."""
+    def nonzero(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.nonzero`; all elements are read."""
+    def prod(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.prod`; all elements are read."""
+    def repeat(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.repeat`; all elements are read."""
+    def round(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.round`; all elements are read."""
+    def searchsorted(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.searchsorted`; all elements are read."""
+    def std(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.std`; all elements are read."""
+    def sum(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.sum`; all elements are read."""
+    def take(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.take`; all elements are read."""
+    def tobytes(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.tobytes`; all elements are read."""
+    def tolist(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.tolist`; all elements are read."""
+    def trace(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.trace`; all elements are read."""
+    def var(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.var`; all elements are read."""
+    def conj(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.conj`; all elements are read."""
+    def conjugate(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.conjugate`; all elements are read."""
+    def diagonal(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.diagonal`; all elements are read."""
+    def ravel(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.ravel`; all elements are read."""
+    def reshape(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.reshape`; all elements are read."""
+    def squeeze(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.squeeze`; all elements are read."""
+    def swapaxes(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.swapaxes`; all elements are read."""
+    def transpose(self, *args: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.transpose`; all elements are read."""
+    @property
+    def T(self) -> numpy.typing.NDArray[Any]:
+        """As `numpy.ndarray.T`; all elements are read."""
+    @property
+    def imag(self) -> numpy.typing.NDArray[Any]:
+        """As `numpy.ndarray.imag`; all elements are read."""
+    @property
+    def real(self) -> numpy.typing.NDArray[Any]:
+        """As `numpy.ndarray.real`; all elements are read."""
     def __add__(self, other: Any, /) -> Any: ...
     def __radd__(self, other: Any, /) -> Any: ...
     def __sub__(self, other: Any, /) -> Any: ...
@@ -175,89 +314,337 @@ class Array:
     def _mask(self) -> Any: ...
     def _repr_html_(self) -> str: ...
 
-@final
-class Mapping:
+class _Keyed:
+    """What the mappings of a tree have in common."""
+
     @property
-    def tag(self) -> str | None: ...
+    def tag(self) -> str | None:
+        """The whole tag of the node, or None."""
     def __getitem__(self, key: Any, /) -> Any: ...
     def __contains__(self, key: Any, /) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def keys(self) -> KeysView[Any]: ...
-    def values(self) -> ValuesView[Any]: ...
-    def items(self) -> ItemsView[Any, Any]: ...
-    def get(self, key: Any, default: Any = None) -> Any: ...
+    def keys(self) -> KeysView[Any]:
+        """A view of the keys."""
+    def values(self) -> ValuesView[Any]:
+        """A view of the values."""
+    def items(self) -> ItemsView[Any, Any]:
+        """A view of the pairs of key and value."""
+    def get(self, key: Any, default: Any = None, *, as_: Literal["asdf"] | None = None) -> Any:
+        """The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
+        `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+        """
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def to_dict(self) -> dict[Any, Any]: ...
+    def to_dict(self) -> dict[Any, Any]:
+        """A dictionary of it and all below it, in which arrays are still to be read."""
     def __or__(self, other: Any, /) -> dict[Any, Any]: ...
     def __ror__(self, other: dict[Any, Any], /) -> dict[Any, Any]: ...
-    def __copy__(self) -> Mapping: ...
-    def __deepcopy__(self, memo: Any, /) -> Mapping: ...
+    def __copy__(self) -> _Keyed: ...
+    def __deepcopy__(self, memo: Any, /) -> _Keyed: ...
     def __eq__(self, other: object, /) -> bool: ...
     def _repr_html_(self) -> str: ...
+    def _above(self) -> tuple[Any, str] | None: ...
+    def _search(self, conditions: _Conditions) -> list[str]: ...
+    # See _habits.py.
+    def _ipython_key_completions_(self) -> list[str]: ...
+    def search(
+        self,
+        key: _Several = None,
+        value: _Several | float = None,
+        *,
+        path: str | None = None,
+        tag: str | None = None,
+        datatype: str | None = None,
+        shape: str | _Iterable[int | None] | None = None,
+    ) -> dict[str, Any]:
+        """What meets all conditions, as a dictionary of paths and values; arrays are not read.
+
+        `key` and `value` are regular expressions, or several of them; `value` may also be a number, or a comparison such as
+        `">100"`. `path` is a pattern (`"/roman/*/time"`, `"**/time"`), so is `tag` (`"**unit-1.*"`). `datatype` is the
+        name of that of an array, `shape` its shape with None for any length.
+
+        >>> import numpy, trilith
+        >>> tree = {"meta": {"exposure": {"time": 139.8, "start_time": "2028-01-01"}}, "data": numpy.zeros((4, 5), "f4")}
+        >>> f = trilith.open(trilith.dumps(tree))
+        >>> f.search("time")
+        {'/meta/exposure/time': 139.8, '/meta/exposure/start_time': '2028-01-01'}
+        >>> f.search(value=">100")
+        {'/meta/exposure/time': 139.8}
+        >>> list(f.search(shape=(None, 5), datatype="float32"))
+        ['/data']
+        """
+    def visititems(self, func: _Callable[[str, Any], _T | None]) -> _T | None:
+        """Calls `func(path, value)` for whatever is below, in the order of the file, until it returns something other than
+        None, which is the result.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"roman": {"meta": {"filter": "F106"}, "data": numpy.zeros(3)}}))
+        >>> f["roman"].visititems(lambda path, value: print(path))
+        meta
+        meta/filter
+        data
+        >>> f.visititems(lambda path, value: path if isinstance(value, trilith.Array) else None)
+        'roman/data'
+        """
+    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
+        """The text of a mapping, list or whole tree as JSON.
+
+        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
+        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
+        >>> f["meta"].to_json()
+        '{"seeing": "NaN"}'
+        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
+        True
+        """
+
+@final
+class Mapping(_Keyed):
+    """A mapping of the tree, which behaves like a dictionary that cannot be changed.
+
+    A path such as `"roman/meta"` leads on from here; keys are in the order of the file.
+
+    >>> import trilith
+    >>> f = trilith.open(trilith.dumps({"roman": {"meta": {"exposure": 139.8}}}))
+    >>> f["roman"]["meta"]["exposure"], f["roman/meta/exposure"]
+    (139.8, 139.8)
+    >>> "meta" in f["roman"], len(f["roman"]), f["roman"].get("nothing", 0)
+    (True, 1, 0)
+    """
+
+@final
+class Columns(_Keyed):
+    """A table of astropy in the tree: a mapping with its `columns`, which other libraries take as the table.
+
+    `polars.DataFrame(t)`, `pyarrow.table(t)`, `pandas.DataFrame.from_arrow(t)` and DuckDB read the columns, with units and
+    time scales in the metadata of Arrow. It has all methods of `Mapping`, but is not a
+    `collections.abc.Mapping`: these libraries would then take its keys for the columns. `f.get(path, as_="asdf")` gives the object of astropy.
+
+    >>> import polars, trilith
+    >>> stars = polars.DataFrame({"id": [1, 2], "flux": [9.5, None]})
+    >>> f = trilith.open(trilith.dumps({"stars": stars}))
+    >>> type(f["stars"]).__name__, f["stars/columns/1/name"]
+    ('Columns', 'flux')
+    >>> polars.DataFrame(f["stars"]).equals(stars)
+    True
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.typing.NDArray[Any]: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final
 class Sequence:
+    """A sequence of the tree, which behaves like a list that cannot be changed.
+
+    >>> import trilith
+    >>> f = trilith.open(trilith.dumps({"filters": ["F062", "F087", {"name": "F106"}]}))
+    >>> f["filters"][0], f["filters"][-1]["name"], len(f["filters"])
+    ('F062', 'F106', 3)
+    >>> f["filters"][:2]
+    ['F062', 'F087']
+    """
+
     @property
-    def tag(self) -> str | None: ...
+    def tag(self) -> str | None:
+        """The whole tag of the node, or None."""
     def __getitem__(self, key: Any, /) -> Any: ...
     def __contains__(self, key: Any, /) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def index(self, value: Any) -> int: ...
-    def count(self, value: Any) -> int: ...
-    def to_list(self) -> list[Any]: ...
+    def index(self, value: Any) -> int:
+        """The first index of a value."""
+    def count(self, value: Any) -> int:
+        """How often a value occurs."""
+    def to_list(self) -> list[Any]:
+        """A list of the items and all below them, in which arrays are still to be read."""
     def __add__(self, other: Any, /) -> list[Any]: ...
     def __radd__(self, other: list[Any], /) -> list[Any]: ...
     def __copy__(self) -> Sequence: ...
     def __deepcopy__(self, memo: Any, /) -> Sequence: ...
     def __eq__(self, other: object, /) -> bool: ...
     def _repr_html_(self) -> str: ...
+    # See _habits.py.
+    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
+        """The text of a mapping, list or whole tree as JSON.
+
+        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
+        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
+        >>> f["meta"].to_json()
+        '{"seeing": "NaN"}'
+        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
+        True
+        """
 
 @final
 class File:
+    """An open file. It behaves like a dictionary of what is at the top of its tree.
+
+    >>> import trilith
+    >>> f = trilith.open(trilith.dumps({"a": {"b": [1, 2]}}))
+    >>> f["a/b/1"], f["a"]["b"][0]
+    (2, 1)
+    >>> f.close()
+    >>> f["a"]
+    Traceback (most recent call last):
+    ...
+    ValueError: this file is closed
+    """
+
     def __enter__(self) -> File: ...
     def __exit__(self, *_args: Any) -> None: ...
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes the file and drops changes that were not written. Arrays that were taken out of it, and
+        everything made of them, stay valid.
+        """
     @property
-    def closed(self) -> bool: ...
+    def closed(self) -> bool:
+        """Whether the file was closed."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The path of the file, or what it was read from."""
     @property
-    def path(self) -> str | None: ...
+    def path(self) -> str | None:
+        """The absolute path of the file, or None where it was not opened by its path."""
     @property
-    def generation(self) -> str: ...
+    def mode(self) -> str:
+        """"rw" where `update()` can write changes, because the file was opened by its path; "r" otherwise."""
     @property
-    def standard(self) -> str | None: ...
+    def history(self) -> list[dict[str, Any]]:
+        """The entries of the file's history, the oldest first, each a dictionary with a `description` and a `time`."""
     @property
-    def warnings(self) -> list[str]: ...
+    def generation(self) -> str:
+        """The generation of the file, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", ..."""
     @property
-    def tree(self) -> Any: ...
+    def standard(self) -> str | None:
+        """The version of the ASDF standard that the file states, or None."""
     @property
-    def text(self) -> str: ...
+    def warnings(self) -> list[str]:
+        """Problems of the file that do not prevent reading it."""
+    @property
+    def tree(self) -> Any:
+        """The top of the tree: usually a `Mapping`."""
+    @property
+    def text(self) -> str:
+        """The YAML text of the tree, byte for byte."""
     def __getitem__(self, key: Any, /) -> Any: ...
     def __contains__(self, key: Any, /) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def keys(self) -> KeysView[Any]: ...
-    def values(self) -> ValuesView[Any]: ...
-    def items(self) -> ItemsView[Any, Any]: ...
-    def get(self, key: Any, default: Any = None) -> Any: ...
-    def to_dict(self) -> dict[Any, Any]: ...
-    def info(self) -> dict[str, Any]: ...
-    def block(self, number: int) -> Array: ...
+    def keys(self) -> KeysView[Any]:
+        """A view of the keys at the top."""
+    def values(self) -> ValuesView[Any]:
+        """A view of the values at the top."""
+    def items(self) -> ItemsView[Any, Any]:
+        """A view of the pairs of key and value at the top."""
+    def get(self, key: Any, default: Any = None, *, as_: Literal["asdf"] | None = None) -> Any:
+        """The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
+        `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+        """
+    def to_dict(self) -> dict[Any, Any]:
+        """A dictionary of the whole tree, in which arrays are still to be read."""
+    def info(self) -> dict[str, Any]:
+        """What the file is made of: its generation, where tree and blocks lie, codecs and sizes in bytes."""
+    def block(self, number: int) -> Array:
+        """The decoded bytes of a block, by its number, as an array of uint8 that is still to be read. A
+        streamed block is number -1, or the last.
+        """
     def _tagged(self, mapping: Any, sequence: Any, text: Any) -> tuple[Any, list[Any]] | None: ...
-    def digest(self) -> dict[str, str]: ...
-    def verify(self, *, deep: bool = False) -> list[str]: ...
+    def digest(self) -> dict[str, str]:
+        """The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order
+        or generation. The digest of a mask is under the path of the mask.
+        """
+    def verify(self, *, deep: bool = False) -> list[str]:
+        """Checks structure and checksums; with `deep` every block is decoded as well. What is wrong, one
+        line each: an empty list where nothing is.
+        """
     def set(
         self, path: str, value: Any, *, inline: bool = False, codec: str | None = None, level: int | None = None
-    ) -> None: ...
+    ) -> None:
+        """Sets the value at a path, or adds a key, for the next `update()`; comments, key order and everything
+        else of the tree stay. Arrays, also within dictionaries, get blocks of their own, with a `codec` and a
+        `level` as `write` takes them; with `inline` they go into the tree.
+        """
     def __setitem__(self, key: str, value: Any, /) -> None: ...
     def __delitem__(self, key: str, /) -> None: ...
-    def delete(self, path: str) -> None: ...
-    def append(self, path: str, rows: numpy.typing.ArrayLike) -> None: ...
-    def update(self, *, in_place: bool = True) -> None: ...
+    def delete(self, path: str) -> None:
+        """Removes what is at a path, with the comment on its line, for the next `update()`."""
+    def rename(self, path: str, name: str) -> None:
+        """Gives the key at a path another name, at its place, for the next `update()`."""
+    def add_history_entry(self, description: str) -> None:
+        """Adds an entry with this description and the current time to the history, for the next `update()`."""
+    def write_to(self, target: str | os.PathLike[str] | BinaryIO) -> None:
+        """Writes the file with the changes that were made to it to another path or a binary file object, and leaves the file
+        itself as it is. Blocks are copied as they are stored.
+        """
+    def append(self, path: str, rows: numpy.typing.ArrayLike) -> None:
+        """Adds rows to a streamed array, at the end of the file; a crash leaves the old rows. `Pieces` of unknown
+        length are written as such an array.
+        """
+    def update(self, *, in_place: bool = True) -> None:
+        """Writes the changes: in place under a rollback journal where the tree fits into its space, otherwise
+        into a new file that takes the place of this one. No array is decoded.
+        """
     def _repr_html_(self) -> str: ...
+    def _search(self, conditions: _Conditions) -> list[str]: ...
+    # See _habits.py.
+    def _ipython_key_completions_(self) -> list[str]: ...
+    def search(
+        self,
+        key: _Several = None,
+        value: _Several | float = None,
+        *,
+        path: str | None = None,
+        tag: str | None = None,
+        datatype: str | None = None,
+        shape: str | _Iterable[int | None] | None = None,
+    ) -> dict[str, Any]:
+        """What meets all conditions, as a dictionary of paths and values; arrays are not read.
+
+        `key` and `value` are regular expressions, or several of them; `value` may also be a number, or a comparison such as
+        `">100"`. `path` is a pattern (`"/roman/*/time"`, `"**/time"`), so is `tag` (`"**unit-1.*"`). `datatype` is the
+        name of that of an array, `shape` its shape with None for any length.
+
+        >>> import numpy, trilith
+        >>> tree = {"meta": {"exposure": {"time": 139.8, "start_time": "2028-01-01"}}, "data": numpy.zeros((4, 5), "f4")}
+        >>> f = trilith.open(trilith.dumps(tree))
+        >>> f.search("time")
+        {'/meta/exposure/time': 139.8, '/meta/exposure/start_time': '2028-01-01'}
+        >>> f.search(value=">100")
+        {'/meta/exposure/time': 139.8}
+        >>> list(f.search(shape=(None, 5), datatype="float32"))
+        ['/data']
+        """
+    def visititems(self, func: _Callable[[str, Any], _T | None]) -> _T | None:
+        """Calls `func(path, value)` for whatever is below, in the order of the file, until it returns something other than
+        None, which is the result.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"roman": {"meta": {"filter": "F106"}, "data": numpy.zeros(3)}}))
+        >>> f["roman"].visititems(lambda path, value: print(path))
+        meta
+        meta/filter
+        data
+        >>> f.visititems(lambda path, value: path if isinstance(value, trilith.Array) else None)
+        'roman/data'
+        """
+    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
+        """The text of a mapping, list or whole tree as JSON.
+
+        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
+        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
+        >>> f["meta"].to_json()
+        '{"seeing": "NaN"}'
+        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
+        True
+        """
 
 @final
 class Picture:
@@ -269,13 +656,32 @@ class Picture:
 
 @final
 class Layout:
+    """A layout: where every array of a binary file lies, in the language of Dudley.
+
+    `trilith.open(path, layout=...)` reads any file under one.
+
+    >>> import trilith
+    >>> layout = trilith.Layout("N : <i4  x = <f8[N]")
+    >>> layout.dialect, list(layout.items())
+    ('2025', [('N', 'param'), ('x', 'data')])
+    >>> f = trilith.open(bytes([2, 0, 0, 0, 0, 0, 0, 0]) + bytes(16), layout=layout)
+    >>> f["x"].shape, f["N"]
+    ((2,), 2)
+
+    One layout describes every file of a family: `Layout("run.dud").write("r0001.bd", N=2, x=...)` writes one of
+    them, and `catalog` lists many.
+    """
+
     def __new__(cls, text: str | bytes | os.PathLike[str]) -> Layout: ...
     @staticmethod
-    def read(path: str | os.PathLike[str]) -> Layout: ...
+    def read(path: str | os.PathLike[str]) -> Layout:
+        """Reads a layout from a file of its own."""
     @property
-    def dialect(self) -> str: ...
+    def dialect(self) -> str:
+        """The dialect: "2025" or "2026"."""
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The text, as it was given."""
     def write(
         self,
         path: str | os.PathLike[str],
@@ -285,94 +691,220 @@ class Layout:
         embed: bool = True,
         byteorder: str | None = None,
         **items: int | numpy.typing.ArrayLike,
-    ) -> None: ...
-    def catalog(self, files: _Iterable[str | os.PathLike[str]], path: str | os.PathLike[str]) -> None: ...
-    def translate(self, dialect: str) -> tuple[str, list[str]]: ...
-    def items(self) -> list[tuple[str, str]]: ...
+    ) -> None:
+        """Writes a native file under the layout: a path, which is replaced only when all is written.
+
+        Every stored parameter gets an integer and every item an array of the datatype and shape that the layout says:
+        an item, a list (its elements along the first axis), or a member of `"" = {...}[NREC]`. They are keywords, or, where
+        the name is not a keyword, entries of `values` by their paths. The layout is put at the end of the file, unless
+        `embed` is false.
+
+        >>> import numpy, tempfile, trilith
+        >>> layout = trilith.Layout("{ N : i8 }  rho = f8[N]")
+        >>> path = tempfile.mkdtemp() + "/r0001.bd"
+        >>> layout.write(path, N=2, rho=numpy.array([1.5, 2.5]))
+        >>> trilith.open(path)["rho"][:].tolist()
+        [1.5, 2.5]
+        """
+    def catalog(self, files: _Iterable[str | os.PathLike[str]], path: str | os.PathLike[str]) -> None:
+        """Writes a catalog of files that have this layout: each with the parameters from which follows where everything lies
+        in it. `trilith.open(path, family=layout)` then opens them as one.
+
+        Raises:
+            ValueError: a file lies outside of the folder of the catalog, or says something against its parameters,
+                such as an end before its data end.
+        """
+    def translate(self, dialect: str) -> tuple[str, list[str]]:
+        """The text in another dialect, and what that cannot say, one line each."""
+    def items(self) -> list[tuple[str, str]]:
+        """Paths of the items outside of lists, without the first `/`, and what each is: "dict", "list", "param" or "data"."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class Stream:
+    """An open Dudley stream. It behaves like a dictionary of the items of its root.
+
+    >>> import io, numpy, trilith
+    >>> out = io.BytesIO()
+    >>> trilith.write(out, {"t": numpy.arange(3.0), "run": {"n": 4}}, version="dudley-2025")
+    >>> with trilith.open(out.getvalue()) as f:
+    ...     f["t"][1], f["run/n"], list(f)
+    (np.float64(1.0), 4, ['t', 'run'])
+    """
+
     def __enter__(self) -> Stream: ...
     def __exit__(self, *_args: Any) -> None: ...
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes the file. Arrays that were taken out of it stay valid."""
     @property
-    def closed(self) -> bool: ...
+    def closed(self) -> bool:
+        """Whether the file was closed."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The path of the file, or what it was read from."""
     @property
-    def path(self) -> str | None: ...
+    def path(self) -> str | None:
+        """The absolute path of the file, or None where it was not opened by its path."""
     @property
-    def generation(self) -> str: ...
+    def generation(self) -> str:
+        """"dudley-2025" or "dudley-2026"."""
     @property
-    def warnings(self) -> list[str]: ...
+    def warnings(self) -> list[str]:
+        """Problems of the layout that do not prevent reading the file."""
     @property
-    def layout(self) -> Layout: ...
+    def layout(self) -> Layout:
+        """The layout: that in the file, that beside it, or that which was handed in."""
     @property
-    def tree(self) -> Items: ...
-    def append(self, path: str, rows: numpy.typing.ArrayLike) -> None: ...
-    def extend(self, items: _Mapping[str, Any]) -> None: ...
+    def tree(self) -> Items:
+        """The root dict."""
+    def append(self, path: str, rows: numpy.typing.ArrayLike) -> None:
+        """Appends records to a list: each row of `rows` becomes one more of its last item. A crash leaves the
+        old file or the new.
+        """
+    def extend(self, items: _Mapping[str, Any]) -> None:
+        """Appends items, a dictionary as `write` takes it, to the root dict of a file of the dialect 2025."""
     def __getitem__(self, key: Any, /) -> Any: ...
     def __contains__(self, key: Any, /) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def keys(self) -> KeysView[Any]: ...
-    def values(self) -> ValuesView[Any]: ...
-    def items(self) -> ItemsView[Any, Any]: ...
-    def get(self, key: Any, default: Any = None) -> Any: ...
-    def to_dict(self) -> dict[Any, Any]: ...
+    def keys(self) -> KeysView[Any]:
+        """A view of the names of the root dict."""
+    def values(self) -> ValuesView[Any]:
+        """A view of the items of the root dict."""
+    def items(self) -> ItemsView[Any, Any]:
+        """A view of the pairs of name and item of the root dict."""
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The item of a name or path, or `default`."""
+    def to_dict(self) -> dict[Any, Any]:
+        """A dictionary of all items, in which arrays are still to be read."""
     def _repr_html_(self) -> str: ...
+    # See _habits.py.
+    def _ipython_key_completions_(self) -> list[str]: ...
+    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
+        """The text of a mapping, list or whole tree as JSON.
+
+        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
+        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
+        >>> f["meta"].to_json()
+        '{"seeing": "NaN"}'
+        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
+        True
+        """
 
 @final
 class Items:
+    """A dict of a stream, which behaves like a dictionary that cannot be changed."""
+
     def __getitem__(self, key: Any, /) -> Any: ...
     def __contains__(self, key: Any, /) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def keys(self) -> KeysView[Any]: ...
-    def values(self) -> ValuesView[Any]: ...
-    def items(self) -> ItemsView[Any, Any]: ...
-    def get(self, key: Any, default: Any = None) -> Any: ...
-    def to_dict(self) -> dict[Any, Any]: ...
+    def keys(self) -> KeysView[Any]:
+        """A view of the names."""
+    def values(self) -> ValuesView[Any]:
+        """A view of the items."""
+    def items(self) -> ItemsView[Any, Any]:
+        """A view of the pairs of name and item."""
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The item of a name or path, or `default`."""
+    def to_dict(self) -> dict[Any, Any]:
+        """A dictionary of it and all below it, in which arrays are still to be read."""
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Items: ...
     def __deepcopy__(self, memo: Any, /) -> Items: ...
     def _repr_html_(self) -> str: ...
+    # See _habits.py.
+    def _ipython_key_completions_(self) -> list[str]: ...
+    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
+        """The text of a mapping, list or whole tree as JSON.
+
+        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
+        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
+        >>> f["meta"].to_json()
+        '{"seeing": "NaN"}'
+        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
+        True
+        """
 
 @final
 class Records:
+    """A list of a stream, which behaves like a list that cannot be changed."""
+
     def __getitem__(self, key: Any, /) -> Any: ...
     def __len__(self) -> int: ...
     @property
-    def array(self) -> Array: ...
+    def array(self) -> Array:
+        """The list as one array with a leading axis, where its items are equal: the same datatype and shape. An index
+        with several axes, such as `[:, 0]`, is one into this array.
+
+        Raises:
+            ValueError: the items are not equal.
+        """
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.typing.NDArray[Any]: ...
-    def to_list(self) -> list[Any]: ...
+    def to_list(self) -> list[Any]:
+        """A list of the items and all below them, in which arrays are still to be read."""
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Records: ...
     def __deepcopy__(self, memo: Any, /) -> Records: ...
     def _repr_html_(self) -> str: ...
+    # See _habits.py.
+    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
+        """The text of a mapping, list or whole tree as JSON.
+
+        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
+        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
+        >>> f["meta"].to_json()
+        '{"seeing": "NaN"}'
+        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
+        True
+        """
 
 @final
 class Family:
+    """A family of files of one layout: each item is one array, whose first axis counts the files.
+
+    `trilith.open(catalog, family=layout)` opens one; where each item of each file lies follows from the
+    catalog, so that a slice opens only the files that hold it.
+    """
+
     def __enter__(self) -> Family: ...
     def __exit__(self, *_args: Any) -> None: ...
     @property
-    def files(self) -> list[str]: ...
+    def files(self) -> list[str]:
+        """The files, as the catalog names them."""
     @property
-    def layout(self) -> Layout: ...
+    def layout(self) -> Layout:
+        """The layout of the files."""
     @property
-    def path(self) -> str | None: ...
+    def path(self) -> str | None:
+        """The absolute path of the catalog."""
     @property
-    def tree(self) -> Family: ...
+    def tree(self) -> Family:
+        """The family itself: a mapping of arrays."""
     def __getitem__(self, key: str, /) -> Array: ...
     def __contains__(self, key: str, /) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[str]: ...
-    def keys(self) -> KeysView[str]: ...
-    def values(self) -> ValuesView[Array]: ...
-    def items(self) -> ItemsView[str, Array]: ...
-    def omitted(self, key: str) -> list[str]: ...
+    def keys(self) -> KeysView[str]:
+        """A view of the names of the items."""
+    def values(self) -> ValuesView[Array]:
+        """A view of the arrays."""
+    def items(self) -> ItemsView[str, Array]:
+        """A view of the pairs of name and array."""
+    def omitted(self, key: str) -> list[str]:
+        """The files that are masked in an item, because they omit it or are not there."""
+    # See _habits.py.
+    def _ipython_key_completions_(self) -> list[str]: ...
 
 _Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 _Layout: TypeAlias = Layout | str | os.PathLike[str]
@@ -389,7 +921,27 @@ def open(
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
     raw: bool = False,
-) -> File: ...
+) -> File:
+    """Opens a file of any family and generation: a path, an address (`https://…`, `s3://bucket/key`), the bytes of a
+    file, or a binary file object, those of fsspec and obstore among them.
+
+    Only the tree is read; arrays are read when they are asked for. With `memmap`, arrays of a local file
+    that are stored as they are can be had without a copy; another program that shortens the file while such
+    an array is in use ends this one, as with every memory map.
+
+    A native Dudley file (`.bd`) gives a `Stream`. With a `layout`, a `Layout` or the path of one, any file is a
+    stream under it; `byteorder`, "little" or "big", is that of whatever layout and file leave open. With
+    `family`, the layout of its files, a catalog gives a `Family`; with `raw` these files have no signature.
+
+    References out of a file may lead into its folder, and where one of `allow` says: a folder (`"../shared/"`, relative
+    to the working directory, or `"file:///data/"`), or addresses that begin so (`"https://data.example.org/"`).
+    `remote` holds options of docs/remote.md, such as `{"timeout": 5}`.
+
+    >>> import trilith
+    >>> with trilith.open(trilith.dumps({"exposure": 139.8})) as f:
+    ...     f["exposure"]
+    139.8
+    """
 @overload
 def open(
     source: _Source,
@@ -416,14 +968,29 @@ def open(
 ) -> Family: ...
 def write(
     target: str | os.PathLike[str] | BinaryIO,
-    tree: _Mapping[Any, Any] | Mapping | File | Stream | Items,
+    tree: _Mapping[Any, Any] | _Keyed | File | Stream | Items,
     *,
     codec: str | None = None,
     level: int | None = None,
     version: str | None = None,
     checksums: bool = True,
     inline: bool | int | None = None,
-) -> None: ...
+) -> None:
+    """Writes a file: a path, which is replaced only when all is written, or a binary file object.
+
+    `tree` is a dictionary of dictionaries, lists, scalars and arrays. `codec` is "zlib", "bzp2", "lz4",
+    "zstd", "blsc" or "lz4f" with a `level` of its own, or None to store arrays as they are, which can be
+    had without a copy later. `version` is that of the ASDF standard, "1.0" to "1.6", or "dudley-2025" or
+    "dudley-2026" for a native Dudley file; without it a path that ends in `.bd` is a Dudley file, anything
+    else ASDF 1.6. `inline` puts arrays of at
+    most so many elements into the tree (True: all).
+
+    >>> import io, numpy, trilith
+    >>> out = io.BytesIO()
+    >>> trilith.write(out, {"data": numpy.zeros((2, 3), "f4"), "unit": "m"}, codec="lz4")
+    >>> trilith.open(out)["data"].shape
+    (2, 3)
+    """
 def convert(
     source: _Source,
     target: str | os.PathLike[str],
@@ -437,7 +1004,23 @@ def convert(
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
-) -> list[str]: ...
+) -> list[str]:
+    """Writes a file of any family in another form, to a path that is replaced only when all is written.
+
+    `to` is a generation such as "asdf-1.6" or "finf-0.1", or "dudley-2025" or "dudley-2026"; without it the ending of
+    `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
+    stores blocks as they are, and without a codec they stay as they are stored. `stack` joins each list of equal arrays
+    of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
+    returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
+
+    >>> import numpy, pathlib, tempfile, trilith
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> trilith.write(folder / "x.asdf", {"a": numpy.array([1.5, 2.5])})
+    >>> trilith.convert(folder / "x.asdf", folder / "x.bd")
+    []
+    >>> trilith.open(folder / "x.bd")["a"].tolist()
+    [1.5, 2.5]
+    """
 def show(
     array: Any,
     *,
@@ -470,6 +1053,11 @@ def _table(
     byteorder: str | None,
     allow: list[str],
     remote: dict[str, Any] | None,
-) -> tuple[list[str], list[str], list[list[Any]], list[tuple[str, Exception]], list[str]]: ...
-def _toward(old: str, new: str) -> str | None: ...
-def _command(words: list[str]) -> int: ...
+) -> tuple[list[str], list[str], list[list[Any]], list[tuple[str, Exception]], list[str]]:
+    """The table of `trilith.table`, column by column."""
+def _toward(old: str, new: str) -> str | None:
+    """The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with
+    its comments; None where that cannot be.
+    """
+def _command(words: list[str]) -> int:
+    """Runs the command `trilith` with these words, its own name first, and returns its exit status."""

@@ -6,6 +6,7 @@ import numbers
 import os
 import pathlib
 import re
+import sys
 import tempfile
 import threading
 from collections import abc
@@ -182,8 +183,9 @@ def flat(array):
     return plain.reshape(-1).view("u1")
 
 
-def plain(value):
-    """What a value of another library is written as: ("timestamp", text) or ("value", plainer value)."""
+def plain(value, standard=None):
+    """What a value of another library is written as, in a file of this version of the standard: ("timestamp", text),
+    ("value", plainer value), ("tagged", (tag, plainer value)) or ("pieces", what `Pieces` are made of)."""
     if isinstance(value, datetime.datetime | datetime.date):
         return "timestamp", value.isoformat()
     if isinstance(value, numpy.datetime64):
@@ -197,8 +199,6 @@ def plain(value):
             return "value", item
     elif isinstance(value, Pieces):
         return "pieces", (value, value.masks if value.masked else None, value.shape, value.dtype, value.streamed)
-    elif hasattr(value, "__dask_graph__") and hasattr(value, "chunks"):
-        return "pieces", plain(Pieces.of_dask(value))[1]
     elif isinstance(value, bytearray | memoryview):
         return "value", bytes(value)
     elif isinstance(value, os.PathLike):
@@ -207,12 +207,44 @@ def plain(value):
         return "value", int(value)
     elif isinstance(value, numbers.Real) and (float(value) == value or value != value):
         return "value", float(value)
+    elif type(value).__module__.partition(".")[0] == "dask" and hasattr(value, "_meta"):
+        return "pieces", plain(Pieces.of_dask(value))[1]
+    elif (found := _object(value, standard)) is not None:
+        return found
     elif isinstance(value, abc.Mapping):
         return "value", dict(value)
     elif isinstance(value, abc.Sequence):
         return "value", list(value)
+    if isinstance(value, numpy.ndarray):
+        name = f"{type(value).__module__}.{type(value).__qualname__}"
+        raise TypeError(f"{name} is more than a numpy array: write what it is made of, such as numpy.asarray(x) and its unit")
     hint = "; numpy.asarray(x) makes an array of it" if hasattr(value, "__array__") else ""
     raise TypeError(f"{type(value).__qualname__} cannot be written into a tree{hint}")
+
+
+def _object(value, standard):
+    from . import _objects
+
+    return _objects.value(value, standard)
+
+
+# What makes a frame of keys, or of whole rows, out of what is a table; how it reads one.
+_READERS = {
+    "pandas.core.frame": ("pandas.DataFrame", "pandas.DataFrame.from_arrow(x)"),
+    "xarray.core.dataset": ("xarray.Dataset", "pandas.DataFrame.from_arrow(x).to_xarray()"),
+    "xarray.structure.merge": ("xarray.Dataset", "pandas.DataFrame.from_arrow(x).to_xarray()"),
+}
+
+
+def check_reader(is_table=True):
+    """Refuses to be read by what would take a mapping's keys for a table, or the rows of a table for its values."""
+    frame = sys._getframe(1)
+    if frame is not None and frame.f_globals.get("__name__") in ("_collections_abc", "collections.abc"):
+        frame = frame.f_back
+    reader = frame.f_globals.get("__name__") if frame is not None else None
+    if reader in _READERS and (is_table or reader.startswith("pandas")):
+        name, call = _READERS[reader]
+        raise TypeError(f"{name}(x) does not read the columns of a table: use {call}")
 
 
 def reduced(array):

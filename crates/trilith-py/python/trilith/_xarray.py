@@ -7,8 +7,8 @@ import xarray
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
-from . import _chunks
-from ._trilith import Array, Family, Sequence, open
+from . import _chunks, _dims
+from ._trilith import Array, Family, Sequence, _Keyed, open
 
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
@@ -16,10 +16,12 @@ _SCALARS = (str, int, float, bool, complex, numpy.generic)
 class TrilithBackendEntrypoint(BackendEntrypoint):
     """Arrays of a tree or a layout as variables, read when and where they are asked for.
 
-    A mapping is a group: its arrays are variables, its scalars and lists of scalars attributes. The formats name
-    no dimensions, so `dims={"data": ("y", "x")}` does. Without it arrays of one shape in one group share `dim_0`,
-    `dim_1`, ..., and those of the next shape have the numbers that follow; so do groups within a group. What is masked becomes NaN, and
-    integers with a mask floating-point numbers, as xarray has it.
+    A mapping is a group: its arrays are variables, so are its quantities, with their `units`; its scalars and lists of
+    scalars are attributes. Dimensions are named by `dims={"data": ("y", "x")}`, else by a WCS in the group and the
+    conventions of Roman and JWST (`y`, `x`). Without any of these, arrays of one shape in one group share `dim_0`,
+    `dim_1`, ..., and those of the next shape have the numbers that follow; so do groups within a group. What is masked
+    becomes NaN, and integers with a mask floating-point numbers, as xarray has it. A dataset that `trilith.write` wrote
+    comes back with its own names, coordinates and attributes.
 
     With `layout`, any file is opened under a layout of Dudley. With `family`, the layout of its files, a catalog
     is one dataset whose first dimension, `record`, counts the files.
@@ -48,8 +50,9 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
             path, node, above = todo.pop()
             known = dict(above)
             groups[path] = _dataset(node, drop_variables, dims, known)
-            for key, value in node.items():
-                if _is_group(value) and isinstance(key, str) and "/" not in key:
+            below = node.get("children") if _is_written(node) else node
+            for key, value in below.items() if below is not None else ():
+                if _is_group(value) and _array(value) is None and isinstance(key, str) and "/" not in key:
                     todo.append((path.rstrip("/") + "/" + key, value, known))
         return dict(sorted(groups.items()))
 
@@ -72,10 +75,15 @@ def _is_group(value):
 def _dataset(node, drop, dims, known=None):
     """The variables and attributes of a mapping; `known` are the dimensions of shapes in the groups above."""
     drop = {drop} if isinstance(drop, str) else set(drop or ())
-    arrays = {str(key): value for key, value in node.items() if isinstance(value, Array) and key not in drop}
+    if _is_written(node):
+        return _written(node, drop)
+    found = {str(key): value for key, value in node.items() if key not in drop and _array(value) is not None}
+    arrays = {key: _array(value) for key, value in found.items()}
     records = isinstance(node, Family)
-    names = _dimensions(arrays, dims or {}, {} if known is None else known, ("record",) if records else ())
-    variables = {key: _variable(array, names[key]) for key, array in arrays.items()}
+    given = dims or {}
+    said = {} if records else _said(node, arrays, given)
+    names = _dimensions(arrays, {**said, **given}, {} if known is None else known, ("record",) if records else ())
+    variables = {key: _variable(array, names[key], found[key]) for key, array in arrays.items()}
     attributes = {"files": node.files} if records else {}
     for key, value in node.items():
         if isinstance(value, _SCALARS):
@@ -86,6 +94,58 @@ def _dataset(node, drop, dims, known=None):
                 attributes[str(key)] = items
     # Nothing to close: each array keeps what it reads from.
     return xarray.Dataset(variables, attrs=attributes)
+
+
+def _array(value):
+    """The array that a variable is made of: the value itself, or that of a quantity; None for anything else."""
+    if isinstance(value, Array):
+        return value
+    is_quantity = isinstance(value, _Keyed) and (value.tag or "").rpartition("/")[2].startswith("quantity-")
+    held = value.get("value") if is_quantity else None
+    return held if isinstance(held, Array) else None
+
+
+def _said(node, arrays, given):
+    """Dimensions by the file and the conventions. Where a name would have two lengths, the later array has its own."""
+    known, lengths, names = _dims.known(node), {}, {}
+    for key, array in arrays.items():
+        said = None if key in given else _dims.of(known, key, array)
+        if said is None:
+            continue
+        own = tuple(
+            name if lengths.setdefault(name, length) == length else f"{key}_{name}"
+            for name, length in zip(said, array.shape, strict=True)
+        )
+        names[key] = own
+    return names
+
+
+def _is_written(node):
+    """Whether it is a dataset that `trilith.write` wrote."""
+    return isinstance(node, _Keyed) and all(isinstance(node.get(key), _Keyed) for key in ("attrs", "coords", "data_vars"))
+
+
+def _written(node, drop):
+    parts = []
+    for name in ("data_vars", "coords"):
+        parts.append({key: _one(value) for key, value in node[name].items() if key not in drop})
+    return xarray.Dataset(*parts, attrs=node["attrs"].to_dict())
+
+
+def _one(value):
+    """A variable that `trilith.write` wrote."""
+    data = value["data"]
+    attributes = value["attrs"].to_dict() if "attrs" in value else {}
+    dims = tuple(map(str, value["dims"]))
+    if isinstance(data, Array):
+        return _variable(data, dims, data, attributes)
+    if isinstance(data, _Keyed) and "value" in data:
+        from . import _arrow
+
+        texts = numpy.asarray(data["value"])
+        moments = _arrow.moments(texts.reshape(-1))
+        return xarray.Variable(dims, texts if moments is None else moments.reshape(texts.shape), attributes)
+    return xarray.Variable(dims, data, attributes)
 
 
 def _dimensions(arrays, given, known, first=()):
@@ -106,11 +166,32 @@ def _dimensions(arrays, given, known, first=()):
     return names
 
 
-def _variable(array, dims):
+def _variable(array, dims, value, attributes=None):
     rows = _chunks.rows(array)
     encoding = {} if rows is None else {"preferred_chunks": {dims[0]: rows}}
-    attributes = {"tag": array.tag} if array.tag and "/ndarray-" not in array.tag else {}
+    attributes = dict(attributes or {})
+    if attributes == {}:
+        if array.unit is not None:
+            attributes["units"] = str(array.unit)
+        elif value.tag and "/ndarray-" not in value.tag:
+            attributes["tag"] = value.tag
     return xarray.Variable(dims, indexing.LazilyIndexedArray(_Lazy(array)), attributes, encoding)
+
+
+def to_xarray(array, dims=None, name=None):
+    """See `trilith.Array.to_xarray`."""
+    group, key = array._above() or (None, None)
+    if dims is None and key is not None:
+        dims = _dims.written(group) if key == "data" else None
+        if key == "value" and _array(group) is not None and (above := group._above()) is not None:
+            # A quantity stands in the group under a name of its own.
+            group, key = above
+        dims = dims or _dims.of(_dims.known(group), key, array)
+    dims = (dims,) if isinstance(dims, str) else dims or tuple(f"dim_{axis}" for axis in range(array.ndim))
+    if len(dims) != array.ndim:
+        raise ValueError(f"{len(dims)} names of dimensions for an array of {array.ndim} axes")
+    variable = _variable(array, tuple(dims), array)
+    return xarray.DataArray(variable, name=key if name is None else name)
 
 
 class _Lazy(BackendArray):

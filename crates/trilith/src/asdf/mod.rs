@@ -22,6 +22,7 @@ pub mod outline;
 mod read;
 mod sections;
 mod stored;
+mod unit;
 pub mod update;
 pub mod uris;
 pub mod walk;

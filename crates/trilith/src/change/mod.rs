@@ -19,10 +19,12 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 
+mod history;
 mod rows;
 mod save;
 mod streamed;
 
+pub use history::history;
 pub use rows::{Added, RowOptions, RowWriter};
 pub use save::{Output, SaveOptions, Saved};
 pub use streamed::finalise;

@@ -72,7 +72,7 @@ impl File {
 
     /// The root item.
     pub fn root(&self) -> Item<'_> {
-        Item { held: Held::Borrowed(&*self.backend), place: self.backend.root() }
+        Item::new(&*self.backend, self.backend.root())
     }
 
     /// The item at a path: `/roman/data`, `/list/3`; in a Dudley file also `/list[3]` and `/records.time`. References
@@ -255,6 +255,11 @@ pub type Children<'f> = Vec<(Option<Cow<'f, str>>, Item<'f>)>;
 impl<'f> Item<'f> {
     fn reached(from: Held<'f>, found: Destination) -> Self {
         Self { held: found.other.map_or(from, Held::Shared), place: found.place }
+    }
+
+    /// The item at a place of what a file is made on.
+    pub fn new(backend: &'f dyn Backend, place: Place) -> Self {
+        Item { held: Held::Borrowed(backend), place }
     }
 
     /// The file that the item is in.

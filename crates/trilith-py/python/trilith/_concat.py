@@ -1,0 +1,52 @@
+"""`trilith.concat`: one array of many files."""
+
+import glob
+import os
+
+
+def concat(files, path, dim="file", *, dims=None, join="new"):
+    """The arrays at a path of many files as one `xarray.DataArray`, which reads them when it is computed.
+
+    `files` are paths, or a pattern such as `"r????.asdf"`, whose matches are sorted. The arrays are put along a new first
+    dimension `dim`, or with `join="existing"` one after the other along the dimension of that name. `dims` names the
+    dimensions of each array; without it they are those of `Array.to_xarray`. Needs xarray and dask.
+
+    Only the tree of each file is read at first; a task of dask opens the file that it reads.
+
+    >>> import numpy, tempfile, trilith
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for n in range(3):
+    ...         trilith.write(f"{folder}/r{n}.asdf", {"te": numpy.full((4, 5), n)})
+    ...     te = trilith.concat(f"{folder}/r?.asdf", "/te", dim="time", dims=("y", "x"))
+    ...     sizes, last = dict(te.sizes), int(te[-1, 0, 0])
+    >>> sizes, last
+    ({'time': 3, 'y': 4, 'x': 5}, 2)
+    """
+    import xarray
+
+    from ._trilith import Array, open
+
+    if join not in ("new", "existing"):
+        raise ValueError(f'join is "new" or "existing", not {join!r}')
+    names = sorted(glob.glob(files, recursive=True)) if isinstance(files, str) else [os.fspath(name) for name in files]
+    if not names:
+        raise FileNotFoundError(f"no file fits {files!r}")
+    parts = []
+    for name in names:
+        with open(name) as file:
+            array = file[path]
+            if not isinstance(array, Array):
+                raise TypeError(f"{name}: {path} is not an array")
+            if array.mask is not None:
+                raise NotImplementedError(f"{name}: {path} has a mask, which dask does not join lazily: open the files one by one")
+            part = array.to_xarray(dims)
+            parts.append(part.copy(data=array.to_dask()))
+    if join == "existing" and dim not in parts[0].dims:
+        raise ValueError(f"{path} has no dimension {dim!r}; there are: {', '.join(map(str, parts[0].dims))}")
+    differing = next((n for n, part in zip(names, parts, strict=True) if part.dtype != parts[0].dtype), None)
+    if differing is not None:
+        raise ValueError(f"{differing}: {path} has another dtype than in {names[0]}")
+    if join == "new" and any(part.shape != parts[0].shape for part in parts):
+        other = next(n for n, part in zip(names, parts, strict=True) if part.shape != parts[0].shape)
+        raise ValueError(f"{other}: {path} has another shape than in {names[0]}")
+    return xarray.concat(parts, dim)

@@ -1,0 +1,49 @@
+//! Finding items: the conditions of the library in Python's words.
+
+use pyo3::prelude::*;
+use trilith::Item;
+use trilith::file::Place as At;
+use trilith::search::Search;
+
+use crate::errors::{About, Raise};
+use crate::nodes::Place;
+
+/// What is searched for: regular expressions of keys and values, patterns of path and tag, datatype, shape.
+pub type Conditions = (Vec<String>, Vec<String>, Option<String>, Option<String>, Option<String>, Option<String>);
+
+fn search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::Result<Search> {
+    let mut all = Search::new();
+    for key in keys {
+        all = all.key(key)?;
+    }
+    for value in values {
+        all = all.value(value)?;
+    }
+    if let Some(path) = path {
+        all = all.path(path);
+    }
+    if let Some(tag) = tag {
+        all = all.tag(tag)?;
+    }
+    if let Some(datatype) = datatype {
+        all = all.datatype(datatype);
+    }
+    match shape {
+        Some(shape) => all.shape(shape),
+        None => Ok(all),
+    }
+}
+
+/// The paths, from a place on, of what meets the conditions: the place itself and what is below it.
+pub fn paths(py: Python<'_>, place: &Place, conditions: &Conditions) -> PyResult<Vec<String>> {
+    let found = py.detach(|| {
+        let start = Item::new(place.backend(), At::Node(place.node().id().index()));
+        let mut paths = Vec::new();
+        search(conditions)?.run(&start, |path, _| {
+            paths.push(path.to_owned());
+            Ok(())
+        })?;
+        trilith::Result::Ok(paths)
+    });
+    found.or_raise(About::Argument)
+}

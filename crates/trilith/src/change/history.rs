@@ -1,0 +1,89 @@
+//! The history of a file: a list below standard 1.2, a mapping `{entries, extensions}` from there on.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::Change;
+use crate::error::Result;
+use crate::tree::{Node, Tree, TreePath, Value};
+
+impl Change<'_> {
+    /// Adds an entry to the history: what was done, now (or at `SOURCE_DATE_EPOCH`).
+    ///
+    /// # Errors
+    /// As [`Edit::set`](crate::tree::Edit::set) and [`Edit::append`](crate::tree::Edit::append).
+    ///
+    /// ```
+    /// # let text = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n--- {a: 1}\n...\n";
+    /// let file = trilith::open_asdf_bytes(text.to_vec())?;
+    /// let mut change = trilith::change::Change::new(&file);
+    /// change.add_history("dark subtracted")?;
+    /// let entries = trilith::change::history(change.tree());
+    /// assert_eq!(entries[0].get("description").unwrap().text(), "dark subtracted");
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn add_history(&mut self, text: &str) -> Result<()> {
+        let mut entry = Value::map([("description", Value::from(text)), ("time", Value::plain(now()))]);
+        let sections = self.file().sections();
+        // The documents before 1.0 define no such tag, and reserve their prefix for those that they define.
+        if sections.generation().is_none_or(|row| row.major > 0) {
+            entry = entry.tagged("tag:stsci.edu:asdf/core/history_entry-1.0.0");
+        }
+        let standard = sections.header().standard();
+        let is_new_form = standard.is_some_and(|version| !matches!(version, "1.0.0" | "1.1.0"));
+        self.edit(|edit, tree| {
+            let history = tree.at("/history").filter(|node| !node.is_null());
+            let is_map = history.map_or(is_new_form, Node::is_mapping);
+            let list = if is_map { "/history/entries" } else { "/history" };
+            if history.is_none() {
+                let value = Value::seq([entry]);
+                let value = if is_map { Value::map([("entries", value)]) } else { value };
+                return edit.set(&TreePath::parse("/history")?, &value);
+            }
+            match tree.at(list) {
+                Some(node) if node.is_sequence() => edit.append(&TreePath::parse(list)?, &entry),
+                _ => edit.set(&TreePath::parse(list)?, &Value::seq([entry])),
+            }
+        })
+    }
+}
+
+/// The entries of a tree's history, the oldest first.
+pub fn history(tree: &Tree) -> Vec<Node<'_>> {
+    let found = tree.at("/history").and_then(|node| if node.is_mapping() { node.get("entries") } else { Some(node) });
+    found.filter(|node| node.is_sequence()).map(|node| node.items().collect()).unwrap_or_default()
+}
+
+/// The time as YAML writes it, in UTC, whole seconds.
+fn now() -> String {
+    let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse::<u64>().ok());
+    let seconds = given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()));
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days as i64);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+/// The date of a day counted from 1970-01-01, in the Gregorian calendar: years begin in March, so
+/// that the leap day is the last of its year.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_of_days() {
+        assert_eq!(civil(0), (1970, 1, 1));
+        assert_eq!(civil(11_016), (2000, 2, 29));
+        assert_eq!(civil(20_778), (2026, 11, 21));
+    }
+}

@@ -1,0 +1,219 @@
+//! Finding items of a file by key, path, value, tag, datatype or shape.
+//!
+//! ```
+//! use trilith::search::Search;
+//! let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {meta: {exposure: 139.8, filter: F106}}\n...\n";
+//! let file = trilith::OpenOptions::new().open_bytes(text.to_vec())?;
+//! let mut paths = Vec::new();
+//! Search::new().key("^expo")?.value(">100")?.run(&file.root(), |path, _| {
+//!     paths.push(path.to_owned());
+//!     Ok(())
+//! })?;
+//! assert_eq!(paths, ["/meta/exposure"]);
+//! # Ok::<(), trilith::Error>(())
+//! ```
+
+use regex::Regex;
+
+use crate::error::{Error, Result};
+use crate::file::{Item, ItemKind};
+use crate::glob::Pattern;
+use crate::yaml::Scalar;
+
+/// Conditions that an item must meet, all of them.
+#[derive(Debug, Default)]
+pub struct Search {
+    key: Vec<Regex>,
+    value: Vec<ValueTest>,
+    path: Option<Pattern>,
+    tag: Option<Regex>,
+    datatype: Option<String>,
+    shape: Option<Vec<Option<u64>>>,
+}
+
+#[derive(Debug)]
+enum ValueTest {
+    Matches(Regex),
+    Compares(&'static str, String),
+}
+
+impl Search {
+    /// No condition: every item meets it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there is no condition.
+    pub fn is_empty(&self) -> bool {
+        let by_name = self.key.is_empty() && self.value.is_empty() && self.path.is_none();
+        by_name && self.tag.is_none() && self.datatype.is_none() && self.shape.is_none()
+    }
+
+    /// The key matches a regular expression.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the text is not one.
+    pub fn key(mut self, text: &str) -> Result<Self> {
+        self.key.push(regex(text)?);
+        Ok(self)
+    }
+
+    /// The value matches a regular expression, or a comparison: `>5`, `<=1e-3`, `==text`, `!=0`. Numbers compare with
+    /// numbers, other values as text.
+    ///
+    /// # Errors
+    /// As [`Search::key`].
+    pub fn value(mut self, text: &str) -> Result<Self> {
+        let comparison = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find_map(|op| Some((op, text.strip_prefix(op)?)));
+        self.value.push(match comparison {
+            Some((op, text)) => ValueTest::Compares(op, text.trim().to_owned()),
+            None => ValueTest::Matches(regex(text)?),
+        });
+        Ok(self)
+    }
+
+    /// The path fits a pattern; `*` stands for any one key, `**` for any number of them: `/roman/*/time`, `**/time`.
+    #[must_use]
+    pub fn path(mut self, pattern: &str) -> Self {
+        self.path = Some(Pattern::new(pattern));
+        self
+    }
+
+    /// The tag matches a pattern; `*` matches anything but `/`, `**` anything.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it is too long to be one.
+    pub fn tag(mut self, pattern: &str) -> Result<Self> {
+        self.tag = Some(regex(&glob_to_regex(pattern))?);
+        Ok(self)
+    }
+
+    /// It is an array with this datatype, as a tree spells it.
+    #[must_use]
+    pub fn datatype(mut self, name: &str) -> Self {
+        self.datatype = Some(spelling(name));
+        self
+    }
+
+    /// It is an array with this shape; `*` matches any length: `2048,*`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the text is not a shape.
+    pub fn shape(mut self, text: &str) -> Result<Self> {
+        self.shape = Some(shape(text)?);
+        Ok(self)
+    }
+
+    /// Hands over the path, from `start` on, and the item of whatever meets the conditions: `start` and what is below it,
+    /// in the order of the file. References are not entered.
+    ///
+    /// # Errors
+    /// What finding the items says, [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there are too many, and what
+    /// `take` says.
+    pub fn run(&self, start: &Item<'_>, mut take: impl FnMut(&str, &Item<'_>) -> Result<()>) -> Result<()> {
+        let mut walk = start.walk();
+        while let Some(visit) = walk.step()? {
+            if self.fits(visit.name.as_deref(), &visit.item, || walk.path()) {
+                take(&walk.path(), &visit.item)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an item of this name meets the conditions; its path is asked for where it matters.
+    fn fits(&self, name: Option<&str>, item: &Item<'_>, path: impl FnOnce() -> String) -> bool {
+        let key_fits = self.key.iter().all(|re| name.is_some_and(|name| re.is_match(name)));
+        let path_fits = || self.path.as_ref().is_none_or(|pattern| pattern.matches(&path()));
+        let tag_fits = || self.tag.as_ref().is_none_or(|re| item.notes().tag.is_some_and(|tag| re.is_match(tag)));
+        let value_fits = || self.value.iter().all(|test| test.holds(item));
+        key_fits && tag_fits() && value_fits() && self.array_fits(item) && path_fits()
+    }
+
+    fn form_fits(&self, datatype: &str, shape: &[u64]) -> bool {
+        self.datatype.as_ref().is_none_or(|wanted| spelling(datatype) == *wanted)
+            && self.shape.as_ref().is_none_or(|wanted| {
+                wanted.len() == shape.len() && wanted.iter().zip(shape).all(|(w, n)| w.is_none_or(|w| w == *n))
+            })
+    }
+
+    fn array_fits(&self, item: &Item<'_>) -> bool {
+        if self.datatype.is_none() && self.shape.is_none() {
+            return true;
+        }
+        let is_array = item.kind() == ItemKind::Array;
+        is_array && item.describe().is_ok_and(|found| self.form_fits(&found.datatype.to_string(), &found.shape))
+    }
+}
+
+impl ValueTest {
+    fn holds(&self, item: &Item<'_>) -> bool {
+        let (Ok(value), Ok(said)) = (item.value(), item.text()) else { return false };
+        let number = match value {
+            Scalar::Int(number) => Some(number as f64),
+            Scalar::Float(number) => Some(number),
+            Scalar::BigInt(digits) => digits.parse().ok(),
+            _ => None,
+        };
+        let said = &*said;
+        match self {
+            ValueTest::Matches(re) => re.is_match(said),
+            ValueTest::Compares(op, text) => {
+                let order = match (number, text.parse::<f64>().ok()) {
+                    (Some(a), Some(b)) => a.partial_cmp(&b),
+                    // Dates and words compare as text, but a word is neither more nor less than a number.
+                    (None, None) => Some(said.cmp(text.as_str())),
+                    _ => None,
+                };
+                match (*op, order) {
+                    ("!=", order) => order.is_none_or(|o| o.is_ne()),
+                    (_, None) => false,
+                    ("==", Some(o)) => o.is_eq(),
+                    ("<", Some(o)) => o.is_lt(),
+                    ("<=", Some(o)) => o.is_le(),
+                    (">", Some(o)) => o.is_gt(),
+                    (_, Some(o)) => o.is_ge(),
+                }
+            }
+        }
+    }
+}
+
+fn regex(text: &str) -> Result<Regex> {
+    Regex::new(text).map_err(|e| Error::usage(format!("{text:?} is not a regular expression: {e}")))
+}
+
+/// A datatype without the spaces that may stand between its parts.
+fn spelling(datatype: &str) -> String {
+    datatype.replace(' ', "")
+}
+
+/// `*` is anything but `/`, `**` is anything.
+fn glob_to_regex(glob: &str) -> String {
+    let pieces = glob.split("**").map(|part| part.split('*').map(regex::escape).collect::<Vec<_>>().join("[^/]*"));
+    format!("^{}$", pieces.collect::<Vec<_>>().join(".*"))
+}
+
+fn shape(text: &str) -> Result<Vec<Option<u64>>> {
+    let text = text.trim().trim_start_matches(['[', '(']).trim_end_matches([']', ')']);
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| match part {
+            "*" => Ok(None),
+            number => number.parse().map(Some).map_err(|_| Error::usage(format!("{number:?} is not a length of a shape"))),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_stop_at_slashes_unless_doubled() {
+        let fits = |glob: &str, tag: &str| Regex::new(&glob_to_regex(glob)).unwrap().is_match(tag);
+        assert!(fits("tag:stsci.edu:asdf/unit/*", "tag:stsci.edu:asdf/unit/unit-1.0.0"));
+        assert!(!fits("tag:stsci.edu:*", "tag:stsci.edu:asdf/unit/unit-1.0.0"));
+        assert!(fits("**unit-1.*", "tag:stsci.edu:asdf/unit/unit-1.0.0"));
+    }
+}

@@ -1,0 +1,134 @@
+"""Writes a page for each public name of the Python package: `python_reference.py PACKAGE FOLDER`.
+
+Only sources are read (the stubs, which hold the documentation, and `asdf.py`), so that the package need not be built.
+"""
+
+import ast
+import pathlib
+import sys
+
+
+def main(package, folder):
+    """Writes the pages and an index of them."""
+    native, outer = (ast.parse((package / name).read_text()) for name in ("_trilith.pyi", "__init__.pyi"))
+    known = {node.name: [node] for node in outer.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    public = {alias.asname for node in outer.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    hidden = {}
+    for node in native.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            (known if node.name in public else hidden).setdefault(node.name, []).append(node)
+    bridge = ast.parse((package / "asdf.py").read_text())
+    functions = [node for node in bridge.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    folder.mkdir(parents=True, exist_ok=True)
+    names = {f"trilith.{name}": nodes for name, nodes in known.items()}
+    names |= {f"trilith.asdf.{node.name}": [node] for node in functions}
+    parts = {"Functions": [], "Classes": [], "Under the asdf package": []}
+    for name, nodes in sorted(names.items(), key=lambda pair: pair[0].lower()):
+        is_class = isinstance(nodes[0], ast.ClassDef)
+        part = "Under the asdf package" if name.startswith("trilith.asdf.") else "Classes" if is_class else "Functions"
+        text = of_class(name, nodes[0], hidden) if is_class else of_function(name, nodes)
+        (folder / f"{name}.md").write_text(f"# {name}\n\n{text}")
+        parts[part].append((name, first(nodes)))
+    lines = ["# The Python package, name by name", "", "What the documentation in the code says of each public name."]
+    for part, listed in parts.items():
+        lines += ["", f"## {part}", "", *(f"- [{name}]({name}.md): {said}" for name, said in listed)]
+    (folder / "index.md").write_text("\n".join(lines) + "\n")
+
+
+def first(nodes):
+    """The first paragraph of what is said."""
+    return " ".join((doc(nodes) or "").split("\n\n")[0].split())
+
+
+def doc(nodes):
+    """What is said of a name: overloads are described once."""
+    return next((found for node in nodes if (found := ast.get_docstring(node))), None)
+
+
+def of_function(name, nodes):
+    """How it is called, and what it does."""
+    return f"{code(signature(name, node) for node in nodes)}\n{prose(doc(nodes))}"
+
+
+def of_class(name, node, hidden):
+    """What a class is, and its properties and methods, with those of the class that it is made of."""
+    members = {}
+    for base in node.bases:
+        for parent in hidden.get(getattr(base, "id", ""), []):
+            members |= {inner.name: inner for inner in parent.body if isinstance(inner, ast.FunctionDef)}
+    members |= {inner.name: inner for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    made = [prose(doc([node]))]
+    init = members.get("__init__") or members.get("__new__")
+    if init is not None:
+        made.insert(0, code([signature(name, init, True)]))
+    shown = {key: inner for key, inner in members.items() if not key.startswith("_")}
+    for title, wanted in (("Properties", True), ("Methods", False)):
+        chosen = {key: inner for key, inner in shown.items() if is_property(inner) == wanted}
+        if chosen:
+            made.append(f"## {title}\n")
+        for key, inner in chosen.items():
+            kind = f": {ast.unparse(inner.returns)}" if inner.returns else ""
+            head = code([f"{key}{kind}"]) if wanted else code([signature(key, inner, True)])
+            made.append(f"### {key}\n\n{head}\n{prose(ast.get_docstring(inner))}")
+    return "\n".join(made)
+
+
+def is_property(node):
+    return any(getattr(mark, "id", None) == "property" for mark in node.decorator_list)
+
+
+def signature(name, node, is_method=False):
+    """A call, on one line or with a parameter on each."""
+    is_static = any(getattr(mark, "id", None) == "staticmethod" for mark in node.decorator_list)
+    given = node.args
+    if is_method and not is_static:
+        taken = given.posonlyargs or given.args
+        del taken[:1]
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name not in ("__init__", "__new__") else ""
+    whole = f"{name}({ast.unparse(given)}){returns}"
+    if len(whole) <= 100:
+        return whole
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts_of(given)) + f"){returns}"
+
+
+def parts_of(given):
+    """The parameters, each as text."""
+    plain = given.posonlyargs + given.args
+    bare = len(plain) - len(given.defaults)
+    for at, arg in enumerate(plain):
+        yield text_of(arg, given.defaults[at - bare] if at >= bare else None)
+    if given.vararg or given.kwonlyargs:
+        yield f"*{text_of(given.vararg, None)}" if given.vararg else "*"
+    for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        yield text_of(arg, default)
+    if given.kwarg:
+        yield f"**{text_of(given.kwarg, None)}"
+
+
+def text_of(arg, default):
+    named = f"{arg.arg}: {ast.unparse(arg.annotation)}" if arg.annotation else arg.arg
+    if default is None:
+        return named
+    return f"{named} = {ast.unparse(default)}" if arg.annotation else f"{named}={ast.unparse(default)}"
+
+
+def code(lines):
+    return "```python\n" + "\n".join(lines) + "\n```\n"
+
+
+def prose(text):
+    """A docstring as Markdown: its examples as code."""
+    made, inside = [], False
+    for line in (text or "").split("\n"):
+        if line.startswith(">>>") and not inside:
+            made.append("```pycon")
+            inside = True
+        elif inside and not line:
+            made.append("```")
+            inside = False
+        made.append(line)
+    return "\n".join([*made, "```"] if inside else made) + "\n"
+
+
+if __name__ == "__main__":
+    main(*map(pathlib.Path, sys.argv[1:3]))
