@@ -21,7 +21,7 @@ use crate::nodes::{Mapping, Place};
 use crate::show;
 use crate::source::{Origin, origin};
 use crate::stream::{Opened, Stream};
-use crate::{array, tagged};
+use crate::{array, parts, tagged};
 
 /// Opens a file of any family and generation: a path, an address (`https://…`, `s3://bucket/key`), the bytes of a
 /// file, or a binary file object, those of fsspec and obstore among them.
@@ -103,7 +103,7 @@ pub struct File {
 }
 
 impl File {
-    fn opened(&self) -> PyResult<Arc<AsdfFile>> {
+    pub fn opened(&self) -> PyResult<Arc<AsdfFile>> {
         self.held.opened()
     }
 
@@ -292,6 +292,36 @@ impl File {
         let classes = tagged::Classes { mapping, sequence, text };
         let Some(tree) = tagged::tree(py, &file, &classes)? else { return Ok(None) };
         Ok(tagged::blocks(py, &file)?.map(|blocks| (tree, blocks)))
+    }
+
+    /// The headers of the blocks, as Python's `asdf` has them; None where only that package can say.
+    #[pyo3(name = "_headers")]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        tagged::blocks(py, &*self.opened()?)
+    }
+
+    /// Where the tree begins; None without one.
+    #[getter]
+    #[pyo3(name = "_tree_offset")]
+    fn tree_offset(&self) -> PyResult<Option<u64>> {
+        Ok(self.opened()?.sections().tree().map(|tree| tree.start))
+    }
+
+    /// Gives the file this tree, and blocks besides its own: see [`parts::become_parts`].
+    #[pyo3(name = "_become")]
+    fn become_parts<'py>(
+        &self,
+        py: Python<'py>,
+        text: &str,
+        added: Vec<parts::Given<'py>>,
+    ) -> PyResult<(bool, Vec<Option<usize>>)> {
+        parts::become_parts(py, &self.held, text, added)
+    }
+
+    /// Whether memory still holds what a block holds.
+    #[pyo3(name = "_same")]
+    fn is_same(&self, py: Python<'_>, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
+        parts::is_same(py, &*self.opened()?, number, memory)
     }
 
     /// The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order

@@ -133,7 +133,7 @@ impl std::fmt::Debug for StoredBlock {
 
 impl StoredBlock {
     /// Encodes what `pieces` hands over; much of it waits in a temporary file.
-    pub(super) fn encode(
+    pub(crate) fn encode(
         row: &'static Generation,
         options: &BlockOptions,
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
