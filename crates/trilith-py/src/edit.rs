@@ -7,10 +7,12 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use trilith::Error;
-use trilith::asdf::append_rows;
+use trilith::asdf::{AsdfFile, append_rows};
 use trilith::change::{Change, SaveOptions, target_of};
+use trilith::codec::{CodecId, opt_codec};
 use trilith::tree::{Edit, TreePath, Value};
 
+use crate::calm::calm;
 use crate::drafts::array_options;
 use crate::errors::{About, Raise};
 use crate::held::{Held, Step};
@@ -28,20 +30,30 @@ pub fn set(
 ) -> PyResult<()> {
     let opened = file.opened()?;
     let target = target_of(&opened);
-    let options = array_options(codec, level)?;
+    let mut options = array_options(codec, level)?;
     let mut collector = Collector::new(target, if inline { u64::MAX } else { 0 });
     let value = collector.value(value)?;
     let items = collector.ready()?;
     let path = TreePath::parse(path).or_raise(About::Key)?;
     let (value, arrays) = items.split(target, value).or_raise(About::Argument)?;
-    // An array takes the place of another at once, so that what was there says where it is stored.
+    // An array takes the place of another at once, so that what was there says where it is stored, and how.
     let is_array = arrays.first().is_some_and(|(below, _)| below.is_empty());
+    if is_array && codec.is_none() && !inline {
+        options.codec = stored_codec(&opened, &path);
+    }
     let mut steps = if is_array { Vec::new() } else { vec![Step::Set(path.clone(), value)] };
     for (below, array) in arrays {
         let place = below.into_iter().fold(path.clone(), |path, key| path.join(key));
         steps.push(Step::Array(place, array, options.clone()));
     }
     change(py, file, steps)
+}
+
+/// The codec of the block of the array at a path.
+fn stored_codec(file: &AsdfFile, path: &TreePath) -> Option<CodecId> {
+    let number = file.tree().find(path)?.get("source")?.as_i64()?;
+    let label = file.sections().block(number).ok()?.compression;
+    Some(CodecId(label)).filter(|codec| codec.0 != [0; 4] && opt_codec(*codec).is_some())
 }
 
 /// Removes a key or an item.
@@ -93,7 +105,7 @@ pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) 
     };
     let array = crate::drafts::array(rows)?;
     let path = format!("/{}", path.trim_start_matches('/'));
-    let done = py.detach(|| {
+    let done = calm(py, || {
         let _turn = file.turn();
         let (opened, _) = file.current()?;
         if !file.state().steps.is_empty() {
@@ -102,7 +114,7 @@ pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) 
         append_rows(&opened, &path, &array)?;
         file.reopen(own)
     });
-    done.or_raise(About::Argument)
+    done?.or_raise(About::Argument)
 }
 
 /// Writes the changes and opens the file anew.
@@ -111,7 +123,7 @@ pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
     let Some(path) = file.path.as_deref() else {
         return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
     };
-    let done = py.detach(|| {
+    let done = calm(py, || {
         let _turn = file.turn();
         let (opened, _) = file.current()?;
         let steps = file.state().steps.clone();
@@ -132,7 +144,7 @@ pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
         file.reopen(path)?;
         Ok(saved.warnings)
     });
-    for warning in done.or_raise(About::Argument)? {
+    for warning in done?.or_raise(About::Argument)? {
         let text = CString::new(warning.replace('\0', "")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
     }

@@ -12,6 +12,7 @@ use trilith::bytes::NoReferences;
 use trilith::layout::Layout as Parsed;
 use trilith::{digest, verify};
 
+use crate::calm::calm;
 use crate::errors::{About, Raise, raise_at};
 use crate::family::Family;
 use crate::held::Held;
@@ -68,9 +69,9 @@ pub fn open<'py>(
         None => opening.layout(layout),
     };
     let (opened, path) = match origin(source)? {
-        Origin::Url(url) => (py.detach(|| opening.open(&url)), None),
-        Origin::Path(path) => (py.detach(|| opening.open(&path)), Some(path)),
-        Origin::Other(source) => (py.detach(|| opening.open_source(source, Arc::new(NoReferences))), None),
+        Origin::Url(url) => (calm(py, || opening.open(&url))?, None),
+        Origin::Path(path) => (calm(py, || opening.open(&path))?, Some(path)),
+        Origin::Other(source) => (calm(py, || opening.open_source(source, Arc::new(NoReferences)))?, None),
     };
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
@@ -329,7 +330,7 @@ impl File {
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.opened()?;
         let dict = PyDict::new(py);
-        for entry in py.detach(|| digest::of(&*file)).or_raise(About::Argument)? {
+        for entry in calm(py, || digest::of(&*file))?.or_raise(About::Argument)? {
             let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(About::Argument)?;
             dict.set_item(&entry.path, hex(&sums.sha256))?;
             if let Some(mask) = sums.mask_sha256 {
@@ -344,7 +345,7 @@ impl File {
     #[pyo3(signature = (*, deep=false))]
     fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
         let file = self.opened()?;
-        let report = py.detach(|| verify::verify(&file, deep, trilith::Progress::default())).or_raise(About::Argument)?;
+        let report = calm(py, || verify::verify(&file, deep, trilith::Progress::default()))?.or_raise(About::Argument)?;
         let blocks = report.blocks.iter().filter_map(|block| block.problem.as_ref()).map(ToString::to_string);
         let structure = report.structure.iter().map(ToString::to_string);
         let arrays = report.arrays.iter().map(|(path, error)| format!("{path}: {error}"));

@@ -62,6 +62,16 @@ class Block(ReadBlock):
         return self
 
     @property
+    def loaded(self):
+        """Whether any of it was read."""
+        return self._cached_data is not None
+
+    @property
+    def header(self):
+        """The fields of its header."""
+        return self._header
+
+    @property
     def label(self):
         """The codec, as bytes without zeros."""
         return self.header["compression"].rstrip(b"\0")
@@ -95,7 +105,7 @@ class Block(ReadBlock):
                 return self._cached_data
             fd = self._fd()
             if self._file is None or fd is None or fd.is_closed():
-                raise OSError("ASDF file has already been closed. Can not get the data.")
+                raise OSError("Attempt to load block from closed file")
             self._bytes = self._file.block(self.number)
             self._cached_data = numpy.empty(self._bytes.shape, "u1")
             self._missing = set(range(-(-self._cached_data.size // _PIECE)))
@@ -209,7 +219,8 @@ def _source(generic):
                 return name
         except OSError:
             pass
-    if isinstance(generic, generic_io.RandomAccessFile) and generic.mode == "r":
+    # Servers are asked by fsspec, which asdf is content with.
+    if isinstance(generic, generic_io.RandomAccessFile) and generic.mode == "r" and not hasattr(generic._fd, "fs"):
         return generic._fd
     return None
 

@@ -56,6 +56,7 @@ class _Writing:
         self.manager = manager
         # Blocks that keep their numbers, since the file itself is changed.
         self.keeps = keeps
+        self.kept = set()
         self._same = {}
 
     def is_same(self, block):
@@ -223,15 +224,25 @@ def _put(target, file, ready, options):
     text, blocks = ready
     comments = ["#" + line.decode("utf-8", "replace") for line in file._comments]
     comments = [line for line in comments if not line.startswith("#ASDF_STANDARD")]
-    _trilith._write_parts(
-        target,
-        file.version_string,
-        comments,
-        text,
-        blocks,
-        checksums=options["write_checksums"],
-        index=options["include_block_index"],
-    )
+    with _or_left():
+        _trilith._write_parts(
+            target,
+            file.version_string,
+            comments,
+            text,
+            blocks,
+            checksums=options["write_checksums"],
+            index=options["include_block_index"],
+        )
+
+
+@contextlib.contextmanager
+def _or_left():
+    """What Trilith does not write so, asdf may, or says why not in its own words."""
+    try:
+        yield
+    except (ValueError, NotImplementedError) as error:
+        raise Left(f"Trilith does not write it: {error}") from error
 
 
 def _text(file):
@@ -342,6 +353,7 @@ def _number(writing, block, memory, options, obj, ctx):
     stays = writing.keeps is not None and block in writing.keeps
     if stays and _named(options.compression) == block.label.decode("ascii", "replace") and not options.compression_kwargs:
         if writing.is_same(block):
+            writing.kept.add(block)
             return block.number
     return ctx._blocks.make_write_block(memory, options, obj)
 
@@ -387,8 +399,12 @@ def _changed(file, origin):
         if any(callable(block._data) for block in added):
             # Others than arrays have blocks: what they call them is known to them alone.
             return None
+        if writing.kept != keeps:
+            # Where blocks go, the others move up.
+            return None
         contents = [_content(writing, block) for block in added]
-        in_place, numbers = origin._become(text, contents)
+        with _or_left():
+            in_place, numbers = origin._become(text, contents)
         return in_place, dict(_numbered(numbers, [*blocks, *(_memory(block) for block in added)]))
 
 

@@ -65,6 +65,7 @@ impl Encoding {
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
     pub fn write(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
+        crate::interrupt::check()?;
         self.data_size += bytes.len() as u64;
         match self.encoder.take() {
             Some(mut encoder) => {

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use crate::array::Array;
 use crate::asdf::generation::Generation;
 use crate::asdf::update::{self, Placement};
-use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk};
+use crate::asdf::{
+    ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk,
+};
 use crate::assemble::{self, Copied, NewSource, Parts, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
 use crate::error::{Error, Result};
