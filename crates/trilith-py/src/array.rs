@@ -12,6 +12,7 @@ use trilith::ErrorKind;
 use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
 
 use crate::buffer::{self, Lent};
+use crate::calm::calm;
 use crate::dtype::{alignment, is_native, keywords, numpy, to_numpy};
 use crate::errors::{About, Raise};
 use crate::home::Way;
@@ -69,7 +70,7 @@ fn fill(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
     let flat = into.call_method1(intern!(py, "reshape"), (-1,))?.call_method1(intern!(py, "view"), (intern!(py, "u1"),))?;
     let mut bytes = flat.cast_into::<PyArray1<u8>>()?.try_readwrite()?;
     let bytes = bytes.as_slice_mut()?;
-    py.detach(|| array.read_bytes_into(bytes, Byteorder::NATIVE)).or_raise(About::Argument)
+    calm(py, || array.read_bytes_into(bytes, Byteorder::NATIVE))?.or_raise(About::Argument)
 }
 
 /// As [`lend`], for programs that know no masks and need aligned addresses.
@@ -112,7 +113,7 @@ pub fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, Py
 /// These elements of an array with its mask.
 fn with_mask<'py>(array: &Described, data: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
-    let mask = py.detach(|| array.mask_array()).or_raise(About::Argument)?;
+    let mask = calm(py, || array.mask_array())?.or_raise(About::Argument)?;
     let mut arguments = vec![("copy", PyBool::new(py, false).to_owned().into_any())];
     if let Some(mask) = mask {
         arguments.push(("mask", load(py, &mask)?));
@@ -287,7 +288,7 @@ impl Array {
             Some(Mask::Float(x)) => x.into_pyobject(py)?.into_any(),
             Some(Mask::Complex(re, im)) => PyComplex::from_doubles(py, *re, *im).into_any(),
             Some(Mask::Array(mask)) => {
-                let mask = py.detach(|| self.array.mask_array()).or_raise(About::Argument)?.unwrap_or_else(|| (**mask).clone());
+                let mask = calm(py, || self.array.mask_array())?.or_raise(About::Argument)?.unwrap_or_else(|| (**mask).clone());
                 Bound::new(py, Array::new(mask, None, None))?.into_any()
             }
             _ => py.None().into_bound(py),

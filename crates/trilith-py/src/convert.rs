@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trilith::convert::{ConvertOptions, To};
 
+use crate::calm::calm;
 use crate::errors::{About, Raise};
 use crate::layout;
 use crate::source::{Origin, order, origin};
@@ -54,7 +55,7 @@ pub fn convert(
     }
     (how.level, how.stack, how.allow_loss, how.byteorder) = (level, stack, allow_loss, byteorder);
     let given = origin(source)?;
-    let done = py.detach(|| {
+    let done = calm(py, || {
         let file = match given {
             Origin::Url(url) => opening.open(&url),
             Origin::Path(path) => opening.open(&path),
@@ -62,6 +63,6 @@ pub fn convert(
         };
         file?.convert(&target, &how)
     });
-    let done = done.or_raise(About::Argument)?;
+    let done = done?.or_raise(About::Argument)?;
     Ok(done.losses.iter().map(ToString::to_string).collect())
 }

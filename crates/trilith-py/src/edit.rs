@@ -11,8 +11,10 @@ use pyo3::types::{PyBytes, PyString};
 use trilith::Error;
 use trilith::asdf::{AsdfFile, WriteOptions, append_rows};
 use trilith::change::{Change, Output, SaveOptions, target_of};
+use trilith::codec::{CodecId, opt_codec};
 use trilith::tree::{Edit, TreePath, Value};
 
+use crate::calm::calm;
 use crate::drafts::array_options;
 use crate::errors::{About, Raise, raise_at};
 use crate::held::{Held, Step};
@@ -30,20 +32,30 @@ pub fn set(
 ) -> PyResult<()> {
     let opened = file.opened()?;
     let target = target_of(&opened);
-    let options = array_options(codec, level)?;
+    let mut options = array_options(codec, level)?;
     let mut collector = Collector::new(target, if inline { u64::MAX } else { 0 });
     let value = collector.value(value)?;
     let items = collector.ready()?;
     let path = TreePath::parse(path).or_raise(About::Key)?;
     let (value, arrays) = items.split(target, value).or_raise(About::Argument)?;
-    // An array takes the place of another at once, so that what was there says where it is stored.
+    // An array takes the place of another at once, so that what was there says where it is stored, and how.
     let is_array = arrays.first().is_some_and(|(below, _)| below.is_empty());
+    if is_array && codec.is_none() && !inline {
+        options.codec = stored_codec(&opened, &path);
+    }
     let mut steps = if is_array { Vec::new() } else { vec![Step::Set(path.clone(), value)] };
     for (below, array) in arrays {
         let place = below.into_iter().fold(path.clone(), |path, key| path.join(key));
         steps.push(Step::Array(place, array, options.clone()));
     }
     change(py, file, steps)
+}
+
+/// The codec of the block of the array at a path.
+fn stored_codec(file: &AsdfFile, path: &TreePath) -> Option<CodecId> {
+    let number = file.tree().find(path)?.get("source")?.as_i64()?;
+    let label = file.sections().block(number).ok()?.compression;
+    Some(CodecId(label)).filter(|codec| codec.0 != [0; 4] && opt_codec(*codec).is_some())
 }
 
 /// Removes a key or an item.
@@ -109,7 +121,7 @@ pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) 
     };
     let array = crate::drafts::array(rows)?;
     let path = format!("/{}", path.trim_start_matches('/'));
-    let done = py.detach(|| {
+    let done = calm(py, || {
         let _turn = file.turn();
         let (opened, _) = file.current()?;
         if !file.state().steps.is_empty() {
@@ -118,7 +130,7 @@ pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) 
         append_rows(&opened, &path, &array)?;
         file.reopen(own)
     });
-    done.or_raise(About::Argument)
+    done?.or_raise(About::Argument)
 }
 
 /// A file with changes that were not written yet.
@@ -150,7 +162,7 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
         return Ok(());
     }
     let path: PathBuf = target.extract()?;
-    let done = py.detach(|| {
+    let done = calm(py, || {
         let (opened, _) = file.current()?;
         let own = opened.sections().source().local().and_then(|local| local.path());
         if own.is_some_and(|own| std::fs::canonicalize(&path).is_ok_and(|real| real == own)) {
@@ -161,7 +173,7 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
         let steps = file.state().steps.clone();
         changed(&opened, steps)?.save(how)
     });
-    warn(py, done.map_err(|error| raise_at(&error, Some(&path)))?.warnings)
+    warn(py, done?.map_err(|error| raise_at(&error, Some(&path)))?.warnings)
 }
 
 /// Passes on what a written file could not keep.
@@ -179,7 +191,7 @@ pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
     let Some(path) = file.path.as_deref() else {
         return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
     };
-    let done = py.detach(|| {
+    let done = calm(py, || {
         let _turn = file.turn();
         let (opened, _) = file.current()?;
         let steps = file.state().steps.clone();
@@ -193,5 +205,5 @@ pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
         file.reopen(path)?;
         Ok(saved.warnings)
     });
-    warn(py, done.or_raise(About::Argument)?)
+    warn(py, done?.or_raise(About::Argument)?)
 }

@@ -12,6 +12,7 @@ use trilith::bytes::NoReferences;
 use trilith::layout::Layout as Parsed;
 use trilith::{digest, verify};
 
+use crate::calm::calm;
 use crate::errors::{About, Raise, raise_at};
 use crate::family::Family;
 use crate::held::Held;
@@ -22,7 +23,7 @@ use crate::search::Conditions;
 use crate::show;
 use crate::source::{Origin, origin};
 use crate::stream::{Opened, Stream};
-use crate::{array, tagged};
+use crate::{array, parts, tagged};
 
 /// Opens a file of any family and generation: a path, an address (`https://…`, `s3://bucket/key`), the bytes of a
 /// file, or a binary file object, those of fsspec and obstore among them.
@@ -69,9 +70,9 @@ pub fn open<'py>(
         None => opening.layout(layout),
     };
     let (opened, path) = match origin(source)? {
-        Origin::Url(url) => (py.detach(|| opening.open(&url)), None),
-        Origin::Path(path) => (py.detach(|| opening.open(&path)), Some(path)),
-        Origin::Other(source) => (py.detach(|| opening.open_source(source, Arc::new(NoReferences))), None),
+        Origin::Url(url) => (calm(py, || opening.open(&url))?, None),
+        Origin::Path(path) => (calm(py, || opening.open(&path))?, Some(path)),
+        Origin::Other(source) => (calm(py, || opening.open_source(source, Arc::new(NoReferences)))?, None),
     };
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
@@ -104,7 +105,7 @@ pub struct File {
 }
 
 impl File {
-    fn opened(&self) -> PyResult<Arc<AsdfFile>> {
+    pub fn opened(&self) -> PyResult<Arc<AsdfFile>> {
         self.held.opened()
     }
 
@@ -323,12 +324,42 @@ impl File {
         Ok(tagged::blocks(py, &file)?.map(|blocks| (tree, blocks)))
     }
 
+    /// The headers of the blocks, as Python's `asdf` has them; None where only that package can say.
+    #[pyo3(name = "_headers")]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        tagged::blocks(py, &*self.opened()?)
+    }
+
+    /// Where the tree begins; None without one.
+    #[getter]
+    #[pyo3(name = "_tree_offset")]
+    fn tree_offset(&self) -> PyResult<Option<u64>> {
+        Ok(self.opened()?.sections().tree().map(|tree| tree.start))
+    }
+
+    /// Gives the file this tree, and blocks besides its own: see [`parts::become_parts`].
+    #[pyo3(name = "_become")]
+    fn become_parts<'py>(
+        &self,
+        py: Python<'py>,
+        text: &str,
+        added: Vec<parts::Given<'py>>,
+    ) -> PyResult<(bool, Vec<Option<usize>>)> {
+        parts::become_parts(py, &self.held, text, added)
+    }
+
+    /// Whether memory still holds what a block holds.
+    #[pyo3(name = "_same")]
+    fn is_same(&self, py: Python<'_>, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
+        parts::is_same(py, &*self.opened()?, number, memory)
+    }
+
     /// The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order
     /// or generation. The digest of a mask is under the path of the mask.
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.opened()?;
         let dict = PyDict::new(py);
-        for entry in py.detach(|| digest::of(&*file)).or_raise(About::Argument)? {
+        for entry in calm(py, || digest::of(&*file))?.or_raise(About::Argument)? {
             let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(About::Argument)?;
             dict.set_item(&entry.path, hex(&sums.sha256))?;
             if let Some(mask) = sums.mask_sha256 {
@@ -343,7 +374,7 @@ impl File {
     #[pyo3(signature = (*, deep=false))]
     fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
         let file = self.opened()?;
-        let report = py.detach(|| verify::verify(&file, deep, trilith::Progress::default())).or_raise(About::Argument)?;
+        let report = calm(py, || verify::verify(&file, deep, trilith::Progress::default()))?.or_raise(About::Argument)?;
         let blocks = report.blocks.iter().filter_map(|block| block.problem.as_ref()).map(ToString::to_string);
         let structure = report.structure.iter().map(ToString::to_string);
         let arrays = report.arrays.iter().map(|(path, error)| format!("{path}: {error}"));

@@ -6,6 +6,7 @@
 
 mod array;
 mod buffer;
+mod calm;
 mod convert;
 mod drafts;
 mod dtype;
@@ -66,6 +67,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(parts::write_parts, module)?)?;
     module.add_function(wrap_pyfunction!(parts::toward, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::decodes, module)?)?;
     module.add_function(wrap_pyfunction!(table::_table, module)?)?;
     module.add_function(wrap_pyfunction!(picture::show, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;

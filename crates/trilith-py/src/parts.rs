@@ -2,25 +2,65 @@
 
 use std::io::{BufWriter, Cursor, Seek, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trilith::Limits;
-use trilith::asdf::{BlockOptions, FileWriter, Target, WriteOptions};
-use trilith::bytes::{AtomicFile, Basis};
-use trilith::codec::CodecId;
+use trilith::asdf::{AsdfFile, BlockOptions, FileWriter, Target, WriteOptions};
+use trilith::bytes::{AtomicFile, Basis, Source};
+use trilith::change::{Change, SaveOptions};
+use trilith::codec::{self, CodecId};
 use trilith::tree::Tree;
 
+use crate::calm::calm;
 use crate::errors::{About, Raise};
+use crate::file::File;
+use crate::held::Held;
 use crate::write::form;
 
 /// How many bytes a codec gets at once.
 const PIECE: usize = 4 << 20;
 
-/// A block that is to be written: its bytes, its codec as the file names it, and the level of that.
-type Given<'py> = (Bound<'py, PyAny>, Option<[u8; 4]>, Option<i32>);
+/// A block that is to be written: its bytes, or a file and the number of the block there, which is then copied as it is
+/// stored; its codec as the file names it, and the level of that.
+pub type Given<'py> = (Bound<'py, PyAny>, Option<[u8; 4]>, Option<i32>);
+
+/// Where the bytes of a block come from.
+enum Content<'py> {
+    Memory(PyReadonlyArray1<'py, u8>, BlockOptions),
+    Stored(Arc<AsdfFile>, i64),
+}
+
+/// The same while the interpreter is not held.
+#[derive(Clone, Copy)]
+enum Ready<'a> {
+    Memory(&'a [u8], &'a BlockOptions),
+    Stored(&'a AsdfFile, i64),
+}
+
+impl<'py> Content<'py> {
+    fn new((given, codec, level): Given<'py>) -> PyResult<Self> {
+        if let Ok((file, number)) = given.extract::<(Bound<'py, File>, i64)>() {
+            return Ok(Self::Stored(file.get().opened()?, number));
+        }
+        let mut options = BlockOptions::default();
+        options.codec = codec.filter(|codec| *codec != [0; 4]).map(CodecId);
+        options.encode.level = level;
+        let array = given.cast_into::<PyArray1<u8>>().map_err(|_| PyTypeError::new_err("a block is an array of uint8"))?;
+        options.encode.total = Some(array.len()? as u64);
+        Ok(Self::Memory(array.try_readonly()?, options))
+    }
+
+    fn ready(&self) -> PyResult<Ready<'_>> {
+        Ok(match self {
+            Self::Memory(array, options) => Ready::Memory(array.as_slice()?, options),
+            Self::Stored(file, number) => Ready::Stored(file, *number),
+        })
+    }
+}
 
 /// Writes a file with this tree (the whole YAML document) and these blocks, to a path or a file object.
 #[pyfunction]
@@ -37,36 +77,28 @@ pub fn write_parts<'py>(
     index: bool,
 ) -> PyResult<()> {
     let form = form(version)?;
-    let mut held: Vec<(PyReadonlyArray1<'py, u8>, BlockOptions)> = Vec::with_capacity(blocks.len());
-    for (bytes, codec, level) in blocks {
-        let mut options = BlockOptions::default();
-        options.codec = codec.filter(|codec| *codec != [0; 4]).map(CodecId);
-        options.encode.level = level;
-        let array = bytes.cast_into::<PyArray1<u8>>().map_err(|_| PyTypeError::new_err("a block is an array of uint8"))?;
-        held.push((array.try_readonly()?, options));
-    }
-    let mut ready: Vec<(&[u8], BlockOptions)> = Vec::with_capacity(held.len());
-    for (array, options) in &held {
-        ready.push((array.as_slice()?, options.clone()));
-    }
+    let held = blocks.into_iter().map(Content::new).collect::<PyResult<Vec<_>>>()?;
+    let ready = held.iter().map(Content::ready).collect::<PyResult<Vec<_>>>()?;
     let mut layout = WriteOptions::default();
     (layout.checksums, layout.index) = (checksums, index);
+    // Programs that cut a file at its first block expect nothing between the tree and that.
+    layout.align = Some(1);
     if target.hasattr("write")? {
-        let bytes = py.detach(|| {
+        let bytes = calm(py, || {
             let mut out = Cursor::new(Vec::new());
             put(&mut out, form, layout, &comments, text, &ready)?;
             trilith::Result::Ok(out.into_inner())
         });
-        target.call_method1("write", (PyBytes::new(py, &bytes.or_raise(About::Argument)?),))?;
+        target.call_method1("write", (PyBytes::new(py, &bytes?.or_raise(About::Argument)?),))?;
         return Ok(());
     }
     let path: PathBuf = target.extract()?;
-    let done = py.detach(|| {
+    let done = calm(py, || {
         let mut file = AtomicFile::create(path, Basis::Nothing)?;
         put(BufWriter::with_capacity(1 << 20, &mut file), form, layout, &comments, text, &ready)?;
         file.commit().map(drop)
     });
-    done.or_raise(About::Argument)
+    done?.or_raise(About::Argument)
 }
 
 fn put<W: Write + Seek>(
@@ -75,21 +107,111 @@ fn put<W: Write + Seek>(
     layout: WriteOptions,
     comments: &[String],
     text: &str,
-    blocks: &[(&[u8], BlockOptions)],
+    blocks: &[Ready<'_>],
 ) -> trilith::Result<()> {
     let mut writer = FileWriter::new(out, form.generation(), layout);
     let all: Vec<String> = form.comments().into_iter().chain(comments.iter().cloned()).collect();
     writer.header(form.header, &all, Some(text))?;
-    for (bytes, options) in blocks {
-        let mut options = options.clone();
-        options.encode.total = Some(bytes.len() as u64);
-        let mut block = writer.begin(&options)?;
-        for piece in bytes.chunks(PIECE) {
-            block.write(piece)?;
+    for block in blocks {
+        match *block {
+            Ready::Memory(bytes, options) => {
+                let mut block = writer.begin(options)?;
+                for piece in bytes.chunks(PIECE) {
+                    block.write(piece)?;
+                }
+                block.finish()?;
+            }
+            Ready::Stored(file, number) => {
+                let block = file.sections().block(number)?;
+                writer.copy(&*block.stored(file.sections().source())?, block)?;
+            }
         }
-        block.finish()?;
     }
     writer.finish()
+}
+
+/// Gives an open file another tree, which calls its blocks by their numbers and `added` by those that follow; says whether
+/// that was done in place, and which number each block has now (None: it is gone).
+///
+/// # Errors
+/// As [`Change::save`].
+pub fn become_parts<'py>(
+    py: Python<'py>,
+    file: &Held,
+    text: &str,
+    added: Vec<Given<'py>>,
+) -> PyResult<(bool, Vec<Option<usize>>)> {
+    let Some(path) = file.path.as_deref() else {
+        return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
+    };
+    let held = added.into_iter().map(Content::new).collect::<PyResult<Vec<_>>>()?;
+    let ready = held.iter().map(Content::ready).collect::<PyResult<Vec<_>>>()?;
+    let done = calm(py, || {
+        let _turn = file.turn();
+        let (opened, _) = file.current()?;
+        let mut change = Change::new(&opened);
+        let known = opened.sections().blocks()?.len();
+        for block in &ready {
+            match *block {
+                Ready::Memory(bytes, options) => {
+                    change.add_block(options, |out| bytes.chunks(PIECE).try_for_each(out))?;
+                }
+                Ready::Stored(other, number) => {
+                    let data = other.block_data(number)?;
+                    let mut options = BlockOptions::default();
+                    options.codec = Some(CodecId(other.sections().block(number)?.compression)).filter(|codec| codec.0 != [0; 4]);
+                    change.add_block(&options, |out| pieces(&*data, |_, piece| out(piece).map(|()| true)).map(drop))?;
+                }
+            }
+        }
+        change.set_tree(Tree::parse(text, opened.limits())?);
+        let saved = change.save(SaveOptions::in_place())?;
+        file.reopen(path)?;
+        let numbers = (0..known + ready.len()).map(|number| saved.numbers.get(&(number as i64)).copied()).collect();
+        trilith::Result::Ok((saved.in_place, numbers))
+    });
+    done?.or_raise(About::Argument)
+}
+
+/// Whether memory still holds what a block of a file holds.
+///
+/// # Errors
+/// What reading the block says.
+pub fn is_same(py: Python<'_>, file: &AsdfFile, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let array = memory.cast::<PyArray1<u8>>().map_err(|_| PyTypeError::new_err("a block is an array of uint8"))?;
+    let array = array.try_readonly()?;
+    let bytes = array.as_slice()?;
+    let same = calm(py, || {
+        let data = file.block_data(number)?;
+        if data.len() != bytes.len() as u64 {
+            return Ok(false);
+        }
+        pieces(&*data, |at, piece| Ok(bytes.get(at..at + piece.len()) == Some(piece)))
+    });
+    same?.or_raise(About::Argument)
+}
+
+/// Hands over the bytes of a source piece by piece, until `take` has had enough; whether it took all.
+fn pieces(data: &dyn Source, mut take: impl FnMut(usize, &[u8]) -> trilith::Result<bool>) -> trilith::Result<bool> {
+    let (len, mut at) = (data.len(), 0);
+    let mut buffer = vec![0; PIECE.min(usize::try_from(len).unwrap_or(PIECE))];
+    while at < len {
+        let count = buffer.len().min(usize::try_from(len - at).unwrap_or(PIECE));
+        let piece = buffer.get_mut(..count).unwrap_or(&mut []);
+        data.read_at(at, piece)?;
+        if !take(usize::try_from(at).unwrap_or(usize::MAX), piece)? {
+            return Ok(false);
+        }
+        at += count as u64;
+    }
+    Ok(true)
+}
+
+/// Whether blocks of this codec, as the file names it, can be read.
+#[pyfunction]
+#[pyo3(name = "_decodes")]
+pub fn decodes(label: [u8; 4]) -> bool {
+    label == [0; 4] || codec::opt_codec(CodecId(label)).is_some()
 }
 
 /// The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with

@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyBytes};
 use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
 use trilith::tree::{Data, Value};
 
+use crate::calm::calm;
 use crate::drafts::{self, array_options};
 use crate::errors::{About, Raise, raise_at};
 use crate::file::File;
@@ -65,17 +66,17 @@ pub fn write<'py>(
     let mut layout = WriteOptions::default();
     layout.checksums = checksums;
     if target.hasattr("write")? {
-        let bytes = py.detach(|| match dialect {
+        let bytes = calm(py, || match dialect {
             Some(dialect) => drafts::to_bytes(&ready, &value, dialect),
             None => to_bytes(form, layout, &ready, &options, value),
         });
-        let bytes = bytes.or_raise(About::Argument);
+        let bytes = bytes.and_then(|bytes| bytes.or_raise(About::Argument));
         let bytes = collector.raised(bytes)?;
         target.call_method1("write", (PyBytes::new(py, &bytes),))?;
         return Ok(());
     }
     let path: PathBuf = target.extract()?;
-    let done = py.detach(|| {
+    let done = calm(py, || {
         if let Some(dialect) = dialect {
             return drafts::write(&ready, &value, dialect, &path);
         }
@@ -83,7 +84,7 @@ pub fn write<'py>(
         let value = ready.place(&mut builder, &options, value)?;
         builder.write(&path, value)
     });
-    collector.raised(done.map_err(|error| raise_at(&error, Some(&path))))
+    collector.raised(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))
 }
 
 fn to_bytes(

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 import yaml
 from asdf import yamlutil
+from asdf._block.reader import ReadBlock
+from asdf.tagged import TaggedDict, TaggedList, TaggedString
 from asdf.tags.core.ndarray import NDArrayType
 from hypothesis import strategies as st
 
@@ -60,7 +62,7 @@ def parsed(text):
         theirs = error
     try:
         with trilith.open(data) as f:
-            found = f._tagged(hooks.TaggedDict, hooks.TaggedList, hooks.TaggedString)
+            found = f._tagged(TaggedDict, TaggedList, TaggedString)
     except ValueError:
         found = None
     return None if found is None else found[0], theirs
@@ -116,7 +118,7 @@ def test_corpus_trees(corpus):
             continue
         text = text[text.index(b"%YAML") :]
         theirs = yamlutil.load_tree(io.BytesIO(text[: text.index(b"\n...") + 5]))
-        found = trilith.open(path)._tagged(hooks.TaggedDict, hooks.TaggedList, hooks.TaggedString)
+        found = trilith.open(path)._tagged(TaggedDict, TaggedList, TaggedString)
         same(found[0], theirs)
         seen += 1
     assert seen > 20
@@ -207,7 +209,8 @@ def test_options_of_asdf(image):
     with trilith.asdf.open(path, _force_raw_types=True) as af:
         assert af["data"]["source"] == 0
     with trilith.asdf.open(path, validate_checksums=True) as af:
-        assert not isinstance(af, trilith.asdf.AsdfFile), "asdf checks checksums"
+        assert type(af._blocks.blocks[0]) is ReadBlock, "asdf checks checksums"
+        np.testing.assert_array_equal(af["data"][3], data[3])
     with asdf.config_context() as config:
         config.validate_on_read = True
         with trilith.asdf.open(path) as af:
@@ -228,7 +231,15 @@ def test_file_objects(image):
         np.testing.assert_array_equal(af["data"], data)
     memory.seek(0)
     with trilith.asdf.open(memory) as af:
-        assert not isinstance(af, trilith.asdf.AsdfFile), "it could be updated, which is asdf's"
+        assert isinstance(af, trilith.asdf.AsdfFile)
+        af["meta"]["b"] = 9
+        af["data"][0] = 3
+        # It is updated by asdf, in the same memory.
+        af.update()
+        assert (af["data"][0] == 3).all() and (af["data"][1:] == data[1:]).all()
+    memory.seek(0)
+    with asdf.open(memory, mode="r") as af:
+        assert af["meta"]["b"] == 9 and (af["data"][0] == 3).all() and (af["data"][1:] == data[1:]).all()
 
 
 def test_written_files_are_ours(image, tmp_path):
@@ -433,12 +444,14 @@ def test_every_private_name_that_is_used_is_in_the_one_file():
             if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "asdf" and not node.level:
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
                 private |= {(path.name, name) for name in names if "._" in name}
-    assert {name for name, _ in private} <= {"_asdf_hooks.py"}
+    assert {name for name, _ in private} == {"_asdf_hooks.py", "_asdf_write.py"}
     assert {name for _, name in private} == {
         "asdf._compression",
         "asdf._io",
         "asdf._block.manager.Manager",
+        "asdf._block.manager.ReadBlocks",
         "asdf._block.reader.ReadBlock",
+        "asdf._block.writer.WriteBlock",
         "asdf._core._converters.ndarray.NDArrayConverter",
         "asdf.extension._serialization_context.BlockAccess",
     }
@@ -456,9 +469,10 @@ def test_importing_trilith_does_not_import_asdf():
 def test_everywhere(image):
     path, _ = image
     with trilith.asdf.everywhere(), asdf.open(path) as af:
-        assert isinstance(af, trilith.asdf.AsdfFile)
+        assert isinstance(af._blocks.blocks[0], hooks.Block) and type(af) is asdf.AsdfFile
+        assert type(af["data"]) is NDArrayType
     with asdf.open(path) as af:
-        assert not isinstance(af, trilith.asdf.AsdfFile)
+        assert not isinstance(af._blocks.blocks[0], hooks.Block)
 
 
 LINES = st.text(alphabet=st.sampled_from("ab \n\x85\u2028\u2029'\":#-\u00e9"), max_size=12)

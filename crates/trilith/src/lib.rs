@@ -85,6 +85,7 @@
 pub mod diagnostic;
 pub mod error;
 pub mod glob;
+pub mod interrupt;
 pub mod limits;
 mod percent;
 pub mod progress;

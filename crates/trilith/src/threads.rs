@@ -16,6 +16,7 @@ use std::time::Duration;
 pub(crate) use std::thread::JoinHandle;
 
 use crate::error::Result;
+use crate::interrupt;
 
 /// Set by [`set_threads`]; 0 means not set.
 static CHOSEN: AtomicUsize = AtomicUsize::new(0);
@@ -88,6 +89,7 @@ impl Drop for Permits {
 /// That of the first job that failed.
 pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
     let permits = Permits::take(jobs.len().saturating_sub(1));
+    let work = |job| interrupt::check().and_then(|()| work(job));
     if permits.0 == 0 {
         return jobs.into_iter().map(work).collect();
     }
@@ -112,11 +114,55 @@ pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync
 
 /// Runs `work` here and on so many threads besides, until it returns everywhere.
 fn crew(besides: usize, work: impl Fn() + Copy + Send) {
+    let busy = Busy::default();
     within(|scope| {
         // Where the system has no thread left, those that run do the work.
-        let _ = (0..besides).all(|_| helper(scope, work));
+        let _ = (0..besides).all(|_| {
+            let turn = busy.begin();
+            helper(scope, move || {
+                let _turn = turn;
+                work();
+            })
+        });
         work();
+        busy.wait();
     });
+}
+
+/// How many helpers are at work.
+#[derive(Default)]
+struct Busy {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// One of them, until it is dropped.
+struct BusyOne<'b>(&'b Busy);
+
+impl Busy {
+    fn begin(&self) -> BusyOne<'_> {
+        *lock(&self.count) += 1;
+        BusyOne(self)
+    }
+
+    /// Waits for all of them; who began the work is asked meanwhile whether it shall go on, and they hear of it.
+    fn wait(&self) {
+        let mut count = lock(&self.count);
+        while *count > 0 {
+            let waited = self.changed.wait_timeout(count, Duration::from_millis(50));
+            count = waited.unwrap_or_else(PoisonError::into_inner).0;
+            drop(count);
+            let _ = interrupt::check();
+            count = lock(&self.count);
+        }
+    }
+}
+
+impl Drop for BusyOne<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.count) -= 1;
+        self.0.changed.notify_all();
+    }
 }
 
 /// Does every job with `count` of them under way at the same time, whatever the number of cores: for work that waits for
@@ -148,7 +194,8 @@ pub(crate) fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J)
 /// where the system has no thread left.
 pub(crate) fn ahead<A: Send, W>(ahead: impl FnOnce() -> A + Send, work: impl FnOnce() -> W) -> (W, Option<A>) {
     within(|scope| {
-        let ahead = Builder::new().spawn_scoped(scope, ahead);
+        let shared = interrupt::shared();
+        let ahead = Builder::new().spawn_scoped(scope, move || shared.help(ahead));
         (work(), ahead.ok().and_then(|ahead| ahead.join().ok()))
     })
 }
@@ -160,7 +207,8 @@ pub(crate) fn within<'e, R>(work: impl for<'s> FnOnce(&'s Scope<'s, 'e>) -> R) -
 
 /// Starts a thread; whether the system had one left.
 pub(crate) fn helper<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) -> bool {
-    Builder::new().spawn_scoped(scope, work).is_ok()
+    let shared = interrupt::shared();
+    Builder::new().spawn_scoped(scope, move || shared.help(work)).is_ok()
 }
 
 /// Starts a thread that outlives the call; None where the system has none left.

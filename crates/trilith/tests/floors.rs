@@ -19,6 +19,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("glob", 0),
     ("limits", 0),
     ("percent", 0),
+    ("interrupt", 0),
     ("progress", 0),
     ("spelling", 0),
     ("threads", 0),

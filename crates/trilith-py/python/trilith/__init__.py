@@ -37,7 +37,7 @@ from ._trilith import (
 from ._concat import concat
 from ._table import Table, table
 from ._values import Pieces, TaggedString
-from ._view import view
+from ._view import View, view
 
 from . import _habits, _numpy  # isort: skip
 
@@ -58,6 +58,7 @@ __all__ = [
     "Stream",
     "Table",
     "TaggedString",
+    "View",
     "__version__",
     "concat",
     "convert",

@@ -10,51 +10,56 @@ validate, its `info` and `search` show. Files are written by Trilith, in the ord
 ...     type(af).__mro__[1], int(af["data"].sum())
 (<class 'asdf._asdf.AsdfFile'>, 6)
 
-What Trilith cannot do as `asdf` does it, it lets `asdf` do: see `open`.
+What Trilith cannot do as `asdf` does it, it lets `asdf` do: `report` says what and why. With `everywhere`, or the
+environment variable `TRILITH_ASDF`, programs that know only `asdf` use it too.
 """
 
-import contextlib as _contextlib
 import functools as _functools
 
 import asdf as _asdf
 
 from . import _asdf_hooks as _hooks
-from ._asdf_hooks import AsdfFile
+from . import _asdf_use as _use
+from ._asdf_use import Done, Report, report
+from ._asdf_write import AsdfFile
 
-__all__ = ["AsdfFile", "everywhere", "open"]
+__all__ = ["AsdfFile", "Done", "Report", "everywhere", "open", "report"]
 
-# Before anybody puts `open` in its place.
-_open = _asdf.open
+_hooks.install()
 
 
-@_functools.wraps(_open)
-def open(fd, uri=None, mode=None, *args, **kwargs):
+@_functools.wraps(_asdf.open)
+def open(fd, *args, **kwargs):
     """Opens a file as `asdf.open` does, with the same arguments, and returns an `asdf.AsdfFile`.
 
     The tree is parsed by Trilith, and blocks are read by it when their arrays are asked for; a slice of an
     array that is stored as it is or with lz4 reads what it needs. Slices are views of the array, as always.
 
-    These are opened by `asdf` itself: other places than local files and seekable file objects, files
-    without a tree, `mode="rw"` for file objects or with `memmap`, `validate_checksums`, a tree in which
-    YAML's rarer types stand in unusual places, and every version of `asdf` that this was not tested with
-    (tested: 5.4 and 6.0).
+    These are read by `asdf` itself: other places than local files and seekable file objects, files without a
+    tree, files in which something is wrong, a tree in which YAML's rarer types stand in unusual places, and
+    everything with a version of `asdf` that this was not tested with (tested: 5.4 and 6.0). Of a file that Trilith
+    reads, blocks with `validate_checksums`, uncompressed ones with `memmap`, and those in a codec that an extension of
+    `asdf` brings are read by `asdf`.
     """
-    made = _hooks.opened(fd, uri, mode, args, kwargs)
-    return _open(fd, uri, mode, *args, **kwargs) if made is None else made
+    with _use.here("read"):
+        made = _asdf.open(fd, *args, **kwargs)
+    if getattr(made._blocks, "_trilith", None) is not None:
+        made.__class__ = AsdfFile
+    return made
 
 
-@_contextlib.contextmanager
-def everywhere():
-    """While this lasts, `asdf.open` is `trilith.asdf.open`, so that other packages open files through it.
+def everywhere(*, write=False):
+    """While this lasts, `asdf.open` reads with Trilith in the whole process, so that other packages do.
 
-    >>> import asdf, trilith.asdf
-    >>> with trilith.asdf.everywhere():
-    ...     asdf.open is trilith.asdf.open
+    With `write`, `write_to` and `update` of every `asdf.AsdfFile` write with it too. Any number of these may be entered,
+    in any threads, and left in any order. The environment variable `TRILITH_ASDF=read`, or `write`, does the same for
+    a whole program, without a change of its code.
+
+    >>> import asdf, io, trilith.asdf
+    >>> out = io.BytesIO()
+    >>> with trilith.asdf.everywhere(write=True):
+    ...     asdf.AsdfFile({"a": 1}).write_to(out)
+    >>> b"name: trilith" in out.getvalue()
     True
     """
-    before = _asdf.open
-    _asdf.open = open
-    try:
-        yield
-    finally:
-        _asdf.open = before
+    return _use.everywhere("read", "write") if write else _use.everywhere("read")

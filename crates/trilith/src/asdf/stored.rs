@@ -65,6 +65,7 @@ impl Encoding {
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
     pub fn write(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
+        crate::interrupt::check()?;
         self.data_size += bytes.len() as u64;
         match self.encoder.take() {
             Some(mut encoder) => {
@@ -133,7 +134,7 @@ impl std::fmt::Debug for StoredBlock {
 
 impl StoredBlock {
     /// Encodes what `pieces` hands over; much of it waits in a temporary file.
-    pub(super) fn encode(
+    pub(crate) fn encode(
         row: &'static Generation,
         options: &BlockOptions,
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,

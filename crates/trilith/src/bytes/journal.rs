@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::before::Saved;
 use super::disk::{self, Output};
+use super::here::Changing;
 use super::lock::{Basis, Lock, beside, temporary};
 use super::owner;
 use super::record::{MARK, Record};
@@ -32,6 +33,8 @@ pub struct Journal {
     path: PathBuf,
     saved: Saved,
     update: Update,
+    /// Whoever has the file open here, while it is changed.
+    changing: Option<Changing>,
 }
 
 /// What lies beside a file under the name of its journal.
@@ -151,7 +154,7 @@ impl Update {
         match journal.write() {
             Ok(()) => journal.commit(),
             Err(error) => {
-                journal.roll_back()?;
+                crate::interrupt::never(|| journal.roll_back())?;
                 Err(error)
             }
         }
@@ -202,7 +205,7 @@ impl Journal {
         }
         let path = journal_path(&lock.path);
         let saved = write_journal(&update, &file, &lock, old_len)?;
-        Ok(Self { file, lock, path, saved, update })
+        Ok(Self { file, lock, path, saved, update, changing: None })
     }
 
     /// Length of the file before the update.
@@ -224,6 +227,10 @@ impl Journal {
     /// [`ErrorKind::Io`], and what reading the new content says.
     pub fn write_at_most(&mut self, mut most: usize) -> Result<bool> {
         let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
+        if let Some((_, before)) = &self.lock.there {
+            let touched = self.update.touches(&self.saved.record.regions, self.saved.record.old_len);
+            self.changing.get_or_insert_with(|| Changing::begin(before, &touched));
+        }
         let (file, mut whole) = (&mut self.file, true);
         let mut write = |at: u64, bytes: &[u8]| match most.checked_sub(1) {
             Some(left) => {
@@ -244,15 +251,16 @@ impl Journal {
     ///
     /// # Errors
     /// [`ErrorKind::Io`]; the next who opens the file undoes the update.
-    pub(super) fn commit(self) -> Result<u64> {
-        let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
+    pub(super) fn commit(mut self) -> Result<u64> {
+        let path = self.lock.path.clone();
+        let fail = |e| Error::io(format!("updating {}", path.display()), e);
         if let Some((_, before)) = &self.lock.there {
             make_later(self.file.file(), before);
         }
         self.file.sync_data().map_err(fail)?;
         disk::remove(&self.path).map_err(fail)?;
-        disk::sync_folder(&self.lock.path)
-            .map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))?;
+        self.finish();
+        disk::sync_folder(&path).map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))?;
         Ok(self.saved.record.new_len)
     }
 
@@ -261,7 +269,16 @@ impl Journal {
     /// # Errors
     /// [`ErrorKind::Io`]; the next who opens the file undoes it.
     pub fn roll_back(mut self) -> Result<()> {
-        undo(&mut self.file, &self.lock.path, &self.saved)
+        undo(&mut self.file, &self.lock.path, &self.saved)?;
+        self.finish();
+        Ok(())
+    }
+
+    /// Says to who has the file open here that no more changes.
+    fn finish(&mut self) {
+        if let (Some(changing), Ok(after)) = (self.changing.take(), self.file.file().metadata()) {
+            changing.finish(&after);
+        }
     }
 
     /// Undoes an update of `path` that did not finish, if there is one; whether there was.

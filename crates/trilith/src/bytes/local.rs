@@ -2,10 +2,11 @@
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
+use super::here::Reader;
 use super::map::Map;
 use super::source::{Source, past_end};
 use super::system::read_exact_at;
@@ -63,6 +64,8 @@ pub struct LocalFile {
     name: String,
     size: u64,
     modified: Option<SystemTime>,
+    /// Which of its bytes are still what they were, where this process changes it.
+    reader: Arc<Reader>,
     /// Where it was opened; None for a file without a name.
     place: Option<Place>,
     /// What is odd about it.
@@ -74,7 +77,8 @@ pub struct LocalFile {
 impl LocalFile {
     pub(super) fn new(file: File, metadata: &Metadata, name: String, options: LocalOptions) -> Self {
         let (size, modified) = (metadata.len(), metadata.modified().ok());
-        Self { file, name, size, modified, place: None, notice: None, options, map: OnceLock::new() }
+        let reader = Reader::new(metadata);
+        Self { file, name, size, modified, reader, place: None, notice: None, options, map: OnceLock::new() }
     }
 
     /// The same file, which was found at a place, with what is odd about it.
@@ -102,15 +106,17 @@ impl LocalFile {
         self.file.metadata().map(|metadata| identity(&metadata)).unwrap_or_default()
     }
 
-    /// Whether size and modification time are still those of the moment it was opened.
+    /// Whether size and modification time are still those of the moment it was opened. Bytes that an update of this
+    /// process left as they were can be read even where they are not.
     pub fn is_unchanged(&self) -> bool {
         self.file.metadata().is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.modified)
     }
 
     #[cold]
     fn was_changed(&self) -> Error {
-        Error::new(crate::ErrorKind::Io, format!("{} was changed by another process while it was open", self.name))
-            .hint("open it again")
+        // Where the file as a whole is what this process made of it, so are these bytes.
+        let by = if self.reader.is_own(&self.file) { "an update of this process" } else { "another process" };
+        Error::new(crate::ErrorKind::Io, format!("{} was changed by {by} while it was open", self.name)).hint("open it again")
     }
 }
 
@@ -123,6 +129,7 @@ impl Source for LocalFile {
         if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.size) {
             return Err(past_end(offset, into.len() as u64, self.size));
         }
+        crate::interrupt::check()?;
         let read = super::disk::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
         read.map_err(|error| {
             if error.kind() == std::io::ErrorKind::UnexpectedEof {
@@ -133,11 +140,13 @@ impl Source for LocalFile {
         })?;
         READ.fetch_add(into.len() as u64, Ordering::Relaxed);
         // After reading: what was read is then from before any change.
-        if self.is_unchanged() { Ok(()) } else { Err(self.was_changed().at_byte(offset)) }
+        let range = offset..offset + into.len() as u64;
+        if self.reader.is_unchanged(&self.file, range) { Ok(()) } else { Err(self.was_changed().at_byte(offset)) }
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        if !self.options.map || self.size == 0 || !self.is_unchanged() {
+        let range = offset..offset.checked_add(len)?;
+        if !self.options.map || self.size == 0 || !self.reader.is_unchanged(&self.file, range) {
             return None;
         }
         let map = self.map.get_or_init(|| Map::new(&self.file).ok()).as_ref()?;

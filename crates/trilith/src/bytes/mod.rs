@@ -13,6 +13,7 @@ pub mod disk;
 #[cfg(not(feature = "fault-injection"))]
 mod disk;
 mod gzip;
+mod here;
 mod journal;
 mod large;
 mod listing;

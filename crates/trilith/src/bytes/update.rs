@@ -179,6 +179,17 @@ impl Update {
         runs
     }
 
+    /// The bytes within the old length that become others: what is written into these regions, or into scratch.
+    pub(super) fn touches(&self, regions: &[Range<u64>], old_len: u64) -> Vec<Range<u64>> {
+        let mut touched = Vec::new();
+        for (at, content) in &self.writes {
+            let end = at.saturating_add(content.len()).min(old_len);
+            let both = |place: &Range<u64>| place.start.max(*at)..place.end.min(end);
+            touched.extend(regions.iter().chain(&self.scratch).map(both).filter(|part| part.start < part.end));
+        }
+        touched
+    }
+
     /// Lays the writes with these numbers over bytes that begin at `at`.
     fn overlay(&self, writes: &[usize], at: u64, bytes: &mut [u8]) -> Result<()> {
         let end = at + bytes.len() as u64;

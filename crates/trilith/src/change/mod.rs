@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use crate::array::Array;
 use crate::asdf::generation::Generation;
 use crate::asdf::update::{self, Placement};
-use crate::asdf::{ArrayOptions, AsdfFile, Block, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk};
+use crate::asdf::{
+    ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk,
+};
 use crate::assemble::{self, Copied, NewSource, Parts, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
 use crate::error::{Error, Result};
@@ -48,6 +50,9 @@ impl File {
         self.as_asdf().map(Change::new).ok_or_else(wrong)
     }
 }
+
+/// The numbers that blocks of the file, and new ones behind them, have once a change is saved.
+type Places = BTreeMap<i64, usize>;
 
 /// Changes to an open file that were not saved yet.
 ///
@@ -152,6 +157,27 @@ impl<'f> Change<'f> {
         self.tree = Some(tree);
         self.keeps_blocks = true;
         Ok(())
+    }
+
+    /// Takes another tree that was made outside: it calls the blocks of the file by their numbers, and new ones by those
+    /// of [`Change::add_block`]. Blocks that only the old tree refers to are given up.
+    pub fn set_tree(&mut self, tree: Tree) {
+        self.tree = Some(tree);
+    }
+
+    /// Adds a block of the bytes that `pieces` hands over; its number until the change is saved.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the generation of the file cannot hold it, and what the codec
+    /// and `pieces` say.
+    pub fn add_block(
+        &mut self,
+        options: &BlockOptions,
+        pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<usize> {
+        self.added.push(StoredBlock::encode(self.row()?, options, pieces)?);
+        self.count += 1;
+        Ok(self.count - 1)
     }
 
     /// Whether the tree of the file holds an array of the same words.
@@ -331,7 +357,7 @@ impl<'f> Change<'f> {
     }
 
     /// The text of the tree in which the blocks have the numbers of `places`.
-    fn text(&self, tree: &Tree, places: &BTreeMap<i64, usize>) -> Result<String> {
+    fn text(&self, tree: &Tree, places: &Places) -> Result<String> {
         let mut sources = BTreeMap::new();
         for (node, source) in walk::sourced_in(tree, self.file.limits())? {
             let Some(number) = source.as_i64() else { continue };
@@ -350,16 +376,27 @@ impl<'f> Change<'f> {
 
     /// Changes the file where it stands: the tree and the blocks that are new are written, every other block
     /// stays where it is. Whether that could be done: the tree must fit into its space, and the blocks must
-    /// leave a place.
-    fn in_place(&self) -> Result<bool> {
+    /// leave a place. Gives back the numbers of blocks that have others now.
+    fn in_place(&self) -> Result<Option<Places>> {
         if !self.moves_blocks()? && !self.has_new_files() {
-            return update::tree_in_place(self.file, self.tree().text());
+            let is_done = update::tree_in_place(self.file, self.tree().text())?;
+            return Ok(is_done.then(|| self.unmoved()));
         }
-        let Some(placement) = Placement::plan(self.file, &self.freed()?, &self.added)? else { return Ok(false) };
+        let freed = self.freed()?;
+        let Some(placement) = Placement::plan(self.file, &freed, &self.added)? else { return Ok(None) };
         let known = self.file.sections().blocks()?.len();
-        let places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
-        let text = self.text(self.tree(), &places)?;
-        self.beside_first(|| placement.apply(self.file, &text), |is_done| *is_done)
+        let mut places = self.unmoved();
+        places.retain(|number, _| usize::try_from(*number).is_ok_and(|number| number < known && !freed.contains(&number)));
+        let new: Places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
+        let text = self.text(self.tree(), &new)?;
+        places.extend(new);
+        let is_done = self.beside_first(|| placement.apply(self.file, &text), |is_done| *is_done)?;
+        Ok(is_done.then_some(places))
+    }
+
+    /// All blocks under their own numbers.
+    fn unmoved(&self) -> Places {
+        (0..self.count).map(|number| (number as i64, number)).collect()
     }
 
     /// Writes the changed file into `out`, which is at its start. Blocks that are given up are left out, and
@@ -371,11 +408,11 @@ impl<'f> Change<'f> {
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the blocks says.
     pub fn write<W: Write + Seek>(&self, out: W, options: &WriteOptions) -> Result<()> {
-        self.write_with(self.tree(), out, options)
+        self.write_with(self.tree(), out, options).map(drop)
     }
 
-    /// As [`Change::write`], with a tree in which only references are written otherwise.
-    fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<()> {
+    /// As [`Change::write`], with a tree in which only references are written otherwise; the numbers of the blocks.
+    fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<Places> {
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
         let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
@@ -394,7 +431,8 @@ impl<'f> Change<'f> {
         self.added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, Copied::New(new)));
         streamed.into_iter().for_each(|block| take(block.index as i64, Copied::Of(self.file, block)));
         let text = self.text(tree, &places)?;
-        assemble::write_copied(self.file, self.file.sections().tree().map(|_| text.as_str()), &blocks, out, options, None)
+        assemble::write_copied(self.file, self.file.sections().tree().map(|_| text.as_str()), &blocks, out, options, None)?;
+        Ok(places)
     }
 
     /// Writes a new file of the exploded form, which must not be there yet.

@@ -3,6 +3,7 @@
 //! This is the one road on which a file that was read is changed. What the steps are, and in which order,
 //! stands here alone: the command and the Python package only say what they want.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Change;
@@ -62,6 +63,9 @@ pub struct Saved {
     /// What the new file could not keep of the old one: a group, an extended attribute; and files that the tree no
     /// longer names and that were left, since they may be somebody else's.
     pub warnings: Vec<String>,
+    /// The number of each block that stayed or is new, by that which it had before: see
+    /// [`Change::add_block`](super::Change::add_block).
+    pub numbers: BTreeMap<i64, usize>,
 }
 
 impl Change<'_> {
@@ -99,8 +103,12 @@ impl Change<'_> {
         }
         let own = self.own_path()?;
         let is_own = output.is_none();
-        if options.in_place && is_own && !options.anew && self.in_place()? {
-            return Ok(self.saved(true, Vec::new()));
+        if options.in_place
+            && is_own
+            && !options.anew
+            && let Some(numbers) = self.in_place()?
+        {
+            return Ok(Saved { numbers, ..self.saved(true, Vec::new()) });
         }
         let source = file.sections().source();
         // A text that goes into another folder names from there what it named here.
@@ -113,13 +121,13 @@ impl Change<'_> {
             Some(Output::Path(path)) => NewFile::create(path, Basis::Read(&**source))?,
             None => NewFile::create(own.ok_or_else(|| no_file(file))?, Basis::Own(&**source))?,
         };
-        self.write_new(moved.as_ref().unwrap_or_else(|| self.tree()), &mut out, &mut options)?;
+        let numbers = self.write_new(moved.as_ref().unwrap_or_else(|| self.tree()), &mut out, &mut options)?;
         if !is_own {
-            return Ok(Saved { warnings: out.commit()?.warnings, ..Saved::default() });
+            return Ok(Saved { warnings: out.commit()?.warnings, numbers, ..Saved::default() });
         }
         let why_anew = if options.in_place { Some(self.why_anew()?) } else { None };
         let written = self.beside_first(|| out.commit(), |_| true)?;
-        Ok(Saved { why_anew, ..self.saved(false, written.warnings) })
+        Ok(Saved { why_anew, numbers, ..self.saved(false, written.warnings) })
     }
 
     /// Why the file could not be changed where it stands.
@@ -144,11 +152,11 @@ impl Change<'_> {
         });
         let left = |path: &PathBuf| format!("{} is left there: it may hold more, or be used by another file", path.display());
         warnings.extend(parts.left.iter().map(left));
-        Saved { in_place, removed: parts.removed, warnings, why_anew: None }
+        Saved { in_place, removed: parts.removed, warnings, ..Saved::default() }
     }
 
-    /// The whole file with its change.
-    fn write_new(&self, tree: &Tree, out: &mut NewFile, options: &mut SaveOptions<'_>) -> Result<()> {
+    /// The whole file with its change; the numbers of its blocks.
+    fn write_new(&self, tree: &Tree, out: &mut NewFile, options: &mut SaveOptions<'_>) -> Result<BTreeMap<i64, usize>> {
         let (file, text) = (self.file(), tree.text());
         // Room to grow, so that the next change fits.
         let room = if options.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
@@ -159,11 +167,12 @@ impl Change<'_> {
         }
         // Where the tree fits, no other byte of the file differs.
         if !options.anew && update::tree_in_copy(file, text, out.writer())? {
-            return Ok(());
+            return Ok(self.unmoved());
         }
         let mut convert = ConvertOptions::default();
         convert.write.tree_padding = room;
-        rewrite(file, text, out.writer(), &convert, options.progress).map(drop)
+        rewrite(file, text, out.writer(), &convert, options.progress)?;
+        Ok(self.unmoved())
     }
 
     /// The path by which the file was opened; None for bytes without a file.

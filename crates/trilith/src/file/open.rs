@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::FileKind;
 use super::fits::open_fits_source;
@@ -159,8 +160,7 @@ impl OpenOptions {
     /// # Errors
     /// As [`open`].
     pub fn open(&self, path_or_url: impl AsRef<Path>) -> Result<File> {
-        let (source, resolve) = self.source(path_or_url)?;
-        self.open_source(source, resolve)
+        settled(|| self.source(&path_or_url), |source, resolve| self.open_source(source, resolve))
     }
 
     /// The bytes of a file at a path or an address, and what opens the files that it refers to.
@@ -325,8 +325,26 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
 /// # Errors
 /// As [`open`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
 pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
-    let (source, resolve) = OpenOptions::new().source(path)?;
-    open_asdf_source(source, resolve, &Limits::default())
+    let read = |source, resolve| open_asdf_source(source, resolve, &Limits::default());
+    settled(|| OpenOptions::new().source(&path), read)
+}
+
+/// Reads what was opened, again where a writer changes it meanwhile: what was read before and after does not fit together.
+fn settled<T>(
+    open: impl Fn() -> Result<(SourceRef, Arc<dyn Resolve>)>,
+    read: impl Fn(SourceRef, Arc<dyn Resolve>) -> Result<T>,
+) -> Result<T> {
+    let mut wait = Duration::from_millis(1);
+    loop {
+        let (source, resolve) = open()?;
+        let done = read(source.clone(), resolve);
+        let again = wait < Duration::from_secs(1) && source.local().is_some() && source.is_changed();
+        if !again {
+            return done;
+        }
+        std::thread::sleep(wait);
+        wait = wait * 5 / 4 + Duration::from_millis(1);
+    }
 }
 
 /// Opens a file of the ASDF family in memory.

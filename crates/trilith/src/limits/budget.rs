@@ -135,6 +135,7 @@ impl Limits {
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where those of the command are more than [`Limits::work`].
     pub fn charge_work(&self, bytes: u64) -> Result<()> {
         self.go_on()?;
+        crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
         let (sum, most) = (spent.sum(&spent.work, bytes), spent.most(self.work));
         if sum > most { Err(self.spent_all("work", sum, most, "the bytes decoded and gone through come to")) } else { Ok(()) }

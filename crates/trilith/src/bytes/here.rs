@@ -1,0 +1,203 @@
+//! Files that are open in this process, and what the process itself changes in them.
+//!
+//! Who reads a file must notice that it changes underneath. An update in place by this very process knows which bytes it
+//! touches: it says so to everybody here who has the file open, and all other bytes stay good for them.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::SystemTime;
+
+use super::local::identity;
+
+/// Size and time of modification: what tells that a file was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    pub fn of(metadata: &Metadata) -> Self {
+        Self { len: metadata.len(), modified: metadata.modified().ok() }
+    }
+}
+
+/// One open file: what of it is as it was when it was opened.
+#[derive(Debug)]
+pub(super) struct Reader(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    /// What the file must look like.
+    stamp: Stamp,
+    /// Bytes that this process changed since it was opened, sorted and apart from each other.
+    changed: Vec<Range<u64>>,
+    /// Whether this process changes it right now.
+    at_work: bool,
+}
+
+/// All files that are open here, by their identity.
+static OPEN: Mutex<BTreeMap<[u64; 3], Entry>> = Mutex::new(BTreeMap::new());
+
+#[derive(Debug, Default)]
+struct Entry {
+    readers: Vec<Weak<Reader>>,
+    /// What is being changed right now.
+    now: Option<Vec<Range<u64>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Reader {
+    /// Somebody has opened this file.
+    pub fn new(metadata: &Metadata) -> Arc<Self> {
+        let mut open = lock(&OPEN);
+        let entry = open.entry(identity(metadata)).or_default();
+        let (changed, at_work) = (entry.now.clone().unwrap_or_default(), entry.now.is_some());
+        let reader = Arc::new(Self(Mutex::new(State { stamp: Stamp::of(metadata), changed, at_work })));
+        entry.readers.retain(|reader| reader.strong_count() > 0);
+        entry.readers.push(Arc::downgrade(&reader));
+        // Files that nobody has open any more go now and then.
+        if open.len() > 64 && open.len().is_power_of_two() {
+            open.retain(|_, entry| entry.now.is_some() || entry.readers.iter().any(|reader| reader.strong_count() > 0));
+        }
+        reader
+    }
+
+    /// Whether the file is as this process left it.
+    pub fn is_own(&self, file: &File) -> bool {
+        let state = lock(&self.0);
+        state.at_work || file.metadata().is_ok_and(|now| Stamp::of(&now) == state.stamp)
+    }
+
+    /// Whether these bytes of the file are what they were when it was opened.
+    pub fn is_unchanged(&self, file: &File, range: Range<u64>) -> bool {
+        // Before the lock: an update that begins in between is one that this look did not see.
+        let now = file.metadata().map(|metadata| Stamp::of(&metadata));
+        let state = lock(&self.0);
+        let is_touched = state.changed.iter().any(|changed| changed.start < range.end && range.start < changed.end);
+        if is_touched || state.at_work {
+            return !is_touched;
+        }
+        if now.is_ok_and(|now| now == state.stamp) {
+            return true;
+        }
+        // An update of this process may have ended between the look and the lock.
+        file.metadata().is_ok_and(|now| Stamp::of(&now) == state.stamp)
+    }
+}
+
+/// An update in place while it is made: everybody here knows which bytes it touches.
+#[derive(Debug)]
+pub(super) struct Changing {
+    id: [u64; 3],
+    readers: Vec<Arc<Reader>>,
+}
+
+impl Changing {
+    /// Says that these bytes of a file, which looks like this, will be changed.
+    pub fn begin(before: &Metadata, ranges: &[Range<u64>]) -> Self {
+        let id = identity(before);
+        let mut open = lock(&OPEN);
+        let entry = open.entry(id).or_default();
+        entry.now = Some(ranges.to_vec());
+        let readers: Vec<_> = entry.readers.iter().filter_map(Weak::upgrade).collect();
+        let stamp = Stamp::of(before);
+        let is_current = |reader: &Arc<Reader>| {
+            let mut state = lock(&reader.0);
+            let is_current = state.stamp == stamp;
+            if is_current {
+                state.at_work = true;
+                state.changed = joined(state.changed.drain(..).chain(ranges.iter().cloned()));
+            }
+            is_current
+        };
+        Self { id, readers: readers.into_iter().filter(is_current).collect() }
+    }
+
+    /// Says that the update is made, or undone, and what the file looks like now.
+    pub fn finish(self, after: &Metadata) {
+        let mut open = lock(&OPEN);
+        let late = open.get_mut(&self.id).map(|entry| {
+            entry.now = None;
+            entry.readers.iter().filter_map(Weak::upgrade).collect::<Vec<_>>()
+        });
+        for reader in self.readers.iter().chain(late.iter().flatten()) {
+            let mut state = lock(&reader.0);
+            if state.at_work {
+                (state.stamp, state.at_work) = (Stamp::of(after), false);
+            }
+        }
+    }
+}
+
+impl Drop for Changing {
+    fn drop(&mut self) {
+        if let Some(entry) = lock(&OPEN).get_mut(&self.id) {
+            entry.now = None;
+        }
+        // Where it was not finished, the file looks otherwise than they think.
+        for reader in &self.readers {
+            lock(&reader.0).at_work = false;
+        }
+    }
+}
+
+/// Ranges in their order, those that touch made one.
+fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut all: Vec<_> = ranges.filter(|range| range.start < range.end).collect();
+    all.sort_unstable_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::with_capacity(all.len());
+    for range in all {
+        match joined.last_mut().filter(|last| range.start <= last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => joined.push(range),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AtomicFile, Basis, LocalOptions, Update, open};
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn bytes_that_an_own_update_leaves_stay_good() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mut new = AtomicFile::create(&path, Basis::Nothing).unwrap();
+        new.write_all(&[7; 100_000]).unwrap();
+        new.commit().unwrap();
+        let first = open(&path, LocalOptions::default()).unwrap();
+        let mut bytes = [0; 8];
+        for (round, at) in [1000, 50_000, 1000].into_iter().enumerate() {
+            // Each update is made by somebody who opened the file after the last.
+            let read = open(&path, LocalOptions::default()).unwrap();
+            let mut update = Update::new();
+            update.write(at, vec![round as u8; 100]);
+            update.commit(&*read).unwrap();
+            for source in [&first, &read] {
+                source.read_at(0, &mut bytes).unwrap();
+                assert_eq!(bytes, [7; 8]);
+                assert!(source.view(99_000, 8).is_some() && source.is_changed());
+                assert!(source.read_at(at + 50, &mut bytes).is_err() && source.view(at, 10).is_none());
+            }
+            assert!(first.read_at(1010, &mut bytes).is_err());
+        }
+        // Somebody else's change is one of everything.
+        let mut other = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+        other.write_all(b"more").unwrap();
+        assert!(first.read_at(0, &mut bytes).is_err());
+    }
+
+    #[test]
+    fn ranges_are_joined() {
+        assert_eq!(joined([5..7, 0..2, 2..3, 9..9, 6..8].into_iter()), [0..3, 5..8]);
+    }
+}
