@@ -15,7 +15,8 @@ use trilith::{Error, Result};
 
 use crate::array::Array as PyArray;
 use crate::dtype::{from_numpy, numpy};
-use crate::nodes::{Keyed, Sequence};
+use crate::mapping::Keyed;
+use crate::nodes::Sequence;
 use crate::scalar::{helper, tagged_string};
 
 /// How deep dictionaries and lists may nest.

@@ -1,0 +1,218 @@
+//! Mappings of the tree, which behave like dictionaries, and tables among them.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+
+use crate::nodes::{Copier, Place, key, view};
+use crate::search::Conditions;
+use crate::{scalar, show};
+
+/// What the mappings of a tree have in common.
+#[pyclass(frozen, mapping, subclass, weakref, module = "trilith", name = "_Keyed")]
+pub struct Keyed(pub Place);
+
+/// A mapping of the tree, which behaves like a dictionary that cannot be changed.
+///
+/// A path such as `"roman/meta"` leads on from here; keys are in the order of the file.
+///
+/// >>> import trilith
+/// >>> f = trilith.open(trilith.dumps({"roman": {"meta": {"exposure": 139.8}}}))
+/// >>> f["roman"]["meta"]["exposure"], f["roman/meta/exposure"]
+/// (139.8, 139.8)
+/// >>> "meta" in f["roman"], len(f["roman"]), f["roman"].get("nothing", 0)
+/// (True, 1, 0)
+#[pyclass(frozen, mapping, extends = Keyed, module = "trilith")]
+pub struct Mapping;
+
+/// A table of astropy in the tree: a mapping with its `columns`, which other libraries take as the table.
+///
+/// `polars.DataFrame(t)`, `pyarrow.table(t)`, `pandas.DataFrame.from_arrow(t)` and DuckDB read the columns, with units and
+/// time scales in the metadata of Arrow. It has all methods of `Mapping`, but is not a
+/// `collections.abc.Mapping`: these libraries would then take its keys for the columns. `f.get(path, as_="asdf")` gives the object of astropy.
+///
+/// >>> import polars, trilith
+/// >>> stars = polars.DataFrame({"id": [1, 2], "flux": [9.5, None]})
+/// >>> f = trilith.open(trilith.dumps({"stars": stars}))
+/// >>> type(f["stars"]).__name__, f["stars/columns/1/name"]
+/// ('Columns', 'flux')
+/// >>> polars.DataFrame(f["stars"]).equals(stars)
+/// True
+#[pyclass(frozen, mapping, extends = Keyed, module = "trilith")]
+pub struct Columns;
+
+#[pymethods]
+impl Columns {
+    /// The rows as an array of structures in Arrow's C data interface: (schema, array).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(slf: Bound<'py, Self>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._arrow")?.call_method1("table_array", (slf, requested_schema))
+    }
+
+    /// Refuses: columns of different types are no single array.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__(&self, dtype: Option<Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<()> {
+        let _ = (dtype, copy);
+        Err(PyTypeError::new_err(
+            "a table has columns of its own, and is not one array: use pandas.DataFrame.from_arrow(x) or pyarrow.table(x)",
+        ))
+    }
+}
+
+#[pymethods]
+impl Keyed {
+    /// The whole tag of the node, or None.
+    #[getter]
+    fn tag(&self) -> Option<String> {
+        self.0.node().tag().map(str::to_owned)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.lookup(py, key)? {
+            Some(place) => place.into_python(py),
+            None => Err(self.0.key_error(py, &key.str()?.to_string())),
+        }
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        // What a reference leads to does not matter for whether it stands here.
+        if let Ok(text) = key.cast::<PyString>()
+            && self.0.node().child(text.to_str()?).is_some()
+        {
+            return Ok(true);
+        }
+        Ok(self.lookup(py, key)?.is_some())
+    }
+
+    pub fn __len__(&self) -> usize {
+        self.0.children().len()
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        scalar::helper(py, "check_reader")?.call1((slf.is_instance_of::<Columns>(),))?;
+        let keys: Vec<_> =
+            slf.get().0.children().into_iter().filter_map(|(name, _)| name).map(|name| key(py, name)).collect::<PyResult<_>>()?;
+        Ok(PyList::new(py, keys)?.try_iter()?.into_any())
+    }
+
+    /// A view of the keys.
+    fn keys<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.py(), "KeysView")?.call1((slf,))
+    }
+
+    /// A view of the values.
+    fn values<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.py(), "ValuesView")?.call1((slf,))
+    }
+
+    /// A view of the pairs of key and value.
+    fn items<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.py(), "ItemsView")?.call1((slf,))
+    }
+
+    /// The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
+    /// `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+    #[pyo3(signature = (key, default=None, *, as_=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+        as_: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match (self.lookup(py, key)?, as_) {
+            (Some(place), None) => place.into_python(py),
+            (Some(place), Some(form)) => place.converted(py, form),
+            (None, _) => Ok(default.unwrap_or_else(|| py.None().into_bound(py))),
+        }
+    }
+
+    /// What holds the mapping, and its key there; None at the top.
+    fn _above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
+        self.0.above(py)
+    }
+
+    /// Paths below this mapping, of what meets conditions.
+    #[pyo3(name = "_search")]
+    #[allow(clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
+    fn search(&self, py: Python<'_>, conditions: Conditions) -> PyResult<Vec<String>> {
+        crate::search::paths(py, &self.0, &conditions)
+    }
+
+    /// A table in Arrow's C stream interface: one of astropy, or arrays of one length.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        slf: Bound<'py, Self>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("trilith._arrow")?.call_method1("table_stream", (slf, requested_schema))
+    }
+
+    /// A dictionary of it and all below it, in which arrays are still to be read.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Copier::new().copy(py, self.0.clone())
+    }
+
+    fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let other = match other.cast::<Self>() {
+            Ok(other) => other.get().to_dict(py)?,
+            Err(_) if other.is_instance_of::<PyDict>() => other.clone(),
+            Err(_) => return Ok(py.NotImplemented().into_bound(py)),
+        };
+        scalar::helper(py, "same")?.call1((self.to_dict(py)?, other))
+    }
+
+    fn __or__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if !other.hasattr(intern!(py, "keys"))? {
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+        let dict = PyDict::from_sequence(&slf.call_method0(intern!(py, "items"))?.try_iter()?.into_any())?;
+        dict.call_method1(intern!(py, "update"), (other,))?;
+        Ok(dict.into_any())
+    }
+
+    fn __ror__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = other.copy()?;
+        dict.call_method1(intern!(slf.py(), "update"), (slf,))?;
+        Ok(dict)
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().0.reduced(slf)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(show::tree(slf.get().0.node(), &format!("trilith.{}", slf.get_type().name()?)))
+    }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(show::tree_html(slf.get().0.node(), &format!("trilith.{}", slf.get_type().name()?)))
+    }
+}
+
+impl Keyed {
+    fn lookup(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
+        if let Ok(text) = key.cast::<PyString>() {
+            return self.0.find(py, text.to_str()?);
+        }
+        for (name, value) in self.0.children() {
+            if let Some(name) = name.filter(|name| name.is_scalar())
+                && scalar::to_python(py, name)?.eq(key)?
+            {
+                return self.0.at(value).followed(py).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
