@@ -106,7 +106,9 @@ def test_the_package_has_the_names_of_its_stub():
             if isinstance(inner, ast.FunctionDef) and callable(own):
                 assert parameters(inner) == list(inspect.signature(own).parameters), (name, method)
         public = {method for method in vars(native) if not method.startswith("_")}
-        assert public == {method for method, _ in names(node.body) if not method.startswith("_")}, name
+        # What an object gets when it is made is an annotation alone.
+        said = {method for method, inner in names(node.body) if not isinstance(inner, ast.AnnAssign) or hasattr(native, method)}
+        assert public == {method for method in said if not method.startswith("_")}, name
 
 
 CONSUMER = """

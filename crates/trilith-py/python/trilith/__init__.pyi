@@ -110,6 +110,20 @@ def table(
     >>> found["exposure"], found["band"], found.names
     ([139.8, 60.0], ['F158', 'F158'], ['file', 'exposure', 'band'])
     """
+def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
+    """Shows files in the viewer: a notebook has it in a frame of so many pixels, and its `address` opens it in a browser.
+
+    Each is an open file, a path, an address, or a folder; behind `#` a path may have the item to begin with. The browser
+    must be on the same machine as this process.
+    """
+
+class View:
+    """A viewer that a notebook shows in a frame. It ends with this process, or with `close()`."""
+
+    address: str
+    def __init__(self, words: Iterable[str], height: int) -> None: ...
+    def close(self) -> None:
+        """Ends the server."""
 
 class Pieces:
     """An array that is written piece by piece, because it does not fit into memory.

@@ -648,9 +648,13 @@ class File:
 
 @final
 class Picture:
+    """A picture of an array: what `show` gives. A notebook draws it."""
+
     @property
-    def range(self) -> tuple[float, float] | None: ...
-    def save(self, path: str | os.PathLike[str]) -> None: ...
+    def range(self) -> tuple[float, float] | None:
+        """The numbers that have the first and the last colour; None of a plot, and of an array of colours."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the picture: `.png` of an image, `.svg` of a plot."""
     def _repr_png_(self) -> bytes | None: ...
     def _repr_svg_(self) -> str | None: ...
 
@@ -1031,7 +1035,19 @@ def show(
     resample: str = "mean",
     width: int | None = None,
     origin: str = "upper",
-) -> Picture: ...
+) -> Picture:
+    """Draws an array: one of two axes as an image (of more, its first plane), one of one axis as a plot. A notebook
+    shows what comes back; `save` writes it to a file.
+
+    The array may be one of a file, of which only what is needed is read, or any array that numpy takes.
+
+    >>> import numpy, trilith
+    >>> picture = trilith.show(numpy.arange(12.0).reshape(3, 4), interval="minmax", cmap="viridis")
+    >>> picture
+    <trilith.Picture of float64 (3, 4), 96 B>
+    >>> picture.range
+    (0.0, 11.0)
+    """
 def _write_parts(
     target: str | os.PathLike[str] | BinaryIO,
     version: str,
