@@ -9,8 +9,8 @@ use trilith::OpenOptions;
 use trilith::bytes::{NoReferences, Source};
 use trilith_view::requests::{Request, Session, answer};
 
-/// Rows and columns of an array of bytes.
-const SIDE: u64 = 9_000;
+/// Rows and columns of an array of bytes: more of them than are held for a second look, which are read in one go.
+const SIDE: u64 = 12_000;
 
 /// A file without bytes in memory, whose reader goes away after the first piece of the array.
 #[derive(Debug)]

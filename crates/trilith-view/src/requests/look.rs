@@ -104,7 +104,7 @@ mod tests {
             let array = Array::from_slice(&numbers, &[height, 3]).unwrap();
             let look = Look::of(&array).unwrap();
             let rows = look.array.shape()[0];
-            assert!(rows <= ROWS && rows * 2 > height.min(ROWS), "{height} rows: {rows}");
+            assert!(rows <= ROWS && rows * 2 >= height.min(ROWS), "{height} rows: {rows}");
             assert_eq!(look.share, rows as f64 / height as f64);
             let first: Vec<u32> = look.array.load::<u32>().unwrap().iter().step_by(3).copied().collect();
             assert!(first.windows(2).all(|pair| pair[1] - pair[0] == first.get(1).unwrap_or(&0) - first[0]), "{height}");
