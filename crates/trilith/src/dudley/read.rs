@@ -271,7 +271,8 @@ impl DudleyFile {
             let mut shape = entry.shape.clone();
             let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
             let (source, offset) = self.bytes_of(entry)?;
-            Ok(Array::new(source, offset, datatype, order, shape)?.with_limits(Arc::new(self.limits().clone())))
+            let array = Array::new(source, offset, datatype, order, shape)?.with_limits(Arc::new(self.limits().clone()));
+            super::seen::seen(&self.layout, entry.item, array)
         };
         whole().map_err(|e: Error| e.context(entry.path.clone()))
     }
@@ -525,7 +526,8 @@ impl<'f> Items<'f> {
             .map(|stride| i64::try_from(*stride).map_err(|_| Error::malformed("a stride of more than 2^63 bytes")))
             .collect();
         let array = Array::strided(source, offset.saturating_add(inside), datatype, order, shape, strides?)?;
-        Ok(array.with_limits(Arc::new(self.file.limits().clone())))
+        let array = array.with_limits(Arc::new(self.file.limits().clone()));
+        if found.path == entry.path { super::seen::seen(&self.file.layout, entry.item, array) } else { Ok(array) }
     }
 
     /// The error for a path that leads nowhere, with what may have been meant.

@@ -39,7 +39,13 @@ impl DudleyFile {
 
     fn described(&self, entry: &Entry) -> Result<Description> {
         let mut shape = entry.shape.clone();
-        let (datatype, byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
+        let (mut datatype, mut byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
+        let mut nbytes = entry.nbytes;
+        if dudley::is_seen_otherwise(self.layout(), entry.item) {
+            let array = self.array_of(entry)?;
+            (datatype, byteorder, shape) = (array.datatype().clone(), array.byteorder(), array.shape().to_vec());
+            nbytes = Some(array.nbytes());
+        }
         let filter = self.layout().filter_of(entry.item).map(|filter| filter.name.clone());
         let mut remarks = Vec::new();
         if byteorder == Byteorder::Big && datatype.as_struct().is_none() {
@@ -54,7 +60,7 @@ impl DudleyFile {
         }
         let offset = self.offset(entry);
         let storage = offset.map_or_else(|| "no data".to_owned(), |at| format!("at byte {at}"));
-        Ok(Description { datatype, shape, byteorder, storage, offset, nbytes: entry.nbytes, filter, remarks })
+        Ok(Description { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks })
     }
 }
 

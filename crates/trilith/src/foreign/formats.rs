@@ -1,5 +1,6 @@
 //! The table of foreign formats: what a file is, and what is done with it.
 
+use super::recognise;
 use crate::bytes::{Source, SourceRef};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -68,9 +69,10 @@ const fn row(what: &'static str, mark: &'static [u8], at: At, advice: &'static s
 pub(super) const FORMATS: &[Format] = &[
     derived!("hdf5", "HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Bytes(b"\x89HDF\r\n\x1a\n", HDF5), hdf5),
     row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
-    row("a netCDF-3 file", b"CDF\x01", START, "read it with netCDF4, scipy or ncdump"),
-    row("a netCDF-3 file", b"CDF\x02", START, "read it with netCDF4, scipy or ncdump"),
-    row("a netCDF-3 file", b"CDF\x05", START, "read it with netCDF4 or ncdump"),
+    derived!("dudley", "netCDF-3", "a netCDF-3 file", Mark::Bytes(b"CDF\x01", START), netcdf3),
+    derived!("dudley", "netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), netcdf3),
+    derived!("dudley", "netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), netcdf3),
+    derived!("dudley", "safetensors", "a safetensors file", Mark::Check(recognise::is_safetensors), safetensors),
     derived!("dudley", "NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), npy),
     row("a TIFF image", b"II*\0", START, TIFF),
     row("a TIFF image", b"MM\0*", START, TIFF),

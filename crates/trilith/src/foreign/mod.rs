@@ -8,9 +8,18 @@
 mod formats;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+#[cfg(feature = "dudley")]
+mod header;
+#[cfg(feature = "dudley")]
+mod json;
 mod named;
 #[cfg(feature = "dudley")]
+mod netcdf3;
+#[cfg(feature = "dudley")]
 mod npy;
+mod recognise;
+#[cfg(feature = "dudley")]
+mod safetensors;
 #[cfg(feature = "dudley")]
 mod text;
 

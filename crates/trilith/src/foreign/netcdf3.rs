@@ -1,0 +1,380 @@
+//! netCDF-3 (CDF-1, CDF-2 and CDF-5), by the grammar of its format specification: everything is in one header.
+//!
+//! Variables are arrays at fixed places. Those whose first dimension is the record dimension lie interleaved, a slab of each in
+//! every record: such a variable is declared as structs, one a record, and `grid_member` names the member that it is. The
+//! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
+
+use super::header::Header;
+use super::text::{LayoutText, Said, integer};
+use crate::bytes::SourceRef;
+use crate::error::{Context, Error, Result};
+use crate::layout::{Attribute, Literal};
+use crate::limits::Limits;
+
+/// The most dimensions that a variable may have.
+const RANK: u64 = 1024;
+
+/// One of the types of netCDF.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Type {
+    Byte,
+    Char,
+    Short,
+    Int,
+    Float,
+    Double,
+    Ubyte,
+    Ushort,
+    Uint,
+    Int64,
+    Uint64,
+}
+
+impl Type {
+    fn of(code: u64, is_cdf5: bool) -> Option<Self> {
+        Some(match code {
+            1 => Self::Byte,
+            2 => Self::Char,
+            3 => Self::Short,
+            4 => Self::Int,
+            5 => Self::Float,
+            6 => Self::Double,
+            7 if is_cdf5 => Self::Ubyte,
+            8 if is_cdf5 => Self::Ushort,
+            9 if is_cdf5 => Self::Uint,
+            10 if is_cdf5 => Self::Int64,
+            11 if is_cdf5 => Self::Uint64,
+            _ => return None,
+        })
+    }
+
+    fn size(self) -> u64 {
+        match self {
+            Self::Byte | Self::Char | Self::Ubyte => 1,
+            Self::Short | Self::Ushort => 2,
+            Self::Int | Self::Float | Self::Uint => 4,
+            Self::Double | Self::Int64 | Self::Uint64 => 8,
+        }
+    }
+
+    /// As a layout spells it, with the byte order that every netCDF-3 file has.
+    fn spelled(self) -> &'static str {
+        match self {
+            Self::Byte => "i1",
+            Self::Char => "S1",
+            Self::Short => ">i2",
+            Self::Int => ">i4",
+            Self::Float => ">f4",
+            Self::Double => ">f8",
+            Self::Ubyte => "u1",
+            Self::Ushort => ">u2",
+            Self::Uint => ">u4",
+            Self::Int64 => ">i8",
+            Self::Uint64 => ">u8",
+        }
+    }
+
+    /// A value of an attribute.
+    fn value(self, bytes: &[u8]) -> Literal {
+        let bits = bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+        match self {
+            Self::Float => Literal::Float(f32::from_bits(bits as u32).into()),
+            Self::Double => Literal::Float(f64::from_bits(bits)),
+            Self::Byte => Literal::Integer((bits as i8).into()),
+            Self::Short => Literal::Integer((bits as i16).into()),
+            Self::Int => Literal::Integer((bits as i32).into()),
+            Self::Int64 => Literal::Integer(bits as i64),
+            Self::Char | Self::Ubyte | Self::Ushort | Self::Uint | Self::Uint64 => integer(bits.into()),
+        }
+    }
+}
+
+struct Dimension {
+    name: String,
+    /// 0 is the record dimension.
+    length: u64,
+}
+
+struct Variable {
+    name: String,
+    dimensions: Vec<usize>,
+    attributes: Vec<(String, Attribute)>,
+    datatype: Type,
+    begin: u64,
+}
+
+/// A header, read.
+struct Cdf {
+    /// None where it is not known.
+    records: Option<u64>,
+    dimensions: Vec<Dimension>,
+    attributes: Vec<(String, Attribute)>,
+    variables: Vec<Variable>,
+}
+
+/// How the records lie.
+struct Records {
+    count: u64,
+    /// Bytes from one record to the next.
+    stride: u64,
+    begin: u64,
+    /// Whether one variable has the records for itself: nothing lies between them.
+    is_alone: bool,
+}
+
+/// The layout of a netCDF-3 file.
+pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let cdf = Parser::new(source, limits)?.header()?;
+    let records = cdf.all_records(source.len())?;
+    let mut text = LayoutText::new("a netCDF-3 file", limits);
+    for dimension in &cdf.dimensions {
+        let length = if dimension.length == 0 { format!("{}, of records", records.count) } else { dimension.length.to_string() };
+        text.comment(&format!("dimension {} = {length}", dimension.name))?;
+    }
+    for (name, value) in &cdf.attributes {
+        text.attribute(&own_name(name), Said(value.clone()))?;
+    }
+    for variable in &cdf.variables {
+        cdf.declare(variable, &records, &mut text).doing(|| format!("variable {}", variable.name))?;
+    }
+    text.finish()
+}
+
+/// The name of an attribute of the file, which must not be taken for a word about the layout.
+fn own_name(name: &str) -> String {
+    let is_word = name == "dialect" || name.starts_with("grid_");
+    format!("{name}{}", if is_word { " (of the file)" } else { "" })
+}
+
+impl Cdf {
+    fn dimensions(&self, variable: &Variable) -> impl Iterator<Item = &Dimension> {
+        variable.dimensions.iter().filter_map(|at| self.dimensions.get(*at))
+    }
+
+    fn is_record(&self, variable: &Variable) -> bool {
+        self.dimensions(variable).next().is_some_and(|first| first.length == 0)
+    }
+
+    /// The lengths of a variable without the record dimension.
+    fn slab(&self, variable: &Variable) -> Vec<u64> {
+        self.dimensions(variable).skip(usize::from(self.is_record(variable))).map(|dimension| dimension.length).collect()
+    }
+
+    /// Bytes of a variable, or of a slab of it in one record.
+    fn size(&self, variable: &Variable) -> Result<u64> {
+        let size = variable.datatype.size();
+        self.slab(variable)
+            .iter()
+            .try_fold(size, |size, length| size.checked_mul(*length))
+            .ok_or_else(|| Error::malformed(format!("variable {} is larger than 2^64 bytes", variable.name)))
+    }
+
+    /// Where the records lie; `len` is the length of the file.
+    fn all_records(&self, len: u64) -> Result<Records> {
+        let of_records: Vec<&Variable> = self.variables.iter().filter(|variable| self.is_record(variable)).collect();
+        let begin = of_records.iter().map(|variable| variable.begin).min().unwrap_or(0);
+        let is_alone = of_records.len() == 1;
+        let large = || Error::malformed("a record is larger than 2^64 bytes");
+        let (mut stride, mut end) = (0u64, 0u64);
+        for variable in of_records {
+            let size = self.size(variable)?;
+            let padded = if is_alone { Some(size) } else { size.checked_next_multiple_of(4) };
+            stride = padded.and_then(|size| stride.checked_add(size)).ok_or_else(large)?;
+            end = end.max((variable.begin - begin).checked_add(size).ok_or_else(large)?);
+        }
+        if end > stride {
+            return Err(Error::malformed(format!("the variables of a record take {end} bytes, but records are {stride} bytes apart")));
+        }
+        let there = len.saturating_sub(begin);
+        // The padding of the last record may be missing.
+        let counted = || if there < end || stride == 0 { 0 } else { (there - end) / stride + 1 };
+        Ok(Records { count: self.records.unwrap_or_else(counted), stride, begin, is_alone })
+    }
+
+    fn declare(&self, variable: &Variable, records: &Records, text: &mut LayoutText) -> Result<()> {
+        let mut names: Vec<&str> = self.dimensions(variable).map(|dimension| dimension.name.as_str()).collect();
+        let (is_record, typed) = (self.is_record(variable), variable.datatype.spelled());
+        let mut lengths = self.slab(variable);
+        if variable.datatype == Type::Char {
+            // Its last dimension is the length of texts; records are texts of their own.
+            if lengths.is_empty() {
+                lengths.push(1);
+            } else {
+                names.pop();
+            }
+        }
+        if is_record && !records.is_alone && records.count > 0 {
+            let (slab, at) = (shape(&lengths), variable.begin - records.begin);
+            let size = self.size(variable)?;
+            // A last byte makes each struct as long as a record.
+            let rest = match at + size < records.stride {
+                true => format!("  record = u1 @{}", records.stride - 1),
+                false => String::new(),
+            };
+            let member = format!("{{data = {typed}{slab} @{at}{rest}}}[{}] @{}", records.count, records.begin);
+            text.item(&variable.name, &member)?;
+        } else {
+            if is_record {
+                lengths.insert(0, records.count);
+            }
+            text.item(&variable.name, &format!("{typed}{} @{}", shape(&lengths), variable.begin))?;
+        }
+        for (name, value) in &variable.attributes {
+            text.attribute(&own_name(name), Said(value.clone()))?;
+        }
+        if is_record && !records.is_alone && records.count > 0 {
+            text.attribute("grid_member", "data")?;
+        }
+        if names.is_empty() { Ok(()) } else { text.attribute("grid_dims", texts(&names)) }
+    }
+}
+
+fn shape(lengths: &[u64]) -> String {
+    if lengths.is_empty() {
+        return String::new();
+    }
+    let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
+    format!("[{}]", lengths.join(","))
+}
+
+fn texts(names: &[&str]) -> Vec<Literal> {
+    names.iter().map(|name| Literal::Text((*name).to_owned())).collect()
+}
+
+/// Reads a header.
+struct Parser<'s> {
+    header: Header<'s>,
+    is_cdf5: bool,
+    /// Bytes of a count or a length, and of an address.
+    word: u64,
+    address: u64,
+}
+
+impl<'s> Parser<'s> {
+    fn new(source: &'s SourceRef, limits: &'s Limits) -> Result<Self> {
+        let mut header = Header::at(&**source, 0, limits);
+        let (word, address) = match header.take(4)? {
+            b"CDF\x01" => (4, 4),
+            b"CDF\x02" => (4, 8),
+            b"CDF\x05" => (8, 8),
+            _ => return Err(Error::malformed("not a netCDF-3 file: it does not begin with CDF and 1, 2 or 5").at_byte(0)),
+        };
+        Ok(Self { header, is_cdf5: word == 8, word, address })
+    }
+
+    /// header = magic numrecs dim_list gatt_list var_list
+    fn header(mut self) -> Result<Cdf> {
+        let unknown = if self.is_cdf5 { u64::MAX } else { u32::MAX.into() };
+        let records = Some(self.number()?).filter(|count| *count != unknown);
+        let mut dimensions = Vec::new();
+        for _ in 0..self.list(10, 8, "dimensions")? {
+            dimensions.push(Dimension { name: self.name()?, length: self.number()? });
+        }
+        let attributes = self.attributes()?;
+        let mut variables = Vec::new();
+        for _ in 0..self.list(11, 28, "variables")? {
+            let variable = self.variable(&dimensions)?;
+            variables.push(variable);
+        }
+        Ok(Cdf { records, dimensions, attributes, variables })
+    }
+
+    fn number(&mut self) -> Result<u64> {
+        self.header.big(self.word)
+    }
+
+    /// The number of things in a list that has this tag; 0 where it is absent.
+    fn list(&mut self, tag: u64, least: u64, what: &str) -> Result<usize> {
+        let at = self.header.position();
+        let found = self.header.big(4)?;
+        let count = self.number()?;
+        match found {
+            0 if count == 0 => Ok(0),
+            _ if found == tag => self.header.count(count, least, what),
+            _ => Err(Error::malformed(format!("expected the list of {what}, tag {tag}, found tag {found}")).at_byte(at)),
+        }
+    }
+
+    /// Bytes, and what fills them up to a multiple of four.
+    fn padded(&mut self, len: u64) -> Result<Vec<u8>> {
+        let bytes = self.header.take(len)?.to_vec();
+        // The last bytes of a header need not be there.
+        let padding = len.next_multiple_of(4) - len;
+        self.header.skip(padding.min(self.header.left()))?;
+        Ok(bytes)
+    }
+
+    fn name(&mut self) -> Result<String> {
+        let len = self.number()?;
+        let len = self.header.count(len, 1, "bytes of a name")? as u64;
+        Ok(text_of(&self.padded(len)?))
+    }
+
+    fn datatype(&mut self) -> Result<Type> {
+        let at = self.header.position();
+        let code = self.header.big(4)?;
+        Type::of(code, self.is_cdf5).ok_or_else(|| Error::malformed(format!("data type {code} is not one of netCDF-3")).at_byte(at))
+    }
+
+    fn attributes(&mut self) -> Result<Vec<(String, Attribute)>> {
+        let mut attributes = Vec::new();
+        for _ in 0..self.list(12, 12, "attributes")? {
+            let (name, datatype, count) = (self.name()?, self.datatype()?, self.number()?);
+            let size = datatype.size();
+            let count = self.header.count(count, size, "values of an attribute")? as u64;
+            let bytes = self.padded(count * size)?;
+            attributes.push((name, value(datatype, &bytes)));
+        }
+        Ok(attributes)
+    }
+
+    fn variable(&mut self, dimensions: &[Dimension]) -> Result<Variable> {
+        let name = self.name()?;
+        let rank = self.number()?;
+        if rank > RANK {
+            return Err(Error::malformed(format!("variable {name} has {rank} dimensions, at most {RANK} are possible")));
+        }
+        let mut numbers = Vec::new();
+        for place in 0..rank {
+            let at = self.header.position();
+            let number = self.number()?;
+            let known = usize::try_from(number).ok().and_then(|number| Some((number, dimensions.get(number)?)));
+            match known {
+                Some((_, dimension)) if dimension.length == 0 && place > 0 => {
+                    return Err(Error::malformed(format!("the record dimension is not the first one of variable {name}")).at_byte(at));
+                }
+                Some((number, _)) => numbers.push(number),
+                None => return Err(Error::malformed(format!("dimension {number} of variable {name} is not declared")).at_byte(at)),
+            }
+        }
+        let (attributes, datatype) = (self.attributes()?, self.datatype()?);
+        // The size is redundant, and wrong where it does not fit: it follows from the shape.
+        self.number()?;
+        Ok(Variable { name, dimensions: numbers, attributes, datatype, begin: self.header.big(self.address)? })
+    }
+}
+
+/// Text in UTF-8, or else in Latin-1.
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect())
+}
+
+/// An attribute: one value or several. Characters that no attribute of a layout can have are kept as numbers.
+fn value(datatype: Type, bytes: &[u8]) -> Attribute {
+    if datatype == Type::Char {
+        let text = text_of(bytes);
+        let text = text.trim_end_matches('\0');
+        if !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+            return Said::from(text).0;
+        }
+    }
+    let mut values: Vec<Literal> = bytes.chunks_exact(datatype.size() as usize).map(|bytes| datatype.value(bytes)).collect();
+    match values.pop() {
+        Some(only) if values.is_empty() => Attribute::Value(only),
+        Some(last) => {
+            values.push(last);
+            Attribute::List(values)
+        }
+        None => Attribute::Value(Literal::Text(String::new())),
+    }
+}

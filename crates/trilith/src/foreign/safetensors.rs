@@ -1,0 +1,124 @@
+//! safetensors: the length of a JSON text as 8 bytes, that text, and the bytes of the tensors.
+//!
+//! Floats of 8 bits, and those of 16 with the exponent of 32, are no datatype of a layout: their bytes are declared, and
+//! `safetensors_dtype` names them.
+
+use super::header::Header;
+use super::json::Json;
+use super::text::LayoutText;
+use super::recognise::SAFETENSORS_HEADER as HEADER;
+use crate::bytes::{SourceRef, read_vec};
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+
+/// The key of the texts about the file.
+const METADATA: &str = "__metadata__";
+
+/// Every datatype: its name, what a layout declares for it, the bits of an element, and whether that is all there is to say.
+const TYPES: &[(&str, &str, u64, bool)] = &[
+    ("BOOL", "b1", 8, true),
+    ("U8", "u1", 8, true),
+    ("I8", "i1", 8, true),
+    ("U16", "<u2", 16, true),
+    ("I16", "<i2", 16, true),
+    ("U32", "<u4", 32, true),
+    ("I32", "<i4", 32, true),
+    ("U64", "<u8", 64, true),
+    ("I64", "<i8", 64, true),
+    ("F16", "<f2", 16, true),
+    ("F32", "<f4", 32, true),
+    ("F64", "<f8", 64, true),
+    ("C64", "<c8", 64, true),
+    ("BF16", "<u2", 16, false),
+    ("F8_E4M3", "u1", 8, false),
+    ("F8_E5M2", "u1", 8, false),
+    ("F8_E8M0", "u1", 8, false),
+    ("F8_E4M3FNUZ", "u1", 8, false),
+    ("F8_E5M2FNUZ", "u1", 8, false),
+];
+
+/// Datatypes whose elements share bytes.
+const PACKED: &[&str] = &["F4", "F6_E2M3", "F6_E3M2"];
+
+/// The layout of a safetensors file.
+pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let mut header = Header::at(&**source, 0, limits);
+    let length = header.little(8)?;
+    if length > HEADER {
+        return Err(Error::limit(format!("a header of {length} bytes, at most {HEADER} are read")));
+    }
+    let json = read_vec(&**source, 8, length, limits).doing(|| "reading the header")?;
+    let json = String::from_utf8(json).map_err(|_| Error::malformed("the header is not UTF-8").at_byte(8))?;
+    let Json::Object(mut tensors) = Json::read(&json, limits)? else {
+        return Err(Error::malformed("the header is not a JSON object").at_byte(8));
+    };
+    if tensors.len() as u64 > limits.items {
+        return Err(Limits::exceeded("items", limits.items, format_args!("the file has {} tensors", tensors.len())));
+    }
+    let mut text = LayoutText::new("a safetensors file", limits);
+    if let Some(at) = tensors.iter().position(|(name, _)| name == METADATA) {
+        let (_, Json::Object(metadata)) = tensors.remove(at) else {
+            return Err(Error::malformed(format!("{METADATA} is not an object of texts")));
+        };
+        for (name, value) in metadata {
+            let value = value.text().ok_or_else(|| Error::malformed(format!("{METADATA}: {name} is not a text")))?;
+            // The root says with this word in which language the layout is.
+            let name = if name == "dialect" { "dialect (of the file)" } else { &name };
+            text.attribute(name, value)?;
+        }
+    }
+    // The header has them in the order of their names or of nothing; in the file they follow each other.
+    let mut placed = Vec::new();
+    for (name, tensor) in &tensors {
+        placed.push(placed_of(tensor, length + 8, source.len()).doing(|| format!("tensor {name}"))?);
+    }
+    let mut order: Vec<usize> = (0..placed.len()).collect();
+    order.sort_by_key(|at| placed.get(*at).map(|tensor| tensor.begin));
+    for at in order {
+        if let (Some((name, _)), Some(tensor)) = (tensors.get(at), placed.get(at)) {
+            text.item(name, &format!("{}{} @{}", tensor.spelled, shape(&tensor.shape), tensor.begin))?;
+            if let Some(name) = tensor.named {
+                text.attribute("safetensors_dtype", name)?;
+            }
+        }
+    }
+    text.finish()
+}
+
+struct Placed {
+    spelled: &'static str,
+    named: Option<&'static str>,
+    shape: Vec<u64>,
+    begin: u64,
+}
+
+/// Where a tensor lies, after checking that its bytes are as many as its shape has and that they are there.
+fn placed_of(tensor: &Json, data: u64, len: u64) -> Result<Placed> {
+    let missing = |key: &str| Error::malformed(format!("its {key} is missing, or not of its kind"));
+    let dtype = tensor.get("dtype").and_then(Json::text).ok_or_else(|| missing("dtype"))?;
+    let shape = tensor.get("shape").and_then(Json::numbers).ok_or_else(|| missing("shape"))?;
+    let offsets = tensor.get("data_offsets").and_then(Json::numbers).ok_or_else(|| missing("data_offsets"))?;
+    let [from, to] = offsets[..] else { return Err(missing("data_offsets")) };
+    if PACKED.contains(&dtype) {
+        return Err(Error::unsupported(format!("datatype {dtype}, whose elements share bytes")));
+    }
+    let Some(&(name, spelled, bits, is_all)) = TYPES.iter().find(|row| row.0 == dtype) else {
+        return Err(Error::unsupported(format!("datatype {dtype:?} is not known")));
+    };
+    let size = shape.iter().try_fold(bits / 8, |size, length| size.checked_mul(*length));
+    if size.is_none() || to.checked_sub(from) != size {
+        return Err(Error::malformed(format!("its shape {shape:?} of {dtype} does not fill the bytes {from} to {to}")));
+    }
+    match data.checked_add(to) {
+        Some(end) if end <= len => Ok(Placed { spelled, named: (!is_all).then_some(name), shape, begin: data + from }),
+        _ => Err(Error::malformed(format!("its bytes end at byte {} of the file, which has {len}", data.saturating_add(to)))),
+    }
+}
+
+fn shape(lengths: &[u64]) -> String {
+    if lengths.is_empty() {
+        return String::new();
+    }
+    let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
+    format!("[{}]", lengths.join(","))
+}
