@@ -1,0 +1,204 @@
+"""Files of small foreign formats, made by their own libraries: the same arrays, attributes and refusals."""
+
+import itertools
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+import peer
+from scipy.io import FortranFile, netcdf_file
+
+try:
+    import netCDF4
+except ImportError:
+    netCDF4 = None
+try:
+    import safetensors.numpy
+except ImportError:
+    safetensors = None
+
+YORICK = shutil.which("yorick")
+
+
+def digests(*arguments):
+    """What `digest` says of a file: path to datatype, shape and SHA-256."""
+    entries = peer.trilith_json("digest", *arguments)["arrays"]
+    return {path[1:]: entry for path, entry in entries.items()}
+
+
+class Small(unittest.TestCase):
+    """What holds for a file of any format."""
+
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def holds(self, path, arrays, attributes=None):
+        """The arrays of a file, its layout given back, and its copy as ASDF are those of the peer."""
+        expected = {name: peer.expected(array) for name, array in arrays.items()}
+        self.assertEqual(digests(path), expected)
+        layout = path.with_suffix(".layout")
+        peer.trilith("layout", "from", path, "-o", layout)
+        self.assertEqual(digests(path, "--layout", layout), expected)
+        peer.trilith("layout", "check", layout)
+        copy = path.with_suffix(".asdf")
+        peer.trilith("convert", path, copy)
+        peer.trilith("diff", path, copy)
+        if attributes is not None:
+            import asdf
+
+            with asdf.open(copy) as file:
+                stands = file["dudley"].get("attributes", {}) if "dudley" in file else {}
+                for name, said in attributes.items():
+                    there = stands.get(f"/{name}", {}) if name else file.tree
+                    for key, value in said.items():
+                        np.testing.assert_array_equal(there[key], value, f"{name}: {key}")
+
+
+class NetCDF3(Small):
+    KINDS = ("i1", "S1", "i2", "i4", "f4", "f8")
+    MORE = ("u1", "u2", "u4", "i8", "u8")
+
+    def values(self, kind, shape, seed=0):
+        random = np.random.default_rng(seed)
+        if kind == "S1":
+            return random.choice(np.array([b"a", b"b", b"Z"], "S1"), shape)
+        return random.integers(0, 100, shape).astype(kind)
+
+    def seen(self, values, is_record):
+        """Characters as text: the last dimension is their length, unless it counts records."""
+        values = np.asarray(values)
+        if values.dtype.kind != "S" or values.ndim == int(is_record):
+            return values.reshape(values.shape or ())
+        return values.view(f"S{values.shape[-1]}")[..., 0] if values.size else values
+
+    def test_every_type_and_shape_of_scipy(self):
+        for version, kind in itertools.product((1, 2), self.KINDS):
+            path = self.folder / f"s{version}{kind}.nc"
+            arrays = {}
+            with netcdf_file(path, "w", version=version) as file:
+                for name, length in (("time", None), ("x", 3), ("y", 5)):
+                    file.createDimension(name, length)
+                file.title, file.number, file.list = "a title", 7, np.array([1.5, 2.5], "f8")
+                # scipy places a scalar over the records: netCDF4 makes those below.
+                for name, dims in (("line", ("x",)), ("plane", ("x", "y")), ("rec", ("time", "y")), ("r0", ("time",))):
+                    variable = file.createVariable(name, kind, dims)
+                    variable.units = "m s-1"
+                    variable.scale_factor = np.float64(0.25)
+                    shape = tuple({"time": 4, "x": 3, "y": 5}[dim] for dim in dims)
+                    values = self.values(kind, shape)
+                    variable[:] = values
+                    arrays[name] = self.seen(values, "time" in dims)
+            said = {"": {"title": "a title", "number": 7, "list": [1.5, 2.5]}, "rec": {"units": "m s-1", "scale_factor": 0.25}}
+            with self.subTest(version=version, kind=kind):
+                self.holds(path, arrays, said)
+
+    @unittest.skipIf(netCDF4 is None, "netCDF4 is not installed")
+    def test_every_form_of_netcdf4(self):
+        forms = {"NETCDF3_CLASSIC": self.KINDS, "NETCDF3_64BIT_OFFSET": self.KINDS, "NETCDF3_64BIT_DATA": self.KINDS + self.MORE}
+        for form, kinds in forms.items():
+            for kind, count, others in itertools.product(kinds, (0, 1, 7), ((), ("f8",), ("i1", "S1"))):
+                path = self.folder / f"{form}{kind}{count}{len(others)}.nc"
+                arrays, said = {}, {}
+                with netCDF4.Dataset(path, "w", format=form) as file:
+                    file.createDimension("time", None)
+                    file.createDimension("x", 3)
+                    for name, dims in (("scalar", ()), ("fixed", ("x", "x"))):
+                        arrays[name] = self.values(kind, tuple(3 for _ in dims), 9)
+                        file.createVariable(name, kind, dims)[...] = arrays[name]
+                        arrays[name] = self.seen(arrays[name], False)
+                    for number, each in enumerate((kind, *others)):
+                        variable = file.createVariable(f"v{number}", each, ("time", "x"))
+                        variable.set_auto_maskandscale(False)
+                        variable.long_name = f"the variable {number} \N{DEGREE SIGN}"
+                        variable.valid_range = np.array([0, 99], "i2")
+                        values = self.values(each, (count, 3), number)
+                        variable[:count] = values
+                        arrays[f"v{number}"] = self.seen(values, True) if count else np.zeros((0,), "S3") if each == "S1" else values
+                        said[f"v{number}"] = {"long_name": variable.long_name, "valid_range": [0, 99]}
+                with self.subTest(form=form, kind=kind, count=count, others=others):
+                    self.holds(path, arrays, said)
+
+    def test_an_unknown_number_of_records_follows_from_the_length(self):
+        path = self.folder / "stream.nc"
+        with netcdf_file(path, "w") as file:
+            file.createDimension("time", None)
+            file.createDimension("x", 3)
+            for name, kind in (("a", "f8"), ("b", "i2")):
+                file.createVariable(name, kind, ("time", "x"))[:] = np.arange(12).reshape(4, 3)
+        content = bytearray(path.read_bytes())
+        content[4:8] = b"\xff" * 4
+        values = np.arange(12).reshape(4, 3)
+        for cut in (0, 1, 2):  # the padding of the last record may be missing
+            path.write_bytes(content[: len(content) - cut])
+            self.holds(path, {"a": values.astype("f8"), "b": values.astype("i2")})
+        path.write_bytes(content[:-3])
+        self.assertEqual(digests(path)["a"]["shape"], [3, 3])
+
+    def test_what_a_layout_cannot_write_as_it_is(self):
+        path = self.folder / "odd.nc"
+        with netcdf_file(path, "w") as file:
+            file.createDimension("x", 2)
+            file.dialect, file.grid_shape = "of the model", 5
+            file.history = "first line\nsecond \"line\" \\ end"
+            file.nothing = float("nan")
+            file.createVariable("x-1 y", "f4", ("x",))[:] = [1, 2]
+        said = {
+            "dialect (of the file)": "of the model",
+            "grid_shape (of the file)": 5,
+            "history": ["first line", 'second "line" \\ end'],
+            "nothing": "nan",
+        }
+        self.holds(path, {'"x-1 y"': np.array([1, 2], "f4")}, {"": said})
+
+
+class Safetensors(Small):
+    @unittest.skipIf(safetensors is None, "safetensors is not installed")
+    def test_every_datatype_of_numpy(self):
+        kinds = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8")
+        for shape in ((), (0,), (5,), (2, 3, 4)):
+            path = self.folder / f"t{len(shape)}{sum(shape)}.safetensors"
+            random = np.random.default_rng(1)
+            arrays = {f"a{kind.strip('?')}": np.asarray(random.integers(0, 2, shape)).astype(kind) for kind in kinds}
+            safetensors.numpy.save_file(arrays, path, {"format": "np", "note": "two\nlines"})
+            with self.subTest(shape=shape):
+                self.holds(path, arrays, {"": {"format": "np", "note": ["two", "lines"]}})
+
+    def file(self, header, data=b""):
+        path = self.folder / "made.safetensors"
+        path.write_bytes(struct.pack("<Q", len(header)) + header + data)
+        return path
+
+    def test_floats_that_layouts_have_not_are_named_bytes(self):
+        for name, kind in (("BF16", "u2"), ("F8_E4M3", "u1"), ("F8_E5M2", "u1"), ("F8_E8M0", "u1")):
+            values = np.arange(6).astype(kind)
+            header = b'{"w":{"dtype":"%s","shape":[2,3],"data_offsets":[0,%d]}}' % (name.encode(), values.nbytes)
+            path = self.file(header, values.tobytes())
+            with self.subTest(name=name):
+                self.holds(path, {"w": values.reshape(2, 3)}, {"w": {"safetensors_dtype": name}})
+
+    def test_headers_that_lie_are_refused(self):
+        for header in (
+            b'{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}',
+            b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
+            b'{"w":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}}',
+            b'{"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}',
+            b'{"w":{"dtype":"F32","shape":[0],"data_offsets":[4,0]}}',
+            b'{"w":{"dtype":"F32"}}',
+            b'{"w":1}',
+            b'{"w":',
+        ):
+            with self.subTest(header=header):
+                # What is damaged is a no; what is not read is a refusal.
+                peer.trilith("digest", self.file(header), status=2 if b"F4" in header else 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
