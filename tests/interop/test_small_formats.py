@@ -200,5 +200,149 @@ class Safetensors(Small):
                 peer.trilith("digest", self.file(header), status=2 if b"F4" in header else 1)
 
 
+class Npz(Small):
+    def test_stored_members_are_read_and_deflated_ones_refused(self):
+        random = np.random.default_rng(2)
+        arrays = {
+            "a": random.normal(size=(3, 4)),
+            "group/b": np.arange(5, dtype=">i2"),
+            "group/inner/c": np.array(["ab", "c\u00e9"]),
+            "d e": np.array(3.5),
+            "empty": np.zeros((0, 2), "f4"),
+            "s": np.array([(1, 2.5), (3, 4.5)], [("n", "i4"), ("x", ">f8")]),
+        }
+        path = self.folder / "x.npz"
+        np.savez(path, **arrays)
+        self.holds(path, {'"d e"' if name == "d e" else name: array for name, array in arrays.items()})
+        packed = self.folder / "y.npz"
+        np.savez_compressed(packed, **arrays)
+        peer.trilith("digest", packed, status=2)
+
+    def test_objects_are_refused_by_name(self):
+        path = self.folder / "o.npz"
+        np.savez(path, o=np.array([{}, None]))
+        peer.trilith("digest", path, status=2)
+
+
+class Fortran(Small):
+    def test_records_of_every_kind_of_mark(self):
+        for kind in ("<i4", ">i4", "<i8", ">i8"):
+            for number, lengths in enumerate(((24,), (16, 16, 16), (3, 0, 7), (5, 5, 1))):
+                path = self.folder / f"r{kind[1:]}{kind[0] == '<'}{number}"
+                random = np.random.default_rng(number)
+                records = [random.integers(0, 256, length, dtype="u1") for length in lengths]
+                with open(path, "wb") as file:
+                    for record in records:
+                        mark = np.array(len(record), kind).tobytes()
+                        file.write(mark + record.tobytes() + mark)
+                even = len(set(lengths)) == 1
+                arrays = {"records": np.array(records)} if even else {f"records[{n}]": r for n, r in enumerate(records)}
+                with self.subTest(kind=kind, lengths=lengths):
+                    self.holds(path, arrays)
+
+    def test_records_of_scipy(self):
+        path = self.folder / "f.unf"
+        values = [np.arange(4.0), np.arange(4.0) * 2]
+        with FortranFile(path, "w") as file:
+            for record in values:
+                file.write_record(record)
+        self.holds(path, {"records": np.array(values).view("u1")})
+
+    def test_what_only_begins_like_records_is_not_taken_for_them(self):
+        path = self.folder / "no"
+        for content in (b"\1\0\0\0x\1\0\0\0y", b"\0" * 64, b"\1\0\0\0x\2\0\0\0", b"\4\0\0\0"):
+            path.write_bytes(content)
+            peer.trilith("info", path, status=2)
+
+    @unittest.skipIf(shutil.which("gfortran") is None, "gfortran is not installed")
+    def test_records_of_gfortran(self):
+        source = self.folder / "w.f90"
+        source.write_text(
+            "program w\n real(8) :: x(3) = (/1d0,2d0,3d0/)\n integer :: n(5) = (/1,2,3,4,5/)\n"
+            ' open(10, file="out", form="unformatted")\n write(10) x\n write(10) n\n close(10)\nend program\n'
+        )
+        # Pieces of at most 12 bytes make records of several.
+        for options, pieces in ((), None), (("-fmax-subrecord-length=12",), (12, 12)):
+            subprocess.run(["gfortran", *options, str(source), "-o", str(self.folder / "w")], check=True)
+            subprocess.run([str(self.folder / "w")], cwd=self.folder, check=True)
+            x, n = np.array([1.0, 2.0, 3.0]).view("u1"), np.arange(1, 6, dtype="i4").view("u1")
+            if pieces is None:
+                expected = {"records[0]": x, "records[1]": n}
+            else:
+                expected = {"records[0][0]": x[:12], "records[0][1]": x[12:], "records[1][0]": n[:12], "records[1][1]": n[12:]}
+            found = digests(self.folder / "out")
+            self.assertEqual(found, {name: peer.expected(array) for name, array in expected.items()})
+
+
+@unittest.skipIf(YORICK is None, "yorick is not installed")
+class Pdb(Small):
+    """Files of yorick, with the numbers of C of several machines."""
+
+    MACHINES = ("", "sun_primitives", "sun3_primitives", "dec_primitives", "alpha_primitives", "sgi64_primitives", "i86_primitives")
+
+    def yorick(self, program):
+        script = self.folder / "w.i"
+        script.write_text(program + "\nquit;\n")
+        done = subprocess.run([YORICK, "-batch", str(script)], cwd=self.folder, capture_output=True, check=False, text=True)
+        self.assertNotIn("ERROR", done.stdout + done.stderr)
+
+    def test_numbers_structs_texts_and_pointers(self):
+        for machine in self.MACHINES:
+            name = f"t{machine}.pdb"
+            opened = f'createb("{name}"{", " + machine if machine else ""})'
+            self.yorick(f"""
+struct Pt {{ double x; int n(3); char name(8); short s; }}
+struct Nest {{ long a; Pt p(2); float f; }}
+f = {opened};
+x = reform(indgen(24)*1.5, 2,3,4); i = indgen(5); sh = short(indgen(4)-2); c = char(indgen(10)); fl = float(indgen(3))/3;
+z = [3+4i, -1i]; str = "hello"; strs = ["ab","cde","z"]; sc = 7.25;
+p = Pt(x=1.5, n=[1,2,3], s=9); p.name(1:3) = ['a','b','c'];
+pp = array(Pt, 4); pp.x = indgen(4)*0.5; pp.s = short(indgen(4));
+n = Nest(a=5, f=2.5); n.p(2).x = 3.25; ptr = &[1.5,2.5,4.5];
+save, f, x, i, sh, c, fl, z, str, strs, sc, p, pp, n, ptr; close, f;
+""")
+            long = "i8" if machine in ("", "alpha_primitives", "sgi64_primitives") else "i4"
+            pt = [("x", "f8"), ("n", "i4", 3), ("name", "u1", 8), ("s", "i2")]
+            nest = [("a", long), ("p", pt, 2), ("f", "f4")]
+            one, many, deep = np.zeros((), pt), np.zeros(4, pt), np.zeros((), nest)
+            one["x"], one["n"], one["s"], one["name"][:3] = 1.5, [1, 2, 3], 9, [97, 98, 99]
+            many["x"], many["s"] = np.arange(1, 5) * 0.5, np.arange(1, 5)
+            deep["a"], deep["f"] = 5, 2.5
+            deep["p"]["x"][1] = 3.25
+            arrays = {
+                "x": (np.arange(1, 25) * 1.5).reshape(4, 3, 2),
+                "i": np.arange(1, 6, dtype=long),
+                "sh": np.arange(-1, 3, dtype="i2"),
+                "c": np.arange(1, 11, dtype="u1"),
+                "fl": np.arange(1, 4, dtype="f4") / np.float32(3),
+                "z": np.array([3 + 4j, complex(0, -1)]),
+                "str": np.array(b"hello"),
+                "strs[0]": np.array(b"ab"),
+                "strs[1]": np.array(b"cde"),
+                "strs[2]": np.array(b"z"),
+                "sc": np.array(7.25),
+                "p": one,
+                "pp": many,
+                "n": deep,
+                '"*ptr"': np.array([1.5, 2.5, 4.5]),
+            }
+            with self.subTest(machine=machine):
+                found = digests(self.folder / name)
+                found.pop("ptr")  # an address
+                self.assertEqual(found, {name: peer.expected(array) for name, array in arrays.items()})
+                peer.trilith("convert", self.folder / name, self.folder / "t.asdf")
+                peer.trilith("diff", self.folder / name, self.folder / "t.asdf")
+
+    def test_history_records_are_arrays(self):
+        self.yorick("""
+f = createb("h.pdb"); a = 1.0; save, f, a;
+for (k=1;k<=7;k++) { t = k*0.5; y = indgen(3)*k; add_record, f, t, k; save, f, t, y; }
+close, f;
+""")
+        steps = np.arange(1, 8)
+        arrays = {"a": np.array(1.0), "t": steps * 0.5, "y": np.outer(steps, np.arange(1, 4))}
+        self.holds(self.folder / "h.pdb", arrays)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -73,6 +73,8 @@ pub(super) const FORMATS: &[Format] = &[
     derived!("dudley", "netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), netcdf3),
     derived!("dudley", "netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), netcdf3),
     derived!("dudley", "safetensors", "a safetensors file", Mark::Check(recognise::is_safetensors), safetensors),
+    derived!("dudley", "NPZ", "a numpy .npz archive", Mark::Check(recognise::is_npz), npz),
+    derived!("dudley", "PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), pdb),
     derived!("dudley", "NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), npy),
     row("a TIFF image", b"II*\0", START, TIFF),
     row("a TIFF image", b"MM\0*", START, TIFF),
@@ -110,4 +112,6 @@ pub(super) const FORMATS: &[Format] = &[
         START,
         "trilith repair FILE -o OUT rescues what is left",
     ),
+    // It has no mark: nothing else may fit.
+    derived!("dudley", "Fortran records", "a file of unformatted Fortran records", Mark::Check(recognise::is_fortran), fortran),
 ];

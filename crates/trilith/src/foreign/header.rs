@@ -44,7 +44,9 @@ impl<'s> Header<'s> {
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there are more than may be held.
     pub fn take(&mut self, len: u64) -> Result<&[u8]> {
         if len > self.left() {
-            return Err(Error::malformed(format!("the header goes on for {len} bytes, but {} are left", self.left())).at_byte(self.at));
+            return Err(
+                Error::malformed(format!("the header goes on for {len} bytes, but {} are left", self.left())).at_byte(self.at)
+            );
         }
         let end = self.start + self.window.len() as u64;
         if self.at + len > end {
@@ -90,7 +92,9 @@ impl<'s> Header<'s> {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed), [`ErrorKind::Limit`](crate::ErrorKind::Limit).
     pub fn count(&self, count: u64, least: u64, what: &str) -> Result<usize> {
         if count.checked_mul(least.max(1)).is_none_or(|bytes| bytes > self.left()) {
-            return Err(Error::malformed(format!("{count} {what} are declared, but {} bytes are left", self.left())).at_byte(self.at));
+            return Err(
+                Error::malformed(format!("{count} {what} are declared, but {} bytes are left", self.left())).at_byte(self.at)
+            );
         }
         if count > self.limits.items {
             return Err(Limits::exceeded("items", self.limits.items, format_args!("the file has {count} {what}")));
@@ -112,7 +116,10 @@ mod tests {
         let limits = Limits::default();
         let mut header = Header::at(&source, 0, &limits);
         let mut at = 0;
-        for len in (1u64..).map(|n| n * 37 % 2003).take_while(|len| { at += len; at < 100_000 }) {
+        for len in (1u64..).map(|n| n * 37 % 2003).take_while(|len| {
+            at += len;
+            at < 100_000
+        }) {
             let from = header.position() as usize;
             assert_eq!(header.take(len).unwrap(), &bytes[from..from + len as usize]);
         }

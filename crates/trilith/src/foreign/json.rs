@@ -45,7 +45,9 @@ impl Json {
     /// A list of whole numbers.
     pub fn numbers(&self) -> Option<Vec<u64>> {
         match self {
-            Self::List(items) => items.iter().map(|item| if let Self::Number(n) = item { n.parse().ok() } else { None }).collect(),
+            Self::List(items) => {
+                items.iter().map(|item| if let Self::Number(n) = item { n.parse().ok() } else { None }).collect()
+            }
             _ => None,
         }
     }
@@ -182,7 +184,8 @@ impl Parser<'_> {
                 if (0xd800..0xdc00).contains(&first) && self.rest().starts_with(b"\\u") {
                     self.at += 2;
                     let second = self.unit()?;
-                    let joined = second.checked_sub(0xdc00).filter(|low| *low < 0x400).map(|low| 0x10000 + ((first - 0xd800) << 10) + low);
+                    let joined =
+                        second.checked_sub(0xdc00).filter(|low| *low < 0x400).map(|low| 0x10000 + ((first - 0xd800) << 10) + low);
                     return joined.and_then(char::from_u32).ok_or_else(|| self.wrong("a pair of surrogates"));
                 }
                 char::from_u32(first).ok_or_else(|| self.wrong("a character"))?
@@ -211,7 +214,9 @@ mod tests {
         assert_eq!(value.get("é😀\n").and_then(Json::text), Some("x\"y"));
         assert_eq!(value.get("a").unwrap().numbers(), None);
         assert_eq!(read("[1,2]").unwrap().numbers(), Some(vec![1, 2]));
-        for wrong in ["", "{", "[1,]", "{\"a\" 1}", "\"\\x\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "[1] 2", "\"a", "\"\\u00é\"", "nul"] {
+        for wrong in
+            ["", "{", "[1,]", "{\"a\" 1}", "\"\\x\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "[1] 2", "\"a", "\"\\u00é\"", "nul"]
+        {
             assert!(read(wrong).is_err(), "{wrong}");
         }
         assert!(read(&"[".repeat(100_000)).unwrap_err().to_string().contains("deep"));

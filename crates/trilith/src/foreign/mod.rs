@@ -9,6 +9,10 @@ mod formats;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 #[cfg(feature = "dudley")]
+mod fortran;
+#[cfg(feature = "dudley")]
+mod groups;
+#[cfg(feature = "dudley")]
 mod header;
 #[cfg(feature = "dudley")]
 mod json;
@@ -17,6 +21,10 @@ mod named;
 mod netcdf3;
 #[cfg(feature = "dudley")]
 mod npy;
+#[cfg(feature = "dudley")]
+mod npz;
+#[cfg(feature = "dudley")]
+mod pdb;
 mod recognise;
 #[cfg(feature = "dudley")]
 mod safetensors;
@@ -29,6 +37,8 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 pub(crate) use named::refusal;
+#[cfg(feature = "dudley")]
+pub use npz::npz_arrays;
 
 /// How much of a file is looked at to recognise it.
 const LOOK: u64 = 4 << 10;

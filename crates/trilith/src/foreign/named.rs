@@ -58,15 +58,11 @@ fn name(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
     text(start).map_or((None, String::new()), |(what, advice)| said(what, advice))
 }
 
-/// A ZIP archive by its first member: `.npz` holds arrays of numpy.
+/// A ZIP archive by its first member.
 fn zip(start: &[u8]) -> (Option<String>, String) {
     let length = start.get(26..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes);
     let member = start.get(30..30 + usize::from(length)).unwrap_or_default();
     let (what, advice) = match member {
-        name if name.ends_with(b".npy") => (
-            "a numpy .npz archive",
-            "unpack it with unzip, and put its arrays into a file with trilith insert FILE#/path --from X.npy",
-        ),
         b"[Content_Types].xml" => ("an Office document", "save its tables as CSV"),
         _ => ("a ZIP archive", UNZIP),
     };

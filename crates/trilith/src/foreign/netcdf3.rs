@@ -5,7 +5,7 @@
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
 use super::header::Header;
-use super::text::{LayoutText, Said, integer};
+use super::text::{LayoutText, Said, integer, shaped};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::layout::{Attribute, Literal};
@@ -183,7 +183,9 @@ impl Cdf {
             end = end.max((variable.begin - begin).checked_add(size).ok_or_else(large)?);
         }
         if end > stride {
-            return Err(Error::malformed(format!("the variables of a record take {end} bytes, but records are {stride} bytes apart")));
+            return Err(Error::malformed(format!(
+                "the variables of a record take {end} bytes, but records are {stride} bytes apart"
+            )));
         }
         let there = len.saturating_sub(begin);
         // The padding of the last record may be missing.
@@ -204,7 +206,7 @@ impl Cdf {
             }
         }
         if is_record && !records.is_alone && records.count > 0 {
-            let (slab, at) = (shape(&lengths), variable.begin - records.begin);
+            let (slab, at) = (shaped(&lengths), variable.begin - records.begin);
             let size = self.size(variable)?;
             // A last byte makes each struct as long as a record.
             let rest = match at + size < records.stride {
@@ -217,7 +219,7 @@ impl Cdf {
             if is_record {
                 lengths.insert(0, records.count);
             }
-            text.item(&variable.name, &format!("{typed}{} @{}", shape(&lengths), variable.begin))?;
+            text.item(&variable.name, &format!("{typed}{} @{}", shaped(&lengths), variable.begin))?;
         }
         for (name, value) in &variable.attributes {
             text.attribute(&own_name(name), Said(value.clone()))?;
@@ -227,14 +229,6 @@ impl Cdf {
         }
         if names.is_empty() { Ok(()) } else { text.attribute("grid_dims", texts(&names)) }
     }
-}
-
-fn shape(lengths: &[u64]) -> String {
-    if lengths.is_empty() {
-        return String::new();
-    }
-    let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
-    format!("[{}]", lengths.join(","))
 }
 
 fn texts(names: &[&str]) -> Vec<Literal> {
@@ -313,7 +307,8 @@ impl<'s> Parser<'s> {
     fn datatype(&mut self) -> Result<Type> {
         let at = self.header.position();
         let code = self.header.big(4)?;
-        Type::of(code, self.is_cdf5).ok_or_else(|| Error::malformed(format!("data type {code} is not one of netCDF-3")).at_byte(at))
+        Type::of(code, self.is_cdf5)
+            .ok_or_else(|| Error::malformed(format!("data type {code} is not one of netCDF-3")).at_byte(at))
     }
 
     fn attributes(&mut self) -> Result<Vec<(String, Attribute)>> {
@@ -341,10 +336,14 @@ impl<'s> Parser<'s> {
             let known = usize::try_from(number).ok().and_then(|number| Some((number, dimensions.get(number)?)));
             match known {
                 Some((_, dimension)) if dimension.length == 0 && place > 0 => {
-                    return Err(Error::malformed(format!("the record dimension is not the first one of variable {name}")).at_byte(at));
+                    return Err(
+                        Error::malformed(format!("the record dimension is not the first one of variable {name}")).at_byte(at)
+                    );
                 }
                 Some((number, _)) => numbers.push(number),
-                None => return Err(Error::malformed(format!("dimension {number} of variable {name} is not declared")).at_byte(at)),
+                None => {
+                    return Err(Error::malformed(format!("dimension {number} of variable {name} is not declared")).at_byte(at));
+                }
             }
         }
         let (attributes, datatype) = (self.attributes()?, self.datatype()?);
@@ -376,5 +375,81 @@ fn value(datatype: Type, bytes: &[u8]) -> Attribute {
             Attribute::List(values)
         }
         None => Attribute::Value(Literal::Text(String::new())),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bytes::MemorySource;
+
+    /// A file of CDF-1 with two record variables of two records, and one that is fixed.
+    fn file() -> Vec<u8> {
+        let mut out = b"CDF\x01\0\0\0\x02".to_vec();
+        let word = |out: &mut Vec<u8>, numbers: &[u32]| out.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+        let name = |out: &mut Vec<u8>, name: &str| {
+            out.extend((name.len() as u32).to_be_bytes());
+            out.extend(name.as_bytes());
+            out.resize(out.len().next_multiple_of(4), 0);
+        };
+        word(&mut out, &[10, 2]);
+        name(&mut out, "time");
+        word(&mut out, &[0]);
+        name(&mut out, "x");
+        word(&mut out, &[3, 12, 1]);
+        name(&mut out, "title");
+        word(&mut out, &[2, 2]);
+        out.extend(b"ab\0\0");
+        word(&mut out, &[11, 3]);
+        let data = out.len() as u32 + 112;
+        for (called, dims, kind, size, begin) in
+            [("a", &[1u32][..], 3, 8, data), ("b", &[0, 1][..], 3, 8, data + 8), ("c", &[0][..], 1, 4, data + 16)]
+        {
+            name(&mut out, called);
+            word(&mut out, &[dims.len() as u32]);
+            word(&mut out, dims);
+            word(&mut out, &[0, 0, kind, size, begin]);
+        }
+        out.resize(data as usize, 0);
+        out.extend(0..8 + 24u8);
+        out
+    }
+
+    fn text(bytes: Vec<u8>) -> Result<String> {
+        derive(&(Arc::new(MemorySource::new(bytes, "x.nc")) as SourceRef), &Limits::default())
+    }
+
+    #[test]
+    fn record_variables_are_members_of_records() {
+        let bytes = file();
+        let data = bytes.len() - 32;
+        let said = text(bytes).unwrap();
+        let records = data + 8;
+        for line in [
+            format!("a = >i2[3] @{data}\n"),
+            format!("b = {{data = >i2[3] @0  record = u1 @11}}[2] @{records}\n"),
+            format!("c = {{data = i1 @8  record = u1 @11}}[2] @{records}\n"),
+            "#: title=\"ab\"\n".to_owned(),
+        ] {
+            assert!(said.contains(&line), "{line}{said}");
+        }
+    }
+
+    #[test]
+    fn no_cut_or_flipped_file_panics() {
+        let whole = file();
+        for cut in 0..whole.len() {
+            let _ = text(whole[..cut].to_vec());
+        }
+        for at in 0..whole.len() {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] = value;
+                let _ = crate::OpenOptions::new().open_bytes(bytes).and_then(|file| file.digest());
+            }
+        }
     }
 }

@@ -10,15 +10,19 @@ use crate::limits::Limits;
 pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let array = Array::from_npy(source.clone(), limits)?;
     let mut text = LayoutText::new("a .npy file", limits);
-    let (shape, offset) = (array.shape(), array.offset());
+    declare(&array, 0, "data", &mut text)?;
+    text.finish()
+}
+
+/// An array whose `.npy` file begins at a byte of the file.
+pub(super) fn declare(array: &Array, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+    let (shape, offset) = (array.shape(), start.saturating_add(array.offset()));
     if array.is_c_contiguous() {
-        text.array("data", array.datatype(), array.byteorder(), shape, offset)?;
-        return text.finish();
+        return text.array(name, array.datatype(), array.byteorder(), shape, offset);
     }
     // The same bytes in rows, and what they are.
     let turned: Vec<u64> = shape.iter().rev().copied().collect();
-    text.array("data", array.datatype(), array.byteorder(), &turned, offset)?;
+    text.array(name, array.datatype(), array.byteorder(), &turned, offset)?;
     text.grid(shape, shape)?;
-    text.attribute("grid_order", "F")?;
-    text.finish()
+    text.attribute("grid_order", "F")
 }

@@ -1,6 +1,7 @@
 //! How files are recognised whose formats have no mark, or share one with others.
 
-use crate::bytes::Source;
+use crate::bytes::{Access, Source};
+use crate::error::{Error, Result};
 
 /// The longest header of a safetensors file that the library of the format reads.
 pub(super) const SAFETENSORS_HEADER: u64 = 100_000_000;
@@ -14,4 +15,107 @@ pub(super) fn is_safetensors(start: &[u8], source: &dyn Source) -> bool {
         matches!(next, Some(b'"')) || (matches!(next, Some(b'}')) && length < 64)
     });
     begins && length <= SAFETENSORS_HEADER && length.checked_add(8).is_some_and(|end| end <= source.len())
+}
+
+/// Whether the first member of a zip archive is an array of numpy.
+pub(super) fn is_npz(start: &[u8], _: &dyn Source) -> bool {
+    let length = start.get(26..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes);
+    let name = start.get(30..30 + usize::from(length)).unwrap_or_default();
+    start.starts_with(b"PK\x03\x04") && name.ends_with(b".npy")
+}
+
+/// Whether a file is nothing but records of Fortran, whose lengths agree before and behind each up to its end.
+pub(super) fn is_fortran(_: &[u8], source: &dyn Source) -> bool {
+    Marks::of(source).is_some()
+}
+
+/// So many pieces tell that a file has records; on a server each costs a request, so that fewer have to do.
+const ENOUGH: usize = 1 << 20;
+const ENOUGH_REMOTE: usize = 4;
+
+/// The marks around records of Fortran: their bytes and order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks {
+    pub width: u64,
+    is_big: bool,
+}
+
+impl Marks {
+    /// The marks that agree in a file, whose first record must hold something.
+    pub fn of(source: &dyn Source) -> Option<Self> {
+        let enough = if source.access() == Access::Random { ENOUGH } else { ENOUGH_REMOTE };
+        let all = [(4, false), (4, true), (8, false), (8, true)].map(|(width, is_big)| Self { width, is_big });
+        all.into_iter().find(|marks| {
+            let mut some = false;
+            pieces(source, *marks).take(enough).enumerate().all(|(number, piece)| {
+                some = true;
+                piece.is_ok_and(|piece| number > 0 || piece.len > 0)
+            }) && some
+        })
+    }
+
+    /// Their type in a layout.
+    #[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "without layouts none is derived"))]
+    pub fn spelled(self) -> &'static str {
+        match (self.width, self.is_big) {
+            (4, false) => "<i4",
+            (4, true) => ">i4",
+            (_, false) => "<i8",
+            (_, true) => ">i8",
+        }
+    }
+
+    /// The length at a byte of the file, and whether it is negative.
+    fn read(self, source: &dyn Source, at: u64) -> Result<(u64, bool)> {
+        let mut bytes = [0; 8];
+        let slot = bytes.get_mut(..self.width as usize).unwrap_or_default();
+        source.read_at(at, slot)?;
+        if self.is_big {
+            slot.reverse();
+        }
+        let number = i64::from_le_bytes(bytes);
+        let number = if self.width == 4 { i64::from(number as i32) } else { number };
+        Ok((number.unsigned_abs(), number < 0))
+    }
+}
+
+/// A record, or a piece of a long one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    pub begin: u64,
+    pub len: u64,
+    /// Whether the record goes on in the next piece.
+    pub is_continued: bool,
+}
+
+/// The pieces of a file, up to its end or the first whose marks do not agree.
+pub(super) fn pieces(source: &dyn Source, marks: Marks) -> impl Iterator<Item = Result<Piece>> + '_ {
+    let (mut at, mut goes_on, mut is_over) = (0u64, false, false);
+    std::iter::from_fn(move || {
+        if is_over || (at == source.len() && !goes_on) {
+            return None;
+        }
+        let piece = piece(source, marks, at, goes_on);
+        match &piece {
+            Ok(piece) => {
+                at = piece.begin + piece.len + marks.width;
+                goes_on = piece.is_continued;
+            }
+            Err(_) => is_over = true,
+        }
+        Some(piece)
+    })
+}
+
+fn piece(source: &dyn Source, marks: Marks, at: u64, follows: bool) -> Result<Piece> {
+    let wrong = || Error::malformed("the lengths before and behind a record do not agree").at_byte(at);
+    let (len, is_continued) = marks.read(source, at)?;
+    let begin = at + marks.width;
+    let end = begin.checked_add(len).filter(|end| *end < source.len()).ok_or_else(wrong)?;
+    let behind = marks.read(source, end)?;
+    // A sign cannot be seen at a length of 0.
+    if behind.0 != len || (behind.1 != follows && len > 0) {
+        return Err(wrong());
+    }
+    Ok(Piece { begin, len, is_continued })
 }

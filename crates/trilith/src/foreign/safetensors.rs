@@ -5,8 +5,8 @@
 
 use super::header::Header;
 use super::json::Json;
-use super::text::LayoutText;
 use super::recognise::SAFETENSORS_HEADER as HEADER;
+use super::text::{LayoutText, shaped};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
@@ -76,7 +76,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     order.sort_by_key(|at| placed.get(*at).map(|tensor| tensor.begin));
     for at in order {
         if let (Some((name, _)), Some(tensor)) = (tensors.get(at), placed.get(at)) {
-            text.item(name, &format!("{}{} @{}", tensor.spelled, shape(&tensor.shape), tensor.begin))?;
+            text.item(name, &format!("{}{} @{}", tensor.spelled, shaped(&tensor.shape), tensor.begin))?;
             if let Some(name) = tensor.named {
                 text.attribute("safetensors_dtype", name)?;
             }
@@ -115,10 +115,32 @@ fn placed_of(tensor: &Json, data: u64, len: u64) -> Result<Placed> {
     }
 }
 
-fn shape(lengths: &[u64]) -> String {
-    if lengths.is_empty() {
-        return String::new();
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
+mod tests {
+    use crate::OpenOptions;
+
+    fn file(json: &str, data: &[u8]) -> Vec<u8> {
+        let mut out = (json.len() as u64).to_le_bytes().to_vec();
+        out.extend(json.as_bytes());
+        out.extend(data);
+        out
     }
-    let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
-    format!("[{}]", lengths.join(","))
+
+    #[test]
+    fn tensors_are_arrays_and_no_cut_or_flipped_file_panics() {
+        let json = r#"{"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]},"a":{"dtype":"I16","shape":[2,1],"data_offsets":[0,4]}}"#;
+        let whole = file(json, &[1, 0, 2, 0, 3, 0, 4, 0]);
+        let opened = OpenOptions::new().open_bytes(whole.clone()).unwrap();
+        assert_eq!(opened.array("/a").unwrap().load::<i16>().unwrap(), [1, 2]);
+        assert_eq!(opened.array("/b").unwrap().load::<u16>().unwrap(), [3, 4]);
+        for at in 0..whole.len() {
+            let _ = OpenOptions::new().open_bytes(whole[..at].to_vec());
+            for value in [0, b'"', b'9', 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] = value;
+                let _ = OpenOptions::new().open_bytes(bytes).and_then(|file| file.digest());
+            }
+        }
+    }
 }

@@ -76,6 +76,14 @@ impl LayoutText {
         self.line(&format!("{name} = {said}"))
     }
 
+    /// A named type: its members, with braces, and its alignment. Types of one name are the caller's care.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
+        self.line(&format!("{} {members} %{align}", quoted_name(&printable(name))))
+    }
+
     /// A list of raw items, which the caller spells: `u1[19] @4016`.
     ///
     /// # Errors
@@ -301,11 +309,17 @@ pub(crate) fn spell(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &
         (None, Datatype::Struct(fields)) => members(fields, out)?,
         (None, _) => {}
     }
-    if !dims.is_empty() {
-        let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-        let _ = write!(out, "[{}]", dims.join(","));
-    }
+    out.push_str(&shaped(&dims));
     Ok(())
+}
+
+/// A shape as a layout spells it; nothing for a scalar.
+pub(crate) fn shaped(lengths: &[u64]) -> String {
+    if lengths.is_empty() {
+        return String::new();
+    }
+    let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
+    format!("[{}]", lengths.join(","))
 }
 
 /// The members of a struct, each at its offset, and what fills it up to its size; as deep as datatypes nest.

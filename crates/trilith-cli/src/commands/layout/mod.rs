@@ -7,7 +7,6 @@ mod from;
 mod from_c;
 mod locate;
 mod new;
-mod npz;
 mod print;
 mod resolve;
 mod translate;

@@ -7,11 +7,12 @@ use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::{Basis, read_vec};
 use trilith::dudley::{Draft, native_order};
+use trilith::foreign::npz_arrays;
 use trilith::layout::{Dialect, Kind, Layout, ParseOptions, parse};
 use trilith::{Error, Limits, Result};
 
+use super::DialectName;
 use super::from_c::{CModel, FromC, read_c};
-use super::{DialectName, npz};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, note, size};
@@ -93,7 +94,9 @@ impl New {
                 .filter(|id| layout.parent(*id).is_some_and(|parent| layout.kind(parent) != Kind::Type))
                 .map(|id| layout.path(id))
                 .collect();
-            out.json(&json!({"file": self.output, "data": self.data, "dialect": dialect.name(), "items": paths, "layout": text}))?;
+            out.json(
+                &json!({"file": self.output, "data": self.data, "dialect": dialect.name(), "items": paths, "layout": text}),
+            )?;
         } else if self.output.as_deref().is_none_or(|path| path == "-") && self.data.as_deref() != Some("-") {
             out.lines(text.trim_end_matches('\n'))?;
         }
@@ -112,7 +115,13 @@ impl New {
             return Ok(Some(draft));
         }
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("npz") => npz::draft_of(&options.open(&self.input)?, limits).map(Some),
+            Some("npz") => {
+                let mut draft = Draft::dict::<&str>([]);
+                for (name, array) in npz_arrays(&options.open(&self.input)?, limits)? {
+                    draft.place(&name, array)?;
+                }
+                Ok(Some(draft))
+            }
             Some("npy") => {
                 let name = path.file_stem().map_or_else(|| "data".to_owned(), |stem| stem.to_string_lossy().into_owned());
                 let mut draft = Draft::dict::<&str>([]);

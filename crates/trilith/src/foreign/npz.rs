@@ -1,16 +1,21 @@
-//! numpy's `.npz` archives as drafts: a zip file of `.npy` files.
+//! numpy's `.npz` archives: a zip file of `.npy` files.
 //!
 //! The format of zip is that of PKWARE's APPNOTE 6.3: the end of the central directory is looked for
 //! from the back, its entries say where each member lies. Members are stored or deflated; nothing else
 //! is written by numpy.
 
+#[cfg(feature = "zlib")]
 use std::io::Read;
 use std::sync::Arc;
 
-use trilith::array::Array;
-use trilith::bytes::{MemorySource, SourceRef, Window, read_vec};
-use trilith::dudley::Draft;
-use trilith::{Error, Limits, Result};
+use super::text::LayoutText;
+use super::{groups, npy};
+use crate::array::Array;
+#[cfg(feature = "zlib")]
+use crate::bytes::MemorySource;
+use crate::bytes::{SourceRef, Window, read_vec};
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
 
 /// A file inside an archive.
 struct Entry {
@@ -27,20 +32,48 @@ const LOCATOR64: &[u8] = b"PK\x06\x07";
 const CENTRAL: &[u8] = b"PK\x01\x02";
 const LOCAL: &[u8] = b"PK\x03\x04";
 
-/// The arrays of a `.npz` archive, by name; names with `/` become dicts. Stored members are read
-/// when they are asked for, deflated ones at once.
+/// The arrays of a `.npz` archive of numpy, by their names; in these `/` leads into groups. Stored members are read when
+/// they are asked for, deflated ones at once.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](trilith::ErrorKind::Malformed) for what is no archive, [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported)
-/// for members that are compressed otherwise, encrypted, or no arrays of numbers and text.
-pub fn draft_of(source: &SourceRef, limits: &Limits) -> Result<Draft> {
-    let mut draft = Draft::dict::<&str>([]);
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what is not an archive,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for members that are compressed otherwise, encrypted, or not
+/// arrays of numbers and text.
+pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Array)>> {
+    let mut arrays = Vec::new();
     for entry in entries(source, limits)? {
         let Some(name) = entry.name.strip_suffix(".npy") else { continue };
         let array = member(source, &entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
-        draft.place(name, array.map_err(|e| e.context(entry.name.clone()))?)?;
+        arrays.push((name.to_owned(), array.doing(|| entry.name.clone())?));
     }
-    Ok(draft)
+    Ok(arrays)
+}
+
+/// The layout of an archive whose members are stored as they are.
+pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let mut text = LayoutText::new("a .npz archive", limits);
+    let entries = entries(source, limits)?;
+    let mut members = Vec::new();
+    for entry in &entries {
+        match entry.name.strip_suffix(".npy") {
+            Some(name) => members.push((name.split('/').filter(|step| !step.is_empty()).collect(), entry)),
+            None => text.comment(&format!("{} is not an array", entry.name))?,
+        }
+    }
+    groups::write(&members, &mut text, &mut |text, name, entry: &&Entry| {
+        declare(source, entry, name, text, limits).doing(|| entry.name.clone())
+    })?;
+    text.finish()
+}
+
+fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText, limits: &Limits) -> Result<()> {
+    if entry.method == 8 {
+        return Err(Error::unsupported("it is deflated, so that its elements lie nowhere in the file")
+            .hint("unpack the archive with unzip, or save it with numpy.savez, which does not compress"));
+    }
+    let start = begin(source, entry, limits)?;
+    let array = Array::from_npy(member(source, entry, limits)?, limits)?;
+    npy::declare(&array, start, name, text)
 }
 
 fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
@@ -48,7 +81,7 @@ fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
 }
 
 fn broken(what: &str) -> Error {
-    Error::malformed(format!("no .npz archive: {what}"))
+    Error::malformed(format!("not a .npz archive: {what}"))
 }
 
 fn entries(source: &SourceRef, limits: &Limits) -> Result<Vec<Entry>> {
@@ -117,16 +150,23 @@ fn wide(numbers: &mut [u64; 3], extra: &[u8]) {
     }
 }
 
-/// The bytes of a member.
-fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRef> {
+/// The byte of the archive at which those of a member begin.
+fn begin(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<u64> {
     let header = read_vec(&**source, entry.header, 30, limits)?;
     if !header.starts_with(LOCAL) {
         return Err(broken("a member is not where the directory says"));
     }
-    let start = entry.header.saturating_add(30 + number(&header, 26, 2) + number(&header, 28, 2));
-    let window = Window::new(source.clone(), start, entry.stored)?;
+    Ok(entry.header.saturating_add(30 + number(&header, 26, 2) + number(&header, 28, 2)))
+}
+
+/// The bytes of a member.
+fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRef> {
+    let window = Window::new(source.clone(), begin(source, entry, limits)?, entry.stored)?;
     match entry.method {
         0 => Ok(Arc::new(window)),
+        #[cfg(not(feature = "zlib"))]
+        8 => Err(Error::left_out("deflated members of archives", "zlib")),
+        #[cfg(feature = "zlib")]
         8 => {
             if entry.size > entry.stored.saturating_mul(limits.zlib_ratio).saturating_add(1024) {
                 let what = format_args!("{} bytes decode to {}", entry.stored, entry.size);
@@ -146,19 +186,20 @@ fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRe
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "zlib"))]
 #[allow(clippy::unwrap_used, reason = "a test may stop")]
 mod tests {
     use std::io::Write;
 
     use super::*;
-    use trilith::array::{Datatype, npy_header};
+    use crate::array::{Datatype, npy_header};
+    use crate::layout::Layout;
 
-    /// An archive of two members, one deflated.
-    fn archive() -> Vec<u8> {
+    /// An archive of two members, the second of them by this method.
+    fn archive(second: u16) -> Vec<u8> {
         let mut out = Vec::new();
         let mut directory = Vec::new();
-        for (name, values, method) in [("a.npy", vec![1u8, 2, 3], 0u16), ("g/b.npy", vec![7u8; 200], 8)] {
+        for (name, values, method) in [("a.npy", vec![1u8, 2, 3], 0u16), ("g/b.npy", vec![7u8; 200], second)] {
             let mut body = npy_header(&Datatype::Uint8, &[values.len() as u64]).unwrap();
             body.extend(&values);
             let size = body.len() as u32;
@@ -195,31 +236,39 @@ mod tests {
         out
     }
 
-    fn draft(bytes: Vec<u8>) -> Result<Draft> {
-        draft_of(&(Arc::new(MemorySource::new(bytes, "x.npz")) as SourceRef), &Limits::default())
+    fn open(bytes: Vec<u8>) -> SourceRef {
+        Arc::new(MemorySource::new(bytes, "x.npz"))
     }
 
     #[test]
-    fn members_are_arrays_and_slashes_lead_into_dicts() {
-        let (text, arrays) = draft(archive()).unwrap().layout().unwrap();
-        assert_eq!(text, "#: dialect=2025\na = u1[3]\ng/\n  b = u1[200]\n  ..\n");
-        assert_eq!(arrays[0].load::<u8>().unwrap(), [1, 2, 3]);
-        assert_eq!(arrays[1].load::<u8>().unwrap(), [7; 200]);
+    fn members_are_arrays_and_slashes_lead_into_groups() {
+        let arrays = npz_arrays(&open(archive(8)), &Limits::default()).unwrap();
+        assert_eq!((arrays[0].0.as_str(), arrays[0].1.load::<u8>().unwrap()), ("a", vec![1, 2, 3]));
+        assert_eq!((arrays[1].0.as_str(), arrays[1].1.load::<u8>().unwrap()), ("g/b", vec![7; 200]));
+        let refused = derive(&open(archive(8)), &Limits::default()).unwrap_err().to_string();
+        assert!(refused.contains("g/b.npy") && refused.contains("deflated"), "{refused}");
+        let text = derive(&open(archive(0)), &Limits::default()).unwrap();
+        assert!(text.ends_with("a = u1[3] @163\ng/\n  b = u1[200] @331\n  ..\n"), "{text}");
+        assert!(Layout::read(text.as_bytes()).is_ok());
     }
 
     #[test]
     fn no_cut_or_flipped_archive_panics() {
-        let whole = archive();
+        let whole = archive(8);
+        let read = |bytes: Vec<u8>| {
+            let source = open(bytes);
+            let _ = (npz_arrays(&source, &Limits::default()), derive(&source, &Limits::default()));
+        };
         for cut in 0..whole.len() {
-            let _ = draft(whole[..cut].to_vec()).map(|draft| draft.layout());
+            read(whole[..cut].to_vec());
         }
         for at in 0..whole.len() {
             for value in [0, 1, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[at] = value;
-                let _ = draft(bytes).map(|draft| draft.layout());
+                read(bytes);
             }
         }
-        assert!(draft(b"no archive".to_vec()).is_err());
+        assert!(npz_arrays(&open(b"not an archive".to_vec()), &Limits::default()).is_err());
     }
 }

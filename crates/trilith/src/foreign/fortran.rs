@@ -1,0 +1,98 @@
+//! Records of unformatted Fortran files: the length of each before and behind it, in 4 or 8 bytes of either order.
+//!
+//! What a record holds is not said in the file, so that records are bytes. Long records are cut into pieces: the length in
+//! front of a piece is negative where another follows, that behind it where one went before.
+
+use super::recognise::{Marks, Piece, pieces};
+use super::text::LayoutText;
+use crate::bytes::SourceRef;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// The layout of a file of records.
+pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let marks = Marks::of(&**source).ok_or_else(|| Error::malformed("the lengths of its records do not agree"))?;
+    let mut all: Vec<Vec<Piece>> = Vec::new();
+    let mut record = Vec::new();
+    for piece in pieces(&**source, marks) {
+        let piece = piece?;
+        record.push(piece);
+        if all.len() as u64 >= limits.items || record.len() as u64 > limits.items {
+            return Err(Limits::exceeded("items", limits.items, "the file has more records"));
+        }
+        if !piece.is_continued {
+            all.push(std::mem::take(&mut record));
+        }
+    }
+    let mut text = LayoutText::new("a file of unformatted Fortran records", limits);
+    text.comment("what a record holds is not in the file: replace u1[8] by f8 where it is known")?;
+    match all.first().map(|record| &record[..]) {
+        Some([first]) if all.iter().all(|record| matches!(record[..], [only] if only.len == first.len)) => {
+            let (length, width, end) = (marks.spelled(), marks.width, marks.width + first.len);
+            let data = format!("data = u1[{}] @{width}", first.len);
+            text.item("records", &format!("{{begin = {length} @0  {data}  end = {length} @{end}}}[{}] @0", all.len()))?;
+            text.attribute("grid_member", "data")?;
+        }
+        _ => text.list("records", all.iter().map(|record| spelled(record)))?,
+    }
+    text.attribute("fortran_markers", marks.spelled())?;
+    text.finish()
+}
+
+/// A record as an item of a list; one of several pieces is a list of them.
+fn spelled(record: &[Piece]) -> String {
+    let pieces: Vec<String> = record.iter().map(|piece| format!("u1[{}] @{}", piece.len, piece.begin)).collect();
+    match &pieces[..] {
+        [only] => only.clone(),
+        _ => format!("[{}]", pieces.join(", ")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::OpenOptions;
+    use crate::bytes::MemorySource;
+
+    fn text(bytes: &[u8]) -> Result<String> {
+        derive(&(Arc::new(MemorySource::new(bytes.to_vec(), "x")) as _), &Limits::default())
+    }
+
+    #[test]
+    fn equal_records_are_one_array_and_others_a_list() {
+        let mut bytes = Vec::new();
+        for record in [[1u8, 2, 3], [4, 5, 6]] {
+            bytes.extend(3i32.to_be_bytes());
+            bytes.extend(record);
+            bytes.extend(3i32.to_be_bytes());
+        }
+        let said = "records = {begin = >i4 @0  data = u1[3] @4  end = >i4 @7}[2] @0";
+        assert!(text(&bytes).unwrap().contains(said));
+        let file = OpenOptions::new().open_bytes(bytes.clone()).unwrap();
+        assert_eq!(file.array("/records").unwrap().load::<u8>().unwrap(), [1, 2, 3, 4, 5, 6]);
+        bytes.extend([0; 8]);
+        assert!(text(&bytes).unwrap().contains("u1[3] @4,") && text(&bytes).unwrap().contains("u1[0] @26"));
+        bytes.extend([0, 0, 0, 1]);
+        assert!(text(&bytes).is_err());
+    }
+
+    #[test]
+    fn pieces_of_a_record_belong_together() {
+        let mut bytes = Vec::new();
+        for (before, piece, behind) in [(-2i64, [1u8, 2], 2i64), (-2, [3, 4], -2), (2, [5, 6], -2)] {
+            bytes.extend(before.to_le_bytes());
+            bytes.extend(piece);
+            bytes.extend(behind.to_le_bytes());
+        }
+        assert!(text(&bytes).unwrap().contains("[u1[2] @8, u1[2] @26, u1[2] @44],"), "{}", text(&bytes).unwrap());
+        // A piece that says that one went before it, where none did.
+        bytes.truncate(0);
+        for number in [1i32, 7, -1] {
+            bytes.extend(number.to_le_bytes());
+        }
+        assert!(text(&bytes).is_err());
+    }
+}

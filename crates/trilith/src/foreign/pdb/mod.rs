@@ -1,0 +1,128 @@
+//! PDB, the portable database of PACT, as yorick writes it: what numbers look like is at its beginning, a chart of the types
+//! and a table of the symbols are at its end.
+//!
+//! A struct is declared with the offset of every member. A text of yorick is the address of a length and characters: these
+//! are declared. A pointer is shown as the address that it is, and what it points to beside it, under its name with `*`.
+//! History records are structs in blocks: every member is a variable of its own, whose first axis counts the records.
+
+mod chart;
+mod formats;
+mod pointees;
+mod tables;
+
+use self::chart::Types;
+use self::formats::Formats;
+use self::tables::{Symbol, Tables};
+use super::groups;
+use super::text::{LayoutText, shaped};
+use crate::bytes::SourceRef;
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+
+/// What the name of the history records of yorick ends in.
+const HISTORY: &str = "@history";
+
+/// A file that is being described.
+struct Pdb<'s> {
+    source: &'s SourceRef,
+    limits: &'s Limits,
+    formats: Formats,
+    tables: Tables,
+}
+
+/// The layout of a PDB file.
+pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let formats = Formats::read(source, limits)?;
+    let tables = Tables::read(source, &formats, limits)?;
+    let pdb = Pdb { source, limits, formats, tables };
+    let mut text = LayoutText::new("a PDB file", limits);
+    let mut types = Types::new(&pdb.formats, &pdb.tables);
+    let mut items: Vec<(Vec<&str>, &Symbol)> = Vec::new();
+    for symbol in &pdb.tables.symbols {
+        // The directories themselves hold nothing.
+        if symbol.datatype != "Directory" && !symbol.name.ends_with('/') {
+            types.declare(&symbol.datatype, &mut text, 0, limits).doing(|| symbol.name.clone())?;
+            items.push((symbol.name.split('/').filter(|step| !step.is_empty()).collect(), symbol));
+        }
+    }
+    groups::write(&items, &mut text, &mut |text, name, symbol: &&Symbol| {
+        pdb.symbol(name, symbol, &types, text).doing(|| symbol.name.clone())
+    })?;
+    text.finish()
+}
+
+impl Pdb<'_> {
+    fn symbol(&self, name: &str, symbol: &Symbol, types: &Types<'_>, text: &mut LayoutText) -> Result<()> {
+        if name.ends_with(HISTORY) {
+            return self.history(symbol, types, text);
+        }
+        let known = types.get(&symbol.datatype)?;
+        if let Some(blocks) = self.tables.blocks.get(&symbol.name) {
+            return text.list(name, blocks.iter().map(|(at, count)| format!("{}[{count}] @{at}", known.spelled)));
+        }
+        let shape = self.shape(&symbol.dims);
+        match symbol.datatype.as_str() {
+            "string" => return self.texts(name, symbol, &shape, text),
+            "pointer" => {
+                text.item(name, &format!("{}{} @{}", known.spelled, shaped(&shape), symbol.address))?;
+                text.attribute("pdb_type", "pointer")?;
+                return self.pointees(name, symbol, types, text);
+            }
+            _ => text.item(name, &format!("{}{} @{}", known.spelled, shaped(&shape_of(&shape, known.bytes)), symbol.address))?,
+        }
+        if let Some(said) = &known.named { text.attribute("pdb_type", said.as_str()) } else { Ok(()) }
+    }
+
+    /// The lengths of dimensions, slowest first.
+    fn shape(&self, dims: &[u64]) -> Vec<u64> {
+        if self.tables.is_column_major { dims.iter().rev().copied().collect() } else { dims.to_vec() }
+    }
+
+    /// The members of history records, each as a variable.
+    fn history(&self, symbol: &Symbol, types: &Types<'_>, text: &mut LayoutText) -> Result<()> {
+        let known = types.get(&symbol.datatype)?;
+        let one = [(symbol.address, symbol.count)];
+        let blocks = self.tables.blocks.get(&symbol.name).map_or(&one[..], |blocks| &blocks[..]);
+        let total = blocks.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+        if total > self.limits.items {
+            return Err(Limits::exceeded("items", self.limits.items, format_args!("the file has {total} history records")));
+        }
+        let records: Vec<u64> = (blocks.iter())
+            .flat_map(|(at, count)| (0..*count).map(move |n| at.checked_add(known.size.checked_mul(n)?)))
+            .collect::<Option<_>>()
+            .ok_or_else(|| Error::malformed("a history record lies behind byte 2^64"))?;
+        for member in &known.members {
+            let of = types.get(&member.datatype)?;
+            let typed = format!("{}{}", of.spelled, shaped(&shape_of(&self.shape(&member.dims), of.bytes)));
+            self.variable(&member.name, &typed, member.offset, &records, known.size, text)?;
+            if let Some(said) = &of.named {
+                text.attribute("pdb_type", said.as_str())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A member of records: one array where they are equally far apart, else a list.
+    fn variable(&self, name: &str, typed: &str, offset: u64, records: &[u64], size: u64, text: &mut LayoutText) -> Result<()> {
+        let stride = match records {
+            [first, second, ..] => second.checked_sub(*first).filter(|stride| *stride >= size && *stride > 0),
+            _ => Some(size.max(1)),
+        };
+        let is_even = stride.is_some_and(|stride| records.windows(2).all(|two| two[1].checked_sub(two[0]) == Some(stride)));
+        match (stride, records.first()) {
+            (Some(stride), Some(first)) if is_even => {
+                // A last byte makes each struct as long as the way to the next.
+                let last = stride - 1;
+                text.item(name, &format!("{{data = {typed} @{offset}  record = u1 @{last}}}[{}] @{first}", records.len()))?;
+                text.attribute("grid_member", "data")
+            }
+            (_, None) => text.comment(&format!("{name} has no record")),
+            _ => text.list(name, records.iter().map(|at| format!("{typed} @{}", at.saturating_add(offset)))),
+        }
+    }
+}
+
+/// Lengths, and the bytes of an element that no layout has a type for.
+fn shape_of(shape: &[u64], bytes: Option<u64>) -> Vec<u64> {
+    shape.iter().copied().chain(bytes).collect()
+}

@@ -1,0 +1,177 @@
+//! The end of a PDB file: the chart of types, the table of symbols, and what follows them.
+
+use std::collections::HashMap;
+
+use super::formats::Formats;
+use crate::bytes::{SourceRef, read_vec};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// A row of the chart: a primitive has no members.
+pub(super) struct Row {
+    pub name: String,
+    pub size: u64,
+    pub members: Vec<String>,
+}
+
+pub(super) struct Symbol {
+    pub name: String,
+    pub datatype: String,
+    pub count: u64,
+    pub address: u64,
+    /// As they are written, which may be fastest first.
+    pub dims: Vec<u64>,
+}
+
+/// A primitive beyond those of C.
+pub(super) struct Primitive {
+    pub size: u64,
+    pub align: u64,
+    pub is_big: bool,
+    /// Whether it is a whole number in the default order.
+    pub is_whole: bool,
+}
+
+pub(super) struct Tables {
+    pub chart: Vec<Row>,
+    pub symbols: Vec<Symbol>,
+    pub primitives: HashMap<String, Primitive>,
+    pub blocks: HashMap<String, Vec<(u64, u64)>>,
+    /// Of char, pointer, short, integer, long, float and double.
+    pub alignment: [u64; 7],
+    pub struct_alignment: u64,
+    pub is_column_major: bool,
+}
+
+impl Tables {
+    /// Reads what lies from the chart to the end of the file.
+    pub fn read(source: &SourceRef, formats: &Formats, limits: &Limits) -> Result<Self> {
+        let (chart, symbols, end) = (formats.chart, formats.symbols, source.len());
+        if chart > symbols || symbols > end {
+            let message = format!("its chart is said to be at byte {chart} and its symbols at {symbols}, of {end} bytes");
+            return Err(Error::malformed(message));
+        }
+        if end - chart > limits.text {
+            return Err(Limits::exceeded("text", limits.text, format_args!("the tables of the file have {} bytes", end - chart)));
+        }
+        let bytes = read_vec(&**source, chart, end - chart, limits)?;
+        let (chart, symbols) = bytes.split_at_checked((symbols - chart) as usize).unwrap_or((bytes.as_slice(), &[]));
+        let mut lines = symbols.split(|byte| *byte == b'\n');
+        let mut tables = Self {
+            chart: rows(chart)?,
+            symbols: Vec::new(),
+            primitives: HashMap::new(),
+            blocks: HashMap::new(),
+            alignment: [1; 7],
+            struct_alignment: 0,
+            is_column_major: false,
+        };
+        for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+            tables.symbols.push(symbol(line)?);
+            if tables.symbols.len() as u64 > limits.items {
+                return Err(Limits::exceeded("items", limits.items, "the file has more symbols"));
+            }
+        }
+        tables.extras(&mut lines)?;
+        Ok(tables)
+    }
+
+    /// What follows the symbols: `NAME:value`, or `NAME:` and lines up to one that is the byte 2.
+    fn extras<'l>(&mut self, lines: &mut impl Iterator<Item = &'l [u8]>) -> Result<()> {
+        while let Some(line) = lines.next() {
+            let mut parts = line.splitn(2, |byte| *byte == b':');
+            let (name, value) = (parts.next().unwrap_or(&[]), parts.next().unwrap_or(&[]));
+            let number = || text(value).trim().parse::<u64>().unwrap_or(0);
+            match name {
+                b"Alignment" => {
+                    for (known, byte) in self.alignment.iter_mut().zip(value) {
+                        *known = u64::from(*byte).max(1);
+                    }
+                }
+                b"Struct-Alignment" | b"Struct-Align" => self.struct_alignment = self.struct_alignment.max(number()),
+                b"Major-Order" => self.is_column_major = number() == 102,
+                b"Blocks" => {
+                    for line in lines.by_ref().take_while(|line| *line != [2]) {
+                        let (name, blocks) = blocks(line)?;
+                        self.blocks.insert(name, blocks);
+                    }
+                }
+                b"Primitive-Types" => {
+                    for line in lines.by_ref().take_while(|line| *line != [2]) {
+                        let (name, primitive) = primitive(line)?;
+                        self.primitives.insert(name, primitive);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect())
+}
+
+/// The fields of a line, which the byte 1 ends.
+fn fields(line: &[u8]) -> Vec<String> {
+    let mut fields: Vec<String> = line.split(|byte| *byte == 1).map(text).collect();
+    if fields.last().is_some_and(String::is_empty) {
+        fields.pop();
+    }
+    fields
+}
+
+fn number(field: Option<&String>, what: &str) -> Result<u64> {
+    let found = field.map_or("", String::as_str);
+    found.trim().parse().map_err(|_| Error::malformed(format!("expected {what}, a number, found {found:?}")))
+}
+
+fn rows(chart: &[u8]) -> Result<Vec<Row>> {
+    let lines = chart.split(|byte| *byte == b'\n').take_while(|line| *line != [2]).filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let mut fields = fields(line);
+            let size = number(fields.get(1), "the size of a type")?;
+            let members = fields.split_off(2.min(fields.len()));
+            Ok(Row { name: fields.swap_remove(0), size, members })
+        })
+        .collect()
+}
+
+fn symbol(line: &[u8]) -> Result<Symbol> {
+    let fields = fields(line);
+    let count = number(fields.get(2), "the number of elements of a symbol")?;
+    let address = number(fields.get(3), "the address of a symbol")?;
+    let dims = fields.get(4..).unwrap_or(&[]);
+    // Pairs of the lowest index and the length.
+    let dims: Vec<u64> = dims.chunks(2).map(|pair| number(pair.get(1), "the length of a dimension")).collect::<Result<_>>()?;
+    let product = dims.iter().try_fold(1u64, |product, length| product.checked_mul(*length));
+    let (Some(name), Some(datatype)) = (fields.first().cloned(), fields.get(1).cloned()) else {
+        return Err(Error::malformed("a symbol without name and type"));
+    };
+    if product != Some(count) {
+        return Err(Error::malformed(format!("{name} has {count} elements, but its dimensions are {dims:?}")));
+    }
+    Ok(Symbol { name, datatype, count, address, dims })
+}
+
+/// `NAME 1 COUNT ADDRESS ELEMENTS ADDRESS ELEMENTS …`
+fn blocks(line: &[u8]) -> Result<(String, Vec<(u64, u64)>)> {
+    let fields = fields(line);
+    let words: Vec<String> =
+        fields.get(1..).unwrap_or(&[]).iter().flat_map(|field| field.split(' ')).map(str::to_owned).collect();
+    let pairs = words.get(1..).unwrap_or(&[]).chunks(2);
+    let pairs =
+        pairs.map(|pair| Ok((number(pair.first(), "the address of a block")?, number(pair.get(1), "the length of a block")?)));
+    Ok((fields.first().cloned().unwrap_or_default(), pairs.collect::<Result<_>>()?))
+}
+
+/// `NAME 1 SIZE 1 ALIGNMENT 1 ORDER 1 DEFORDER 1 FIX`
+fn primitive(line: &[u8]) -> Result<(String, Primitive)> {
+    let fields = fields(line);
+    let (size, align) = (number(fields.get(1), "the size of a type")?, number(fields.get(2), "the alignment of a type")?);
+    let is = |at: usize, word: &str| fields.get(at).is_some_and(|field| field == word);
+    let primitive = Primitive { size, align: align.max(1), is_big: is(3, "1"), is_whole: is(4, "DEFORDER") && is(5, "FIX") };
+    Ok((fields.first().cloned().unwrap_or_default(), primitive))
+}
