@@ -6,12 +6,12 @@
 //! So `layout from FILE` prints what opening uses. All others are refused by name, with what to do instead.
 
 mod formats;
-#[cfg(feature = "hdf5")]
-mod hdf5;
 #[cfg(feature = "dudley")]
 mod fortran;
 #[cfg(feature = "dudley")]
 mod groups;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 #[cfg(feature = "dudley")]
 mod header;
 #[cfg(feature = "dudley")]
