@@ -448,7 +448,7 @@ mod tests {
             for value in [0, 1, 0x7f, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[at] = value;
-                let _ = crate::OpenOptions::new().open_bytes(bytes).and_then(|file| file.digest());
+                let _ = text(bytes);
             }
         }
     }

@@ -248,7 +248,7 @@ mod tests {
         let refused = derive(&open(archive(8)), &Limits::default()).unwrap_err().to_string();
         assert!(refused.contains("g/b.npy") && refused.contains("deflated"), "{refused}");
         let text = derive(&open(archive(0)), &Limits::default()).unwrap();
-        assert!(text.ends_with("a = u1[3] @163\ng/\n  b = u1[200] @331\n  ..\n"), "{text}");
+        assert!(text.ends_with("a = u1[3] @163\ng/\n  b = u1[200] @331\n..\n"), "{text}");
         assert!(Layout::read(text.as_bytes()).is_ok());
     }
 
