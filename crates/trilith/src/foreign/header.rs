@@ -11,7 +11,7 @@ const FIRST: u64 = 8 << 10;
 const MOST: u64 = 4 << 20;
 
 /// Reads the fields of a header one after the other; every error names the byte.
-pub(super) struct Header<'s> {
+pub(super) struct HeaderReader<'s> {
     source: &'s dyn Source,
     limits: &'s Limits,
     /// The bytes from `start` on that have been read.
@@ -21,7 +21,7 @@ pub(super) struct Header<'s> {
     ahead: u64,
 }
 
-impl<'s> Header<'s> {
+impl<'s> HeaderReader<'s> {
     /// A header that begins at a byte of the file.
     pub fn at(source: &'s dyn Source, at: u64, limits: &'s Limits) -> Self {
         Self { source, limits, window: Vec::new(), start: at, at, ahead: FIRST }
@@ -64,7 +64,7 @@ impl<'s> Header<'s> {
     /// Passes bytes that say nothing.
     ///
     /// # Errors
-    /// As [`Header::take`].
+    /// As [`HeaderReader::take`].
     pub fn skip(&mut self, len: u64) -> Result<()> {
         self.take(len).map(|_| ())
     }
@@ -72,7 +72,7 @@ impl<'s> Header<'s> {
     /// A big-endian whole number of up to 8 bytes.
     ///
     /// # Errors
-    /// As [`Header::take`].
+    /// As [`HeaderReader::take`].
     pub fn big(&mut self, len: u64) -> Result<u64> {
         Ok(self.take(len)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
@@ -80,7 +80,7 @@ impl<'s> Header<'s> {
     /// A little-endian whole number of up to 8 bytes.
     ///
     /// # Errors
-    /// As [`Header::take`].
+    /// As [`HeaderReader::take`].
     pub fn little(&mut self, len: u64) -> Result<u64> {
         Ok(self.take(len)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
@@ -114,7 +114,7 @@ mod tests {
         let bytes: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
         let source = MemorySource::new(bytes.clone(), "x");
         let limits = Limits::default();
-        let mut header = Header::at(&source, 0, &limits);
+        let mut header = HeaderReader::at(&source, 0, &limits);
         let mut at = 0;
         for len in (1u64..).map(|n| n * 37 % 2003).take_while(|len| {
             at += len;
@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(header.take(len).unwrap(), &bytes[from..from + len as usize]);
         }
         assert!(header.take(1 << 40).is_err() && header.count(1 << 40, 4, "things").is_err());
-        let mut numbers = Header::at(&source, 1, &limits);
+        let mut numbers = HeaderReader::at(&source, 1, &limits);
         assert_eq!((numbers.big(2).unwrap(), numbers.little(2).unwrap(), numbers.position()), (0x0102, 0x0403, 5));
     }
 }

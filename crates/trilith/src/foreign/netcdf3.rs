@@ -4,7 +4,7 @@
 //! every record: such a variable is declared as structs, one a record, and `grid_member` names the member that it is. The
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
-use super::header::Header;
+use super::header::HeaderReader;
 use super::text::{LayoutText, Said, integer, shaped};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
@@ -237,7 +237,7 @@ fn texts(names: &[&str]) -> Vec<Literal> {
 
 /// Reads a header.
 struct Parser<'s> {
-    header: Header<'s>,
+    header: HeaderReader<'s>,
     is_cdf5: bool,
     /// Bytes of a count or a length, and of an address.
     word: u64,
@@ -246,7 +246,7 @@ struct Parser<'s> {
 
 impl<'s> Parser<'s> {
     fn new(source: &'s SourceRef, limits: &'s Limits) -> Result<Self> {
-        let mut header = Header::at(&**source, 0, limits);
+        let mut header = HeaderReader::at(&**source, 0, limits);
         let (word, address) = match header.take(4)? {
             b"CDF\x01" => (4, 4),
             b"CDF\x02" => (4, 8),

@@ -3,7 +3,7 @@
 //! Floats of 8 bits, and those of 16 with the exponent of 32, are no datatype of a layout: their bytes are declared, and
 //! `safetensors_dtype` names them.
 
-use super::header::Header;
+use super::header::HeaderReader;
 use super::json::Json;
 use super::recognise::SAFETENSORS_HEADER as HEADER;
 use super::text::{LayoutText, shaped};
@@ -42,7 +42,7 @@ const PACKED: &[&str] = &["F4", "F6_E2M3", "F6_E3M2"];
 
 /// The layout of a safetensors file.
 pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
-    let mut header = Header::at(&**source, 0, limits);
+    let mut header = HeaderReader::at(&**source, 0, limits);
     let length = header.little(8)?;
     if length > HEADER {
         return Err(Error::limit(format!("a header of {length} bytes, at most {HEADER} are read")));
