@@ -254,7 +254,7 @@ mod tests {
         }
         let error = decode("hdf5:305(1,2)", vec![0], 0, 1).unwrap_err();
         assert!(error.message().contains("the filter hdf5:305 is not available"), "{error}");
-        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
     }
 
     #[test]
