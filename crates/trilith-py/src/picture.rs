@@ -1,18 +1,20 @@
 //! Arrays as pictures: `show`, and the small ones of a notebook.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trilith::asdf::AsdfFile;
 use trilith::asdf::ndarray::is_ndarray;
+use trilith::bytes::{AtomicFile, Basis};
 use trilith::{Array as Described, Error};
 use trilith_view::glance::{self, Glance, How};
 use trilith_view::{Cuts, Interval};
 
 use crate::array::Array;
 use crate::dtype::{from_numpy, numpy};
-use crate::errors::{About, Raise, raise};
+use crate::errors::{About, Raise, raise, raise_at};
 
 /// A picture of an array: what `show` gives. A notebook draws it.
 #[pyclass(frozen, module = "trilith")]
@@ -39,6 +41,7 @@ impl Picture {
     }
 
     /// Writes the picture: `.png` of an image, `.svg` of a plot.
+    #[allow(clippy::needless_pass_by_value, reason = "an argument of Python")]
     fn save(&self, path: PathBuf) -> PyResult<()> {
         let (ending, bytes) = match &self.form {
             Form::Png(bytes, _) => ("png", bytes.as_slice()),
@@ -49,7 +52,11 @@ impl Picture {
             let message = format!("{} does not end in .{ending}, which this picture is", path.display());
             return Err(raise(&Error::usage(message), About::Argument));
         }
-        Ok(std::fs::write(path, bytes)?)
+        let done = AtomicFile::create(&path, Basis::Nothing).and_then(|mut file| {
+            file.write_all(bytes).map_err(|error| Error::io("writing a picture", error))?;
+            file.commit().map(drop)
+        });
+        done.map_err(|error| raise_at(&error, Some(&path)))
     }
 
     fn _repr_png_<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {

@@ -51,7 +51,7 @@ impl Look {
         let step = height.div_ceil(rows.max(1)).max(1);
         let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let rows = Index::Range { start: Some(number(step / 2)), stop: None, step: number(step) };
-        let array = array.slice([rows.clone()])?;
+        let array = array.slice([rows])?;
         let taken = array.shape().first().copied().unwrap_or(0);
         Ok(Self { share: taken as f64 / height.max(1) as f64, rows, array })
     }
