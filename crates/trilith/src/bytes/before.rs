@@ -1,6 +1,7 @@
 //! A file as it was before an update that has not ended, seen through its journal.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::local::leads_to;
@@ -67,6 +68,14 @@ impl Before {
     pub fn new(inner: SourceRef, saved: Saved) -> Self {
         Self { inner, saved }
     }
+
+    /// Reads bytes that the update leaves as they are to their place in `into`, which begins at `offset` of the file.
+    fn read_unchanged(&self, offset: u64, range: Range<u64>, into: &mut [u8]) -> Result<()> {
+        match into.get_mut((range.start - offset) as usize..(range.end.max(range.start) - offset) as usize) {
+            Some(part) if !part.is_empty() => self.inner.read_at(range.start, part),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Source for Before {
@@ -77,19 +86,22 @@ impl Source for Before {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.len());
         let end = end.ok_or_else(|| past_end(offset, into.len() as u64, self.len()))?;
-        self.inner.read_at(offset, into)?;
         let regions = &self.saved.record.regions;
         let first = regions.partition_point(|region| region.end <= offset);
+        // Places that the update changes are never read from the file itself, which may hold either content there.
+        let mut at = offset;
         for (region, place) in regions.iter().zip(&self.saved.places).skip(first) {
             if region.start >= end {
                 break;
             }
             let (from, to) = (offset.max(region.start), end.min(region.end));
+            self.read_unchanged(offset, at..from, into)?;
+            at = to;
             let Some(part) = into.get_mut((from - offset) as usize..(to - offset) as usize) else { continue };
             read_exact_at(&self.saved.journal, place + (from - region.start), part)
                 .map_err(|e| Error::io(format!("reading the journal of {}", self.name()), e))?;
         }
-        Ok(())
+        self.read_unchanged(offset, at..end, into)
     }
 
     fn origin(&self) -> Option<&dyn Source> {

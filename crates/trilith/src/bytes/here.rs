@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
 
-use super::local::identity;
+use super::system::identity;
 
 /// Size and time of modification: what tells that a file was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

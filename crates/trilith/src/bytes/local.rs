@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use super::here::Reader;
 use super::map::Map;
 use super::source::{Source, past_end};
-use super::system::read_exact_at;
+use super::system::{identity, read_exact_at};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -170,21 +170,6 @@ impl Source for LocalFile {
     fn name(&self) -> &str {
         &self.name
     }
-}
-
-/// What tells a file from every other: device, number, and when it was made, since numbers are used again.
-#[cfg(unix)]
-pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
-    use std::os::unix::fs::MetadataExt;
-    let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-    [metadata.dev(), metadata.ino(), born.map_or(0, |born| born.as_nanos() as u64)]
-}
-
-/// What tells a file from another here: when it was made.
-#[cfg(not(unix))]
-pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
-    let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-    [0, 0, born.map_or(0, |born| born.as_nanos() as u64)]
 }
 
 /// Whether a path still leads to this open file.

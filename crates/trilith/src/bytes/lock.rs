@@ -11,8 +11,9 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::disk;
-use super::local::{identity, leads_to};
+use super::local::leads_to;
 use super::source::Source;
+use super::system::identity;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What temporary files have behind the name of their target.

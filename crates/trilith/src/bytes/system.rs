@@ -1,9 +1,10 @@
 //! What each operating system does in its own way. Where there is none (WebAssembly without a host), files are
 //! refused by an error, never by a panic: some functions of the standard library stop the program there.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// Fills `into` with the bytes of a file from `offset` on.
 ///
@@ -30,6 +31,21 @@ pub(super) fn read_exact_at(file: &File, mut offset: u64, mut into: &mut [u8]) -
 #[cfg(not(any(unix, windows)))]
 pub(super) fn read_exact_at(_: &File, _: u64, _: &mut [u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// What tells a file from every other: device, number, and when it was made, since numbers are used again.
+#[cfg(unix)]
+pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
+    use std::os::unix::fs::MetadataExt;
+    let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    [metadata.dev(), metadata.ino(), born.map_or(0, |born| born.as_nanos() as u64)]
+}
+
+/// What tells a file from another here: when it was made.
+#[cfg(not(unix))]
+pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
+    let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    [0, 0, born.map_or(0, |born| born.as_nanos() as u64)]
 }
 
 /// A number that no other process has at this time: for the names of temporary files.
