@@ -7,6 +7,8 @@
 
 mod common;
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -73,14 +75,28 @@ fn readers_see_the_old_content_and_are_told_that_it_changed() {
     // Changed in place: reading on would mix.
     let reader = trilith::open_asdf(&path).unwrap();
     assert!(!reader.sections().source().is_changed());
-    later();
-    let other = bytes::open(&path, LocalOptions::default()).unwrap();
-    let mut update = Update::new();
-    update.write(other.len(), b"more".to_vec());
-    update.commit(&*other).unwrap();
+    let refused = |reader: &trilith::AsdfFile, at| reader.array_at(at).and_then(|array| array.load::<f64>()).unwrap_err();
+    let place = reader.sections().blocks().unwrap().first().unwrap().data_offset;
+    let change = |place: u64, bytes: &[u8]| {
+        later();
+        let other = bytes::open(&path, LocalOptions::default()).unwrap();
+        let mut update = Update::new();
+        update.write(place, bytes.to_vec());
+        update.commit(&*other).unwrap();
+    };
+    // This process knows which bytes it changed: all others are what they were.
+    change(std::fs::metadata(&path).unwrap().len(), b"more");
     assert!(reader.sections().source().is_changed());
-    let error = reader.array_at("/z").and_then(|array| array.load::<f64>()).unwrap_err();
+    assert_eq!(reader.array_at("/z").unwrap().load::<f64>().unwrap(), old);
+    change(place, &[0xff; 8]);
+    let error = refused(&reader, "/a");
     assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains("changed by an update of this process while it was open"), "{error}");
+    // Of any other change nothing is known.
+    let reader = trilith::open_asdf(&path).unwrap();
+    later();
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"more").unwrap();
+    let error = refused(&reader, "/z");
     assert!(error.to_string().contains("changed by another process while it was open"), "{error}");
     assert!(error.advice().is_some_and(|hint| hint.contains("open it again")));
 }

@@ -78,6 +78,10 @@ pub fn all() -> Vec<Kind> {
     }));
     kinds.push(made("layout", "x.dud", Kindred::Text, |folder| write(&folder.join("x.dud"), LAYOUT.as_bytes())));
     kinds.push(made("C source", "x.h", Kindred::Text, |folder| write(&folder.join("x.h"), b"struct s { double a; int b; };\n")));
+    kinds.push(made(".npy", "x.npy", Kindred::Text, |folder| {
+        let header = trilith::array::npy_header(&trilith::Datatype::Float64, &[2]).expect("a header");
+        write(&folder.join("x.npy"), &[header, vec![0; 16]].concat());
+    }));
     kinds
 }
 

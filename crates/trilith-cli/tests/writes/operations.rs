@@ -497,6 +497,15 @@ pub const ALL: &[Operation] = &[
         ..BASE
     },
     Operation {
+        name: "layout from -o",
+        command: "layout from",
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("dud"),
+        of: |kind| kind.name == ".npy",
+        ..BASE
+    },
+    Operation {
         name: "layout write",
         command: "layout write",
         words: &["--param", "N=2", "--from", "a=aid/a.npy", "time=aid/time.npy"],
