@@ -224,6 +224,7 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith info FILE#/path", "cp flat.asdf FILE"),
     ("trilith layout new IN", "rm IN; cp -r arrays IN"),
     ("trilith layout describe x.asdf", "cp observation-plain.asdf x.asdf"),
+    ("trilith layout from image.npy", "cp x3.npy image.npy"),
     (
         "trilith layout write L.dud OUT.bd --param N=3 --from x=x.npy y=y.npy",
         "printf '{ N : i8 }\\nx = f8[N]\\ny = f8[N]\\n' > L.dud; cp x3.npy x.npy; cp x3.npy y.npy",

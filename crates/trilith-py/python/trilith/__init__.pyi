@@ -187,17 +187,3 @@ class TaggedString(str):
 
     tag: str
     def __new__(cls, text: str, tag: str) -> TaggedString: ...
-def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
-    """Shows files in the viewer: a notebook has it in a frame of so many pixels, and its `address` opens it in a browser.
-
-    Each is an open file, a path, an address, or a folder; behind `#` a path may have the item to begin with. The browser
-    must be on the same machine as this process.
-    """
-
-class View:
-    """A viewer that a notebook shows in a frame. It ends with this process, or with `close()`."""
-
-    address: str
-    def close(self) -> None:
-        """Ends the server."""
-    def _repr_html_(self) -> str: ...

@@ -554,6 +554,11 @@ class File:
         streamed block is number -1, or the last.
         """
     def _tagged(self, mapping: Any, sequence: Any, text: Any) -> tuple[Any, list[Any]] | None: ...
+    def _headers(self) -> list[Any] | None: ...
+    @property
+    def _tree_offset(self) -> int | None: ...
+    def _become(self, text: str, added: list[Any]) -> tuple[bool, list[int | None]]: ...
+    def _same(self, number: int, memory: Any) -> bool: ...
     def digest(self) -> dict[str, str]:
         """The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order
         or generation. The digest of a mask is under the path of the mask.
@@ -1071,6 +1076,8 @@ def _table(
     remote: dict[str, Any] | None,
 ) -> tuple[list[str], list[str], list[list[Any]], list[tuple[str, Exception]], list[str]]:
     """The table of `trilith.table`, column by column."""
+def _decodes(label: bytes) -> bool:
+    """Whether blocks of this codec, as the file names it, can be read."""
 def _toward(old: str, new: str) -> str | None:
     """The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with
     its comments; None where that cannot be.
