@@ -22,6 +22,7 @@ struct Entry {
     name: String,
     method: u16,
     stored: u64,
+    #[cfg_attr(not(feature = "zlib"), allow(dead_code, reason = "asked for by members that are deflated"))]
     size: u64,
     header: u64,
 }

@@ -11,10 +11,9 @@ mod lzf;
 mod packbits;
 
 use super::shuffle;
-use crate::bytes::{MemorySource, to_usize};
+use crate::bytes::to_usize;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use std::sync::Arc;
 
 /// The filters of a grid of chunks.
 #[derive(Debug, Clone, Default)]
@@ -174,7 +173,7 @@ impl Filter {
                 if len > room.most as u64 {
                     return Err(Error::malformed(format!("decodes to {len} bytes, expected {}", room.most)));
                 }
-                let stored = Arc::new(MemorySource::new(bytes.to_vec(), "a chunk"));
+                let stored = std::sync::Arc::new(crate::bytes::MemorySource::new(bytes.to_vec(), "a chunk"));
                 crate::bytes::read_vec(&*super::blsc::decode(stored, len, limits)?, 0, len, limits)
             }
             "lzf" => room.fill(|into| Ok(lzf::undo(bytes, into))),
