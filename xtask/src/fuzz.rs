@@ -1,4 +1,4 @@
-//! The fuzz targets: ten seconds each in `test`, longer by `cargo xtask fuzz`.
+//! The fuzz targets: five seconds each in `test`, longer by `cargo xtask fuzz`.
 //!
 //! Each begins with seeds, small files that the library's own writer makes (`examples/fuzz_seeds.rs`), of which
 //! only those are kept that reach code no other reaches; and with a dictionary where `fuzz/README.md` names one.
@@ -9,14 +9,14 @@ use std::process::Command;
 use crate::shell::{cargo, output, root, run, target};
 use crate::suite::Done;
 
-/// Builds every target and runs each for ten seconds.
+/// Builds every target and runs each for five seconds.
 pub fn smoke() -> Result<Done, String> {
     let cargo_fuzz = match cargo_fuzz() {
         Ok(path) => path,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
     // The same inputs on every run: what the tests say must not hang on luck. Finding is what `cargo xtask fuzz` is for.
-    run_targets(&cargo_fuzz, &targets()?, 10, Some(1))?;
+    run_targets(&cargo_fuzz, &targets()?, 5, Some(1))?;
     Ok(Done::Passed)
 }
 
