@@ -157,7 +157,7 @@ fn the_child() {
     assert_eq!(a.view::<f64>().is_some(), options.map);
     let expected: Vec<f64> = a.load().unwrap();
     later();
-    let open = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let open = OpenOptions::new().write(true).open(&path).unwrap();
     match what.as_str() {
         "cut to nothing" => open.set_len(0).unwrap(),
         "cut and grown" => {
