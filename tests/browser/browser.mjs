@@ -77,6 +77,15 @@ export async function folder(path, { ranges = true } = {}) {
 /** Waits until the picture on the page is complete. */
 export const drawn = (page) => page.locator(".picture[data-complete=true]").waitFor();
 
+/** Tries again until `check` throws no more: what a page shows follows what was asked of it, by and by. */
+export async function eventually(check) {
+  const end = Date.now() + 20_000;
+  for (;;) {
+    try { return await check(); } catch (error) { if (Date.now() > end) throw error; }
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+  }
+}
+
 /** Red, green and blue of the canvas at a place, in pixels of the page. */
 export const pixel = (page, x, y) => page.evaluate(([at, down]) => {
   const canvas = document.querySelector(".picture canvas");

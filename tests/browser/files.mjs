@@ -77,6 +77,7 @@ export function observation(size = 1200) {
     "  start: 2027-03-01T12:00:00",
     "  time: 139.8",
     "  filters: [F087, F106, F129]",
+    "wcsinfo: {ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 601, crpix2: 601, crval1: 270.94, crval2: -29.13, cdelt1: -3.0e-5, cdelt2: 3.0e-5, radesys: ICRS}",
     `image: ${described(0, "float32", [size, size])}`,
     `second: ${described(1, "float32", [size, size])}`,
     `cube: ${described(2, "int16", [5, 40, 60])}`,

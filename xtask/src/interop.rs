@@ -13,14 +13,22 @@ pub fn interop() -> Result<Done, String> {
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
     run(&mut cargo(["build", "--locked", "--package", "trilith-cli"]))?;
+    let mut tests = pytest(&python);
+    tests.current_dir(root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", program("debug"));
+    run(&mut tests)?;
+    Ok(Done::Passed)
+}
+
+/// Tests in an environment that has pytest, one process for each core, with a line for each that is skipped.
+pub fn pytest(python: &Path) -> Command {
     let mut tests = Command::new(python);
-    tests.current_dir(root()).args(["-W", "ignore", "-m", "unittest", "discover", "--start-directory", "tests/interop"]);
-    tests.env("TRILITH_BIN", program("debug")).env("PYTHONDONTWRITEBYTECODE", "1");
+    tests.args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider", "-n", "auto", "--dist", "worksteal"]);
+    tests.args(["-o", "verbosity_subtests=0"]);
+    tests.env("PYTHONDONTWRITEBYTECODE", "1");
     if let Some(shared) = shared() {
         tests.env("TRILITH_SHARED", shared);
     }
-    run(&mut tests)?;
-    Ok(Done::Passed)
+    tests
 }
 
 /// The Python of an environment with the peers of `tests/interop/requirements.txt`, made where it is

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::interop::environment_for;
-use crate::shell::{root, run, shared, target};
+use crate::interop::{environment_for, pytest};
+use crate::shell::{root, run, target};
 use crate::suite::Done;
 
 /// Builds the wheel, installs it and runs the tests of the package: all with the newest `asdf`, those of
@@ -41,14 +41,8 @@ fn install(python: &Path, wheel: &Path) -> Result<(), String> {
 /// Installs a wheel and runs tests with it.
 fn run_tests(python: &Path, wheel: &Path, package: &Path, what: &Path, only: &[&str]) -> Result<(), String> {
     install(python, wheel)?;
-    let mut tests = Command::new(python);
     // Not from the package's folder, so that what is tested is what was installed.
-    tests.current_dir(target()).env("PYTHONDONTWRITEBYTECODE", "1");
-    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--rootdir"]).arg(package).arg(what).args(only);
-    if let Some(shared) = shared() {
-        tests.env("TRILITH_SHARED", shared);
-    }
-    run(&mut tests)
+    run(pytest(python).current_dir(target()).arg("--rootdir").arg(package).arg(what).args(only))
 }
 
 /// The wheel, as the profile for development or that for releases builds it.

@@ -50,7 +50,8 @@ fn make(folder: &Path) -> Result<Result<(), String>, String> {
     Ok(Ok(()))
 }
 
-/// Runs `tests/browser` in a browser without a window; pictures of the pages are kept in `browser` below the target.
+/// Runs `tests/browser` in a browser without a window; pictures of the pages are kept in `browser` below the target. With `BLESS`
+/// set, one of them becomes that of the README.
 pub fn browser() -> Result<Done, String> {
     if let Err(reason) = output(Command::new("node").arg("--version")) {
         return Ok(Done::Skipped(format!("no Node: {reason}")));
@@ -80,6 +81,10 @@ pub fn browser() -> Result<Done, String> {
     }
     command.env("TRILITH", program("debug")).env("TRILITH_BROWSER", browser).env("TRILITH_PICTURES", target().join("browser"));
     run(&mut command)?;
+    if std::env::var_os("BLESS").is_some() {
+        let (made, shown) = (target().join("browser/documentation.png"), root().join("docs/view.png"));
+        std::fs::copy(&made, &shown).map_err(|error| format!("{}: {error}", made.display()))?;
+    }
     Ok(Done::Passed)
 }
 

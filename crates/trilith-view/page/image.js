@@ -272,10 +272,27 @@ export class ImageView {
     const index = [...this.index, y, x].join(", ");
     const text = known ? (value === null ? "masked" : value ?? "") : "…";
     this.status.replaceChildren(el("span", {}, `[${index}]`), el("span", { id: "value" }, text, this.item.unit && known && value !== null ? ` ${this.item.unit}` : ""));
+    if (this.world?.index === index) this.status.append(el("span", { id: "world" }, this.world.text));
+  }
+
+  /** World coordinates, of an array that has them. */
+  async locate() {
+    if (this.world === null) return;
+    const index = [...this.index, this.spot.y, this.spot.x].join(", ");
+    this.locating?.abort();
+    this.locating = new AbortController();
+    try {
+      const { coordinates } = await json("wcs", { ...this.wants, index }, this.locating.signal);
+      this.world = coordinates && { index, text: coordinates.map(({ name, text, frame }) => `${name} ${text}${frame ? ` ${frame}` : ""}`).join("  ") };
+      this.say();
+    } catch (error) {
+      if (!isGivenUp(error)) this.world = null;
+    }
   }
 
   async read() {
     const spot = this.spot;
+    this.locate();
     const key = this.window(spot);
     if (!this.values.has(key)) {
       const [x, y] = [Math.floor(spot.x / WINDOW) * WINDOW, Math.floor(spot.y / WINDOW) * WINDOW];

@@ -163,6 +163,7 @@ export class Levels {
       context.fillRect(x - 1, box.top, 2, box.height);
       context.fillRect(x - 4, box.top, 8, 8);
     }
+    this.box.dataset.complete = "true"; // its marks can be dragged
   }
 
   /** The colours between the two ends, below the bars. */

@@ -9,6 +9,8 @@
 //!
 //! Arrays of one axis become a [`Series`], which [`plot`] draws as SVG and [`characters`] as text.
 //!
+//! [`wcs`] says where on the sky an element is.
+//!
 //! [`requests`] answers what a viewer asks, and [`page`] is that viewer: one set of answers for the server of the command
 //! and for the page without a server.
 //!
@@ -30,6 +32,7 @@ pub mod requests;
 mod series;
 pub mod statistics;
 pub mod stretch;
+pub mod wcs;
 
 pub use colour::{ColourMap, Colours};
 pub use found::Found;
@@ -39,3 +42,4 @@ pub use numbers::{held, is_numeric};
 pub use series::{Point, Series};
 pub use statistics::{Histogram, Number, Statistics, Wanted};
 pub use stretch::Stretch;
+pub use wcs::{Coordinate, Wcs};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use trilith::array::{Byteorder, Datatype};
 use trilith::bytes::to_usize;
+use trilith::interrupt::check;
 use trilith::num_complex::Complex;
 use trilith::threads::each;
 use trilith::{Array, Error, Result};
@@ -298,7 +299,7 @@ impl Numbers {
         let item = to_usize(self.array.datatype().packed_size().max(1))?;
         let mut at = 0u64;
         let mut share = |bytes: &[u8], mask: &[u8]| -> Result<()> {
-            self.array.limits().go_on()?;
+            check()?;
             let most = (PART / item).max(1);
             let masks = mask.chunks(most).chain(std::iter::repeat(&[][..]));
             let (starts, parts) = ((at..).step_by(most), bytes.chunks(most * item));

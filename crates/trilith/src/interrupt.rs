@@ -1,4 +1,4 @@
-//! Giving up long work: who began it is asked every so often whether it shall go on.
+//! Giving up long work: who began it is asked every so often whether it shall go on, or sets a flag.
 //!
 //! Work that reads, decodes, encodes or copies asks [`check`] before each piece. Threads that help with it hear of the
 //! answer; the question itself is asked on the thread that began the work.
@@ -46,6 +46,20 @@ struct Question {
 pub fn until<R>(go_on: impl Fn() -> bool + 'static, work: impl FnOnce() -> R) -> R {
     let question = Question { go_on: Box::new(go_on), last: Cell::new(Instant::now()) };
     with(Some(Work { over: Arc::default(), question: Some(Rc::new(question)) }), work)
+}
+
+/// Does `work`, which fails soon once `flag` is true; any thread may set it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trilith::{Array, interrupt::until_set};
+/// let array = Array::from_slice(&[1.5f64; 10], &[10])?;
+/// assert!(until_set(Arc::new(false.into()), || array.load::<f64>()).is_ok());
+/// assert!(until_set(Arc::new(true.into()), || array.load::<f64>()).is_err());
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn until_set<R>(flag: Arc<AtomicBool>, work: impl FnOnce() -> R) -> R {
+    with(Some(Work { over: flag, question: None }), work)
 }
 
 /// Does `work` to its end whatever is asked: what undoes a change must not be given up.

@@ -9,7 +9,6 @@ mod machine;
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use crate::error::{Error, Result, Setting};
 
@@ -29,13 +28,11 @@ macro_rules! limits {
             $($(#[$doc])* pub $name: u64,)+
             /// What the command has done, where that is counted.
             pub(crate) spent: Option<Arc<budget::Spent>>,
-            /// What says that nobody waits for the result any more.
-            pub(crate) stop: Option<Arc<AtomicBool>>,
         }
 
         impl Default for Limits {
             fn default() -> Self {
-                Self { $($name: $default,)+ spent: None, stop: None }
+                Self { $($name: $default,)+ spent: None }
             }
         }
 

@@ -25,7 +25,7 @@ pub(super) fn found(opened: &Opened, path: &str, request: &Request) -> Result<Ar
     if let Some(slice) = request.get("slice").filter(|slice| !slice.is_empty()) {
         array = array.slice(Index::parse_list(slice)?)?;
     }
-    Ok(array.with_limits(opened.budget(request)))
+    Ok(array.with_limits(opened.budget()))
 }
 
 /// The item at a path, or what it refers to.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use trilith::array::Datatype;
 use trilith::file::{Backend, Description, Item, ItemKind, Notes, Place};
+use trilith::interrupt::check;
 use trilith::{Error, Result};
 
 use super::arrays::item_at;
@@ -62,7 +63,7 @@ pub(super) fn search(session: &Session, request: &Request) -> Result<Value> {
     while let Some(visit) = walk.step()? {
         steps += 1;
         if steps.is_multiple_of(1000) {
-            request.go_on()?;
+            check()?;
         }
         let item = &visit.item;
         let in_name = visit.name.as_deref().is_some_and(|name| has(name, &wanted));

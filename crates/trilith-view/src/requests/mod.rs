@@ -21,6 +21,7 @@
 //! | `bits` | which bits an array of flags has: names, counts, colours |
 //! | `image` | a part of an array with two axes, as PNG |
 //! | `values` | some of its elements, as text |
+//! | `wcs` | the world coordinates of an element |
 //! | `profile` | a row or a column of it, or an array with one axis, in at most so many points |
 //! | `table` | rows of a table, in an order |
 
@@ -36,8 +37,10 @@ mod rows;
 mod session;
 mod source;
 mod table;
+mod wcs;
 
 use serde_json::{Value, json};
+use trilith::interrupt::check;
 use trilith::{Error, ErrorKind, Result};
 
 pub use self::request::Request;
@@ -86,25 +89,22 @@ impl Response {
 /// assert!(String::from_utf8_lossy(&said.body).contains("\"text\":\"5\""));
 /// ```
 pub fn answer(session: &Session, request: &Request) -> Response {
-    if request.is_cancelled() {
-        return Response { status: 499, ..Response::error(&Error::usage("the request was given up")) };
-    }
-    let failed = |error: &Error| {
-        let said = Response::error(error);
-        // What was given up fails somewhere: the place says nothing.
-        if request.is_cancelled() { Response { status: 499, ..said } } else { said }
-    };
+    let said = request.wait(|| answered(session, request)).unwrap_or_else(|error| Response::error(&error));
+    // What was given up fails somewhere: the place says nothing.
+    let status = if request.is_cancelled() && said.status != 200 { 499 } else { said.status };
+    Response { status, ..said }
+}
+
+fn answered(session: &Session, request: &Request) -> Result<Response> {
+    check()?;
     if request.name() == "image" {
-        return picture::image(session, request).map_or_else(|error| failed(&error), Response::png);
+        return picture::image(session, request).map(Response::png);
     }
-    match in_json(session, request) {
-        Ok(Some(value)) => Response::json(200, &value),
-        Ok(None) => {
-            let error = Error::usage(format!("there is no request {:?}", request.name()));
-            Response { status: 404, ..Response::error(&error) }
-        }
-        Err(error) => failed(&error),
+    if let Some(value) = in_json(session, request)? {
+        return Ok(Response::json(200, &value));
     }
+    let error = Error::usage(format!("there is no request {:?}", request.name()));
+    Ok(Response { status: 404, ..Response::error(&error) })
 }
 
 /// The answers that are JSON; None for a request that does not exist.
@@ -125,6 +125,7 @@ fn in_json(session: &Session, request: &Request) -> Result<Option<Value>> {
         "look" => look::look(session, request)?,
         "levels" => picture::levels(session, request)?,
         "values" => numbers::values(session, request)?,
+        "wcs" => wcs::wcs(session, request)?,
         "profile" => numbers::profile(session, request)?,
         "table" => table::table(session, request)?,
         _ => return Ok(None),

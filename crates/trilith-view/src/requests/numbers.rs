@@ -1,6 +1,7 @@
 //! Elements as numbers: those in a window, and lines of them in as many points as a plot has.
 
 use serde_json::{Value, json};
+use trilith::interrupt::check;
 use trilith::{Array, Error, Index, Result};
 
 use super::arrays::{array_of, item_at, numbers, texts};
@@ -71,7 +72,7 @@ pub(super) fn profile(session: &Session, request: &Request) -> Result<Value> {
     let mut reduced = Reduced::new(step);
     let mut done = 0;
     while done < line.len() {
-        request.go_on()?;
+        check()?;
         let count = PIECE.min(line.len() - done);
         numbers(&line.rows(done, count)?)?.into_iter().for_each(|number| reduced.add(number));
         done += count;
@@ -87,7 +88,7 @@ fn column(session: &Session, request: &Request, name: &str) -> Result<Array> {
     let columns = columns_of(&item)?.unwrap_or_default();
     let column = columns.into_iter().find(|column| column.name == name);
     let column = column.ok_or_else(|| Error::usage(format!("the table has no column {name:?}")))?;
-    Ok(column.array.with_limits(opened.budget(request)))
+    Ok(column.array.with_limits(opened.budget()))
 }
 
 /// A row or a column of this number; one that cannot be is refused by the slice.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trilith::bytes::to_usize;
+use trilith::interrupt::check;
 use trilith::{Array, Error, Result};
 
 use super::arrays::{array_of, found};
@@ -161,7 +162,7 @@ fn subtract(raster: &mut Raster, other: Raster) {
 /// `stretch` and `cmap` give the colours; `sample=1` asks for a first look at all of it; `as=flags` with `bits`, or
 /// `as=labels`, for an overlay in which each bit or label has a colour of its own.
 pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
-    request.go_on()?;
+    check()?;
     let (opened, wish) = wish(session, request)?;
     let side = |key: &str| -> Result<usize> {
         let pixels: usize = request.need(key)?;
@@ -191,7 +192,7 @@ pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
         return super::bits::picture(&wish.array, region, size, kind, request)?.to_png();
     }
     let raster = if request.flag("sample") { wish.sample(&opened)?.0 } else { wish.raster(&opened, region, size, how)? };
-    request.go_on()?;
+    check()?;
     let text = |key: &str, usual: &'static str| request.get(key).filter(|text| !text.is_empty()).unwrap_or(usual).to_owned();
     let stretch: Stretch = text("stretch", "linear").parse()?;
     let map: ColourMap = text("cmap", "gray").parse()?;

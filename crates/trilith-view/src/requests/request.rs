@@ -4,7 +4,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use trilith::{Error, Limits, Result, bytes};
+use trilith::interrupt::until_set;
+use trilith::{Error, Result, bytes};
 
 /// What is asked: `tree` with `file=0&path=/roman&limit=100`.
 #[derive(Debug, Clone)]
@@ -43,14 +44,9 @@ impl Request {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// An error where nobody waits for the answer any more.
-    pub(crate) fn go_on(&self) -> Result<()> {
-        if self.is_cancelled() { Err(Error::usage("the request was given up")) } else { Ok(()) }
-    }
-
-    /// These limits, while somebody waits for the answer.
-    pub(crate) fn until(&self, limits: &Limits) -> Limits {
-        limits.until(Arc::clone(&self.cancelled))
+    /// Does the work on its answer, which fails soon once nobody waits for it.
+    pub(crate) fn wait<R>(&self, work: impl FnOnce() -> R) -> R {
+        until_set(Arc::clone(&self.cancelled), work)
     }
 
     /// The text of a parameter; empty where it is not given.

@@ -34,6 +34,7 @@ pub struct Opened {
     pub(super) lines: Mutex<Option<Arc<Lines>>>,
     pub(super) planes: Mutex<Planes>,
     pub(super) order: Mutex<Option<Arc<Order>>>,
+    pub(super) wcs: Mutex<Option<super::wcs::Known>>,
     /// Held while a large raster is made: who wants the same one waits for it.
     pub(super) making: Mutex<()>,
 }
@@ -116,13 +117,14 @@ impl Opened {
             lines: Mutex::default(),
             planes: Mutex::default(),
             order: Mutex::default(),
+            wcs: Mutex::default(),
             making: Mutex::default(),
         }
     }
 
-    /// What one request may cost, and until when it is waited for.
-    pub(super) fn budget(&self, request: &Request) -> Arc<Limits> {
-        Arc::new(request.until(&self.file.limits().for_command(self.file.source().len())))
+    /// What one request may cost.
+    pub(super) fn budget(&self) -> Arc<Limits> {
+        Arc::new(self.file.limits().for_command(self.file.source().len()))
     }
 
     /// The children of the item at a path.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use trilith::interrupt::check;
 use trilith::{Array, Error, Index, Limits, Result};
 
 use super::arrays::{item_at, numbers, row_texts};
@@ -34,7 +35,7 @@ pub(super) fn table(session: &Session, request: &Request) -> Result<Value> {
     let path = request.text("path");
     let item = item_at(&opened, path)?;
     let (offset, limit) = request.page(100, ROWS)?;
-    let limits = opened.budget(request);
+    let limits = opened.budget();
     let (first, total, columns) = match columns_of(&item)? {
         Some(columns) => (0, columns.len() as u64, columns),
         None => by_number(&item.presented(item.as_array()?)?, request)?,
@@ -47,7 +48,7 @@ pub(super) fn table(session: &Session, request: &Request) -> Result<Value> {
         Some(name) => {
             let column = columns.iter().find(|column| column.name == name);
             let column = column.ok_or_else(|| Error::usage(format!("the table has no column {name:?}")))?;
-            let order = ordered(&opened, path, column, request)?;
+            let order = ordered(&opened, path, column)?;
             page_of(&order.rows, offset, limit, request.flag("descending"))
         }
     };
@@ -109,7 +110,7 @@ fn cells(array: &Array, rows: &[u64]) -> Result<Vec<Option<String>>> {
 }
 
 /// The rows in the order of a column, made once.
-fn ordered(opened: &Opened, path: &str, column: &Column, request: &Request) -> Result<Arc<Order>> {
+fn ordered(opened: &Opened, path: &str, column: &Column) -> Result<Arc<Order>> {
     if let Some(known) = locked(&opened.order).as_ref().filter(|order| order.path == path && order.column == column.name) {
         return Ok(known.clone());
     }
@@ -127,7 +128,7 @@ fn ordered(opened: &Opened, path: &str, column: &Column, request: &Request) -> R
     } else {
         let mut keys = Vec::new();
         while (keys.len() as u64) < count {
-            request.go_on()?;
+            check()?;
             let done = keys.len() as u64;
             keys.extend(numbers(&column.array.rows(done, PIECE.min(count - done))?)?);
         }

@@ -1,7 +1,7 @@
 //! What one command, or one call of the library, may do in all: sums over everything that it reads and writes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::Limits;
 use crate::error::{Error, Result};
@@ -91,37 +91,6 @@ impl Limits {
         Call(spent.cloned())
     }
 
-    /// These limits for work that can be given up: once `stop` is true, what is read, decoded and written under them
-    /// or their clones ends soon, with an error.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::sync::atomic::{AtomicBool, Ordering};
-    /// use trilith::{Array, Limits};
-    /// let stop = Arc::new(AtomicBool::new(false));
-    /// let limits = Limits::default().until(Arc::clone(&stop));
-    /// let array = Array::from_slice(&[1.5f64; 10], &[10])?.with_limits(limits.into());
-    /// assert!(array.load::<f64>().is_ok());
-    /// stop.store(true, Ordering::Relaxed);
-    /// assert!(array.load::<f64>().is_err());
-    /// # Ok::<(), trilith::Error>(())
-    /// ```
-    #[must_use]
-    pub fn until(&self, stop: Arc<AtomicBool>) -> Self {
-        Self { stop: Some(stop), ..self.clone() }
-    }
-
-    /// Refuses to go on where the work was given up, which long work asks from time to time.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) once the flag of [`Limits::until`] is true.
-    pub fn go_on(&self) -> Result<()> {
-        match &self.stop {
-            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::usage("the work was given up")),
-            _ => Ok(()),
-        }
-    }
-
     /// Says that the command reads another file, of `bytes` bytes.
     pub fn add_input(&self, bytes: u64) {
         if let Some(spent) = &self.spent {
@@ -134,7 +103,6 @@ impl Limits {
     /// # Errors
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where those of the command are more than [`Limits::work`].
     pub fn charge_work(&self, bytes: u64) -> Result<()> {
-        self.go_on()?;
         crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
         let (sum, most) = (spent.sum(&spent.work, bytes), spent.most(self.work));
@@ -147,7 +115,7 @@ impl Limits {
     /// # Errors
     /// As [`Limits::charge_work`].
     pub fn check_work(&self, bytes: u64) -> Result<()> {
-        self.go_on()?;
+        crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
         let before = if spent.is_alone() { 0 } else { spent.work.load(Ordering::Relaxed) };
         let (sum, most) = (before.saturating_add(bytes), spent.most(self.work));
@@ -163,7 +131,7 @@ impl Limits {
     /// # Errors
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where those of the command are more than [`Limits::output`].
     pub fn charge_output(&self, bytes: u64) -> Result<()> {
-        self.go_on()?;
+        crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
         let (sum, most) = (spent.sum(&spent.output, bytes), spent.most(self.output));
         if sum > most { Err(self.spent_all("output", sum, most, "the bytes written come to")) } else { Ok(()) }

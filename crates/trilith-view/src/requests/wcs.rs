@@ -1,0 +1,44 @@
+//! World coordinates of an element.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use trilith::{Error, Result};
+
+use super::session::locked;
+use super::{Opened, Request, Session};
+use crate::Wcs;
+
+/// The coordinates of the array that was asked about last; None where it has none.
+pub(super) type Known = (String, Option<Arc<Wcs>>);
+
+/// `wcs`: the world coordinates of the element at `index`, a list of whole numbers, one for each axis of the array; null
+/// for an array that has none that are known here.
+pub(super) fn wcs(session: &Session, request: &Request) -> Result<Value> {
+    let opened = session.file(request)?;
+    let text = request.text("index");
+    let index: Vec<u64> = text
+        .split(',')
+        .map(|number| number.trim().parse())
+        .collect::<Result<_, _>>()
+        .map_err(|_| Error::usage(format!("{text:?} is not an index")).hint("give whole numbers, as index=3,7"))?;
+    let found = of(&opened, request.text("path")).map(|wcs| {
+        let line = |found: crate::Coordinate| {
+            let text = found.text();
+            json!({"name": found.axis.name, "value": found.value, "text": text, "unit": found.axis.unit, "frame": found.axis.frame})
+        };
+        wcs.at(&index).into_iter().map(line).collect::<Vec<_>>()
+    });
+    Ok(json!({"coordinates": found}))
+}
+
+/// The coordinates of the array at a path, found once.
+fn of(opened: &Opened, path: &str) -> Option<Arc<Wcs>> {
+    let mut known = locked(&opened.wcs);
+    if let Some((_, found)) = known.as_ref().filter(|(of, _)| of == path) {
+        return found.clone();
+    }
+    let found = Wcs::of(&opened.file, path).map(Arc::new);
+    *known = Some((path.to_owned(), found.clone()));
+    found
+}
