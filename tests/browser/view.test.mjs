@@ -243,6 +243,9 @@ test("the picture of the documentation", async () => {
   await page.goto(at("#file=0&path=/image&cmap=inferno&stretch=asinh&low=104&high=500&x=600&y=600&zoom=1&histogram=1&profiles=1"));
   await drawn(page);
   await page.locator(".histogram[data-complete=true]").waitFor();
+  const box = await page.locator(".picture").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.locator(".status").getByText("RA 18h").waitFor();
   await page.waitForTimeout(600);
   await shoot(page, "documentation");
   assert.deepEqual(page.problems, []);

@@ -88,7 +88,9 @@ def test_what_python_has_of_its_own():
 
 
 @pytest.mark.parametrize(
-    "wrong", [object(), {1, 2}, np.array([object()]), np.timedelta64(3, "s"), {(1, 2): 3}, np.array([1], "m8[s]")], ids=repr
+    "wrong",
+    [object(), {1, 2}, np.array([object()]), np.timedelta64(3, "s"), {(1, 2): 3}, np.array([1], "m8[s]")],
+    ids=["object", "set", "array of objects", "duration", "key that is a tuple", "array of durations"],
 )
 def test_what_has_no_place_in_a_tree_is_refused(wrong):
     with pytest.raises(TypeError):
