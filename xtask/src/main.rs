@@ -94,7 +94,10 @@ mod tests {
         for name in ["test.yml", "release.yml"] {
             let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
             for task in text.split("cargo xtask ").skip(1).filter_map(|rest| rest.split_whitespace().next()) {
-                assert!(TASKS.iter().any(|(known, ..)| *known == task), "{name} calls `cargo xtask {task}`, which does not exist");
+                assert!(
+                    TASKS.iter().any(|(known, ..)| *known == task),
+                    "{name} calls `cargo xtask {task}`, which does not exist"
+                );
                 called += 1;
             }
         }

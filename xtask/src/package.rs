@@ -138,7 +138,6 @@ fn tar(folder: &Path, archive: &Path) -> Result<(), String> {
     if cfg!(target_os = "linux") {
         let date = output(Command::new("git").current_dir(root()).args(["log", "-1", "--format=%ct"]))?;
         tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]).arg(format!("--mtime=@{}", date.trim()));
-        tar.env("GZIP", "-n");
     }
     run(tar.arg("-czf").arg(archive).arg("-C").arg(above).arg(name))
 }

@@ -30,7 +30,35 @@ pub fn try_archive(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(),
     }
     let folder = fresh.join(name_of(place));
     holds(&folder, &["share/man/man1/trilith-convert.1", "share/zsh/site-functions/_trilith", "LICENSE-MIT", "THIRD-PARTY.txt"])?;
-    readme::command_lines(&folder.join("bin"), &fresh.join("work"))
+    let work = fresh.join("work");
+    readme::command_lines(&folder.join("bin"), &work)?;
+    desktop(&folder, &work)
+}
+
+/// What a desktop does with the example files: it asks what they are, and draws a thumbnail.
+fn desktop(prefix: &Path, work: &Path) -> Result<(), String> {
+    let thumbnailer = read(&prefix.join("share/thumbnailers/trilith.thumbnailer"))?;
+    let line = thumbnailer.lines().find_map(|line| line.strip_prefix("Exec=trilith ")).ok_or("the thumbnailer calls nothing")?;
+    let program = prefix.join("bin/trilith");
+    for name in ["observation.asdf", "observation.fits", "observation.bd"] {
+        let picture = format!("{name}.png");
+        let words = line.split(' ').map(|word| match word {
+            "%i" => name,
+            "%o" => &picture,
+            "%s" => "128",
+            word => word,
+        });
+        output(Command::new(&program).current_dir(work).args(words))?;
+        holds(work, &[&picture])?;
+    }
+    let mut file = Command::new("file");
+    file.current_dir(work).args(["--brief", "--mime-type", "-m"]).arg(prefix.join("share/trilith/magic"));
+    let Ok(said) = output(file.args(["observation.asdf", "observation-finf-0.1.finf", "observation.bd"])) else {
+        println!("no file(1) here, or one that does not read the rules: not tried");
+        return Ok(());
+    };
+    let expected = ["application/x-asdf", "application/x-asdf", "application/x-dudley"];
+    if said.lines().eq(expected) { Ok(()) } else { Err(format!("file says {said:?}, not {expected:?}")) }
 }
 
 /// The package of Debian; only where its tools are.
