@@ -1,7 +1,7 @@
 //! The C library as an archive: shared and static library, headers, and what pkg-config, CMake and Fortran want.
 //!
-//! It is the tree that `cargo cinstall` makes from `[package.metadata.capi]`, made here without that tool, which takes
-//! longer to build than all that is packed.
+//! It is the tree that `cargo cinstall` makes from `[package.metadata.capi]`, made here without having to
+//! build that tool.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
