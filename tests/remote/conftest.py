@@ -13,8 +13,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def nginx(folder, tmp_path_factory):
-    server = servers.Nginx(folder, tmp_path_factory.mktemp("nginx"))
+def web(folder, tmp_path_factory):
+    server = servers.counting(folder, tmp_path_factory.mktemp("web"))
     yield server
     server.stop()
 
@@ -50,11 +50,11 @@ def small(folder):
 
 
 @pytest.fixture
-def proxy(nginx):
+def proxy(web):
     made = []
 
     def make(plan=lambda number, head: None):
-        made.append(servers.Proxy(nginx.port, plan))
+        made.append(servers.Proxy(web.port, plan))
         return made[-1]
 
     yield make

@@ -1,4 +1,4 @@
-"""Real servers on loopback: nginx that counts, and a proxy between that breaks what one asks it to break."""
+"""Real servers on loopback: one that counts (nginx, or `web.py` where that is not installed), and a proxy between that breaks what one asks it to break."""
 
 import contextlib
 import os
@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -74,21 +75,18 @@ http {{
 """
 
 
-class Nginx:
-    """Serves a folder at /, at /single/ with one range an answer, at /plain/ without ranges."""
+class Counting:
+    """Serves a folder at /, at /single/ with one range an answer, at /plain/ without ranges, at /private/ for `name`."""
 
     def __init__(self, root, folder):
         self.folder, self.port = pathlib.Path(folder), free_port()
-        for path in [self.folder, *pathlib.Path(root).parents, pathlib.Path(root)]:
-            with contextlib.suppress(OSError):
-                path.chmod(path.stat().st_mode | 0o055)  # as root nginx reads as somebody else
-        (self.folder / "users").write_text("name:{PLAIN}pass word\n")
-        configuration = self.folder / "nginx.conf"
-        configuration.write_text(CONFIGURATION.format(folder=self.folder, port=self.port, root=root))
-        command = [NGINX, "-c", configuration, "-e", self.folder / "error.log"]
+        self.log = self.folder / "access.log"
+        command = self.command(pathlib.Path(root))
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for(self.port)
-        self.log = self.folder / "access.log"
+
+    def command(self, root):
+        raise NotImplementedError
 
     def url(self, path):
         return f"http://127.0.0.1:{self.port}/{path}"
@@ -120,6 +118,31 @@ class Nginx:
         mark, requests = self.mark(), []
         yield requests
         requests.extend(self.since(mark))
+
+
+class Nginx(Counting):
+    """By nginx."""
+
+    def command(self, root):
+        for path in [self.folder, *root.parents, root]:
+            with contextlib.suppress(OSError):
+                path.chmod(path.stat().st_mode | 0o055)  # as root nginx reads as somebody else
+        (self.folder / "users").write_text("name:{PLAIN}pass word\n")
+        configuration = self.folder / "nginx.conf"
+        configuration.write_text(CONFIGURATION.format(folder=self.folder, port=self.port, root=root))
+        return [NGINX, "-c", configuration, "-e", self.folder / "error.log"]
+
+
+class Web(Counting):
+    """By `web.py`, which needs nothing but Python."""
+
+    def command(self, root):
+        return [sys.executable, pathlib.Path(__file__).with_name("web.py"), root, str(self.port), self.log, "name:pass word"]
+
+
+def counting(root, folder):
+    """nginx where it is installed, unless `TRILITH_SERVER=web` asks for the other one."""
+    return (Nginx if NGINX and os.environ.get("TRILITH_SERVER") != "web" else Web)(root, folder)
 
 
 class Proxy:

@@ -23,7 +23,7 @@ def test_digests(generation, tmp_path_factory):
     import shutil
 
     shutil.copytree(generation, served / "files", dirs_exist_ok=True)
-    server = servers.Nginx(served, tmp_path_factory.mktemp("nginx"))
+    server = servers.counting(served, tmp_path_factory.mktemp("web"))
     try:
         compared = 0
         paths = [path for path in sorted((served / "files").rglob("*")) if path.suffix in (".asdf", ".finf", ".fits", ".bd")]

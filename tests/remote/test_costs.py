@@ -15,10 +15,10 @@ def cost(requests):
     return len(requests), sum(sent for _, sent, _, _ in requests)
 
 
-def test_opening_and_info_of_a_gibibyte_with_16_lz4_blocks(nginx, large):
+def test_opening_and_info_of_a_gibibyte_with_16_lz4_blocks(web, large):
     assert 0.95 * 2**30 < large["size"] < 1.2 * 2**30
-    with nginx.counted() as requests:
-        out, _ = trilith("info", "--json", nginx.url("large.asdf"))
+    with web.counted() as requests:
+        out, _ = trilith("info", "--json", web.url("large.asdf"))
     said = json.loads(out)
     assert len(said["blocks"]) == 16 and said["block_index"]["valid"] is True
     assert {block["compression"] for block in said["blocks"]} == {"lz4"}
@@ -26,9 +26,9 @@ def test_opening_and_info_of_a_gibibyte_with_16_lz4_blocks(nginx, large):
     assert count <= 3 and sent <= 256 << 10, requests
 
 
-def test_opening_and_info_where_each_range_is_a_request(nginx, large):
-    with nginx.counted() as requests:
-        out, _ = trilith("info", "--json", nginx.url("single/large.asdf"))
+def test_opening_and_info_where_each_range_is_a_request(web, large):
+    with web.counted() as requests:
+        out, _ = trilith("info", "--json", web.url("single/large.asdf"))
     assert len(json.loads(out)["blocks"]) == 16
     # It is found out once: the answer that would be the whole file is broken off.
     assert [status for status, *_ in requests].count(200) == 1
@@ -37,11 +37,11 @@ def test_opening_and_info_where_each_range_is_a_request(nginx, large):
 
 
 @pytest.mark.parametrize("first", [5, (8 << 20) // 2 * 3 + 1234567])
-def test_a_slice_of_8_mib_of_a_compressed_array(nginx, large, scratch, first):
+def test_a_slice_of_8_mib_of_a_compressed_array(web, large, scratch, first):
     count = (8 << 20) // 2
     target = scratch / "slice.raw"
-    with nginx.counted() as requests:
-        trilith("get", nginx.url("large.asdf") + "#/a9", "--slice", f"{first}:{first + count}", "-o", target)
+    with web.counted() as requests:
+        trilith("get", web.url("large.asdf") + "#/a9", "--slice", f"{first}:{first + count}", "-o", target)
     assert target.read_bytes() == large["data"][2 * first : 2 * (first + count)]
     # The sub-blocks that hold it.
     chunks = (2 * (first + count) - 1) // (4 << 20) - 2 * first // (4 << 20) + 1
@@ -50,11 +50,11 @@ def test_a_slice_of_8_mib_of_a_compressed_array(nginx, large, scratch, first):
     assert asked <= 6 and sent <= 1.2 * stored, (requests, stored)
 
 
-def test_a_slice_of_8_mib_of_a_plain_array(nginx, plain, scratch):
+def test_a_slice_of_8_mib_of_a_plain_array(web, plain, scratch):
     first, count = (500 << 20) // 8, (8 << 20) // 8
     target = scratch / "slice.raw"
-    with nginx.counted() as requests:
-        trilith("get", nginx.url("plain.asdf") + "#/data", "--slice", f"{first}:{first + count}", "-o", target)
+    with web.counted() as requests:
+        trilith("get", web.url("plain.asdf") + "#/data", "--slice", f"{first}:{first + count}", "-o", target)
     expected = bytearray(8 << 20)
     for at in range(0, 8 << 20, 1 << 20):
         expected[at : at + 8] = struct.pack("<d", (500 << 20) + at)
@@ -63,11 +63,11 @@ def test_a_slice_of_8_mib_of_a_plain_array(nginx, plain, scratch):
     assert asked <= 6 and sent <= 1.2 * (8 << 20), requests
 
 
-def test_a_hundred_cutouts_cost_less_than_3_percent_of_the_image(nginx, image, scratch):
+def test_a_hundred_cutouts_cost_less_than_3_percent_of_the_image(web, image, scratch):
     trilith_module = pytest.importorskip("trilith")
     chosen = random.Random(4)
-    url = nginx.url("image.asdf")
-    with nginx.counted() as requests:
+    url = web.url("image.asdf")
+    with web.counted() as requests:
         data = trilith_module.open(url)["data"]
         for _ in range(100):
             y, x = chosen.randrange(4088 - 32), chosen.randrange(4088 - 32)
@@ -77,10 +77,10 @@ def test_a_hundred_cutouts_cost_less_than_3_percent_of_the_image(nginx, image, s
     assert sent < 0.03 * image["data"].nbytes and asked <= 3 + 100, (asked, sent)
 
 
-def test_a_cutout_costs_its_rows_and_one_request(nginx, image, scratch):
+def test_a_cutout_costs_its_rows_and_one_request(web, image, scratch):
     target = scratch / "cutout.raw"
-    with nginx.counted() as requests:
-        trilith("get", nginx.url("image.asdf") + "#/data", "--slice", "2000:2032,700:732", "-o", target)
+    with web.counted() as requests:
+        trilith("get", web.url("image.asdf") + "#/data", "--slice", "2000:2032,700:732", "-o", target)
     assert target.read_bytes() == image["data"][2000:2032, 700:732].tobytes()
     asked, sent = cost(requests)
     head_tail_and_header = cost(requests[:-1])[1]
@@ -89,27 +89,27 @@ def test_a_cutout_costs_its_rows_and_one_request(nginx, image, scratch):
 
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("size", [1024, 300_000])
-def test_ten_thousand_blocks_are_not_ten_thousand_requests(nginx, folder, scratch, index, size):
+def test_ten_thousand_blocks_are_not_ten_thousand_requests(web, folder, scratch, index, size):
     """With an index and without one, small blocks and large ones (which are holes here)."""
     path = folder / f"many-{index}-{size}.asdf"
     tree = "".join(files.array(f"a{n}", n, "uint8", [size]) for n in range(10_000))
     files.write(path, tree, [(b"\0" * 4, size, size)] * 10_000, index=index)
     target = scratch / "one.raw"
-    with nginx.counted() as requests:
-        trilith("get", nginx.url(path.name) + "#/a7777", "-o", target)
+    with web.counted() as requests:
+        trilith("get", web.url(path.name) + "#/a7777", "-o", target)
     assert target.read_bytes() == bytes(size)
     asked, sent = cost(requests)
     assert asked <= (10 if index else 130), asked
     assert sent < 12 << 20, sent
-    with nginx.counted() as requests:
-        out, _ = trilith("info", "--json", nginx.url(path.name))
+    with web.counted() as requests:
+        out, _ = trilith("info", "--json", web.url(path.name))
     assert len(json.loads(out)["blocks"]) == 10_000
     asked, sent = cost(requests)
     assert asked <= 130 and sent < 14 << 20, (asked, sent)
     path.unlink()
 
 
-def test_a_wrong_index_is_seen(nginx, folder, scratch):
+def test_a_wrong_index_is_seen(web, folder, scratch):
     """One entry too few in the middle: the blocks behind it would be taken for others."""
     path = folder / "wrong.asdf"
     parts = [bytes([n]) * (1 << 20) for n in range(6)]
@@ -122,35 +122,35 @@ def test_a_wrong_index_is_seen(nginx, folder, scratch):
     path.write_bytes(text[:at] + b"\n".join(lines))
     for prefix in ("", "single/"):
         for n in range(6):
-            trilith("get", nginx.url(prefix + path.name) + f"#/a{n}", "-o", scratch / "x.raw")
+            trilith("get", web.url(prefix + path.name) + f"#/a{n}", "-o", scratch / "x.raw")
             assert (scratch / "x.raw").read_bytes() == parts[n]
-    out, _ = trilith("info", "--json", nginx.url(path.name))
+    out, _ = trilith("info", "--json", web.url(path.name))
     assert json.loads(out)["block_index"]["valid"] is False
 
 
-def test_a_streamed_last_block(nginx, folder, scratch):
+def test_a_streamed_last_block(web, folder, scratch):
     path = folder / "streamed.asdf"
     data = files.noise(3 << 20, 9)
     tree = "s: !core/ndarray-1.1.0 {source: -1, datatype: int16, byteorder: little, shape: ['*', 512]}\n"
     files.write(path, tree, [], index=False)
     with open(path, "ab") as out:
         out.write(b"\xd3BLK" + struct.pack(">HI4sQQQ16s", 48, 1, b"\0" * 4, 0, 0, 0, bytes(16)) + data)
-    with nginx.counted() as requests:
-        trilith("get", nginx.url(path.name) + "#/s", "--slice", "1000:1010", "-o", scratch / "x.raw")
+    with web.counted() as requests:
+        trilith("get", web.url(path.name) + "#/s", "--slice", "1000:1010", "-o", scratch / "x.raw")
     assert (scratch / "x.raw").read_bytes() == data[1000 * 1024 : 1010 * 1024]
     assert cost(requests)[1] < 300 << 10, requests
 
 
-def test_the_same_digests_as_of_the_local_file(nginx, small):
+def test_the_same_digests_as_of_the_local_file(web, small):
     local, _ = trilith("digest", small["path"])
     for prefix in ("", "single/", "plain/"):
-        assert trilith("digest", nginx.url(prefix + "small.asdf"))[0] == local
+        assert trilith("digest", web.url(prefix + "small.asdf"))[0] == local
     assert all(digest.encode() in local for digest in small["digests"])
 
 
-def test_a_whole_read_is_few_requests_and_no_byte_twice(nginx, medium, scratch):
-    for command, most in ((["get", nginx.url("medium.asdf") + "#/a", "-o", scratch / "a.raw"], len(medium["parts"][0])), (["digest", nginx.url("medium.asdf")], medium["size"])):
-        with nginx.counted() as requests:
+def test_a_whole_read_is_few_requests_and_no_byte_twice(web, medium, scratch):
+    for command, most in ((["get", web.url("medium.asdf") + "#/a", "-o", scratch / "a.raw"], len(medium["parts"][0])), (["digest", web.url("medium.asdf")], medium["size"])):
+        with web.counted() as requests:
             out, _ = trilith(*command)
         asked, sent = cost(requests)
         assert asked <= 3 + 70 / 8 + 2 and sent < most * 1.01 + (512 << 10), requests
@@ -161,26 +161,26 @@ def test_a_whole_read_is_few_requests_and_no_byte_twice(nginx, medium, scratch):
 
     import servers
 
-    command = [servers.PROGRAM, "get", nginx.url("medium.asdf") + "#/a", "--format", "raw"]
+    command = [servers.PROGRAM, "get", web.url("medium.asdf") + "#/a", "--format", "raw"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=servers.CLEAN) as reading:
         assert reading.stdout.read(1000) == medium["parts"][0][:1000]
         reading.stdout.close()
         assert reading.wait(20) == 0
 
 
-def test_swapped_elements_are_streamed_too(nginx, folder, medium, scratch):
+def test_swapped_elements_are_streamed_too(web, folder, medium, scratch):
     path = folder / "big-endian.asdf"
     data = np.frombuffer(medium["parts"][0][: 20 << 20], "<i2")
     tree = files.array("x", 0, "int16", [data.size]).replace("little", "big")
     files.write(path, tree, [(b"\0" * 4, data.astype(">i2").tobytes(), data.nbytes)])
-    trilith("get", nginx.url(path.name) + "#/x", "-o", scratch / "x.raw")
+    trilith("get", web.url(path.name) + "#/x", "-o", scratch / "x.raw")
     assert (scratch / "x.raw").read_bytes() == data.tobytes()
 
 
-def test_work_that_reads_all_streams_once_where_there_are_no_ranges(nginx, medium, scratch):
-    url = nginx.url("plain/medium.asdf")
+def test_work_that_reads_all_streams_once_where_there_are_no_ranges(web, medium, scratch):
+    url = web.url("plain/medium.asdf")
     for command in ("digest", "verify"):
-        with nginx.counted() as requests:
+        with web.counted() as requests:
             out, _ = trilith(command, url)
         assert out.replace(url.encode(), b"") == trilith(command, medium["path"])[0].replace(str(medium["path"]).encode(), b"")
         assert [status for status, *_ in requests] == [200] and requests[0][1] < medium["size"] + 2048, requests
@@ -191,37 +191,37 @@ def test_work_that_reads_all_streams_once_where_there_are_no_ranges(nginx, mediu
     assert b"b" in trilith("info", url, "--download")[0]
 
 
-def test_explain_shows_the_requests(nginx, image):
-    out, _ = trilith("get", nginx.url("image.asdf") + "#/data", "--slice", "0:32,0:32", "--explain", "--json")
+def test_explain_shows_the_requests(web, image):
+    out, _ = trilith("get", web.url("image.asdf") + "#/data", "--slice", "0:32,0:32", "--explain", "--json")
     said = json.loads(out)
     assert len(said["requests"]) == 1 and len(said["requests"][0]) == 32
 
 
-def test_a_server_without_ranges(nginx, plain, small, scratch):
+def test_a_server_without_ranges(web, plain, small, scratch):
     # Small files come whole, and once.
-    with nginx.counted() as requests:
-        trilith("info", nginx.url("plain/small.asdf"))
+    with web.counted() as requests:
+        trilith("info", web.url("plain/small.asdf"))
     assert [status for status, *_ in requests] == [200]
     # Of a large one the front is read, and no more.
-    with nginx.counted() as requests:
-        out, _ = trilith("tree", nginx.url("plain/plain.asdf"))
+    with web.counted() as requests:
+        out, _ = trilith("tree", web.url("plain/plain.asdf"))
     assert b"float64" in out
     assert cost(requests)[1] < 40 << 20, requests
     for command in (["info"], ["get"]):
         item = "#/after" if command == ["get"] else ""
-        _, said = trilith(*command, nginx.url("plain/plain.asdf") + item, status=2)
+        _, said = trilith(*command, web.url("plain/plain.asdf") + item, status=2)
         assert f"{plain['size']} bytes" in said and "--download" in said, said
-    out, _ = trilith("get", nginx.url("plain/plain.asdf") + "#/after", "--download")
+    out, _ = trilith("get", web.url("plain/plain.asdf") + "#/after", "--download")
     assert out.split() == [b"97", b"98", b"99", b"100"]
 
 
-def test_a_disk_cache_serves_the_second_run(nginx, image, scratch):
+def test_a_disk_cache_serves_the_second_run(web, image, scratch):
     where = ["--remote", f"cache-dir={scratch / 'cache'}"]
-    item = nginx.url("image.asdf") + "#/data"
+    item = web.url("image.asdf") + "#/data"
     sums = []
     costs = []
     for _ in range(2):
-        with nginx.counted() as requests:
+        with web.counted() as requests:
             trilith("get", item, "--slice", "100:400", "-o", scratch / "x.raw", *where)
         sums.append(hashlib.sha256((scratch / "x.raw").read_bytes()).digest())
         costs.append(cost(requests))
@@ -229,7 +229,7 @@ def test_a_disk_cache_serves_the_second_run(nginx, image, scratch):
     assert costs[1][0] <= 2 and costs[1][1] < 200 << 10, costs
 
 
-def test_a_disk_cache_never_gives_other_bytes(nginx, folder, scratch):
+def test_a_disk_cache_never_gives_other_bytes(web, folder, scratch):
     """Another version, a damaged store, and several processes at once."""
     import os
     import subprocess
@@ -237,7 +237,7 @@ def test_a_disk_cache_never_gives_other_bytes(nginx, folder, scratch):
     import servers
 
     path, where = folder / "kept.asdf", scratch / "cache"
-    item, options = nginx.url("kept.asdf") + "#/a", ["--remote", f"cache-dir={where}"]
+    item, options = web.url("kept.asdf") + "#/a", ["--remote", f"cache-dir={where}"]
 
     def write(seed):
         data = files.noise(3 << 20, seed)
@@ -268,7 +268,7 @@ def test_a_disk_cache_never_gives_other_bytes(nginx, folder, scratch):
     assert not [file for file in where.rglob(".*") if file.is_file()], "nothing half-written is left"
 
 
-def test_a_disk_cache_tells_queries_apart(nginx, small, scratch, proxy):
+def test_a_disk_cache_tells_queries_apart(web, small, scratch, proxy):
     """Two files of one size behind one path, with the same tag."""
     import re
 

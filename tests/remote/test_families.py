@@ -42,14 +42,14 @@ def catalogue(path, names, counts):
     path.write_bytes(head + data + layout.encode())
 
 
-def test_one_request_for_each_file(nginx, family, scratch):
+def test_one_request_for_each_file(web, family, scratch):
     layout = family["folder"] / "run.dud"
     out = scratch / "rho.raw"
     command = ["get", "--layout", layout, "/rho", "-o", out, "--catalog"]
     trilith(*command, family["folder"] / "all.bd")
     assert out.read_bytes() == family["parts"].tobytes()
-    with nginx.counted() as requests:
-        trilith(*command, nginx.url("family/all.bd"))
+    with web.counted() as requests:
+        trilith(*command, web.url("family/all.bd"))
     assert out.read_bytes() == family["parts"].tobytes()
     for name in family["names"]:
         asked = [request for request in requests if request[3].endswith(name)]
@@ -57,7 +57,7 @@ def test_one_request_for_each_file(nginx, family, scratch):
     assert len([request for request in requests if request[3].endswith("all.bd")]) <= 3, requests
 
 
-def test_files_are_read_side_by_side_and_in_order(nginx, family, scratch, proxy):
+def test_files_are_read_side_by_side_and_in_order(web, family, scratch, proxy):
     """Sixteen files behind a slow way: as many at a time as requests may be under way, whole and in slices."""
     import threading
     import time
@@ -89,27 +89,27 @@ def test_files_are_read_side_by_side_and_in_order(nginx, family, scratch, proxy)
             assert flight == 2 or time.monotonic() - started < 16 * 0.3 / 2
 
 
-def test_the_file_that_fails_is_named(nginx, family, scratch, proxy):
+def test_the_file_that_fails_is_named(web, family, scratch, proxy):
     catalogue(family["folder"] / "gap.bd", ["part0.bd", "part1.bd", "gone.bd", "part2.bd"], [4000] * 4)
     for options in ([], ["--slice", ":,5:7"]):
-        _, said = trilith("get", "--layout", family["folder"] / "run.dud", "/rho", *options, "-o", scratch / "x", "--catalog", nginx.url("family/gap.bd"), status=2)
+        _, said = trilith("get", "--layout", family["folder"] / "run.dud", "/rho", *options, "-o", scratch / "x", "--catalog", web.url("family/gap.bd"), status=2)
         assert "gone.bd" in said and "404" in said and "part" not in said, said
 
 
-def test_places_without_opening_a_file(nginx, family):
-    with nginx.counted() as requests:
-        out, _ = trilith("layout", "locate", family["folder"] / "run.dud", "/rho", "--catalog", nginx.url("family/all.bd"), "--json")
+def test_places_without_opening_a_file(web, family):
+    with web.counted() as requests:
+        out, _ = trilith("layout", "locate", family["folder"] / "run.dud", "/rho", "--catalog", web.url("family/all.bd"), "--json")
     assert len(json.loads(out)["files"]) == 3
     assert not [request for request in requests if "part" in request[3]]
 
 
-def test_a_catalogue_does_not_lead_elsewhere(nginx, family, scratch):
+def test_a_catalogue_does_not_lead_elsewhere(web, family, scratch):
     path = family["folder"] / "evil.bd"
     catalogue(path, ["../family/part0.bd", "http://127.0.0.1:1/x.bd"], [4000, 4000])
-    _, said = trilith("get", "--layout", family["folder"] / "run.dud", "/rho", "-o", scratch / "x", "--catalog", nginx.url("family/evil.bd"), status=2)
+    _, said = trilith("get", "--layout", family["folder"] / "run.dud", "/rho", "-o", scratch / "x", "--catalog", web.url("family/evil.bd"), status=2)
     assert "refused" in said and "--allow" in said, said
 
 
-def test_a_layout_beside_a_stream(nginx, family):
-    out, _ = trilith("get", nginx.url("family/part1.bd") + "#/rho", "--slice", "0,0:3")
+def test_a_layout_beside_a_stream(web, family):
+    out, _ = trilith("get", web.url("family/part1.bd") + "#/rho", "--slice", "0,0:3")
     assert out.split() == [b"1.0", b"2.0", b"3.0"]

@@ -19,13 +19,13 @@ def digest(url, environment=QUICK):
 
 
 @pytest.fixture(scope="module")
-def expected(nginx, small):
+def expected(web, small):
     return trilith("digest", small["path"])[0]
 
 
 @pytest.fixture(scope="module")
-def requests_needed(nginx, small):
-    proxy = servers.Proxy(nginx.port)
+def requests_needed(web, small):
+    proxy = servers.Proxy(web.port)
     trilith("digest", proxy.url("small.asdf"))
     proxy.stop()
     return proxy.count
@@ -89,7 +89,7 @@ def test_from_each_request_on(proxy, expected, requests_needed, name):
             assert "127.0.0.1" in said, said
 
 
-def test_a_file_that_changes_is_never_mixed(nginx, folder, proxy):
+def test_a_file_that_changes_is_never_mixed(web, folder, proxy):
     """The server heeds If-Match: the second half of the new file is not put behind the first of the old."""
     path = folder / "changing.asdf"
     import files
@@ -113,7 +113,7 @@ def test_a_file_that_changes_is_never_mixed(nginx, folder, proxy):
     assert any("If-Match" in head or "if-match" in head for head in server.heads)
 
 
-def test_a_weak_tag_is_compared_with_the_time(nginx, small, proxy):
+def test_a_weak_tag_is_compared_with_the_time(web, small, proxy):
     import re
 
     def weaken(client, head, body):
@@ -202,7 +202,7 @@ def test_a_slow_server_is_waited_for(proxy, expected):
     assert digest(server.url("small.asdf"), {"TRILITH_REMOTE": "timeout=1,retries=0"})[0] == expected
 
 
-def test_hostile_answers_end(proxy, nginx, small):
+def test_hostile_answers_end(proxy, web, small):
     """Endless headers, lengths that cannot be, drops of a body: an error, in time."""
     huge = servers.answer("206 Partial Content", "Content-Range: bytes 0-18446744073709551614/18446744073709551615")
     negative = servers.answer("206 Partial Content", "Content-Range: bytes 5-2/100")

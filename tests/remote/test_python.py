@@ -15,29 +15,29 @@ def same(file, small):
         assert (np.asarray(file[name][1000:1100:7]) == np.frombuffer(part, "<i2")[1000:1100:7]).all()
 
 
-def test_an_address(nginx, small):
-    with trilith.open(nginx.url("small.asdf")) as file:
+def test_an_address(web, small):
+    with trilith.open(web.url("small.asdf")) as file:
         same(file, small)
-        assert file.name == nginx.url("small.asdf")
+        assert file.name == web.url("small.asdf")
     with pytest.raises(OSError, match="404"):
-        trilith.open(nginx.url("none.asdf"))
+        trilith.open(web.url("none.asdf"))
 
 
-def test_options_and_allowed_prefixes(nginx, folder, small):
+def test_options_and_allowed_prefixes(web, folder, small):
     (folder / "py").mkdir(exist_ok=True)
     main = folder / "py/main.asdf"
     main.write_text("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n--- \nr: {$ref: '../small.asdf#/title'}\n...\n")
-    url = nginx.url("py/main.asdf")
+    url = web.url("py/main.asdf")
     with pytest.raises(ValueError):
         trilith.open(url, remote={"nothing": 1})
-    file = trilith.open(url, allow=[nginx.url("")], remote={"timeout": 5, "in_flight": 2})
+    file = trilith.open(url, allow=[web.url("")], remote={"timeout": 5, "in_flight": 2})
     assert str(file["r"]) and "small" in str(file.to_dict()) or file["r"] == "small"
 
 
-def test_fsspec_handles_are_read_by_ranges(nginx, image):
-    url = nginx.url("image.asdf")
+def test_fsspec_handles_are_read_by_ranges(web, image):
+    url = web.url("image.asdf")
     for handle in (fsspec.open(url), fsspec.filesystem("http").open(url)):
-        with nginx.counted() as requests:
+        with web.counted() as requests:
             file = trilith.open(handle)
             part = np.asarray(file["data"][100:110, 5:50])
         assert (part == image["data"][100:110, 5:50]).all()
@@ -51,9 +51,9 @@ def test_fsspec_of_other_places(small, scratch):
     same(trilith.open(fsspec.open(str(small["path"]))), small)
 
 
-def test_obstore_handles(nginx, small):
+def test_obstore_handles(web, small):
     obstore = pytest.importorskip("obstore")
     from obstore.store import HTTPStore
 
-    store = HTTPStore.from_url(nginx.url(""), client_options={"allow_http": True})
+    store = HTTPStore.from_url(web.url(""), client_options={"allow_http": True})
     same(trilith.open(obstore.open_reader(store, "small.asdf")), small)

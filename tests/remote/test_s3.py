@@ -161,8 +161,8 @@ def test_references_keep_to_the_folder_and_take_no_credentials_to_other_buckets(
         assert "?" not in head.split("\r\n")[0], head
 
 
-def test_a_redirect_takes_no_credentials_along(s3, nginx, small):
-    elsewhere = servers.Proxy(nginx.port)
+def test_a_redirect_takes_no_credentials_along(s3, web, small):
+    elsewhere = servers.Proxy(web.port)
     found = servers.answer("307 Temporary Redirect", f"Location: {elsewhere.url('small.asdf')}")
     proxy = servers.Proxy(s3["port"], lambda number, head: found)
     environment = signed(s3, AWS_ENDPOINT_URL=f"http://127.0.0.1:{proxy.port}")

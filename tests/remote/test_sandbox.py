@@ -12,7 +12,7 @@ TREE = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/
 
 
 @pytest.fixture
-def tree(nginx, folder):
+def tree(web, folder):
     """A folder with files that refer to others."""
     inside = folder / "a"
     (inside / "deep").mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def tree(nginx, folder):
             TREE + f"x: !core/ndarray-1.1.0 {{source: '{target}', datatype: int32, byteorder: little, shape: [1000]}}\n"
             f"r: {{$ref: '{target}#/own'}}\n...\n"
         )
-        return nginx.url(f"a/{name}")
+        return web.url(f"a/{name}")
 
     return refer
 
@@ -43,46 +43,46 @@ def read(url, *more, status=0):
     return results
 
 
-def test_references_within_the_folder_are_followed(nginx, tree):
-    for target in ("near.asdf", "deep/below.asdf", "./near.asdf", "deep/../near.asdf", nginx.url("a/near.asdf")):
+def test_references_within_the_folder_are_followed(web, tree):
+    for target in ("near.asdf", "deep/below.asdf", "./near.asdf", "deep/../near.asdf", web.url("a/near.asdf")):
         read(tree(target))
 
 
-def test_references_out_of_the_folder_need_an_allowed_prefix(nginx, tree):
-    for target in ("../outside.asdf", "/outside.asdf", nginx.url("outside.asdf"), "deep/../../outside.asdf"):
+def test_references_out_of_the_folder_need_an_allowed_prefix(web, tree):
+    for target in ("../outside.asdf", "/outside.asdf", web.url("outside.asdf"), "deep/../../outside.asdf"):
         for said in read(tree(target), status=2):
             assert "refused" in said and "--allow" in said, said
-        read(tree(target), "--allow", nginx.url("outside.asdf"))
-        read(tree(target), "--allow", nginx.url(""))
-        read(tree(target), "--allow", nginx.url("b/"), status=2)
+        read(tree(target), "--allow", web.url("outside.asdf"))
+        read(tree(target), "--allow", web.url(""))
+        read(tree(target), "--allow", web.url("b/"), status=2)
     for target in ("%2e%2e/outside.asdf", "deep%2f..%2f..%2foutside.asdf", "file:///etc/passwd", "..\\\\outside.asdf"):
         read(tree(target), status=2)
 
 
-def test_other_hosts_need_an_allowed_prefix_and_private_addresses_too(nginx, tree, proxy):
+def test_other_hosts_need_an_allowed_prefix_and_private_addresses_too(web, tree, proxy):
     """The same server under another name or port is another one."""
     other = proxy()
-    for target in (other.url("a/near.asdf"), f"http://localhost:{nginx.port}/a/near.asdf", f"http://[::ffff:127.0.0.1]:{nginx.port}/a/near.asdf"):
+    for target in (other.url("a/near.asdf"), f"http://localhost:{web.port}/a/near.asdf", f"http://[::ffff:127.0.0.1]:{web.port}/a/near.asdf"):
         for said in read(tree(target), status=2):
             assert "refused" in said, said
     assert other.count == 0
     read(tree(other.url("a/near.asdf")), "--allow", other.url("a/"))
     # All hosts of a scheme are allowed, but none that is not public.
-    for target in (other.url("a/near.asdf"), "http://169.254.169.254/latest/meta-data", "http://[::1]:1/", "http://10.0.0.1/", "http://0.0.0.0:1/", "http://2130706433/x", "http://0x7f.1/x", f"http://localhost:{nginx.port}/a/near.asdf", f"http://[::ffff:127.0.0.1]:{other.port}/a/near.asdf", "http://[fd00::1]/x", "http://[fe80::1]/x", "http://[64:ff9b::7f00:1]/x"):
+    for target in (other.url("a/near.asdf"), "http://169.254.169.254/latest/meta-data", "http://[::1]:1/", "http://10.0.0.1/", "http://0.0.0.0:1/", "http://2130706433/x", "http://0x7f.1/x", f"http://localhost:{web.port}/a/near.asdf", f"http://[::ffff:127.0.0.1]:{other.port}/a/near.asdf", "http://[fd00::1]/x", "http://[fe80::1]/x", "http://[64:ff9b::7f00:1]/x"):
         for said in read(tree(target), "--allow", "http://", status=2):
             assert "not public" in said, said
 
 
-def test_local_files_refer_to_allowed_addresses_only(nginx, tree, scratch):
+def test_local_files_refer_to_allowed_addresses_only(web, tree, scratch):
     tree("near.asdf")
     local = scratch / "local.asdf"
-    url = nginx.url("a/near.asdf")
+    url = web.url("a/near.asdf")
     local.write_text(
         TREE + f"x: !core/ndarray-1.1.0 {{source: '{url}', datatype: int32, byteorder: little, shape: [1000]}}\nr: {{$ref: '{url}#/own'}}\n...\n"
     )
     for said in read(local, status=2):
         assert "--allow" in said, said
-    read(local, "--allow", nginx.url("a/"))
+    read(local, "--allow", web.url("a/"))
     # And a remote file that was reached so stays in its own folder.
     main = tree("near.asdf")
     local.write_text(TREE + f"r: {{$ref: '{main}#/x'}}\n...\n")
@@ -90,7 +90,7 @@ def test_local_files_refer_to_allowed_addresses_only(nginx, tree, scratch):
     assert out.split() == [b"0", b"1", b"2"]
 
 
-def test_folders_that_were_allowed_are_not_for_remote_files(nginx, tree, scratch):
+def test_folders_that_were_allowed_are_not_for_remote_files(web, tree, scratch):
     """From file to file of this machine the permission goes on, to a file on a server it does not."""
     secret = scratch / "secret"
     secret.mkdir()
@@ -110,7 +110,7 @@ def test_folders_that_were_allowed_are_not_for_remote_files(nginx, tree, scratch
     assert out.split() == [b"0", b"1", b"2"]
 
 
-def test_redirects_are_checked_again(nginx, tree, proxy):
+def test_redirects_are_checked_again(web, tree, proxy):
     elsewhere = proxy()
     for target in (elsewhere.url("a/near.asdf"), elsewhere.url("outside.asdf")):
         found = servers.answer("302 Found", f"Location: {target}")
@@ -133,7 +133,7 @@ def test_redirects_are_checked_again(nginx, tree, proxy):
     trilith("info", proxy(lambda number, head: servers.answer("301 Moved", "Location: file:///etc/passwd")).url("x"), status=2)
 
 
-def test_a_redirect_at_any_request(nginx, small, proxy):
+def test_a_redirect_at_any_request(web, small, proxy):
     """Right bytes where it is allowed, an error where it is not."""
     expected, _ = trilith("digest", small["path"])
     elsewhere = proxy()
@@ -146,12 +146,12 @@ def test_a_redirect_at_any_request(nginx, small, proxy):
         assert trilith("digest", redirecting.url("small.asdf"), "--allow", elsewhere.url(""))[0] == expected
 
 
-def test_credentials_stay_with_their_host(nginx, small, tree, proxy):
+def test_credentials_stay_with_their_host(web, small, tree, proxy):
     word = base64.b64encode(b"name:pass word").decode()
-    named = f"http://name:pass%20word@127.0.0.1:{nginx.port}/private/small.asdf"
+    named = f"http://name:pass%20word@127.0.0.1:{web.port}/private/small.asdf"
     out, _ = trilith("digest", named)
     assert out == trilith("digest", small["path"])[0]
-    _, said = trilith("info", nginx.url("private/small.asdf"), status=2)
+    _, said = trilith("info", web.url("private/small.asdf"), status=2)
     assert "401" in said
     elsewhere = proxy()
     redirecting = proxy(lambda number, head: servers.answer("302 Found", f"Location: {elsewhere.url('small.asdf')}"))
@@ -166,13 +166,13 @@ def test_credentials_stay_with_their_host(nginx, small, tree, proxy):
     read(main, "--allow", asked.url(""))
     assert asked.heads and not any("authorization" in head.lower() for head in asked.heads)
     # Messages do not hold them.
-    _, said = trilith("info", f"http://name:pass%20word@127.0.0.1:{nginx.port}/none?signature=abc", status=2)
+    _, said = trilith("info", f"http://name:pass%20word@127.0.0.1:{web.port}/none?signature=abc", status=2)
     assert "pass" not in said and "abc" not in said
 
 
-def test_files_that_refer_to_each_other_end(nginx, folder):
+def test_files_that_refer_to_each_other_end(web, folder):
     (folder / "round").mkdir(exist_ok=True)
     for name, other in (("a", "b"), ("b", "a")):
         (folder / f"round/{name}.asdf").write_text(TREE + f"r: {{$ref: '{other}.asdf#/r'}}\n...\n")
-    _, said = trilith("get", nginx.url("round/a.asdf") + "#/r", status=None)
+    _, said = trilith("get", web.url("round/a.asdf") + "#/r", status=None)
     assert said

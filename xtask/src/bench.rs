@@ -8,10 +8,17 @@ use std::process::Command;
 
 use crate::interop::environment_for;
 use crate::python::wheel_into;
-use crate::shell::{cargo, program, root, target};
+use crate::shell::{base_python, cargo, program, root, run, target};
 
 /// Builds the command as it is released and hands the arguments on.
 pub fn bench(arguments: &[String]) -> Result<(), String> {
+    // Nothing is built, nor installed, for this.
+    if arguments.iter().any(|word| word == "-h" || word == "--help") {
+        println!(
+            "with --against COMMIT [--at-least RATIO] [--small] [--runs N]: this against another commit, without Python; otherwise"
+        );
+        return run(Command::new(base_python()).current_dir(root()).args(["-B", "xtask/bench/harness.py", "--help"]));
+    }
     if arguments.iter().any(|word| word == "--against") {
         return crate::against::against(arguments);
     }

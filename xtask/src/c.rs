@@ -6,6 +6,9 @@ use std::process::Command;
 use crate::shell::{cargo, output, root, run, shared, target};
 use crate::suite::Done;
 
+/// What each of the short programs says, but for points and spaces.
+pub const TOUR: &str = "3 4 masked 01 60 5";
+
 /// Builds the library and runs the programs with it.
 pub fn c() -> Result<Done, String> {
     for compiler in ["cc", "c++", "gfortran"] {
@@ -27,8 +30,7 @@ pub fn c() -> Result<Done, String> {
         build.current_dir(&folder).arg(standard).args(strict).arg("-I").arg(&include).args(sources);
         run(linked(build.arg("-o").arg(&program)))?;
         let said = output(with_library(Command::new(&program).arg(folder.join(format!("{name}.asdf")))))?;
-        let plain: String = said.replace(['.', ','], " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        if plain == "3 4 masked 01 60 5" { Ok(()) } else { Err(format!("{name} said {said:?}")) }
+        if plain(&said) == TOUR { Ok(()) } else { Err(format!("{name} said {said:?}")) }
     };
     tour("cc", "-std=c99", &[programs.join("tour.c")], "tour-c")?;
     tour("c++", "-std=c++17", &[programs.join("tour.cpp")], "tour-cpp")?;
@@ -48,6 +50,11 @@ pub fn c() -> Result<Done, String> {
         output(with_library(Command::new(&misuse).args(some)))?;
     }
     Ok(Done::Passed)
+}
+
+/// What a program said, without what the languages print differently.
+pub fn plain(said: &str) -> String {
+    said.replace(['.', ','], " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn libraries() -> PathBuf {

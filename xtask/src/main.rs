@@ -11,6 +11,7 @@ mod bench;
 mod c;
 mod fuzz;
 mod interop;
+mod package;
 mod python;
 mod remote;
 mod shell;
@@ -42,6 +43,13 @@ const TASKS: &[(&str, Task, &str)] = &[
         "compare with the peers on files made for it: [--json] [--small] [--runs N] [--callgrind] [GROUP…|WORK…]; \
          or with another commit: --against COMMIT [--at-least RATIO] [--small] [--runs N]",
     ),
+    (
+        "package",
+        package::package,
+        "what a release consists of, in target/dist, each installed in a fresh place and tried: crates, archive, deb, wheel, sdist, c \
+         [--no-try] [PART…]",
+    ),
+    ("notes", package::notes, "what the changelog says of a version, after comparing where versions are written: VERSION"),
     ("docs", site::docs, "build the documentation site in target/site and check its links"),
     ("web", web::web, "the viewer without a server, as a folder of static files: [FOLDER]"),
     ("help", help, "this list"),
@@ -73,4 +81,26 @@ fn help(_: &[String]) -> Result<(), String> {
         println!("  {name:<8} {line}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TASKS, shell::root};
+
+    #[test]
+    fn workflows_name_tasks_that_exist() {
+        let folder = root().join(".github/workflows");
+        let mut called = 0;
+        for name in ["test.yml", "release.yml"] {
+            let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+            for task in text.split("cargo xtask ").skip(1).filter_map(|rest| rest.split_whitespace().next()) {
+                assert!(
+                    TASKS.iter().any(|(known, ..)| *known == task),
+                    "{name} calls `cargo xtask {task}`, which does not exist"
+                );
+                called += 1;
+            }
+        }
+        assert!(called > 5, "only {called} calls were found");
+    }
 }

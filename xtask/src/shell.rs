@@ -31,6 +31,11 @@ pub fn program(profile: &str) -> PathBuf {
     target().join(profile).join(format!("trilith{}", std::env::consts::EXE_SUFFIX))
 }
 
+/// The Python that environments are made with: `TRILITH_PYTHON` or `python3`.
+pub fn base_python() -> String {
+    std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned())
+}
+
 /// `cargo` with these arguments, in the repository's root.
 pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -58,6 +58,22 @@ fn no_file_grows_without_a_reason() {
     }
 }
 
+#[test]
+fn every_published_package_holds_the_licences() {
+    for (path, text) in texts("toml") {
+        let published = text.starts_with("[package]") && !text.lines().any(|line| line == "publish = false");
+        let is_wheel = path == Path::new("crates/trilith-py/Cargo.toml");
+        if !published && !is_wheel {
+            continue;
+        }
+        for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let copy = repository().join(path.with_file_name(name));
+            let same = std::fs::read(&copy).ok() == std::fs::read(repository().join(name)).ok();
+            assert!(same, "{} is not the file of that name in the root: copy it", copy.display());
+        }
+    }
+}
+
 fn lines_where(fault: impl Fn(&str) -> bool) -> String {
     let mut faults = String::new();
     for kind in WRITTEN {

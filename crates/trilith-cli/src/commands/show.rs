@@ -29,6 +29,9 @@ use crate::terminal::Graphics;
 pub struct Show {
     #[command(flatten)]
     parts: Parts,
+    /// Of several arrays the first image, where no path chooses one
+    #[arg(long)]
+    first: bool,
     /// What to draw, where it is not what the shape of the array suggests
     #[arg(long = "as", value_name = "WHAT")]
     what: Option<What>,
@@ -113,7 +116,7 @@ impl Show {
         job.warn_all(file.source().notice());
         let item = file.item(job.item_path());
         let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
-        let subject = Subject::of(&item, job.item_path(), &self.parts, self.what)?;
+        let subject = Subject::of(&item, job.item_path(), &self.parts, self.what, self.first)?;
         let is_drawn = self.output.is_none() && !job.options.json;
         let graphics = is_drawn.then(|| self.graphics.settled());
         let drawing = Drawing::of(&subject, self, graphics)?;

@@ -29,8 +29,8 @@ pub struct Subject {
 
 impl Subject {
     /// Chooses among what an item is or holds.
-    pub fn of(item: &Item<'_>, path: &str, parts: &Parts, what: Option<What>) -> Result<Self> {
-        let (path, mut array, mut columns) = chosen(item, path)?;
+    pub fn of(item: &Item<'_>, path: &str, parts: &Parts, what: Option<What>, first: bool) -> Result<Self> {
+        let (path, mut array, mut columns) = chosen(item, path, first)?;
         let unit = item.notes().unit.map_or_else(String::new, |unit| unit.into_owned());
         array = parts.of(array)?;
         if parts.field.is_some() {
@@ -96,8 +96,9 @@ fn suggested(array: &Array) -> Result<What> {
     }
 }
 
-/// The array that an item is, or the only one in it; several of one axis and one length are the columns of a table.
-fn chosen(item: &Item<'_>, path: &str) -> Result<(String, Array, Columns)> {
+/// The array that an item is, or the only one in it, or of several the `first` image; several of one axis and one length
+/// are the columns of a table.
+fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Columns)> {
     match item.array() {
         Ok(array) => return Ok((path.to_owned(), array, Vec::new())),
         Err(error) if error.kind() != ErrorKind::Usage || item.kind() == ItemKind::Array => return Err(error),
@@ -111,6 +112,11 @@ fn chosen(item: &Item<'_>, path: &str) -> Result<(String, Array, Columns)> {
     if let [only] = all.as_slice() {
         let path = format!("{path}{}", only.path);
         return Ok((path, all.swap_remove(0).array?, Vec::new()));
+    }
+    if first {
+        let image = |found: &found::Found| found.array.as_ref().is_ok_and(|array| matches!(suggested(array), Ok(What::Image | What::Colours)));
+        let found = all.into_iter().find(image).ok_or_else(|| Error::usage("none of the arrays is an image"))?;
+        return Ok((format!("{path}{}", found.path), found.array?, Vec::new()));
     }
     let lengths: Vec<Option<u64>> = all.iter().map(|found| found.array.as_ref().ok().and_then(length)).collect();
     if let Some(Some(first)) = lengths.first()

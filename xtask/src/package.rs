@@ -1,0 +1,188 @@
+//! `cargo xtask package`: what a release consists of, made and then tried in fresh places.
+//!
+//! A part is a row of [`PARTS`]: a function that makes its files in `dist` below the target, and one that installs
+//! them where nothing else of Trilith is and runs the first lines of README.md with them.
+
+mod c;
+mod command;
+mod crates;
+mod python;
+mod readme;
+mod third;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use crate::shell::{output, root, run, target};
+
+/// One thing that is released.
+struct Part {
+    name: &'static str,
+    /// Makes the files; they lie in [`Place::dist`].
+    make: fn(&Place) -> Result<Vec<PathBuf>, String>,
+    /// Installs them into a folder that is empty, and runs something with them.
+    try_out: fn(&Place, &[PathBuf], &Path) -> Result<(), String>,
+}
+
+const PARTS: &[Part] = &[
+    Part { name: "crates", make: crates::make, try_out: crates::try_out },
+    Part { name: "archive", make: command::archive, try_out: command::try_archive },
+    Part { name: "deb", make: command::deb, try_out: command::try_deb },
+    Part { name: "wheel", make: python::wheel, try_out: python::try_out },
+    Part { name: "sdist", make: python::sdist, try_out: python::try_out },
+    Part { name: "c", make: c::make, try_out: c::try_out },
+];
+
+/// Where a release is made, and for what.
+struct Place {
+    /// The files of the release.
+    dist: PathBuf,
+    /// The version of the workspace.
+    version: String,
+    /// The target of the compiler, such as `x86_64-unknown-linux-gnu`.
+    triple: String,
+}
+
+/// Makes the parts that are named, or all, and tries them.
+pub fn package(arguments: &[String]) -> Result<(), String> {
+    let names: Vec<&String> = arguments.iter().filter(|word| *word != "--no-try").collect();
+    if let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|part| part.name != name.as_str())) {
+        let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+        return Err(format!(
+            "{unknown:?} is not a part; the parts are {}, and --no-try leaves out trying them",
+            known.join(", ")
+        ));
+    }
+    let place = Place { dist: target().join("dist"), version: version()?, triple: triple()? };
+    create(&place.dist)?;
+    let mut made = Vec::new();
+    for part in PARTS.iter().filter(|part| names.is_empty() || names.iter().any(|name| part.name == name.as_str())) {
+        println!("\n==== {} ====", part.name);
+        let start = Instant::now();
+        let files = (part.make)(&place).map_err(|reason| format!("{}: {reason}", part.name))?;
+        made.push((part, files, start.elapsed()));
+    }
+    println!("\n==== what was made ====");
+    for (part, files, time) in &made {
+        for file in files {
+            let size = file.metadata().map_err(|error| format!("{}: {error}", file.display()))?.len();
+            println!("{:<8} {:>7.2} MB {:>6.0} s  {}", part.name, size as f64 / 1e6, time.as_secs_f64(), file.display());
+        }
+    }
+    if arguments.iter().any(|word| word == "--no-try") {
+        return Ok(());
+    }
+    for (part, files, _) in &made {
+        println!("\n==== {}: trying it ====", part.name);
+        let fresh = target().join("dist-tried").join(part.name);
+        empty(&fresh)?;
+        (part.try_out)(&place, files, &fresh)
+            .map_err(|reason| format!("{}, installed in {}: {reason}", part.name, fresh.display()))?;
+    }
+    println!("\nmade and tried: {}", made.iter().map(|(part, ..)| part.name).collect::<Vec<_>>().join(", "));
+    Ok(())
+}
+
+/// Prints what the changelog says of a version, as the notes of its release, after comparing all places that name one.
+pub fn notes(arguments: &[String]) -> Result<(), String> {
+    let [wanted] = arguments else {
+        return Err("one version: cargo xtask notes 0.1.0".to_owned());
+    };
+    let wanted = wanted.strip_prefix('v').unwrap_or(wanted);
+    let here = version()?;
+    if here != wanted {
+        return Err(format!("Cargo.toml says version {here}, not {wanted}"));
+    }
+    let citation = read(&root().join("CITATION.cff"))?;
+    if !citation.lines().any(|line| line == format!("version: {wanted}")) {
+        return Err(format!("CITATION.cff does not say `version: {wanted}`"));
+    }
+    print!("{}", section(&read(&root().join("CHANGELOG.md"))?, wanted)?);
+    Ok(())
+}
+
+/// The text under `## VERSION - YYYY-MM-DD`.
+fn section(changelog: &str, version: &str) -> Result<String, String> {
+    let mut lines = changelog.lines().skip_while(|line| line.strip_prefix("## ").is_none_or(|title| !title.starts_with(version)));
+    let title = lines.next().ok_or_else(|| format!("CHANGELOG.md has no section `## {version} - YYYY-MM-DD`"))?;
+    let date = title.strip_prefix(&format!("## {version} - ")).unwrap_or("");
+    let dated = date.len() == 10 && date.split('-').map(str::len).eq([4, 2, 2]) && date.replace('-', "").parse::<u32>().is_ok();
+    if !dated {
+        return Err(format!("{title:?} in CHANGELOG.md is not `## {version} - YYYY-MM-DD`"));
+    }
+    let text: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
+    Ok(text.join("\n").trim().to_owned() + "\n")
+}
+
+/// The version of the workspace.
+fn version() -> Result<String, String> {
+    let manifest = read(&root().join("Cargo.toml"))?;
+    let mut lines = manifest.lines().skip_while(|line| *line != "[workspace.package]");
+    let version = lines.find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    version.map(str::to_owned).ok_or_else(|| "no version in the workspace's Cargo.toml".to_owned())
+}
+
+fn triple() -> Result<String, String> {
+    let said = output(Command::new("rustc").arg("-vV"))?;
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| "rustc -vV names no host".to_owned())
+}
+
+/// Packs a folder with everything in it, under its own name, so that the same files give the same archive.
+fn tar(folder: &Path, archive: &Path) -> Result<(), String> {
+    let (Some(above), Some(name)) = (folder.parent(), folder.file_name()) else {
+        return Err(format!("{} cannot be packed", folder.display()));
+    };
+    let mut tar = Command::new("tar");
+    if cfg!(target_os = "linux") {
+        let date = output(Command::new("git").current_dir(root()).args(["log", "-1", "--format=%ct"]))?;
+        tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]).arg(format!("--mtime=@{}", date.trim()));
+    }
+    run(tar.arg("-czf").arg(archive).arg("-C").arg(above).arg(name))
+}
+
+/// Unpacks an archive into a folder.
+fn untar(archive: &Path, folder: &Path) -> Result<(), String> {
+    run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    if let Some(folder) = to.parent() {
+        create(folder)?;
+    }
+    std::fs::copy(from, to).map(drop).map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))
+}
+
+fn create(folder: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn empty(folder: &Path) -> Result<(), String> {
+    let _ = std::fs::remove_dir_all(folder); // whatever an earlier run left
+    create(folder)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    if let Some(folder) = path.parent() {
+        create(folder)?;
+    }
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::section;
+
+    #[test]
+    fn notes_are_the_section_of_a_version_that_has_a_date() {
+        let text = "# Changelog\n\n## Unreleased\n\n## 0.2.0 - 2026-12-01\n\n### Added\n\n- A\n\n## 0.1.0\n\n- B\n";
+        assert_eq!(section(text, "0.2.0"), Ok("### Added\n\n- A\n".to_owned()));
+        assert!(section(text, "0.1.0").is_err_and(|reason| reason.contains("YYYY-MM-DD")));
+        assert!(section(text, "0.3.0").is_err_and(|reason| reason.contains("has no section")));
+    }
+}

@@ -1,0 +1,135 @@
+//! The C library as an archive: shared and static library, headers, and what pkg-config, CMake and Fortran want.
+//!
+//! It is the tree that `cargo cinstall` makes from `[package.metadata.capi]`, made here without having to
+//! build that tool.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Place, copy, create, empty, tar, third, untar, write};
+use crate::c::TOUR;
+use crate::shell::{cargo, output, root, run, target};
+
+/// What is copied as it is, and where to.
+const FILES: &[(&str, &str)] = &[
+    ("crates/trilith-c/include/trilith.h", "include/trilith.h"),
+    ("crates/trilith-c/include/trilith.hpp", "include/trilith.hpp"),
+    ("crates/trilith-c/cmake/TrilithConfig.cmake", "share/cmake/Trilith/TrilithConfig.cmake"),
+    ("crates/trilith-c/fortran/trilith.f90", "share/fortran/trilith.f90"),
+    ("crates/trilith-c/README.md", "README.md"),
+    ("CHANGELOG.md", "CHANGELOG.md"),
+    ("LICENSE-MIT", "LICENSE-MIT"),
+    ("LICENSE-APACHE", "LICENSE-APACHE"),
+];
+
+pub fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
+    let name = name_of(place);
+    let folder = target().join("dist-made").join(&name);
+    empty(&folder)?;
+    let private = libraries(place, &folder.join("lib"))?;
+    for (from, to) in FILES {
+        copy(&root().join(from), &folder.join(to))?;
+    }
+    let config = format!(
+        "prefix=${{pcfiledir}}/../..\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\n\
+         Name: trilith\nDescription: Self-describing scientific array files: ASDF and Dudley\nVersion: {}\n\
+         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -ltrilith\nLibs.private: {private}\n",
+        place.version
+    );
+    write(&folder.join("lib/pkgconfig/trilith.pc"), &config)?;
+    third::licences("trilith-c", &folder.join("THIRD-PARTY.txt"))?;
+    let archive = place.dist.join(format!("{name}.tar.gz"));
+    tar(&folder, &archive)?;
+    Ok(vec![archive])
+}
+
+/// Builds both libraries into a folder, and gives the flags of what the static one needs.
+fn libraries(place: &Place, folder: &Path) -> Result<String, String> {
+    create(folder)?;
+    let (version, compatible) = (&place.version, compatible(&place.version));
+    let mut build = cargo(["rustc", "--locked", "--release", "--package", "trilith-c", "--lib", "--"]);
+    build.args(["--print", "native-static-libs"]);
+    let built = target().join("release");
+    if cfg!(windows) {
+        run(&mut build)?;
+        for name in ["trilith.dll", "trilith.dll.lib", "trilith.lib"] {
+            copy(&built.join(name), &folder.join(name))?;
+        }
+        return Ok(String::new());
+    }
+    let (file, short, link, flag) = if cfg!(target_os = "macos") {
+        let name = format!("libtrilith.{compatible}.dylib");
+        (format!("libtrilith.{version}.dylib"), name.clone(), "libtrilith.dylib", format!("-Wl,-install_name,@rpath/{name}"))
+    } else {
+        let name = format!("libtrilith.so.{compatible}");
+        (format!("libtrilith.so.{version}"), name.clone(), "libtrilith.so", format!("-Wl,-soname,{name}"))
+    };
+    build.arg("-C").arg(format!("link-arg={flag}"));
+    let said = build.output().map_err(|error| format!("cargo: {error}"))?;
+    let messages = String::from_utf8_lossy(&said.stderr);
+    if !said.status.success() {
+        return Err(format!("the C library could not be built: {}", messages.trim()));
+    }
+    let private = messages.lines().find_map(|line| Some(line.split_once("native-static-libs: ")?.1.to_owned()));
+    copy(&built.join(link), &folder.join(&file))?;
+    copy(&built.join("libtrilith.a"), &folder.join("libtrilith.a"))?;
+    #[cfg(unix)]
+    for name in [short.as_str(), link].into_iter().filter(|name| *name != file) {
+        std::os::unix::fs::symlink(&file, folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+    }
+    private.ok_or_else(|| "rustc does not say what the static library needs".to_owned())
+}
+
+/// The part of a version that programs are linked with: before 1.0 a minor release may change the interface.
+fn compatible(version: &str) -> String {
+    let parts: Vec<&str> = version.split('.').collect();
+    match parts.as_slice() {
+        ["0", minor, ..] => format!("0.{minor}"),
+        [major, ..] => (*major).to_owned(),
+        [] => version.to_owned(),
+    }
+}
+
+/// Compiles the short programs by what pkg-config says, with the shared and the static library, and runs them.
+pub fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+    for file in files {
+        untar(file, fresh)?;
+    }
+    let prefix = fresh.join(name_of(place));
+    let programs = root().join("crates/trilith-c/tests/programs");
+    let flags = |words: &[&str]| -> Result<Vec<String>, String> {
+        let mut ask = Command::new("pkg-config");
+        ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(words).arg("trilith");
+        Ok(output(&mut ask)?.split_whitespace().map(str::to_owned).collect())
+    };
+    let module = prefix.join("share/fortran/trilith.f90");
+    for (compiler, standard, source, before) in [
+        ("cc", "-std=c99", "tour.c", None),
+        ("c++", "-std=c++17", "tour.cpp", None),
+        ("gfortran", "-std=f2008", "tour.f90", Some(&module)),
+    ] {
+        let name = source.replace('.', "-");
+        let mut build = Command::new(compiler);
+        build.current_dir(fresh).arg(standard).args(before).arg(programs.join(source)).args(flags(&["--cflags", "--libs"])?);
+        run(build.arg("-o").arg(fresh.join(&name)))?;
+        says_the_tour(
+            Command::new(fresh.join(&name)).env("LD_LIBRARY_PATH", prefix.join("lib")),
+            &fresh.join(format!("{name}.asdf")),
+        )?;
+    }
+    let mut build = Command::new("cc");
+    build.current_dir(fresh).arg(programs.join("tour.c")).args(flags(&["--cflags"])?).arg(prefix.join("lib/libtrilith.a"));
+    let private = flags(&["--static", "--libs-only-l"])?.into_iter().filter(|flag| flag != "-ltrilith");
+    run(build.args(private).arg("-o").arg(fresh.join("static")))?;
+    says_the_tour(&mut Command::new(fresh.join("static")), &fresh.join("static.asdf"))
+}
+
+fn name_of(place: &Place) -> String {
+    format!("libtrilith-{}-{}", place.version, place.triple)
+}
+
+fn says_the_tour(program: &mut Command, file: &Path) -> Result<(), String> {
+    let said = output(program.arg(file))?;
+    let plain = crate::c::plain(&said);
+    if plain == TOUR { Ok(()) } else { Err(format!("{} said {said:?}", program.get_program().to_string_lossy())) }
+}

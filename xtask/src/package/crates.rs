@@ -1,0 +1,76 @@
+//! The crates, packed as `cargo publish` packs them, and built and installed from what was packed.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::{Place, copy, empty, readme, untar, write};
+use crate::shell::{cargo, root, run, target};
+
+/// What is published, in the order in which it must be.
+const CRATES: &[&str] = &["trilith", "trilith-view", "trilith-cli", "trilith-c"];
+
+/// The profile of the workspace, so that what was compiled for it can be used.
+const PROFILE: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\nopt-level = 1\n\n\
+     [profile.dev.package.trilith-view]\nopt-level = 1\n";
+
+/// Writes the file that the program of README.md reads.
+const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = trilith::Writer::new();\n    \
+     writer.slice(\"/roman/data\", &[1f32; 512 * 512], &[512, 512])?;\n    \
+     writer.set(\"/roman/meta/filter\", \"F158\")?;\n    writer.write(\"image.asdf\")\n}\n";
+
+pub fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
+    // What is tried is built from these files, so that nothing is compiled twice.
+    let mut package = cargo(["package", "--locked", "--no-verify", "--allow-dirty", "--quiet"]);
+    CRATES.iter().for_each(|name| {
+        package.args(["--package", name]);
+    });
+    run(&mut package)?;
+    let mut files = Vec::new();
+    for name in CRATES {
+        let file = format!("{name}-{}.crate", place.version);
+        let there = place.dist.join(&file);
+        copy(&target().join("package").join(&file), &there)?;
+        files.push(there);
+    }
+    Ok(files)
+}
+
+/// A workspace of what the files hold, and a program that uses the library; the command is installed from it.
+pub fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+    // Outside the repository, whose Cargo.toml would be found otherwise.
+    let folder = std::env::temp_dir().join(format!("trilith-crates-{}", std::process::id()));
+    empty(&folder)?;
+    for file in files {
+        untar(file, &folder)?;
+    }
+    let version = &place.version;
+    let members: Vec<String> = CRATES.iter().map(|name| format!("\"{name}-{version}\"")).collect();
+    let mut manifest =
+        format!("[workspace]\nresolver = \"3\"\nmembers = [{}, \"readme\"]\n\n[patch.crates-io]\n", members.join(", "));
+    for name in ["trilith", "trilith-view"] {
+        let _ = writeln!(manifest, "{name} = {{ path = \"{name}-{version}\" }}");
+    }
+    write(&folder.join("Cargo.toml"), &format!("{manifest}\n{PROFILE}"))?;
+    copy(&root().join("Cargo.lock"), &folder.join("Cargo.lock"))?;
+    let project = "[package]\nname = \"readme\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n";
+    write(&folder.join("readme/Cargo.toml"), &format!("{project}trilith = \"{version}\"\n"))?;
+    write(&folder.join("readme/src/bin/writer.rs"), WRITER)?;
+    write(&folder.join("readme/src/bin/reader.rs"), &readme::rust()?)?;
+    let done = build_and_run(&folder, &fresh.join("command"), version);
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
+fn build_and_run(folder: &Path, fresh: &Path, version: &str) -> Result<(), String> {
+    let here = |words: &[&str]| {
+        let mut command = cargo([]);
+        command.current_dir(folder).env("CARGO_TARGET_DIR", target()).args(words);
+        command
+    };
+    run(&mut here(&["build", "--quiet", "--workspace"]))?;
+    run(&mut here(&["run", "--quiet", "--package", "readme", "--bin", "writer"]))?;
+    run(&mut here(&["run", "--quiet", "--package", "readme", "--bin", "reader"]))?;
+    let mut install = here(&["install", "--quiet", "--debug", "--path", &format!("trilith-cli-{version}"), "--root"]);
+    run(install.arg(fresh))?;
+    readme::command_lines(&fresh.join("bin"), &fresh.join("work"))
+}

@@ -1,0 +1,58 @@
+//! The wheel and the source distribution of the Python package, each installed into an environment of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Place, copy, empty, readme};
+use crate::interop::environment_for;
+use crate::python::build;
+use crate::shell::{base_python, root, run, target};
+
+/// As much as a wheel with the command may have.
+const MOST_BYTES: u64 = 12_000_000;
+
+fn builder() -> Result<PathBuf, String> {
+    environment_for("maturin-venv", &package().join("benches/requirements.txt"))
+}
+
+fn package() -> PathBuf {
+    root().join("crates/trilith-py")
+}
+
+pub fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
+    let wheel = build(&builder()?, &package(), true)?;
+    let size = wheel.metadata().map_err(|error| format!("{}: {error}", wheel.display()))?.len();
+    if size > MOST_BYTES {
+        return Err(format!("the wheel has {size} bytes, more than {MOST_BYTES}"));
+    }
+    kept(place, &wheel)
+}
+
+pub fn sdist(place: &Place) -> Result<Vec<PathBuf>, String> {
+    let folder = target().join("dist-made/sdist");
+    empty(&folder)?;
+    let mut maturin = Command::new(builder()?);
+    maturin.current_dir(package()).args(["-m", "maturin", "sdist", "--out"]).arg(&folder);
+    run(&mut maturin)?;
+    kept(place, &folder.join(format!("trilith-{}.tar.gz", place.version)))
+}
+
+fn kept(place: &Place, file: &Path) -> Result<Vec<PathBuf>, String> {
+    let there = place.dist.join(file.file_name().unwrap_or_default());
+    copy(file, &there)?;
+    Ok(vec![there])
+}
+
+/// Installs it as pip does, which builds a source distribution outside the repository.
+pub fn try_out(_: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+    let environment = fresh.join("environment");
+    run(Command::new(base_python()).args(["-m", "venv"]).arg(&environment))?;
+    let bin = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let python = bin.join(format!("python{}", std::env::consts::EXE_SUFFIX));
+    let mut install = Command::new(&python);
+    // What was compiled for the wheel is compiled for this.
+    install.current_dir(fresh).env("CARGO_TARGET_DIR", target());
+    run(install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(files))?;
+    readme::command_lines(&bin, &fresh.join("command"))?;
+    readme::python(&python, &fresh.join("python"))
+}

@@ -1,0 +1,81 @@
+//! The first lines of README.md, run with what was installed.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{create, read};
+use crate::shell::{output, root};
+
+/// Runs the lines of the command in an empty folder, with the programs of `bin` first, and compares what they print
+/// with what README.md says.
+pub fn command_lines(bin: &Path, folder: &Path) -> Result<(), String> {
+    create(folder)?;
+    shell(bin, folder, "trilith --version && trilith tour . > tour.txt")?;
+    let page = read(&root().join("README.md"))?;
+    let lines = lines_of(&block(&page, "text")?);
+    for (line, expected) in &lines {
+        println!("$ {line}");
+        let said = shell(bin, folder, line)?;
+        if !expected.is_empty() && said.trim() != expected.trim() {
+            return Err(format!("`{line}` said\n{said}\nand README.md says\n{expected}"));
+        }
+    }
+    if lines.is_empty() { Err("README.md has no lines of the command".to_owned()) } else { Ok(()) }
+}
+
+/// Runs the program for Python in an empty folder.
+pub fn python(python: &Path, folder: &Path) -> Result<(), String> {
+    create(folder)?;
+    let program = block(&read(&root().join("README.md"))?, "python")?;
+    println!("$ python -c (the program of README.md)");
+    output(Command::new(python).current_dir(folder).args(["-W", "error", "-c", &program])).map(drop)
+}
+
+/// The program for Rust.
+pub fn rust() -> Result<String, String> {
+    block(&read(&root().join("README.md"))?, "rust,no_run")
+}
+
+/// What a line prints, on both streams.
+fn shell(bin: &Path, folder: &Path, line: &str) -> Result<String, String> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder).env("PATH", format!("{}:{path}", bin.display())).env("HOME", folder);
+    output(shell.args(["-c", &format!("{{ {line}\n}} 2>&1")]))
+}
+
+/// The first block of a page in this language.
+fn block(page: &str, language: &str) -> Result<String, String> {
+    let start = format!("```{language}");
+    let lines = page.lines().skip_while(|line| *line != start).skip(1);
+    let text: Vec<&str> = lines.take_while(|line| *line != "```").collect();
+    if text.is_empty() { Err(format!("README.md has no block {start}")) } else { Ok(text.join("\n") + "\n") }
+}
+
+/// Lines behind `$ `, each with what is printed under it.
+fn lines_of(block: &str) -> Vec<(String, String)> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ "), lines.last_mut()) {
+            (Some(line), _) => lines.push((line.to_owned(), String::new())),
+            (None, Some((_, expected))) => {
+                expected.push_str(line);
+                expected.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{block, lines_of};
+
+    #[test]
+    fn lines_have_what_they_print() {
+        let page = "```sh\nx\n```\n```text\n$ a b\none\ntwo\n\n$ c\n```\n";
+        let lines = lines_of(&block(page, "text").unwrap_or_default());
+        assert_eq!(lines, [("a b".to_owned(), "one\ntwo\n\n".to_owned()), ("c".to_owned(), String::new())]);
+    }
+}
