@@ -42,7 +42,6 @@ pub use draft::{Draft, DraftKind};
 pub use family::{Catalog, Place};
 pub use fill::{Filling, Mismatch};
 pub use gather::Omission;
-pub(crate) use grid::PREFIX as GRID_PREFIX;
 pub use listing::{Listing, Opener, folder_of};
 pub use outline::{Children, Outline, OutlineId, Thing};
 pub use path::Step;
