@@ -338,6 +338,19 @@ impl Array {
         Ok(out)
     }
 
+    /// The array as one of float32, where it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
+    /// float8, which its attributes name); any other as it is.
+    fn widened(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let this = slf.get();
+        let said = this.said.iter().map(|(name, said)| (name.as_str(), said));
+        let array = trilith::dudley::widened(this.array.clone(), said).or_raise(About::Argument)?;
+        if array.datatype() == this.array.datatype() {
+            return Ok(slf);
+        }
+        // No path leads to it: another process gets its elements.
+        Bound::new(slf.py(), Self::new(array, None, None))
+    }
+
     /// The elements as a `numpy.ma.MaskedArray`.
     fn masked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         masked(py, &self.array)

@@ -99,6 +99,10 @@ class Array:
         """The elements, without their mask: a new array, or into `out` (any array of this shape to whose
         dtype they can be cast).
         """
+    def widened(self) -> Array:
+        """The array as one of float32, where it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
+        float8, which its attributes name); any other as it is.
+        """
     def masked(self) -> numpy.ma.MaskedArray[Any, Any]:
         """The elements as a `numpy.ma.MaskedArray`."""
     def part(self, index: _Index) -> Array:

@@ -26,6 +26,8 @@ mod pages;
 mod program;
 mod scalar;
 mod shape;
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "layouts name them"))]
+pub(crate) mod small;
 mod stack;
 mod structure;
 #[cfg(test)]

@@ -49,6 +49,7 @@ pub(crate) use read::find_text;
 pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 pub use rewrite::Rewrite;
 pub(crate) use seen::is_seen_otherwise;
+pub use seen::widened;
 pub use signature::Signature;
 pub use text::{presented, s1_bytes, s1_text};
 pub use write::{NewStream, Supplier};

@@ -227,6 +227,10 @@ impl Backend for DudleyFile {
         dudley::presented(&array)
     }
 
+    fn widened(&self, at: &Place, array: Array) -> Result<Array> {
+        dudley::widened(array, self.attributes(self.number(at)?)?)
+    }
+
     fn arrays(&self) -> Result<Vec<ListedArray>> {
         let outline = self.outline()?;
         let arrays = outline.entries().filter(|(_, entry)| entry.kind == EntryKind::Data && entry.typed != ResolvedType::Dynamic);
