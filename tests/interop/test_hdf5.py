@@ -2,10 +2,12 @@
 
 import importlib.util
 import itertools
+import json
+import subprocess
 import unittest
 
 import numpy as np
-from peer import Case, sha256, trilith, trilith_json
+from peer import PROGRAM, Case, sha256, trilith, trilith_json
 
 HAS_H5PY = importlib.util.find_spec("h5py") is not None
 if HAS_H5PY:
@@ -198,13 +200,77 @@ class Hdf5(Case):
     def test_what_is_not_read_is_named(self):
         path = self.folder / "a.h5"
         with h5py.File(path, "w") as f:
-            f.create_dataset("scaled", data=np.arange(100), chunks=(10,), scaleoffset=4)
+            if h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP):
+                f.create_dataset("szip", data=np.arange(100), chunks=(20,), compression="szip")
             virtual = h5py.VirtualLayout(shape=(2,), dtype="i4")
             virtual[:] = h5py.VirtualSource("other.h5", "x", shape=(2,))
             f.create_virtual_dataset("virtual", virtual)
-        self.assertIn(b"virtual dataset", trilith("layout", "from", path))
-        self.assertIn(b"u1[", trilith("layout", "from", path))
-        trilith("get", f"{path}#/scaled", status=2)
+            f.create_dataset("outside", (3,), "i4", external=[("data.bin", 0, 12)])
+        said = trilith("layout", "from", path)
+        for named in (b"virtual dataset", b"in other files"):
+            self.assertIn(named, said)
+        if b"szip(" in said:
+            trilith("get", f"{path}#/szip", status=2)
+
+    def test_numbers_packed_into_their_bits(self):
+        path, random = self.folder / "a.h5", np.random.default_rng(8)
+        with h5py.File(path, "w") as f:
+            for code, most, fill in itertools.product(("i1", "u1", "<i2", ">i4", "<u4", "<i8", ">u8"), (1, 40, 120), (None, 9)):
+                data = random.integers(0, most, (13, 11)).astype(code)
+                data[0, 0], data[5:7] = 0, most - 1
+                name = f"whole-{code}-{most}-{fill}"
+                f.create_dataset(name, data=data, chunks=(5, 4), scaleoffset=0, fillvalue=fill)
+                f.create_dataset(name + "+", data=data, chunks=(5, 4), scaleoffset=True, shuffle=True, compression="gzip")
+            for code, digits in itertools.product(("<f4", ">f4", "<f8", ">f8"), (0, 1, 3)):
+                data = random.normal(0, 30, (13, 11)).astype(code)
+                f.create_dataset(f"decimal-{code}-{digits}", data=data, chunks=(5, 4), scaleoffset=digits)
+            f.create_dataset("wide", data=random.integers(-(1 << 62), 1 << 62, 50), chunks=(20,), scaleoffset=0)
+            for code, at in itertools.product(("i1", "<u2", ">i4", "<i8"), (0, 3)):
+                data = random.integers(0, 16, (13, 11)).astype(code)
+                typed = h5py.h5t.py_create(data.dtype).copy()
+                # Fewer bits in as many bytes are refused by newer libraries.
+                typed.set_precision({1: 5, 2: 12, 4: 20, 8: 40}[data.dtype.itemsize])
+                typed.set_offset(at)
+                creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                creation.set_chunk((5, 4))
+                creation.set_filter(h5py.h5z.FILTER_NBIT, h5py.h5z.FLAG_OPTIONAL)
+                name = f"bits-{code}-{at}"
+                made = h5py.h5d.create(f.id, name.encode(), typed, h5py.h5s.create_simple(data.shape), dcpl=creation)
+                made.write(h5py.h5s.ALL, h5py.h5s.ALL, data, mtype=h5py.h5t.py_create(data.dtype))
+        ended = subprocess.run([PROGRAM, "digest", path, "--json"], capture_output=True, check=False)
+        said = json.loads(ended.stdout)
+        self.assertEqual(said["errors"], {})
+        listed = {name.strip('/"'): entry for name, entry in said["arrays"].items()}
+        with h5py.File(path) as f:
+            for name, dataset in f.items():
+                data = np.asarray(dataset[()])
+                if name.startswith("bits"):
+                    # The type is none of ours: bytes of the file, in which the bits have their place.
+                    placed = (data.astype("u8") << int(name[-1])).astype(name.split("-")[1].replace("i", "u"))
+                    data = np.frombuffer(placed.tobytes(), "u1").reshape(*data.shape, -1)
+                with self.subTest(name=name):
+                    self.assertEqual(listed[name]["shape"], list(data.shape))
+                    self.assertEqual(listed[name]["sha256"], sha256(data))
+
+    def test_bfloat16_widened_is_what_the_library_makes_of_it(self):
+        path, bits = self.folder / "b.h5", np.arange(1 << 16, dtype="u2")
+        with h5py.File(path, "w") as f:
+            for name, base in (("little", h5py.h5t.IEEE_F16LE), ("big", h5py.h5t.IEEE_F16BE)):
+                typed = base.copy()
+                typed.set_fields(15, 7, 8, 0, 7)
+                typed.set_ebias(127)
+                creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                creation.set_chunk((5000,))
+                made = h5py.h5d.create(f.id, name.encode(), typed, h5py.h5s.create_simple(bits.shape), dcpl=creation)
+                stored = bits.astype(bits.dtype.newbyteorder(name))
+                made.write(h5py.h5s.ALL, h5py.h5s.ALL, stored, mtype=typed)
+                theirs = np.empty(bits.shape, "f4")
+                made.read(h5py.h5s.ALL, h5py.h5s.ALL, theirs, mtype=h5py.h5t.NATIVE_FLOAT)
+                f.flush()
+                out = self.folder / "x.npy"
+                trilith("get", f"{path}#/{name}", "--widen", "-o", out)
+                np.testing.assert_array_equal(np.load(out), theirs)
+                self.assertEqual(trilith_json("digest", path)["arrays"][f"/{name}"]["sha256"], sha256(bits))
 
     def test_slices(self):
         path = self.folder / "a.h5"

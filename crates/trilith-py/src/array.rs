@@ -10,13 +10,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 use trilith::ErrorKind;
 use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
+use trilith::layout::{Attribute, Literal};
 
 use crate::buffer::{self, Lent};
 use crate::calm::calm;
 use crate::dtype::{alignment, is_native, keywords, numpy, to_numpy};
 use crate::errors::{About, Raise};
 use crate::home::Way;
-use crate::scalar::helper;
+use crate::scalar::{self, helper};
 use crate::show;
 
 /// An array of a file, read when and where it is asked for.
@@ -42,12 +43,18 @@ pub struct Array {
     pub array: Described,
     tag: Option<String>,
     way: Option<Way>,
+    said: Vec<(String, Attribute)>,
 }
 
 impl Array {
     /// An array, the tag of the node that describes it, and how another process finds it.
     pub fn new(array: Described, tag: Option<String>, way: Option<Way>) -> Self {
-        Self { array, tag, way }
+        Self { array, tag, way, said: Vec::new() }
+    }
+
+    /// The same with the attributes that a layout gives it.
+    pub fn with_attributes(self, said: Vec<(String, Attribute)>) -> Self {
+        Self { said, ..self }
     }
 }
 
@@ -272,9 +279,21 @@ impl Array {
         py.detach(|| place.storage()).or_raise(About::Key).map(Some)
     }
 
-    /// The unit as the file spells it, of the quantity or the column that holds the array; None where there is none.
+    /// What the layout or the foreign file says about the array, by name: numbers, texts, and lists of these. An array of a
+    /// tree has none: what is said about it stands beside it.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        scalar::attributes(py, self.said.iter().map(|(name, said)| (name.as_str(), said)))
+    }
+
+    /// The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
+    /// where there is none.
     #[getter]
     fn unit(&self) -> Option<String> {
+        let unit = self.said.iter().find(|(name, _)| matches!(name.as_str(), "unit" | "units"));
+        if let Some((_, Attribute::Value(Literal::Text(unit)))) = unit {
+            return Some(unit.clone());
+        }
         let place = self.way.as_ref().and_then(Way::place)?;
         place.backend().unit_of(place.node())
     }
@@ -317,6 +336,19 @@ impl Array {
             numpy(py)?.call_method1(intern!(py, "copyto"), (&out, load(py, &self.array)?))?;
         }
         Ok(out)
+    }
+
+    /// The array as one of float32, where it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
+    /// float8, which its attributes name); any other as it is.
+    fn widened(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let this = slf.get();
+        let said = this.said.iter().map(|(name, said)| (name.as_str(), said));
+        let array = trilith::dudley::widened(this.array.clone(), said).or_raise(About::Argument)?;
+        if array.datatype() == this.array.datatype() {
+            return Ok(slf);
+        }
+        // No path leads to it: another process gets its elements.
+        Bound::new(slf.py(), Self::new(array, None, None))
     }
 
     /// The elements as a `numpy.ma.MaskedArray`.

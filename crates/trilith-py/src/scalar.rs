@@ -3,8 +3,9 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyComplex, PyInt, PyString, PyType};
+use pyo3::types::{PyComplex, PyDict, PyInt, PyList, PyString, PyType};
 use trilith::asdf::complex;
+use trilith::layout::{Attribute, Literal};
 use trilith::tree::{Node, Scalar};
 
 use crate::errors::FormatError;
@@ -70,4 +71,29 @@ pub fn integer<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>
         value = value.mul(ten.pow(piece.len(), py.None())?)?.add(class.call1((&*piece,))?)?;
     }
     if negative { value.neg() } else { Ok(value) }
+}
+
+/// Attributes of a layout as a dictionary; one that is only there is None.
+pub fn attributes<'py, 's>(
+    py: Python<'py>,
+    said: impl IntoIterator<Item = (&'s str, &'s Attribute)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let word = |word: &Literal| -> PyResult<Bound<'py, PyAny>> {
+        Ok(match word {
+            Literal::Integer(value) => value.into_pyobject(py)?.into_any(),
+            Literal::Float(value) => value.into_pyobject(py)?.into_any(),
+            Literal::Text(text) => text.into_pyobject(py)?.into_any(),
+            _ => py.None().into_bound(py),
+        })
+    };
+    let dict = PyDict::new(py);
+    for (name, said) in said {
+        let value = match said {
+            Attribute::Value(value) => word(value)?,
+            Attribute::List(values) => PyList::new(py, values.iter().map(word).collect::<PyResult<Vec<_>>>()?)?.into_any(),
+            _ => py.None().into_bound(py),
+        };
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
 }

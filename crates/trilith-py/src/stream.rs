@@ -8,7 +8,8 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple};
-use trilith::dudley::{DudleyFile, Outline, OutlineId, Thing, append_draft, append_records, presented};
+use trilith::dudley::{DudleyFile, LayoutOrigin, Outline, OutlineId, Thing, append_draft, append_records, presented};
+use trilith::layout::Attribute;
 use trilith::{Limits, OpenOptions};
 
 use crate::array::Array;
@@ -56,6 +57,10 @@ impl Spot {
         outline.children(self.id).into_iter().filter(|(_, id)| !outline.is_shadowed(self.id, *id)).collect()
     }
 
+    fn attributes(&self) -> PyResult<Vec<(&str, &Attribute)>> {
+        self.opened.file.attributes(self.id).or_raise(About::Key)
+    }
+
     fn at(&self, id: OutlineId, step: &str) -> Self {
         Self { id, path: format!("{}{step}", self.path), opened: self.opened.clone(), home: self.home.clone() }
     }
@@ -94,7 +99,8 @@ impl Spot {
             Thing::Data(entry) => {
                 let array = py.detach(|| presented(&self.opened.file.array_of(entry)?)).or_raise(About::Key)?;
                 let way = self.home.as_ref().map(|home| Way::item(home, entry.path.clone()));
-                Ok(Bound::new(py, Array::new(array, None, way))?.into_any())
+                let said = self.attributes()?.into_iter().map(|(name, said)| (name.to_owned(), said.clone())).collect();
+                Ok(Bound::new(py, Array::new(array, None, way).with_attributes(said))?.into_any())
             }
             _ => Ok(py.None().into_bound(py)),
         }
@@ -237,6 +243,12 @@ impl Stream {
         Ok(Layout(self.opened()?.file.layout().clone(), None))
     }
 
+    /// What the layout or the foreign file says about the whole, by name: numbers, texts, and lists of these.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.root()?.attributes(py)
+    }
+
     /// The root dict.
     #[getter]
     fn tree<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -364,6 +376,18 @@ impl Items {
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let names: Vec<&str> = self.0.children().into_iter().filter_map(|(name, _)| name).collect();
         Ok(PyList::new(py, names)?.try_iter()?.into_any())
+    }
+
+    /// What the layout or the foreign file says about the dict, by name: numbers, texts, and lists of these.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        crate::scalar::attributes(py, self.0.attributes()?)
+    }
+
+    /// Whether the file is of a foreign format, whose parameters are lengths of dimensions.
+    #[getter]
+    fn _is_derived(&self) -> bool {
+        matches!(self.0.opened.file.origin(), LayoutOrigin::Derived(_))
     }
 
     /// A view of the names.

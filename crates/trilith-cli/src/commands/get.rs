@@ -50,6 +50,9 @@ pub struct Get {
     /// The format, if the name of the output does not imply it
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
+    /// Floats of 8 and 16 bits that are no datatype here (bfloat16, float8) as float32, not as the integers of their bits
+    #[arg(long)]
+    widen: bool,
     /// Print which bytes of the file would be read, without reading them
     #[arg(long)]
     explain: bool,
@@ -122,6 +125,7 @@ impl Get {
         let format = self.format(options);
         let is_text = matches!(format, Format::Text | Format::Json | Format::Csv);
         match item.array() {
+            Ok(array) if self.widen => return item.widened(array).map(Some),
             Ok(array) if is_text && !self.explain => return item.presented(array).map(Some),
             Ok(array) => return Ok(Some(array)),
             Err(error) if error.kind() != ErrorKind::Usage || item.kind() == ItemKind::Array => return Err(error),

@@ -4,6 +4,7 @@
   names in the other order.
 - Data models of Roman and JWST have images along `y` and `x`, before these `resultant`, or `integration` and `group`.
 - What xarray wrote has its names beside it.
+- A layout, and with it a file of another format, says them with `grid_dims`.
 """
 
 from ._trilith import Array, Sequence, _Keyed
@@ -44,6 +45,14 @@ def written(node):
     """The names that stand beside an array, as xarray writes it; None where none do."""
     dims = node.get("dims") if isinstance(node, _Keyed) and isinstance(node.get("data"), Array) else None
     return tuple(map(str, dims)) if isinstance(dims, Sequence) and len(dims) == node["data"].ndim else None
+
+
+def laid_out(array):
+    """The names that the layout gives the axes of an array; an axis without a name has None. None where it gives none."""
+    dims = array.attributes.get("grid_dims")
+    if not isinstance(dims, list) or len(dims) != array.ndim:
+        return None
+    return tuple(str(name) or None for name in dims)
 
 
 def _telescope(group):

@@ -99,6 +99,10 @@ class Array:
         """The elements, without their mask: a new array, or into `out` (any array of this shape to whose
         dtype they can be cast).
         """
+    def widened(self) -> Array:
+        """The array as one of float32, where it has the bits of floats that numpy has no type for (bfloat16 and the kinds of
+        float8, which its attributes name); any other as it is.
+        """
     def masked(self) -> numpy.ma.MaskedArray[Any, Any]:
         """The elements as a `numpy.ma.MaskedArray`."""
     def part(self, index: _Index) -> Array:
@@ -126,8 +130,15 @@ class Array:
     def codec(self) -> str | None:
         """How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so."""
     @property
+    def attributes(self) -> dict[str, Any]:
+        """What the layout or the foreign file says about the array, by name: numbers, texts, and lists of these. An array of a
+        tree has none: what is said about it stands beside it.
+        """
+    @property
     def unit(self) -> str | None:
-        """The unit as the file spells it, of the quantity or the column that holds the array; None where there is none."""
+        """The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
+        where there is none.
+        """
     def _above(self) -> tuple[Any, str] | None: ...
     def _way(self) -> tuple[str, bool, str | None, str, tuple[Any, ...]] | None: ...
     def _pieces(self) -> tuple[int | None, int, int]: ...
@@ -765,6 +776,9 @@ class Stream:
     def layout(self) -> Layout:
         """The layout: that in the file, that beside it, or that which was handed in."""
     @property
+    def attributes(self) -> dict[str, Any]:
+        """What the layout or the foreign file says about the whole, by name: numbers, texts, and lists of these."""
+    @property
     def tree(self) -> Items:
         """The root dict."""
     def append(self, path: str, rows: numpy.typing.ArrayLike) -> None:
@@ -812,6 +826,11 @@ class Items:
     def __contains__(self, key: Any, /) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What the layout or the foreign file says about the dict, by name: numbers, texts, and lists of these."""
+    @property
+    def _is_derived(self) -> bool: ...
     def keys(self) -> KeysView[Any]:
         """A view of the names."""
     def values(self) -> ValuesView[Any]:

@@ -7,8 +7,8 @@ import xarray
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
-from . import _chunks, _dims
-from ._trilith import Array, Family, Sequence, _Keyed, open
+from . import _chunks, _dims, _laid_out
+from ._trilith import Array, Family, Items, Sequence, _Keyed, open
 
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
@@ -23,13 +23,17 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     becomes NaN, and integers with a mask floating-point numbers, as xarray has it. A dataset that `trilith.write` wrote
     comes back with its own names, coordinates and attributes.
 
+    HDF5, netCDF and what else is read under a layout has the names of its dimensions and its attributes, and is decoded
+    by the CF conventions as xarray does it, which the arguments `decode_cf`, `mask_and_scale` and so on of xarray turn
+    off.
+
     With `layout`, any file is opened under a layout of Dudley. With `family`, the layout of its files, a catalog
     is one dataset whose first dimension, `record`, counts the files.
     """
 
     description = "ASDF, FINF and Dudley through Trilith"
     url = ""
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "dims", "layout", "family")
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", *_laid_out.DECODERS, "group", "dims", "layout", "family")
     supports_groups = True
 
     def guess_can_open(self, filename_or_obj):
@@ -38,28 +42,35 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
             return False
         return os.fspath(filename_or_obj).lower().endswith((".asdf", ".finf", ".bd"))
 
-    def open_dataset(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None, family=None):
+    def open_dataset(self, filename_or_obj, *, group=None, layout=None, family=None, **how):
         """One group: the top, or that of a path."""
-        node = _top(filename_or_obj, layout, family, group)
-        return _dataset(node, drop_variables, dims)
+        return _opened(_top(filename_or_obj, layout, family, group), how, {})
 
-    def open_groups_as_dict(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None, family=None):
+    def open_groups_as_dict(self, filename_or_obj, *, group=None, layout=None, family=None, **how):
         """All groups, by their paths."""
         groups, todo = {}, [("/", _top(filename_or_obj, layout, family, group), {})]
         while todo:
             path, node, above = todo.pop()
             known = dict(above)
-            groups[path] = _dataset(node, drop_variables, dims, known)
+            groups[path] = _opened(node, how, known)
             below = node.get("children") if _is_written(node) else node
             for key, value in below.items() if below is not None else ():
                 if _is_group(value) and _array(value) is None and isinstance(key, str) and "/" not in key:
                     todo.append((path.rstrip("/") + "/" + key, value, known))
         return dict(sorted(groups.items()))
 
-    def open_datatree(self, filename_or_obj, *, drop_variables=None, group=None, dims=None, layout=None, family=None):
+    def open_datatree(self, filename_or_obj, **options):
         """All groups as a tree."""
-        options = {"drop_variables": drop_variables, "group": group, "dims": dims, "layout": layout, "family": family}
         return xarray.DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
+
+
+def _opened(node, how, known):
+    """The dataset of a group, with the arguments of `open_dataset`."""
+    how = dict(how)
+    drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
+    if isinstance(node, Items):
+        return _laid_out.decoded(_dataset(node, drop, dims, known), how)
+    return _dataset(node, drop, dims, known)
 
 
 def _top(source, layout, family, group):
@@ -79,13 +90,17 @@ def _dataset(node, drop, dims, known=None):
         return _written(node, drop)
     found = {str(key): value for key, value in node.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
+    laid_out = isinstance(node, Items)
     records = isinstance(node, Family)
     given = dims or {}
     said = {} if records else _said(node, arrays, given)
     names = _dimensions(arrays, {**said, **given}, {} if known is None else known, ("record",) if records else ())
-    variables = {key: _variable(array, names[key], found[key]) for key, array in arrays.items()}
-    attributes = {"files": node.files} if records else {}
+    said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out else {}
+    variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
+    attributes = {"files": node.files} if records else _laid_out.attributes(node) if laid_out else {}
     for key, value in node.items():
+        if laid_out and node._is_derived:
+            continue  # the lengths of dimensions
         if isinstance(value, _SCALARS):
             attributes[str(key)] = str(value) if isinstance(value, str) else value
         elif isinstance(value, Sequence):
@@ -109,15 +124,21 @@ def _said(node, arrays, given):
     """Dimensions by the file and the conventions. Where a name would have two lengths, the later array has its own."""
     known, lengths, names = _dims.known(node), {}, {}
     for key, array in arrays.items():
-        said = None if key in given else _dims.of(known, key, array)
+        said = None if key in given else _dims.laid_out(array) or _dims.of(known, key, array)
         if said is None:
             continue
+        said = _named(said, key)
         own = tuple(
             name if lengths.setdefault(name, length) == length else f"{key}_{name}"
             for name, length in zip(said, array.shape, strict=True)
         )
         names[key] = own
     return names
+
+
+def _named(names, key):
+    """Names of axes; one without a name is named by the key and its number."""
+    return tuple(name or f"{key}_{axis}" for axis, name in enumerate(names))
 
 
 def _is_written(node):
@@ -187,10 +208,12 @@ def to_xarray(array, dims=None, name=None):
             # A quantity stands in the group under a name of its own.
             group, key = above
         dims = dims or _dims.of(_dims.known(group), key, array)
-    dims = (dims,) if isinstance(dims, str) else dims or tuple(f"dim_{axis}" for axis in range(array.ndim))
+    if dims is None:
+        dims = _named(_dims.laid_out(array) or (None,) * array.ndim, "dim")
+    dims = (dims,) if isinstance(dims, str) else dims
     if len(dims) != array.ndim:
         raise ValueError(f"{len(dims)} names of dimensions for an array of {array.ndim} axes")
-    variable = _variable(array, tuple(dims), array)
+    variable = _variable(array, tuple(dims), array, _laid_out.attributes(array))
     return xarray.DataArray(variable, name=key if name is None else name)
 
 

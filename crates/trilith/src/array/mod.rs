@@ -26,6 +26,8 @@ mod pages;
 mod program;
 mod scalar;
 mod shape;
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "layouts name them"))]
+pub(crate) mod small;
 mod stack;
 mod structure;
 #[cfg(test)]
@@ -41,6 +43,8 @@ pub use handle::Array;
 pub use index::Index;
 pub use mask::Mask;
 pub use npy::npy_header;
+#[cfg(feature = "zlib")]
+pub(crate) use npy::npy_header_len;
 pub(crate) use npy::numpy_name;
 pub use pages::Pages;
 pub use scalar::{ElementValue, FloatText, Nested, Precision, complex_text, float_text};

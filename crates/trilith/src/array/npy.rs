@@ -83,6 +83,15 @@ impl Array {
     }
 }
 
+/// Where the elements of a `.npy` file begin at most, by its first 12 bytes; what is wrong with them is said when it is read.
+#[cfg(feature = "zlib")]
+pub(crate) fn npy_header_len(start: &[u8]) -> u64 {
+    let wide = matches!(start.get(6), Some(2 | 3));
+    let field = start.get(8..if wide { 12 } else { 10 }).unwrap_or(&[]);
+    let len = field.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+    len.min(HEADER).saturating_add(12)
+}
+
 /// Everything of a `.npy` file that stands before the elements.
 ///
 /// ```

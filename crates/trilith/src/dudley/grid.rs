@@ -22,7 +22,10 @@ use crate::limits::Limits;
 const SHAPE: &str = "grid_shape";
 
 /// What is said of the storage of a grid begins so.
-pub(crate) const PREFIX: &str = "grid_";
+pub(super) const PREFIX: &str = "grid_";
+
+/// Those that say what the elements mean.
+pub(super) const MEANING: &[&str] = &["grid_dims", "grid_float32"];
 
 /// Whether a layout may have grids.
 pub(super) fn may_be_in(layout: &Layout) -> bool {

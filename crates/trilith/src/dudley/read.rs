@@ -5,15 +5,15 @@ use std::sync::{Arc, OnceLock};
 use super::datatype::datatype_of;
 use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
-use super::outline::{Outline, Thing};
+use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
 use crate::array::Array;
 use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::layout::{
-    Byteorder, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions, ResolvedType,
-    Supply, parse,
+    Attribute, Byteorder, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, Options, ParamRequest, ParseOptions,
+    ResolvedType, Supply, parse,
 };
 use crate::limits::Limits;
 
@@ -243,6 +243,18 @@ impl DudleyFile {
         }
         let made = self.items()?.outline()?;
         Ok(self.outline.get_or_init(|| made))
+    }
+
+    /// The attributes of an item, in the order of the layout. What says only how an array in chunks is stored is not
+    /// among them.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::outline`].
+    pub fn attributes(&self, id: OutlineId) -> Result<Vec<(&str, &Attribute)>> {
+        let outline = self.outline()?;
+        let Some(item) = outline.item(id) else { return Ok(Vec::new()) };
+        let is_storage = |name: &str| outline.is_grid(id) && name.starts_with(grid::PREFIX) && !grid::MEANING.contains(&name);
+        Ok(self.layout.attributes(item).filter(|(name, _)| !is_storage(name)).collect())
     }
 
     /// Whether the layout may have arrays in chunks.

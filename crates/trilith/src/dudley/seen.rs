@@ -2,8 +2,12 @@
 //!
 //! `grid_member="data"`: the item is an array of structs that lie as far apart as the records of its file, and the array is
 //! this member of each of them.
+//!
+//! `safetensors_dtype="BF16"` or `hdf5_type="bfloat16"`: the elements are the bits of floats that no datatype of a layout is;
+//! they are widened where somebody asks for it.
 
 use crate::array::Array;
+use crate::array::small::{self, SmallFloat};
 use crate::error::{Error, Result};
 use crate::layout::{Attribute, ItemId, Layout, Literal};
 
@@ -16,6 +20,24 @@ fn member(layout: &Layout, item: ItemId) -> Option<&str> {
         Some((_, Attribute::Value(Literal::Text(name)))) => Some(name),
         _ => None,
     }
+}
+
+/// The words that name a datatype of another format.
+const NAMING: &[&str] = &["safetensors_dtype", "hdf5_type"];
+
+/// An array as 32-bit floats, where its attributes name a float of 8 or 16 bits of which it has the bits; any other array as
+/// it is.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a name whose meaning is not known.
+pub fn widened<'a>(array: Array, attributes: impl IntoIterator<Item = (&'a str, &'a Attribute)>) -> Result<Array> {
+    let named = attributes.into_iter().find_map(|(name, said)| match said {
+        Attribute::Value(Literal::Text(text)) if NAMING.contains(&name) => Some(text),
+        _ => None,
+    });
+    let Some(named) = named else { return Ok(array) };
+    let unknown = || Error::unsupported(format!("elements of the type {named} are not widened to float32"));
+    small::widened(&array, SmallFloat::named(named).ok_or_else(unknown)?)
 }
 
 /// Whether an attribute says how the array of an item is seen.

@@ -231,6 +231,15 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok(array)
     }
 
+    /// The array of an item as 32-bit floats, where it has the bits of floats that are no datatype here.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
+    fn widened(&self, at: &Place, array: Array) -> Result<Array> {
+        let _ = at;
+        Ok(array)
+    }
+
     /// How many children an item has, in words: `(3 items)`.
     fn summary(&self, at: &Place) -> String {
         match self.children(at).map_or(0, |children| children.len()) {

@@ -198,13 +198,11 @@ impl Backend for DudleyFile {
         if let Ok(Thing::Param(..)) = self.outline().and_then(|outline| self.thing(outline, at)) {
             notes.role = Some("parameter");
         }
-        let item = self.outline().ok().and_then(|outline| outline.item(self.number(at).ok()?));
-        let Some(item) = item else { return notes };
+        let found = self.outline().ok().and_then(|outline| self.number(at).ok().and_then(|id| Some((id, outline.item(id)?))));
+        let Some((id, item)) = found else { return notes };
         let docs: Vec<&str> = self.layout().docs(item).map(str::trim).collect();
         notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
-        let is_grid = self.outline().is_ok_and(|outline| self.number(at).is_ok_and(|id| outline.is_grid(id)));
-        let said = self.layout().attributes(item);
-        for (name, said) in said.filter(|(name, _)| !(is_grid && name.starts_with(dudley::GRID_PREFIX) && *name != "grid_dims")) {
+        for (name, said) in self.attributes(id).unwrap_or_default() {
             match said {
                 Attribute::Value(Literal::Text(text)) if matches!(name, "unit" | "units") => {
                     notes.unit = Some(Cow::Borrowed(text));
@@ -227,6 +225,10 @@ impl Backend for DudleyFile {
 
     fn presented(&self, array: Array) -> Result<Array> {
         dudley::presented(&array)
+    }
+
+    fn widened(&self, at: &Place, array: Array) -> Result<Array> {
+        dudley::widened(array, self.attributes(self.number(at)?)?)
     }
 
     fn arrays(&self) -> Result<Vec<ListedArray>> {

@@ -333,6 +333,15 @@ impl<'f> Item<'f> {
         self.backend().presented(array)
     }
 
+    /// The array of the item as 32-bit floats, where it has the bits of floats of 8 or 16 bits that are no datatype here
+    /// (bfloat16, the kinds of float8); any other as it is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
+    pub fn widened(&self, array: Array) -> Result<Array> {
+        self.backend().widened(&self.place, array)
+    }
+
     /// The value of a scalar, a text or a null.
     ///
     /// # Errors

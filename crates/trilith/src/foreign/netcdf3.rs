@@ -99,6 +99,8 @@ struct Variable {
     name: String,
     dimensions: Vec<usize>,
     attributes: Vec<(String, Attribute)>,
+    /// The names of those that are floats of 32 bits.
+    singles: Vec<String>,
     datatype: Type,
     begin: u64,
 }
@@ -227,6 +229,7 @@ impl Cdf {
         if is_record && !records.is_alone && records.count > 0 {
             text.attribute("grid_member", "data")?;
         }
+        text.singles(variable.singles.iter().map(String::as_str))?;
         if names.is_empty() { Ok(()) } else { text.attribute("grid_dims", texts(&names)) }
     }
 }
@@ -264,7 +267,7 @@ impl<'s> Parser<'s> {
         for _ in 0..self.list(10, 8, "dimensions")? {
             dimensions.push(Dimension { name: self.name()?, length: self.number()? });
         }
-        let attributes = self.attributes()?;
+        let attributes = self.attributes(&mut Vec::new())?;
         let mut variables = Vec::new();
         for _ in 0..self.list(11, 28, "variables")? {
             let variable = self.variable(&dimensions)?;
@@ -311,13 +314,17 @@ impl<'s> Parser<'s> {
             .ok_or_else(|| Error::malformed(format!("data type {code} is not one of netCDF-3")).at_byte(at))
     }
 
-    fn attributes(&mut self) -> Result<Vec<(String, Attribute)>> {
+    /// Attributes, and the names of those that are floats of 32 bits.
+    fn attributes(&mut self, singles: &mut Vec<String>) -> Result<Vec<(String, Attribute)>> {
         let mut attributes = Vec::new();
         for _ in 0..self.list(12, 12, "attributes")? {
             let (name, datatype, count) = (self.name()?, self.datatype()?, self.number()?);
             let size = datatype.size();
             let count = self.header.count(count, size, "values of an attribute")? as u64;
             let bytes = self.padded(count * size)?;
+            if datatype == Type::Float {
+                singles.push(name.clone());
+            }
             attributes.push((name, value(datatype, &bytes)));
         }
         Ok(attributes)
@@ -346,10 +353,11 @@ impl<'s> Parser<'s> {
                 }
             }
         }
-        let (attributes, datatype) = (self.attributes()?, self.datatype()?);
+        let mut singles = Vec::new();
+        let (attributes, datatype) = (self.attributes(&mut singles)?, self.datatype()?);
         // The size is redundant, and wrong where it does not fit: it follows from the shape.
         self.number()?;
-        Ok(Variable { name, dimensions: numbers, attributes, datatype, begin: self.header.big(self.address)? })
+        Ok(Variable { name, dimensions: numbers, attributes, singles, datatype, begin: self.header.big(self.address)? })
     }
 }
 

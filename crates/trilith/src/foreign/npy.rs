@@ -1,6 +1,6 @@
 //! `.npy` files of numpy: one array, named `data`.
 
-use super::text::LayoutText;
+use super::text::{LayoutText, spell};
 use crate::array::Array;
 use crate::bytes::SourceRef;
 use crate::error::Result;
@@ -24,5 +24,9 @@ pub(super) fn declare(array: &Array, start: u64, name: &str, text: &mut LayoutTe
     let turned: Vec<u64> = shape.iter().rev().copied().collect();
     text.array(name, array.datatype(), array.byteorder(), &turned, offset)?;
     text.grid(shape, shape)?;
+    // A text has a length of its own, which is none of the array's.
+    let mut typed = String::new();
+    spell(array.datatype(), array.byteorder(), &[], &mut typed)?;
+    text.attribute("grid_type", typed.as_str())?;
     text.attribute("grid_order", "F")
 }

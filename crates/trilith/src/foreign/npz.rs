@@ -8,11 +8,13 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::text::LayoutText;
+use super::text::{LayoutText, spell};
 use super::{groups, npy};
 use crate::array::Array;
 #[cfg(feature = "zlib")]
-use crate::bytes::MemorySource;
+use crate::array::npy_header_len;
+#[cfg(feature = "zlib")]
+use crate::bytes::{MemorySource, Truncated};
 use crate::bytes::{SourceRef, Window, read_vec};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
@@ -50,7 +52,7 @@ pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Ar
     Ok(arrays)
 }
 
-/// The layout of an archive whose members are stored as they are.
+/// The layout of an archive: stored members lie in it as they are, a deflated one is an array of one chunk.
 pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let mut text = LayoutText::new("a .npz archive", limits);
     let entries = entries(source, limits)?;
@@ -68,13 +70,47 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
 }
 
 fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText, limits: &Limits) -> Result<()> {
-    if entry.method == 8 {
-        return Err(Error::unsupported("it is deflated, so that its elements lie nowhere in the file")
-            .hint("unpack the archive with unzip, or save it with numpy.savez, which does not compress"));
-    }
     let start = begin(source, entry, limits)?;
-    let array = Array::from_npy(member(source, entry, limits)?, limits)?;
-    npy::declare(&array, start, name, text)
+    if entry.method != 8 {
+        let array = Array::from_npy(member(source, entry, limits)?, limits)?;
+        return npy::declare(&array, start, name, text);
+    }
+    let array = Array::from_npy(head(source, entry, start, limits)?, limits)?;
+    let size = array.offset().saturating_add(array.nbytes());
+    if size != entry.size {
+        return Err(Error::malformed(format!("its array ends at byte {size}, the member at byte {}", entry.size)));
+    }
+    let mut typed = String::new();
+    spell(array.datatype(), array.byteorder(), &[], &mut typed)?;
+    if array.nbytes() == 0 {
+        return text.array(name, array.datatype(), array.byteorder(), array.shape(), start);
+    }
+    text.item(name, &format!("u1[{}] @{start}", entry.stored))?;
+    text.grid(array.shape(), array.shape())?;
+    text.attribute("grid_type", typed.as_str())?;
+    text.attribute("grid_filters", format!("skip({}) rawdeflate", array.offset()).as_str())?;
+    if array.is_c_contiguous() { Ok(()) } else { text.attribute("grid_order", "F") }
+}
+
+/// The first bytes of a deflated member, with the header of its array: as long as the whole, of which no more is there.
+#[cfg(feature = "zlib")]
+fn head(source: &SourceRef, entry: &Entry, start: u64, limits: &Limits) -> Result<SourceRef> {
+    let unpacked = |len: u64| -> Result<Vec<u8>> {
+        limits.charge_memory(len, "the header of a member of an archive")?;
+        // Deflating adds a little to what it cannot make shorter.
+        let stored = read_vec(&**source, start, entry.stored.min(len.saturating_mul(2).saturating_add(4096)), limits)?;
+        let mut out = Vec::new();
+        let read = flate2::read::DeflateDecoder::new(&stored[..]).take(len.min(entry.size)).read_to_end(&mut out);
+        read.map_err(|e| Error::malformed(format!("it does not decode: {e}")))?;
+        Ok(out)
+    };
+    let len = npy_header_len(&unpacked(12)?);
+    Ok(Truncated::up_to(Arc::new(MemorySource::new(unpacked(len)?, source.name())), entry.size))
+}
+
+#[cfg(not(feature = "zlib"))]
+fn head(_: &SourceRef, _: &Entry, _: u64, _: &Limits) -> Result<SourceRef> {
+    Err(Error::left_out("deflated members of archives", "zlib"))
 }
 
 fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
@@ -246,8 +282,9 @@ mod tests {
         let arrays = npz_arrays(&open(archive(8)), &Limits::default()).unwrap();
         assert_eq!((arrays[0].0.as_str(), arrays[0].1.load::<u8>().unwrap()), ("a", vec![1, 2, 3]));
         assert_eq!((arrays[1].0.as_str(), arrays[1].1.load::<u8>().unwrap()), ("g/b", vec![7; 200]));
-        let refused = derive(&open(archive(8)), &Limits::default()).unwrap_err().to_string();
-        assert!(refused.contains("g/b.npy") && refused.contains("deflated"), "{refused}");
+        let packed = derive(&open(archive(8)), &Limits::default()).unwrap();
+        assert!(packed.contains("#: grid_filters=\"skip(128) rawdeflate\""), "{packed}");
+        assert!(Layout::read(packed.as_bytes()).is_ok());
         let text = derive(&open(archive(0)), &Limits::default()).unwrap();
         assert!(text.ends_with("a = u1[3] @163\ng/\n  b = u1[200] @331\n..\n"), "{text}");
         assert!(Layout::read(text.as_bytes()).is_ok());

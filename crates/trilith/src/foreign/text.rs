@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::layout::{Attribute, Literal, primitive_of, quoted_name};
 use crate::limits::Limits;
 
+/// Attributes whose own precision is that of the elements which they decode.
+const DECODING: &[&str] = &["scale_factor", "add_offset"];
+
 /// The text of a layout as it grows. What follows an item says more about it, until the next one.
 pub(crate) struct LayoutText {
     out: String,
@@ -113,6 +116,17 @@ impl LayoutText {
     pub fn grid(&mut self, shape: &[u64], chunk: &[u64]) -> Result<()> {
         self.attribute("grid_shape", shape)?;
         self.attribute("grid_chunk", chunk)
+    }
+
+    /// Which of the attributes that decode the elements of the item before are floats of 32 bits where they come from:
+    /// whoever applies them computes in that precision.
+    ///
+    /// # Errors
+    /// As [`LayoutText::enter`].
+    pub fn singles<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<()> {
+        let names: Vec<Literal> =
+            names.filter(|name| DECODING.contains(name)).map(|name| Literal::Text(name.to_owned())).collect();
+        if names.is_empty() { Ok(()) } else { self.attribute("grid_float32", names) }
     }
 
     /// An attribute of the item before; of the root where there is none.

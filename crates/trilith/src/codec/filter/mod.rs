@@ -9,6 +9,7 @@ mod delta;
 mod lz4h5;
 mod lzf;
 mod packbits;
+mod packed;
 
 use super::shuffle;
 use crate::bytes::to_usize;
@@ -116,6 +117,8 @@ impl Filter {
             "delta" => delta::undo(bytes, self.argument(0)?, self.argument(1).unwrap_or(0)),
             "fletcher32" => checksum::fletcher32(bytes),
             "crc32c" => checksum::crc32c(bytes),
+            "nbit" => packed::nbit(bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "scaleoffset" => packed::scaleoffset(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "packbits" => packbits::undo(&bytes, &Room::of(given, size, limits)?),
             "pad" => {
                 let mut bytes = bytes;

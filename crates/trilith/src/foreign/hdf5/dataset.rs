@@ -346,7 +346,13 @@ fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result<(String, u
             32015 => "zstd".to_owned(),
             other => {
                 let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
-                format!("hdf5:{other}({})", arguments.join(","))
+                let name = match other {
+                    4 => "szip".to_owned(),
+                    5 => "nbit".to_owned(),
+                    6 => "scaleoffset".to_owned(),
+                    other => format!("hdf5:{other}"),
+                };
+                format!("{name}({})", arguments.join(","))
             }
         });
     }

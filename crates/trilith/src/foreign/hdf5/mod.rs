@@ -25,6 +25,7 @@ use self::header::{Header, kind};
 use self::heaps::GlobalHeaps;
 use self::links::{Target, members};
 use super::text::LayoutText;
+use crate::array::Datatype;
 use crate::bytes::SourceRef;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Literal;
@@ -149,6 +150,8 @@ impl Writer<'_> {
             }
             None => {}
         }
+        let singles = attributes.iter().filter(|attribute| attribute.typed.datatype == Datatype::Float32);
+        self.text.singles(singles.map(|attribute| attribute.name.as_str()))?;
         let hidden = if is_scale { OF_SCALES } else { OF_SCALES.get(2..).unwrap_or(&[]) };
         let items = self.attributes(&attributes, hidden)?;
         refused.iter().try_for_each(|why| self.text.doc(&format!("not read: {why}")))?;

@@ -165,17 +165,21 @@ impl Typed {
     fn float(at: &mut Fields<'_>, bits: u64, size: u64, order: Byteorder) -> Result<Self> {
         let (offset, precision) = (at.uint(2)?, at.uint(2)?);
         let places = (at.uint(1)?, at.uint(1)?, at.uint(1)?, at.uint(1)?, at.uint(4)?);
-        let datatype = match (size, places) {
-            (2, (10, 5, 0, 10, 15)) => Datatype::Float16,
-            (4, (23, 8, 0, 23, 127)) => Datatype::Float32,
-            (8, (52, 11, 0, 52, 1023)) => Datatype::Float64,
-            (2, (7, 8, 0, 7, 127)) => return Ok(Self::raw(size, "bfloat16")),
+        let (datatype, named) = match (size, places) {
+            (2, (10, 5, 0, 10, 15)) => (Datatype::Float16, None),
+            (4, (23, 8, 0, 23, 127)) => (Datatype::Float32, None),
+            (8, (52, 11, 0, 52, 1023)) => (Datatype::Float64, None),
+            (2, (7, 8, 0, 7, 127)) => (Datatype::Uint16, Some("bfloat16")),
+            (1, (2, 5, 0, 2, 15)) => (Datatype::Uint8, Some("float8_e5m2")),
+            // Which of its patterns are no numbers is not in the file.
+            (1, (3, 4, 0, 3, 7)) => (Datatype::Uint8, Some("float8_e4m3")),
             _ => return Ok(Self::raw(size, format!("a floating-point number of {precision} bits"))),
         };
         if bits & 0x41 > 1 || offset != 0 {
             return Ok(Self::raw(size, "a floating-point number of VAX"));
         }
-        Ok(Self::plain(datatype, order))
+        let special = named.map_or(Special::None, |named| Special::Raw(named.to_owned()));
+        Ok(Self { special, ..Self::plain(datatype, order) })
     }
 
     fn compound(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, size: u64, depth: usize) -> Result<Self> {

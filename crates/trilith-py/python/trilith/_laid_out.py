@@ -1,0 +1,53 @@
+"""What a layout says of a dataset, as xarray has it: attributes, decoded by the conventions of CF.
+
+Attributes of a layout are integers, floats, texts and lists of these. What describes elements has their type, as the
+library of the format gives it; texts that mean numbers, such as "nan", are numbers there.
+"""
+
+import numpy
+import xarray
+
+#: The arguments of `xarray.open_dataset` that say how to decode, and whether without a word.
+DECODERS = ("mask_and_scale", "decode_times", "concat_characters", "use_cftime", "decode_timedelta", "decode_coords")
+
+# Attributes whose values are elements.
+_ELEMENTS = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"}
+_FACTORS = {"scale_factor", "add_offset"}
+# What netCDF-4 keeps for itself, and the word by which a layout names its dialect.
+_OWN = {"_NCProperties", "_nc3_strict", "dialect"}
+
+
+def attributes(what):
+    """The attributes of an array or a dict, without those that say how it is stored."""
+    said = what.attributes
+    single = said.get("grid_float32") or ()
+    dtype = getattr(what, "dtype", None)
+    found = {}
+    for name, value in said.items():
+        if name.startswith("grid_") or (dtype is None and name in _OWN):
+            continue
+        if name in _FACTORS:
+            value = _typed(value, numpy.dtype("f4" if name in single else "f8"))
+        elif name in _ELEMENTS and dtype is not None and dtype.kind in "iufb":
+            value = _typed(value, dtype)
+        elif isinstance(value, list) and value and all(isinstance(one, (int, float)) for one in value):
+            value = numpy.array(value)
+        found[name] = "" if value is None else value
+    return found
+
+
+def _typed(value, dtype):
+    """A value or several of this type; as they are where that would change them."""
+    try:
+        typed = numpy.array(value, dtype="f8" if dtype.kind == "f" else None).astype(dtype, casting="unsafe")
+    except (TypeError, ValueError):
+        return value
+    if dtype.kind != "f" and not (typed == numpy.array(value)).all():
+        return value
+    return typed[()]
+
+
+def decoded(dataset, how):
+    """The dataset by the conventions of CF, as xarray decodes that of any engine."""
+    decoders = {name: value for name, value in how.items() if value is not None}
+    return xarray.decode_cf(dataset, **decoders)

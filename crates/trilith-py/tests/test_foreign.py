@@ -1,0 +1,150 @@
+"""Files of other formats in Python: what xarray's own engines make of HDF5 and netCDF, and attributes."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import trilith
+
+xarray = pytest.importorskip("xarray")
+
+PACKINGS = {
+    "plain": {},
+    "double": {"scale_factor": 0.25, "add_offset": 3.0},
+    "single": {"scale_factor": np.float32(0.1), "add_offset": np.float32(-5)},
+    "mixed": {"scale_factor": np.float32(0.1), "add_offset": 2.5},
+    "factor": {"scale_factor": np.float32(0.01)},
+    "missing": {"missing_value": 7},
+    "unsigned": {"_Unsigned": "true", "scale_factor": 0.5},
+}
+
+
+def filled(file, is_version_4):
+    """The variables of a test file, whose writer has the interface of netCDF4."""
+    random = np.random.default_rng(7)
+    for name, length in (("time", None), ("y", 4), ("x", 5), ("width", 6)):
+        file.createDimension(name, length)
+    file.title, file.version, file.history = "a title", np.int32(3), "first\nsecond"
+    file.bounds = np.array([1.5, 2.5])
+    time = file.createVariable("time", "f8", ("time",))
+    time.units, time.calendar = "days since 2000-01-01", "standard"
+    for name in ("y", "x"):
+        axis = file.createVariable(name, "f4", (name,))
+        axis.units, axis[:] = "degrees", np.arange({"y": 4, "x": 5}[name]) * 0.5
+    for kind, (packing, said) in itertools.product(("i1", "i2", "i4", "f4", "f8"), PACKINGS.items()):
+        if (packing, kind[0]) == ("unsigned", "f"):
+            continue
+        options = {"fill_value": np.array(5, kind)[()]} if is_version_4 or packing == "double" else {}
+        variable = file.createVariable(f"{packing}_{kind}", kind, ("time", "y", "x"), **options)
+        variable.set_auto_maskandscale(False)
+        variable.long_name = f"{packing} of {kind}"
+        for key, value in said.items():
+            setattr(variable, key, np.array(value, kind)[()] if key == "missing_value" else value)
+        variable[:3] = random.integers(0, 50, (3, 4, 5)).astype(kind)
+        variable.coordinates = "place"
+    time[:] = [0, 1.5, 31]
+    place = file.createVariable("place", "S1", ("y", "width"))
+    place[:] = np.frombuffer(b"abcdefghijklmnopqrstuvwx", "S1").reshape(4, 6)
+    nans = file.createVariable("nans", "f4", ("x",), fill_value=np.float32("nan"))
+    nans[:] = [1, np.nan, 3, 4, 5]
+    elapsed = file.createVariable("elapsed", "i4", ("time",))
+    elapsed.units, elapsed[:] = "hours", [1, 2, 3]
+    file.createVariable("scalar", "f8", ())[...] = 2.5
+
+
+def same(ours, theirs):
+    """The variables, coordinates and attributes are the same."""
+    assert set(ours.variables) == set(theirs.variables)
+    assert set(ours.coords) == set(theirs.coords)
+    assert dict(ours.sizes) == dict(theirs.sizes)
+    same_attributes(ours.attrs, theirs.attrs)
+    for name, expected in theirs.variables.items():
+        found = ours.variables[name]
+        assert found.dims == expected.dims, name
+        assert found.dtype.newbyteorder("=") == expected.dtype.newbyteorder("="), name
+        np.testing.assert_array_equal(found.values, expected.values, err_msg=name)
+        same_attributes(found.attrs, expected.attrs, name)
+
+
+def same_attributes(ours, theirs, name=""):
+    # A text of several lines is a list of them in a layout.
+    joined = {key: "\n".join(said) if key == "history" and not isinstance(said, str) else said for key, said in ours.items()}
+    assert set(joined) == set(theirs), name
+    for key, said in theirs.items():
+        np.testing.assert_array_equal(joined[key], said, err_msg=f"{name} {key}")
+
+
+FORMS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
+WAYS = [{"decode_cf": False}, {"mask_and_scale": False}, {"decode_times": False}, {"decode_timedelta": True}]
+
+
+@pytest.mark.parametrize(("form", "how"), [*((form, {}) for form in FORMS), *(("NETCDF4", how) for how in WAYS), (FORMS[0], WAYS[0])])
+def test_the_variables_are_those_of_netcdf4(tmp_path, form, how):
+    netcdf4 = pytest.importorskip("netCDF4")
+    path = tmp_path / "x.nc"
+    with netcdf4.Dataset(path, "w", format=form) as file:
+        filled(file, form.startswith("NETCDF4"))
+    engines = ["netcdf4"] if form == "NETCDF3_64BIT_DATA" else ["netcdf4", "scipy" if "3" in form else "h5netcdf"]
+    for engine in engines:
+        if engine not in xarray.backends.list_engines():
+            continue
+        with xarray.open_dataset(path, engine=engine, **how) as theirs, xarray.open_dataset(path, engine="trilith", **how) as ours:
+            if how.get("decode_cf") is False and "3" in form:
+                # Texts are texts already.
+                theirs, ours = theirs.drop_vars("place").drop_dims("width", errors="ignore"), ours.drop_vars("place")
+            same(ours, theirs)
+
+
+def test_groups_have_the_dimensions_above(tmp_path):
+    netcdf4 = pytest.importorskip("netCDF4")
+    path = tmp_path / "g.nc"
+    with netcdf4.Dataset(path, "w") as file:
+        file.createDimension("x", 3)
+        file.createVariable("x", "i4", ("x",))[:] = [1, 2, 3]
+        group = file.createGroup("a/b")
+        group.createDimension("n", 2)
+        group.note = "below"
+        group.createVariable("v", "f4", ("n", "x"), zlib=True, chunksizes=(1, 2))[:] = np.arange(6).reshape(2, 3)
+    with xarray.open_datatree(path, engine="trilith") as ours, xarray.open_datatree(path, engine="netcdf4") as theirs:
+        xarray.testing.assert_identical(ours["a/b/v"].to_dataset(), theirs["a/b/v"].to_dataset())
+        assert ours["a/b"].attrs == theirs["a/b"].attrs == {"note": "below"}
+        np.testing.assert_array_equal(ours["a/b"].coords["x"], [1, 2, 3])
+    with xarray.open_dataset(path, engine="trilith", group="a/b") as ours:
+        assert ours.v.dims == ("n", "x") and ours.attrs == {"note": "below"}
+
+
+def test_what_h5py_wrote(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file["named"] = np.zeros((2, 3))
+        file["named"].dims[1].label = "columns"
+        file["x"] = np.arange(3.0)
+        file["x"].make_scale("x")
+        file["named"].dims[1].attach_scale(file["x"])
+        file["plain"] = np.arange(2, dtype=">i2")
+        file["plain"].attrs["units"] = "m"
+        file["plain"].attrs["range"] = np.array([1, 2])
+        file["plain"].attrs["none"] = h5py.Empty("f4")
+        file.attrs["title"] = "all"
+    with xarray.open_dataset(path, engine="trilith") as ours:
+        assert ours.named.dims == ("named_0", "x") and ours.attrs == {"title": "all"}
+        assert ours.plain.dims == ("dim_0",) and ours.plain.attrs["units"] == "m"
+        np.testing.assert_array_equal(ours.plain, [0, 1])
+    file = trilith.open(path)
+    assert file.attributes == {"title": "all"} and file["plain"].attributes["range"] == [1, 2]
+    assert file["plain"].unit == "m" and file["named"].attributes["grid_dims"] == ["", "x"]
+    assert file["named"].to_xarray().dims == ("dim_0", "x") and file["plain"].to_xarray().attrs["units"] == "m"
+
+
+def test_safetensors_and_npz_have_no_names(tmp_path):
+    np.savez_compressed(tmp_path / "x.npz", a=np.arange(6).reshape(2, 3), **{"g/b": np.zeros(4)})
+    with xarray.open_datatree(tmp_path / "x.npz", engine="trilith") as tree:
+        assert tree["a"].dims == ("dim_0", "dim_1") and tree["g/b"].dims == ("dim_2",)
+        np.testing.assert_array_equal(tree["a"][1], [3, 4, 5])
+
+
+def test_attributes_of_trees_are_beside_their_arrays(tmp_path):
+    trilith.write(tmp_path / "x.asdf", {"a": np.arange(3)})
+    assert trilith.open(tmp_path / "x.asdf")["a"].attributes == {}

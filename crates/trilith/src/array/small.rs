@@ -1,0 +1,256 @@
+//! Floating-point numbers of 8 and 16 bits that are no [`Datatype`] here, widened to 32 bits, which hold each of them exactly.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Array, Byteorder, Datatype};
+use crate::bytes::{Access, MemorySource, Source, SourceRef, to_usize};
+use crate::error::{Error, Result};
+
+/// Bytes of the stored elements that are widened at once.
+const PIECE: usize = 64 << 10;
+
+/// What a pattern of bits means: a sign, so many bits of an exponent with this bias, and those of a mantissa.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SmallFloat {
+    exponent: u32,
+    mantissa: u32,
+    bias: i32,
+    special: Special,
+}
+
+/// Which patterns are no finite numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Special {
+    /// Those of the largest exponent, as IEEE 754 has it.
+    Ieee,
+    /// All ones behind the sign are NaN; there are no infinities.
+    Ones,
+    /// The sign alone is NaN; there are no infinities, and no second zero.
+    Sign,
+    /// A power of two without a sign, of which all ones are NaN.
+    Power,
+}
+
+/// Every name under which a format has one.
+const NAMES: &[(&[&str], SmallFloat)] = &[
+    (&["BF16", "bfloat16"], SmallFloat { exponent: 8, mantissa: 7, bias: 127, special: Special::Ieee }),
+    (&["F8_E5M2", "float8_e5m2"], SmallFloat { exponent: 5, mantissa: 2, bias: 15, special: Special::Ieee }),
+    (&["F8_E4M3", "float8_e4m3fn"], SmallFloat { exponent: 4, mantissa: 3, bias: 7, special: Special::Ones }),
+    (&["F8_E5M2FNUZ", "float8_e5m2fnuz"], SmallFloat { exponent: 5, mantissa: 2, bias: 16, special: Special::Sign }),
+    (&["F8_E4M3FNUZ", "float8_e4m3fnuz"], SmallFloat { exponent: 4, mantissa: 3, bias: 8, special: Special::Sign }),
+    (&["F8_E8M0", "float8_e8m0fnu"], SmallFloat { exponent: 8, mantissa: 0, bias: 127, special: Special::Power }),
+];
+
+impl SmallFloat {
+    /// The one of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, float)| *float)
+    }
+
+    /// The datatype in which its bits are presented.
+    pub fn bits(self) -> Datatype {
+        if 1 + self.exponent + self.mantissa > 9 { Datatype::Uint16 } else { Datatype::Uint8 }
+    }
+
+    /// The number that a pattern of bits is.
+    pub fn value(self, bits: u32) -> f32 {
+        if self.special == Special::Power {
+            return if bits == 0xff { f32::NAN } else { 2f64.powi(bits as i32 - self.bias) as f32 };
+        }
+        let low = |count: u32| (1u32 << count) - 1;
+        let (fraction, exponent) = (bits & low(self.mantissa), bits >> self.mantissa & low(self.exponent));
+        let negative = bits >> (self.mantissa + self.exponent) & 1 == 1;
+        let sign = if negative { -1.0 } else { 1.0 };
+        let is_top = exponent == low(self.exponent);
+        match self.special {
+            Special::Ieee if is_top && fraction == 0 => return sign * f32::INFINITY,
+            Special::Ieee if is_top => return f32::NAN,
+            Special::Ones if is_top && fraction == low(self.mantissa) => return f32::NAN,
+            Special::Sign if negative && exponent == 0 && fraction == 0 => return f32::NAN,
+            _ => {}
+        }
+        // Numbers next to zero have no leading one.
+        let (whole, power) = if exponent == 0 { (0.0, 1) } else { (1.0, exponent as i32) };
+        let mantissa = whole + f64::from(fraction) / f64::from(1u32 << self.mantissa);
+        // Exact: a 64-bit number has room for each of them.
+        sign * (mantissa * 2f64.powi(power - self.bias)) as f32
+    }
+}
+
+/// The array whose elements are the bits of such numbers, as one of 32-bit floats; elements are widened as they are read.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an array of another datatype.
+pub(crate) fn widened(array: &Array, float: SmallFloat) -> Result<Array> {
+    if *array.datatype() != float.bits() {
+        return Err(Error::usage(format!("an array of {}, expected {}, to be widened", array.datatype(), float.bits())));
+    }
+    let (inner, start, order) = match array.is_c_contiguous() {
+        true => (array.source().clone(), array.offset(), array.byteorder()),
+        false => {
+            let bytes = array.read_bytes(Byteorder::Little)?;
+            (Arc::new(MemorySource::new(bytes, array.source().name())) as SourceRef, 0, Byteorder::Little)
+        }
+    };
+    let size = float.bits().item_size();
+    let len = array.nbytes() / size;
+    let wide = Widened { inner, start, len, size, order, float };
+    let made = Array::new(Arc::new(wide), 0, Datatype::Float32, Byteorder::Little, array.shape().to_vec())?;
+    Ok(made.with_limits(array.limits().clone()))
+}
+
+/// The elements as little-endian 32-bit floats.
+struct Widened {
+    inner: SourceRef,
+    start: u64,
+    /// Elements.
+    len: u64,
+    /// Bytes of an element as it is stored.
+    size: u64,
+    order: Byteorder,
+    float: SmallFloat,
+}
+
+impl Widened {
+    /// Where the elements lie of which a range of bytes is made.
+    fn below(&self, range: &Range<u64>) -> Range<u64> {
+        let at = |element: u64| self.start.saturating_add(element.min(self.len).saturating_mul(self.size));
+        at(range.start / 4)..at(range.end.div_ceil(4))
+    }
+}
+
+impl Source for Widened {
+    fn len(&self) -> u64 {
+        self.len.saturating_mul(4)
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len()) {
+            return Err(Error::malformed(format!("{} bytes from byte {offset} on, of {}", into.len(), self.len())));
+        }
+        let (mut at, mut rest) = (offset, into);
+        while !rest.is_empty() {
+            let count = rest.len().min(PIECE);
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
+            let range = at..at.saturating_add(count as u64);
+            let place = self.below(&range);
+            let mut bytes = vec![0; to_usize(place.end - place.start)?];
+            self.inner.read_at(place.start, &mut bytes)?;
+            let wide = bytes.chunks_exact(to_usize(self.size)?).flat_map(|bytes| {
+                let bits = match self.order {
+                    Byteorder::Little => bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u32::from(*byte)),
+                    Byteorder::Big => bytes.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte)),
+                };
+                self.float.value(bits).to_le_bytes()
+            });
+            // A range may begin within an element.
+            now.iter_mut().zip(wide.skip(to_usize(at % 4)?)).for_each(|(to, from)| *to = from);
+            (at, rest) = (range.end, later);
+        }
+        Ok(())
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let below: Vec<Range<u64>> = ranges.iter().map(|range| self.below(range)).collect();
+        self.inner.prefetch(&below)
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.inner.stored(self.below(&range))
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.inner)
+    }
+
+    fn is_apart(&self) -> bool {
+        true
+    }
+
+    fn access(&self) -> Access {
+        self.inner.access()
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
+mod tests {
+    use super::*;
+
+    fn value(name: &str, bits: u32) -> f32 {
+        SmallFloat::named(name).unwrap().value(bits)
+    }
+
+    #[test]
+    fn bfloat16_is_the_upper_half_of_a_float() {
+        for bits in 0..=u32::from(u16::MAX) {
+            let (found, wanted) = (value("BF16", bits), f32::from_bits(bits << 16));
+            assert!(found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(), "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn e5m2_is_the_upper_half_of_a_float16() {
+        for bits in 0..=255u16 {
+            let (found, wanted) = (value("F8_E5M2", bits.into()), half::f16::from_bits(bits << 8).to_f32());
+            assert!(found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(), "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_others_are_those_of_their_definitions() {
+        for (name, bits, wanted) in [
+            ("F8_E4M3", 0x7e, 448.0),
+            ("F8_E4M3", 0x01, 2f32.powi(-9)),
+            ("F8_E4M3", 0x08, 2f32.powi(-6)),
+            ("F8_E4M3", 0xfe, -448.0),
+            ("F8_E4M3FNUZ", 0x7f, 240.0),
+            ("F8_E4M3FNUZ", 0x01, 2f32.powi(-10)),
+            ("F8_E5M2FNUZ", 0x7f, 57344.0),
+            ("F8_E5M2FNUZ", 0x01, 2f32.powi(-17)),
+            ("F8_E8M0", 0x00, 2f32.powi(-127)),
+            ("F8_E8M0", 0x7f, 1.0),
+            ("F8_E8M0", 0xfe, 2f32.powi(127)),
+        ] {
+            assert_eq!(value(name, bits), wanted, "{name} {bits:#x}");
+        }
+        for (name, bits) in
+            [("F8_E4M3", 0x7f), ("F8_E4M3", 0xff), ("F8_E4M3FNUZ", 0x80), ("F8_E5M2FNUZ", 0x80), ("F8_E8M0", 0xff)]
+        {
+            assert!(value(name, bits).is_nan(), "{name} {bits:#x}");
+        }
+        assert!(value("F8_E4M3", 0x80).is_sign_negative());
+    }
+
+    #[test]
+    fn any_part_is_that_of_the_whole_in_either_byte_order() {
+        let numbers: Vec<u16> = (0..40_000u32).map(|n| (n * 7 % 30_000) as u16).collect();
+        for order in [Byteorder::Little, Byteorder::Big] {
+            let bytes: Vec<u8> =
+                numbers.iter().flat_map(|n| if order == Byteorder::Big { n.to_be_bytes() } else { n.to_le_bytes() }).collect();
+            let source = Arc::new(MemorySource::new(bytes, "x")) as SourceRef;
+            let array = Array::new(source, 0, Datatype::Uint16, order, vec![200, 200]).unwrap();
+            let wide = widened(&array, SmallFloat::named("BF16").unwrap()).unwrap();
+            let wanted: Vec<f32> = numbers.iter().map(|n| f32::from_bits(u32::from(*n) << 16)).collect();
+            assert_eq!(wide.load::<f32>().unwrap(), wanted);
+            let whole: Vec<u8> = wanted.iter().flat_map(|n| n.to_le_bytes()).collect();
+            for (from, len) in [(0, 1), (3, 6), (5, 70_000), (65_535, 65_537), (159_999, 1)] {
+                let mut part = vec![0; len];
+                wide.source().read_at(from as u64, &mut part).unwrap();
+                assert_eq!(part, whole[from..from + len]);
+            }
+            assert!(wide.source().read_at(159_999, &mut [0; 2]).is_err());
+            let turned =
+                Array::strided(array.source().clone(), 0, Datatype::Uint16, order, vec![200, 200], vec![2, 400]).unwrap();
+            let turned = widened(&turned, SmallFloat::named("BF16").unwrap()).unwrap();
+            assert_eq!(turned.load::<f32>().unwrap()[1], wanted[200]);
+        }
+        let other = Array::from_slice(&[1.0f32], &[1]).unwrap();
+        assert!(widened(&other, SmallFloat::named("BF16").unwrap()).is_err());
+    }
+}
