@@ -11,6 +11,7 @@ mod bench;
 mod c;
 mod fuzz;
 mod interop;
+mod peers;
 mod python;
 mod remote;
 mod shell;
@@ -41,6 +42,11 @@ const TASKS: &[(&str, Task, &str)] = &[
         bench::bench,
         "compare with the peers on files made for it: [--json] [--small] [--runs N] [--callgrind] [GROUP…|WORK…]; \
          or with another commit: --against COMMIT [--at-least RATIO] [--small] [--runs N]",
+    ),
+    (
+        "peers",
+        peers::peers,
+        "the test suites of packages that build on asdf, with Trilith and without: [--plain-from-last] [SUITE…]",
     ),
     ("docs", site::docs, "build the documentation site in target/site and check its links"),
     ("web", web::web, "the viewer without a server, as a folder of static files: [FOLDER]"),
