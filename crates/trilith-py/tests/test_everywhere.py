@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import threading
