@@ -50,6 +50,8 @@ class Work:
     """Which figure is compared: `cpu_s` or `wall_s`."""
     wants: dict = dataclasses.field(default_factory=dict)
     """Who -> how many times our figure theirs must be at least."""
+    most: dict = dataclasses.field(default_factory=dict)
+    """Figure -> what ours may be at most."""
     count: bool = False
     """Whether `--callgrind` counts the instructions of the first command: only for short work."""
 
@@ -181,6 +183,8 @@ def compare(work, bench):
         name: their[work.by] / max(own[work.by], 1e-9) for name, their in result["median"].items() if own and name != first
     }
     result["wants"] = {} if bench.small else work.wants  # promised for full sizes
+    promised = {} if bench.small or not own else work.most
+    result["most"] = {figure: [most, own[figure] <= most] for figure, most in promised.items()}
     return result
 
 
@@ -219,6 +223,8 @@ def show(report):
             print(f"{name:<16} {who:<14} {seconds(figure['cpu_s'])} {seconds(figure['wall_s'])} {figure['peak_mib']:9.0f} {times}")
         for who, problem in row["problems"].items():
             print(f"{name:<16} {who:<14} {problem}")
+        for figure, (most, is_met) in row["most"].items():
+            print(f"{'':<16} {figure} at most {most:g}: {'met' if is_met else 'MISSED'}")
         print(f"{'':<16} {row['what']}")
     for table in report["tables"]:
         print(f"\n{table['title']}")

@@ -12,6 +12,7 @@ mod c;
 mod fuzz;
 mod interop;
 mod package;
+mod peers;
 mod python;
 mod remote;
 mod shell;
@@ -50,6 +51,11 @@ const TASKS: &[(&str, Task, &str)] = &[
          [--no-try] [PART…]",
     ),
     ("notes", package::notes, "what the changelog says of a version, after comparing where versions are written: VERSION"),
+    (
+        "peers",
+        peers::peers,
+        "the test suites of packages that build on asdf, with Trilith and without: [--plain-from-last] [SUITE…]",
+    ),
     ("docs", site::docs, "build the documentation site in target/site and check its links"),
     ("web", web::web, "the viewer without a server, as a folder of static files: [FOLDER]"),
     ("help", help, "this list"),

@@ -152,12 +152,12 @@ fn changed(file: &AsdfFile, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
 pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyResult<()> {
     file.opened()?;
     if target.hasattr("write")? {
-        let done = py.detach(|| {
+        let done = calm(py, || {
             let (opened, _) = file.current()?;
             let mut out = Cursor::new(Vec::new());
             changed(&opened, file.state().steps.clone())?.write(&mut out, &WriteOptions::default())?;
             trilith::Result::Ok(out.into_inner())
-        });
+        })?;
         target.call_method1("write", (PyBytes::new(py, &done.or_raise(About::Argument)?),))?;
         return Ok(());
     }

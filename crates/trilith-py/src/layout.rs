@@ -10,6 +10,7 @@ use trilith::bytes::{self, Basis, LocalOptions, NewFile, NoReferences, read_text
 use trilith::dudley::{DudleyFile, Filling, Listing, StreamOptions, native_order};
 use trilith::layout::{Dialect, Kind, Layout as Parsed, ParseOptions, parse};
 
+use crate::calm::calm;
 use crate::drafts;
 use crate::errors::{About, Raise, raise_at};
 
@@ -97,12 +98,12 @@ impl Layout {
                 }
             }
         }
-        let done = py.detach(|| {
+        let done = calm(py, || {
             let limits = Limits::from_env()?;
             let mut file = NewFile::create(&path, Basis::Nothing)?;
             filling.write(&self.0, order, embed, &limits, &mut file.writer())?;
             file.commit().map(drop)
-        });
+        })?;
         done.map_err(|error| raise_at(&error, Some(&path)))
     }
 
@@ -115,7 +116,7 @@ impl Layout {
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn catalog(&self, py: Python<'_>, files: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
         let files = files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<PathBuf>>>()?;
-        let done = py.detach(|| {
+        let done = calm(py, || {
             let limits = Limits::from_env()?;
             let mut open = |path: &Path, layout: Option<&Parsed>| {
                 let mut how = StreamOptions::default();
@@ -126,7 +127,7 @@ impl Layout {
             let mut file = NewFile::create(&path, Basis::Nothing)?;
             draft.write(self.0.order().unwrap_or(native_order()), &limits, &mut file.writer())?;
             file.commit().map(drop)
-        });
+        })?;
         done.map_err(|error| raise_at(&error, Some(&path)))
     }
 

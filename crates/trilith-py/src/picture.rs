@@ -13,6 +13,7 @@ use trilith_view::glance::{self, Glance, How};
 use trilith_view::{Cuts, Interval};
 
 use crate::array::Array;
+use crate::calm::calm;
 use crate::dtype::{from_numpy, numpy};
 use crate::errors::{About, Raise, raise, raise_at};
 
@@ -119,11 +120,11 @@ pub fn show(
         _ => return Err(raise(&Error::usage(format!("origin is {origin:?}, not \"upper\" or \"lower\"")), About::Argument)),
     };
     let what = crate::show::array(&array);
-    let form = py.detach(|| match Glance::of(&array, &how)? {
+    let form = calm(py, || match Glance::of(&array, &how)? {
         Glance::Image(picture, cuts) => Ok(Form::Png(picture.to_png()?, cuts)),
         Glance::Plot(svg) => Ok(Form::Svg(svg)),
         _ => Err(Error::unsupported("this array is seen in a way that is not known here")),
-    });
+    })?;
     Ok(Picture { form: form.or_raise(About::Argument)?, what })
 }
 

@@ -5,6 +5,7 @@ use trilith::Item;
 use trilith::file::Place as At;
 use trilith::search::Search;
 
+use crate::calm::calm;
 use crate::errors::{About, Raise};
 use crate::nodes::Place;
 
@@ -36,7 +37,7 @@ fn search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::R
 
 /// The paths, from a place on, of what meets the conditions: the place itself and what is below it.
 pub fn paths(py: Python<'_>, place: &Place, conditions: &Conditions) -> PyResult<Vec<String>> {
-    let found = py.detach(|| {
+    let found = calm(py, || {
         let start = Item::new(place.backend(), At::Node(place.node().id().index()));
         let mut paths = Vec::new();
         search(conditions)?.run(&start, |path, _| {
@@ -44,6 +45,6 @@ pub fn paths(py: Python<'_>, place: &Place, conditions: &Conditions) -> PyResult
             Ok(())
         })?;
         trilith::Result::Ok(paths)
-    });
+    })?;
     found.or_raise(About::Argument)
 }

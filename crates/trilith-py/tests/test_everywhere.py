@@ -1,8 +1,8 @@
 """Python's `asdf` with Trilith below it and no code changed: what is patched, what passes through, what is left to `asdf`."""
 
+import functools
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -12,12 +12,13 @@ import asdf
 import numpy as np
 import pytest
 from asdf.exceptions import AsdfSerializationError
-from asdf.extension import Compressor, Extension
+from asdf.extension import Compressor, Extension, TagDefinition
 from asdf.tagged import TaggedDict, TaggedList, TaggedString
 from asdf.tags.core.ndarray import NDArrayType
 
 import trilith
 import trilith.asdf
+from trilith import _asdf_hooks as hooks
 
 RNG = np.random.default_rng(9)
 
@@ -267,39 +268,42 @@ def test_a_file_is_opened_while_another_process_changes_it(tmp_path):
     assert writer.returncode == 0
 
 
-INTERRUPTED = """
-import sys, time, numpy as np, trilith
-path, what = sys.argv[1:]
-data = np.random.default_rng(1).integers(0, 60, 30_000_000, "u1")
-f = trilith.open(path)
-work = {
-    "read": lambda: f["a"].read(),
-    "verify": lambda: f.verify(deep=True),
-    "digest": lambda: f.digest(),
-    "write": lambda: trilith.write(path, {"a": data}, codec="bzp2"),
-    "update": lambda: (f.set("/b", data, codec="bzp2"), f.update()),
-    "convert": lambda: trilith.convert(path, path, codec="zstd", level=19),
-}[what]
-print("ready", flush=True)
-try:
-    work()
-    print("done", time.monotonic(), flush=True)
-except KeyboardInterrupt:
-    print("interrupted", time.monotonic(), flush=True)
+SCHEMA = """%YAML 1.1
+---
+$schema: http://stsci.edu/schemas/yaml-schema/draft-01
+id: asdf://example.org/schemas/{name}-1.0.0
+{rule}
+...
 """
 
 
-@pytest.mark.parametrize("what", ["read", "verify", "digest", "write", "update", "convert"])
-def test_ctrl_c_ends_long_calls(tmp_path, what):
-    path = tmp_path / "x.asdf"
-    trilith.write(path, {"a": RNG.integers(0, 60, 8_000_000, "u1")}, codec="bzp2")
-    before = path.read_bytes()
-    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, path, what], stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    sent = time.monotonic()
-    child.send_signal(signal.SIGINT)
-    word, when = child.stdout.readline().split()
-    child.wait()
-    assert word == "done" or float(when) - sent < 3, "a busy machine is slow; a quiet one needs 0.2 s"
-    assert word == "done" or path.read_bytes() == before
+def test_schemas_are_parsed_once_and_are_those_of_the_moment(tmp_path, monkeypatch):
+    tag = "asdf://example.org/tags/thing-1.0.0"
+
+    def setting(config, limit):
+        rules = {"thing": "properties: {depth: {$ref: depth-1.0.0}}", "depth": f"maximum: {limit}"}
+        schemas = {f"asdf://example.org/schemas/{name}-1.0.0": SCHEMA.format(name=name, rule=rule) for name, rule in rules.items()}
+        config.add_resource_mapping({uri: text.encode() for uri, text in schemas.items()})
+        described = TagDefinition(tag, schema_uris=["asdf://example.org/schemas/thing-1.0.0"])
+
+        class Things(Extension):
+            extension_uri = f"asdf://example.org/extensions/things-{limit}.0.0"
+            tags = [described]
+
+        config.add_extension(Things())
+
+    parsed = []
+    load = hooks._schema.__wrapped__
+    monkeypatch.setattr(hooks, "_schema", functools.lru_cache(lambda content: parsed.append(content) or load(content)))
+    with trilith.asdf.everywhere(write=True):
+        for limit in (5, 3):
+            with asdf.config_context() as config:
+                setting(config, limit)
+                asdf.schema._load_schema_cached.cache_clear()
+                for n in range(3):
+                    path = tmp_path / f"{limit}{n}.asdf"
+                    asdf.AsdfFile({"thing": TaggedDict({"depth": limit}, tag)}).write_to(path)
+                    asdf.open(path).close()
+                with pytest.raises(asdf.exceptions.ValidationError):
+                    asdf.AsdfFile({"thing": TaggedDict({"depth": limit + 1}, tag)}).validate()
+    assert len(parsed) == len(set(parsed)) and any(b"maximum: 3" in content for content in parsed)

@@ -37,6 +37,9 @@ def test_the_notebook(tmp_path, monkeypatch):
 
     assert "roman/meta/filter" in of("Completer") and "/roman/meta/exposure" in of("f.search(")
     assert "SkyCoord (ICRS)" in of("pixel_to_world(column") and "61831." in of("start.mjd")
+    assert "Picture of float32 (17, 17)" in of("trilith.show(cutout") and "(512, 512)" in of("field.save")
+    pictures = [output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    assert sum("image/png" in data for data in pictures) >= 2 and (folder / "field.png").read_bytes()[1:4] == b"PNG"
     assert "flux" in of("pl.DataFrame") and "five brightest" in of("observer") and "F158" in of("observer")
     assert "ra" in of("asdf.open") and abs(float(of("stack.mean")) - 1) < 1e-3
 

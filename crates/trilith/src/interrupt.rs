@@ -97,6 +97,11 @@ pub fn check() -> Result<()> {
     if work.over.load(Ordering::Relaxed) { Err(interrupted()) } else { Ok(()) }
 }
 
+/// Whether anybody may end the work of this thread.
+pub(crate) fn is_heard() -> bool {
+    NOW.with(|now| now.borrow().is_some())
+}
+
 #[cold]
 fn interrupted() -> Error {
     Error::new(ErrorKind::Io, "interrupted")

@@ -68,8 +68,12 @@ fn every_published_package_holds_the_licences() {
         }
         for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
             let copy = repository().join(path.with_file_name(name));
-            let same = std::fs::read(&copy).ok() == std::fs::read(repository().join(name)).ok();
-            assert!(same, "{} is not the file of that name in the root: copy it", copy.display());
+            let text = |path: &Path| std::fs::read_to_string(path).ok();
+            assert!(
+                text(&copy).is_some() && text(&copy) == text(&repository().join(name)),
+                "{} is not the file of that name in the root: copy it",
+                copy.display()
+            );
         }
     }
 }

@@ -14,7 +14,8 @@ import weakref
 
 import asdf
 import numpy
-from asdf import _compression, _io, generic_io
+import yaml
+from asdf import _compression, _io, generic_io, schema, yamlutil
 from asdf._block.manager import Manager
 from asdf._block.reader import ReadBlock
 from asdf._core._converters.ndarray import NDArrayConverter
@@ -296,7 +297,26 @@ def _close(self):
         self._trilith.close()
 
 
+def _make_schema_loader():
+    load = _schema_loader_before()
+
+    def load_schema(url):
+        resources = asdf.get_config().resource_manager
+        if tested() and any(map(_asdf_use.active, ("read", "write"))) and url in resources:
+            return _schema(resources[url]), url
+        return load(url)
+
+    return load_schema
+
+
+@functools.lru_cache(1024)
+def _schema(content):
+    """A schema by its text: asdf parses those that others refer to anew for each tree."""
+    return yaml.load(content, Loader=yamlutil.AsdfLoader)  # noqa: S506, a safe loader, as asdf has it
+
+
 _close_before = Manager.close
+_schema_loader_before = schema._make_schema_loader
 _read_before = _io.read_tree_and_blocks
 _from_yaml_before = NDArrayConverter.from_yaml_tree
 _installing = threading.Lock()
@@ -318,5 +338,6 @@ def install():
             put(NDArrayConverter, "from_yaml_tree", _from_yaml_tree)
             put(NDArrayType, "__getitem__", _getitem)
             put(Manager, "close", _close)
+            put(schema, "_make_schema_loader", _make_schema_loader)
             _asdf_write.install(put)
             _installed.append(True)

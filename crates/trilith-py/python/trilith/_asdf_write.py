@@ -265,7 +265,8 @@ def _text(file):
     new = [key for key in ("asdf_library", "history") if key in tagged and key not in file._tree]
     if new:
         tagged.data = {key: tagged[key] for key in [*new, *(key for key in tagged if key not in new)]}
-    schema.validate(tagged, file)
+    with _asdf_use.here("write"):
+        schema.validate(tagged, file)
     handles = {"!": "tag:stsci.edu:asdf/"}
     for extension in context._extensions_used:
         handles = {**extension.yaml_tag_handles, **handles}

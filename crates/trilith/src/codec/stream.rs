@@ -6,8 +6,15 @@ use std::sync::{Mutex, OnceLock};
 use super::input::{Input, file_byte};
 use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt;
 use crate::limits::Limits;
 use crate::threads::lock;
+
+/// Bytes that are decoded before it is asked whether to go on.
+const STEP: usize = 1 << 20;
+
+/// The longest block that is decoded at once where somebody may give up: a tenth of a second.
+const AT_ONCE: u64 = 64 << 20;
 
 /// A decoder in the middle of its work.
 pub(super) trait Pull: Send {
@@ -24,7 +31,8 @@ pub(super) trait Opens: Send + Sync {
     /// A decoder at the start of `stored`, which should decode to `len` bytes.
     fn open(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn Pull>>;
 
-    /// Decodes everything at once, where that is faster than by pieces; `None` where it is not.
+    /// Decodes everything at once, where that is faster than by pieces; `None` where it is not. Nobody can stop it
+    /// meanwhile.
     fn whole(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
         let _ = (stored, into);
         None
@@ -122,7 +130,8 @@ impl Streamed {
     /// Decodes everything into `into`, which is as long as the block.
     fn whole(&self, into: &mut [u8]) -> Result<()> {
         self.limits.charge_work(self.len)?;
-        match self.opens.whole(&self.stored, into) {
+        let at_once = self.len <= AT_ONCE || !interrupt::is_heard();
+        match at_once.then(|| self.opens.whole(&self.stored, into)).flatten() {
             Some(done) => done,
             None => self.fill(&mut self.start()?, into),
         }
@@ -132,7 +141,9 @@ impl Streamed {
     fn fill(&self, running: &mut Running, into: &mut [u8]) -> Result<()> {
         let mut filled = 0;
         while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match running.pull.pull(rest)? {
+            interrupt::check()?;
+            let most = rest.len().min(STEP);
+            match running.pull.pull(rest.get_mut(..most).unwrap_or_default())? {
                 0 => return Err(self.ended(running)),
                 n => {
                     filled += n;

@@ -20,6 +20,7 @@ use super::stream::{Opens, Pull};
 use super::{Encode, EncodeOptions, level_in, told_right};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result};
+use crate::interrupt::check;
 use crate::limits::Limits;
 
 const MAGIC: u32 = 0xfd2f_b528;
@@ -27,6 +28,11 @@ const MAGIC: u32 = 0xfd2f_b528;
 const SKIPPED: u32 = 0x184d_2a50;
 /// Decoded bytes of a frame, where there are several: at most this many are written.
 const FRAME: u64 = 4 << 20;
+/// Bytes that are encoded before it is asked whether to go on: one block of a frame, for which the highest levels
+/// take some 50 ms.
+const STEP: usize = 128 << 10;
+/// The highest level at which a whole frame takes less than that by far.
+const QUICK: i32 = 9;
 
 /// The decoded bytes.
 pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
@@ -203,10 +209,28 @@ pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     if options.frames {
         return Ok(Box::new(Several { pieces: Pieces::new(piece_len(options, FRAME)?), level, any: false }));
     }
+    Ok(Box::new(One { state: Some(frame(level, options.total)?), total: options.total, written: 0 }))
+}
+
+/// An encoder of one frame, which states its length where that is known.
+fn frame(level: i32, total: Option<u64>) -> Result<write::Encoder<'static, Vec<u8>>> {
     let mut state = write::Encoder::new(Vec::new(), level).map_err(failed)?;
-    state.set_pledged_src_size(options.total).map_err(failed)?;
+    state.set_pledged_src_size(total).map_err(failed)?;
     state.include_contentsize(true).map_err(failed)?;
-    Ok(Box::new(One { state: Some(state), total: options.total, written: 0 }))
+    Ok(state)
+}
+
+/// One frame of a piece.
+fn compress(level: i32, piece: &[u8]) -> Result<Vec<u8>> {
+    if level <= QUICK {
+        return zstd::bulk::compress(piece, level).map_err(failed);
+    }
+    let mut state = frame(level, Some(piece.len() as u64))?;
+    for part in piece.chunks(STEP) {
+        check()?;
+        state.write_all(part).map_err(failed)?;
+    }
+    state.finish().map_err(failed)
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
@@ -229,8 +253,9 @@ impl Encode for One {
             return told_right(self.total, self.written);
         }
         let Some(state) = &mut self.state else { return Err(Error::usage("the encoder is finished")) };
-        // A few MiB at a time, so that what is encoded does not pile up.
-        for part in data.chunks(4 << 20) {
+        // So that what is encoded does not pile up, and nobody waits for long who gives up.
+        for part in data.chunks(STEP) {
+            check()?;
             state.write_all(part).map_err(failed)?;
             put(out, state.get_ref())?;
             state.get_mut().clear();
@@ -254,7 +279,7 @@ struct Several {
 
 impl Several {
     fn flush(level: i32, pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
-        encode_each(pieces.to_vec(), out, |piece| zstd::bulk::compress(piece, level).map_err(failed))
+        encode_each(pieces.to_vec(), out, |piece| compress(level, piece))
     }
 }
 

@@ -1,0 +1,20 @@
+//! `cargo xtask peers`: the test suites of packages that build on `asdf`, as they are and with Trilith below.
+//!
+//! Running and comparing is `peers/suites.py`, inside an environment that has these packages: they are
+//! Python, and so is the plugin that notes what became of each test.
+
+use std::process::Command;
+
+use crate::interop::environment_for;
+use crate::python::wheel_into;
+use crate::shell::{root, run, target};
+
+/// Makes the environment, installs the wheel as it is released, and hands the arguments on.
+pub fn peers(arguments: &[String]) -> Result<(), String> {
+    let scripts = root().join("xtask/peers");
+    let python = environment_for("peers-venv", &scripts.join("requirements.txt"))?;
+    wheel_into(&python)?;
+    let mut suites = Command::new(python);
+    suites.current_dir(root()).arg("-B").arg(scripts.join("suites.py")).arg("--folder").arg(target().join("peers"));
+    run(suites.args(arguments))
+}
