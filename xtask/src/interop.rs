@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{cargo, output, program, root, run, shared, target};
+use crate::shell::{build_program, output, root, run, shared, target};
 use crate::suite::Done;
 
 /// Python writes and Trilith reads, Trilith writes and Python reads.
@@ -12,9 +12,9 @@ pub fn interop() -> Result<Done, String> {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
-    run(&mut cargo(["build", "--locked", "--package", "trilith-cli"]))?;
+    let program = build_program()?;
     let mut tests = pytest(&python);
-    tests.current_dir(root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", program("debug"));
+    tests.current_dir(root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", program);
     run(&mut tests)?;
     Ok(Done::Passed)
 }

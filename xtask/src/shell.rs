@@ -26,7 +26,14 @@ pub fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
 
-/// The command line program, as the development profile builds it.
+/// Builds the command line program, with the features that the workspace as a whole asks of the crates it needs: after the
+/// tests there is nothing left to compile, while for a package by itself cargo would compile most of them again.
+pub fn build_program() -> Result<PathBuf, String> {
+    run(&mut cargo(["build", "--locked", "--workspace", "--bin", "trilith"]))?;
+    Ok(program("debug"))
+}
+
+/// The command line program, as a profile builds it.
 pub fn program(profile: &str) -> PathBuf {
     target().join(profile).join(format!("trilith{}", std::env::consts::EXE_SUFFIX))
 }

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use crate::interop::environment_for;
-use crate::shell::{cargo, output, program, root, run, target};
+use crate::shell::{build_program, cargo, output, root, run, target};
 use crate::suite::Done;
 
 /// Pages outside `docs`.
@@ -47,10 +47,7 @@ pub fn site() -> Result<Done, String> {
     };
     let trilith = match std::env::var_os("TRILITH_BIN") {
         Some(path) => PathBuf::from(path),
-        None => {
-            run(&mut cargo(["build", "--locked", "--quiet", "--package", "trilith-cli"]))?;
-            program("debug")
-        }
+        None => build_program()?,
     };
     let source = target().join("site-source");
     empty(&source)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{cargo, in_ci, output, program, root, run, target};
+use crate::shell::{build_program, cargo, in_ci, output, root, run, target};
 use crate::site::copy;
 use crate::suite::Done;
 use crate::wasm::{TARGET, standard_library};
@@ -68,7 +68,7 @@ pub fn browser() -> Result<Done, String> {
             return Ok(Done::Skipped(format!("playwright-core cannot be installed: {reason}")));
         }
     }
-    run(&mut cargo(["build", "--locked", "--package", "trilith-cli"]))?;
+    let program = build_program()?;
     let folder = target().join("viewer");
     let mut command = Command::new("node");
     command.current_dir(&tests).args(["--test", "--test-concurrency=1"]);
@@ -79,7 +79,7 @@ pub fn browser() -> Result<Done, String> {
         Err(reason) if in_ci() => return Err(reason),
         Err(reason) => println!("the static page is not tested: {reason}"),
     }
-    command.env("TRILITH", program("debug")).env("TRILITH_BROWSER", browser).env("TRILITH_PICTURES", target().join("browser"));
+    command.env("TRILITH", program).env("TRILITH_BROWSER", browser).env("TRILITH_PICTURES", target().join("browser"));
     run(&mut command)?;
     if std::env::var_os("BLESS").is_some() {
         let (made, shown) = (target().join("browser/documentation.png"), root().join("docs/view.png"));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trilith::asdf::AsdfFile;
+use trilith::bytes::is_one_file;
 use trilith::{Error, Result};
 
 use crate::options::Options;
@@ -209,24 +210,6 @@ pub fn is_stream(path: &str) -> bool {
     path == "-" || std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// Whether two names lead to one file: by path, by a link, or by a second name.
-fn same_file(a: &Path, b: &Path) -> bool {
-    let (Ok(real_a), Ok(real_b)) = (std::fs::canonicalize(a), std::fs::canonicalize(b)) else { return false };
-    real_a == real_b || is_second_name(&real_a, &real_b)
-}
-
-#[cfg(unix)]
-fn is_second_name(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let number = |path: &Path| std::fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
-    number(a).is_some_and(|a| Some(a) == number(b))
-}
-
-#[cfg(not(unix))]
-fn is_second_name(_: &Path, _: &Path) -> bool {
-    false
-}
-
 impl Options {
     /// Refuses an output that is something the command reads, by whatever name: its data would be gone. `rewritten`
     /// are the inputs that the output is another form of; these may be written over, since the new file is put
@@ -236,10 +219,10 @@ impl Options {
     /// [`ErrorKind::Usage`](trilith::ErrorKind::Usage).
     pub fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = Path::new(path);
-        if is_stream(path) || !there.exists() || rewritten.iter().any(|input| same_file(there, Path::new(input))) {
+        if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, Path::new(input))) {
             return Ok(());
         }
-        match self.inputs().iter().find(|input| same_file(there, Path::new(input))) {
+        match self.inputs().iter().find(|input| is_one_file(there, Path::new(input))) {
             Some(input) if Path::new(input).file_name() == there.file_name() => {
                 Err(Error::usage(format!("{path} is read by this command, and would be lost")))
             }

@@ -164,8 +164,7 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
     let path: PathBuf = target.extract()?;
     let done = calm(py, || {
         let (opened, _) = file.current()?;
-        let own = opened.sections().source().local().and_then(|local| local.path());
-        if own.is_some_and(|own| std::fs::canonicalize(&path).is_ok_and(|real| real == own)) {
+        if opened.sections().source().local().is_some_and(|local| local.is_at(&path)) {
             return Err(Error::usage(format!("{} is the file itself: update() writes its changes", path.display())));
         }
         let mut how = SaveOptions::default();

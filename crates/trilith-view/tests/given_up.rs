@@ -32,7 +32,7 @@ impl Leaving {
         for _ in 0..3 {
             head.extend((SIDE * SIDE).to_be_bytes());
         }
-        head.extend([0; 16]);
+        head.extend([1; 16]); // a checksum, which `verify` compares
         Self { head, read: AtomicU64::new(0), left: Arc::default(), leaves }
     }
 }
@@ -78,6 +78,7 @@ fn what_nobody_waits_for_is_not_read_to_its_end() {
         ("levels", "path=/a&interval=percentile:99"),
         ("histogram", "path=/a"),
         ("stats", "path=/a"),
+        ("verify", "deep=1"),
     ] {
         let (status, all) = asked(name, query, false);
         assert!(status == 200 && all >= SIDE * SIDE, "{name}?{query}: {status}, {all} bytes");

@@ -43,7 +43,7 @@ pub use handle::Array;
 pub use index::Index;
 pub use mask::Mask;
 pub use npy::npy_header;
-#[cfg(feature = "zlib")]
+#[cfg(all(feature = "dudley", feature = "zlib"))]
 pub(crate) use npy::npy_header_len;
 pub(crate) use npy::numpy_name;
 pub use pages::Pages;

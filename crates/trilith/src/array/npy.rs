@@ -84,7 +84,7 @@ impl Array {
 }
 
 /// Where the elements of a `.npy` file begin at most, by its first 12 bytes; what is wrong with them is said when it is read.
-#[cfg(feature = "zlib")]
+#[cfg(all(feature = "dudley", feature = "zlib"))]
 pub(crate) fn npy_header_len(start: &[u8]) -> u64 {
     let wide = matches!(start.get(6), Some(2 | 3));
     let field = start.get(8..if wide { 12 } else { 10 }).unwrap_or(&[]);

@@ -1,4 +1,4 @@
-//! Floating-point numbers of 8 and 16 bits that are no [`Datatype`] here, widened to 32 bits, which hold each of them exactly.
+//! Floating-point numbers of 8 and 16 bits that are not a [`Datatype`] here, widened to 32 bits, which hold each of them exactly.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct SmallFloat {
     special: Special,
 }
 
-/// Which patterns are no finite numbers.
+/// Which patterns are not finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Special {
     /// Those of the largest exponent, as IEEE 754 has it.

@@ -178,6 +178,7 @@ pub(crate) fn one(source: &dyn Source, progress: Progress<'_>) -> Result<[u8; 16
     let mut at = 0;
     while at < source.len() {
         let n = (source.len() - at).min(piece.len() as u64) as usize;
+        crate::interrupt::check()?;
         source.read_at(at, &mut piece[..n])?;
         md5.update(&piece[..n]);
         progress.add(n as u64);

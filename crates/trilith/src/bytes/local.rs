@@ -102,6 +102,11 @@ impl LocalFile {
         self.identity() == other.identity()
     }
 
+    /// Whether a path leads to this file: as its own, through a link, or by a second name.
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.path().is_some_and(|own| is_one_file(own, path))
+    }
+
     pub(super) fn identity(&self) -> [u64; 3] {
         self.file.metadata().map(|metadata| identity(&metadata)).unwrap_or_default()
     }
@@ -118,6 +123,14 @@ impl LocalFile {
         let by = if self.reader.is_own(&self.file) { "an update of this process" } else { "another process" };
         Error::new(crate::ErrorKind::Io, format!("{} was changed by {by} while it was open", self.name)).hint("open it again")
     }
+}
+
+/// Whether two paths lead to one file: as the same path, through a link, or by a second name.
+pub fn is_one_file(a: &Path, b: &Path) -> bool {
+    let (Ok(real_a), Ok(real_b)) = (std::fs::canonicalize(a), std::fs::canonicalize(b)) else { return false };
+    let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| identity(&metadata));
+    // Without numbers of files, as elsewhere than on Unix, there are only their paths.
+    real_a == real_b || cfg!(unix) && number(&real_a).is_some_and(|a| Some(a) == number(&real_b))
 }
 
 impl Source for LocalFile {

@@ -49,7 +49,7 @@ pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
 pub(crate) use large::large_pages;
 pub(crate) use listing::{files_of, is_plain_file};
-pub use local::{LocalFile, LocalOptions, bytes_read};
+pub use local::{LocalFile, LocalOptions, bytes_read, is_one_file};
 pub use lock::{Basis, remove_stale};
 pub use metered::Metered;
 pub use nearby::ReadAhead;

@@ -135,10 +135,7 @@ fn is_to_be_packed(path: &Path, basis: Basis<'_>) -> Result<bool> {
     }
     match basis {
         Basis::Nothing | Basis::Absent => Ok(false),
-        Basis::Read(read) | Basis::Own(read) => {
-            let same = read.local().and_then(|local| Some(local.path()? == std::fs::canonicalize(path).ok()?));
-            Ok(same == Some(true) && is_packed(read)?)
-        }
+        Basis::Read(read) | Basis::Own(read) => Ok(read.local().is_some_and(|local| local.is_at(path)) && is_packed(read)?),
     }
 }
 

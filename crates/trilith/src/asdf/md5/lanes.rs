@@ -150,6 +150,7 @@ impl Stream<'_> {
         let n = (len - self.at).min(PIECE as u64) as usize;
         self.done = 0;
         self.bytes.resize(n, 0);
+        crate::interrupt::check()?;
         self.source.read_at(self.at, &mut self.bytes)?;
         self.at += n as u64;
         if n < PIECE {
