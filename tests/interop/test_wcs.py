@@ -164,13 +164,20 @@ class WorldCoordinates(unittest.TestCase):
             self.assertEqual([axis["name"] for axis in found], ["RA", "FREQ", "DEC"])
 
     def test_what_is_not_known_is_not_guessed(self):
-        for name, change in [("hpx", {"CTYPE1": "RA---HPX", "CTYPE2": "DEC--HPX"}), ("pv", {"PV2_1": 0.1}), ("unit", {"CUNIT1": "furlong"})]:
+        doubtful = {
+            "hpx": {"CTYPE1": "RA---HPX", "CTYPE2": "DEC--HPX"},
+            "gls": {"CTYPE1": "RA---GLS", "CTYPE2": "DEC--GLS"},  # not what SFL is, away from the equator
+            "sip": {"A_ORDER": 2, "A_2_0": 1e-4},  # a distortion that CTYPE does not name
+            "pv": {"PV2_1": 0.1},
+            "unit": {"CUNIT1": "furlong"},
+        }
+        for name, change in doubtful.items():
             cards = header("TAN", (10.0, 20.0))
             cards.update(change)
             asdf.AsdfFile({"data": np.zeros(SHAPE, "f4"), "header": dict(cards)}).write_to(self.folder / f"{name}.asdf")
         asdf.AsdfFile({"data": np.zeros(SHAPE, "f4")}).write_to(self.folder / "plain.asdf")
         with viewer(self.folder) as ask:
-            for name in ("hpx", "pv", "unit", "plain"):
+            for name in (*doubtful, "plain"):
                 self.assertIsNone(ask(f"{name}.asdf", "/data", (1, 1)), name)
 
 

@@ -70,7 +70,10 @@ impl Header {
         let kinds: Vec<&str> = (0..count).map(|axis| keywords.said(&format!("CTYPE{}", axis + 1))).collect();
         let place = |longitude: bool| kinds.iter().position(|kind| is_celestial(kind, longitude));
         let sky = place(true).zip(place(false));
-        if kinds.iter().all(|kind| kind.is_empty()) || is_distorted(keywords) {
+        let is_sip = kinds.iter().any(|kind| kind.ends_with("-SIP"));
+        // A distortion whose axes are not named after it: some apply it, some do not.
+        let is_doubtful = !is_sip && (keywords.has("A_ORDER") || keywords.has("B_ORDER"));
+        if kinds.iter().all(|kind| kind.is_empty()) || is_distorted(keywords) || is_doubtful {
             return None;
         }
         let scales: Vec<f64> = (0..count)
@@ -90,7 +93,6 @@ impl Header {
             }
             None => None,
         };
-        let is_sip = kinds.iter().any(|kind| kind.ends_with("-SIP"));
         let frame = keywords.said("RADESYS");
         let axes = (0..count).map(|axis| named_axis(keywords, kinds.get(axis).copied().unwrap_or(""), axis, frame)).collect();
         Some(Self {

@@ -45,7 +45,7 @@ impl Projection {
             "CAR" => Self::Car,
             "CEA" => Self::Cea(lambda),
             "MER" => Self::Mer,
-            "SFL" | "GLS" => Self::Sfl,
+            "SFL" => Self::Sfl,
             "PAR" => Self::Par,
             "MOL" => Self::Mol,
             "AIT" => Self::Ait,
