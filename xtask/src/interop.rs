@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{build_program, output, root, run, shared, target};
+use crate::files::{read, write};
+use crate::shell::{base_python, build_program, output, root, run, shared, target};
 use crate::suite::Done;
 
 /// Python writes and Trilith reads, Trilith writes and Python reads.
@@ -13,17 +14,23 @@ pub fn interop() -> Result<Done, String> {
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
     let program = build_program()?;
-    let mut tests = pytest(&python);
+    let mut tests = pytest_on_all_cores(&python);
     tests.current_dir(root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", program);
     run(&mut tests)?;
     Ok(Done::Passed)
 }
 
-/// Tests in an environment that has pytest, one process for each core, with a line for each that is skipped.
+/// Tests in an environment that has pytest-xdist, one process for each core.
+pub fn pytest_on_all_cores(python: &Path) -> Command {
+    let mut tests = pytest(python);
+    tests.args(["-n", "auto", "--dist", "worksteal", "-o", "verbosity_subtests=0"]);
+    tests
+}
+
+/// Tests in an environment that has pytest, with a line for each that is skipped.
 pub fn pytest(python: &Path) -> Command {
     let mut tests = Command::new(python);
-    tests.args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider", "-n", "auto", "--dist", "worksteal"]);
-    tests.args(["-o", "verbosity_subtests=0"]);
+    tests.args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider"]);
     tests.env("PYTHONDONTWRITEBYTECODE", "1");
     if let Some(shared) = shared() {
         tests.env("TRILITH_SHARED", shared);
@@ -46,7 +53,7 @@ pub fn environment_for(name: &str, list: &Path) -> Result<PathBuf, String> {
     if python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) {
         return Ok(python);
     }
-    let base = base_python()?;
+    let base = new_enough()?;
     run(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))
         .map_err(|e| format!("{e} (is python3-venv installed?)"))?;
     run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(list))?;
@@ -56,7 +63,7 @@ pub fn environment_for(name: &str, list: &Path) -> Result<PathBuf, String> {
 
 /// The text of a list of requirements, with the lists beside it that it names (`-r`).
 fn requirements(list: &Path) -> Result<String, String> {
-    let text = std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let text = read(list)?;
     let mut all = text.clone();
     for name in text.lines().filter_map(|line| line.strip_prefix("-r ")) {
         all.push_str(&requirements(&list.with_file_name(name.trim()))?);
@@ -65,16 +72,12 @@ fn requirements(list: &Path) -> Result<String, String> {
 }
 
 /// `TRILITH_PYTHON` or `python3`, if it is new enough for asdf 6.
-fn base_python() -> Result<String, String> {
-    let python = std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+fn new_enough() -> Result<String, String> {
+    let python = base_python();
     let check = "import sys; print(sys.version_info >= (3, 11), sys.version.split()[0])";
     let said = output(Command::new(&python).args(["-c", check])).map_err(|e| format!("no Python: {e}"))?;
     match said.trim().split_once(' ') {
         Some(("True", _)) => Ok(python),
         _ => Err(format!("asdf 6.0.0 needs Python 3.11 or newer, `{python}` says {}", said.trim())),
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -9,6 +9,7 @@
 mod against;
 mod bench;
 mod c;
+mod files;
 mod fuzz;
 mod interop;
 mod package;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use crate::files::{create, empty, read};
 use crate::shell::{output, root, run, target};
 
 /// One thing that is released.
@@ -145,33 +146,6 @@ fn tar(folder: &Path, archive: &Path) -> Result<(), String> {
 /// Unpacks an archive into a folder.
 fn untar(archive: &Path, folder: &Path) -> Result<(), String> {
     run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    if let Some(folder) = to.parent() {
-        create(folder)?;
-    }
-    std::fs::copy(from, to).map(drop).map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))
-}
-
-fn create(folder: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
-}
-
-fn empty(folder: &Path) -> Result<(), String> {
-    let _ = std::fs::remove_dir_all(folder); // whatever an earlier run left
-    create(folder)
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    if let Some(folder) = path.parent() {
-        create(folder)?;
-    }
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

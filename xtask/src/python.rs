@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::interop::{environment_for, pytest};
+use crate::interop::{environment_for, pytest_on_all_cores};
 use crate::shell::{root, run, target};
 use crate::suite::Done;
 
@@ -32,7 +32,8 @@ pub fn wheel_into(python: &Path) -> Result<(), String> {
     install(python, &build(&builder, &package, true)?)
 }
 
-fn install(python: &Path, wheel: &Path) -> Result<(), String> {
+/// Installs a wheel into the environment of a Python.
+pub fn install(python: &Path, wheel: &Path) -> Result<(), String> {
     let mut install = Command::new(python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
     run(install.arg(wheel))
@@ -42,7 +43,7 @@ fn install(python: &Path, wheel: &Path) -> Result<(), String> {
 fn run_tests(python: &Path, wheel: &Path, package: &Path, what: &Path, only: &[&str]) -> Result<(), String> {
     install(python, wheel)?;
     // Not from the package's folder, so that what is tested is what was installed.
-    run(pytest(python).current_dir(target()).arg("--rootdir").arg(package).arg(what).args(only))
+    run(pytest_on_all_cores(python).current_dir(target()).arg("--rootdir").arg(package).arg(what).args(only))
 }
 
 /// The wheel, as the profile for development or that for releases builds it.

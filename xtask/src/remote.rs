@@ -1,10 +1,8 @@
 //! Remote files: real servers on loopback, and the tests that ask them.
 
-use std::process::Command;
-
-use crate::interop::environment_for;
+use crate::interop::{environment_for, pytest};
 use crate::python;
-use crate::shell::{build_program, root, run, shared, target};
+use crate::shell::{build_program, root, run, target};
 use crate::suite::Done;
 
 /// Runs the tests of `tests/remote` against nginx, or a server of their own where that is missing, a proxy that breaks
@@ -16,16 +14,10 @@ pub fn remote() -> Result<Done, String> {
     };
     let program = build_program()?;
     let wheel = python::build(&python, &root().join("crates/trilith-py"), false)?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
-    run(install.arg(&wheel))?;
-    let mut tests = Command::new(&python);
-    tests.current_dir(target()).env("PYTHONDONTWRITEBYTECODE", "1").env("TRILITH_BIN", program);
+    python::install(&python, &wheel)?;
     let folder = root().join("tests/remote");
-    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--rootdir"]).arg(&folder).arg(&folder);
-    if let Some(shared) = shared() {
-        tests.env("TRILITH_SHARED", shared);
-    }
+    let mut tests = pytest(&python);
+    tests.current_dir(target()).env("TRILITH_BIN", program).arg("--rootdir").arg(&folder).arg(&folder);
     run(&mut tests)?;
     Ok(Done::Passed)
 }

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
+use crate::files::{empty, read, write};
 use crate::interop::environment_for;
 use crate::shell::{build_program, cargo, output, root, run, target};
 use crate::suite::Done;
@@ -300,29 +301,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
     for path in files(from) {
         let Ok(name) = path.strip_prefix(from) else { continue };
-        let there = to.join(name);
-        if let Some(folder) = there.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        }
-        std::fs::copy(&path, &there).map_err(|error| format!("{}: {error}", path.display()))?;
+        crate::files::copy(&path, &to.join(name))?;
     }
     Ok(())
-}
-
-fn empty(folder: &Path) -> Result<(), String> {
-    let _ = std::fs::remove_dir_all(folder); // whatever an earlier run left
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    }
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, copy, create, empty, tar, third, untar, write};
+use super::{Place, tar, third, untar};
 use crate::c::TOUR;
+use crate::files::{copy, create, empty, write};
 use crate::shell::{cargo, output, root, run, target};
 
 /// What is copied as it is, and where to.

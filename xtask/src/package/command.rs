@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, copy, create, empty, read, readme, tar, third, untar, write};
+use super::{Place, readme, tar, third, untar};
+use crate::files::{copy, create, empty, read, write};
 use crate::shell::{cargo, output, program, root, run, target};
 
 /// Files that every archive holds.

@@ -3,15 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Place, copy, empty, readme, untar, write};
+use super::{Place, readme, untar};
+use crate::files::{copy, empty, read, write};
 use crate::shell::{cargo, root, run, target};
 
 /// What is published, in the order in which it must be.
 const CRATES: &[&str] = &["trilith", "trilith-view", "trilith-cli", "trilith-c"];
-
-/// The profile of the workspace, so that what was compiled for it can be used.
-const PROFILE: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.package.\"*\"]\nopt-level = 1\n\n\
-     [profile.dev.package.trilith-view]\nopt-level = 1\n";
 
 /// Writes the file that the program of README.md reads.
 const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = trilith::Writer::new();\n    \
@@ -50,7 +47,10 @@ pub fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), Str
     for name in ["trilith", "trilith-view"] {
         let _ = writeln!(manifest, "{name} = {{ path = \"{name}-{version}\" }}");
     }
-    write(&folder.join("Cargo.toml"), &format!("{manifest}\n{PROFILE}"))?;
+    // The profiles of the workspace, so that what was compiled for it can be used.
+    let workspace = read(&root().join("Cargo.toml"))?;
+    let profiles = workspace.find("\n[profile.").and_then(|at| workspace.get(at..)).unwrap_or_default();
+    write(&folder.join("Cargo.toml"), &(manifest + profiles))?;
     copy(&root().join("Cargo.lock"), &folder.join("Cargo.lock"))?;
     let project = "[package]\nname = \"readme\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n";
     write(&folder.join("readme/Cargo.toml"), &format!("{project}trilith = \"{version}\"\n"))?;

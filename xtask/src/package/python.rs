@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, copy, empty, readme};
+use super::{Place, readme};
+use crate::files::{copy, empty};
 use crate::interop::environment_for;
 use crate::python::build;
 use crate::shell::{base_python, root, run, target};

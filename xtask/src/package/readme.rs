@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{create, read};
+use crate::files::{create, read};
 use crate::shell::{output, root};
 
 /// Runs the lines of the command in an empty folder, with the programs of `bin` first, and compares what they print

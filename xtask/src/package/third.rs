@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::write;
+use crate::files::write;
 use crate::shell::{cargo, output};
 
 /// How the file of a licence begins.

@@ -1,6 +1,6 @@
 //! `.npy` files of numpy: one array, named `data`.
 
-use super::text::{LayoutText, spell};
+use super::text::LayoutText;
 use crate::array::Array;
 use crate::bytes::SourceRef;
 use crate::error::Result;
@@ -25,8 +25,6 @@ pub(super) fn declare(array: &Array, start: u64, name: &str, text: &mut LayoutTe
     text.array(name, array.datatype(), array.byteorder(), &turned, offset)?;
     text.grid(shape, shape)?;
     // A text has a length of its own, which is none of the array's.
-    let mut typed = String::new();
-    spell(array.datatype(), array.byteorder(), &[], &mut typed)?;
-    text.attribute("grid_type", typed.as_str())?;
+    text.elements(array.datatype(), array.byteorder())?;
     text.attribute("grid_order", "F")
 }

@@ -8,7 +8,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::text::{LayoutText, spell};
+use super::text::LayoutText;
 use super::{groups, npy};
 use crate::array::Array;
 #[cfg(feature = "zlib")]
@@ -80,14 +80,12 @@ fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText,
     if size != entry.size {
         return Err(Error::malformed(format!("its array ends at byte {size}, the member at byte {}", entry.size)));
     }
-    let mut typed = String::new();
-    spell(array.datatype(), array.byteorder(), &[], &mut typed)?;
     if array.nbytes() == 0 {
         return text.array(name, array.datatype(), array.byteorder(), array.shape(), start);
     }
     text.item(name, &format!("u1[{}] @{start}", entry.stored))?;
     text.grid(array.shape(), array.shape())?;
-    text.attribute("grid_type", typed.as_str())?;
+    text.elements(array.datatype(), array.byteorder())?;
     text.attribute("grid_filters", format!("skip({}) rawdeflate", array.offset()).as_str())?;
     if array.is_c_contiguous() { Ok(()) } else { text.attribute("grid_order", "F") }
 }

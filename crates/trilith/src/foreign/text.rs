@@ -109,6 +109,16 @@ impl LayoutText {
         self.line(&format!("{name} : {value}"))
     }
 
+    /// What the elements of the item before are.
+    ///
+    /// # Errors
+    /// As [`LayoutText::array`].
+    pub fn elements(&mut self, datatype: &Datatype, order: Byteorder) -> Result<()> {
+        let mut typed = String::new();
+        spell(datatype, order, &[], &mut typed)?;
+        self.attribute("grid_type", typed.as_str())
+    }
+
     /// What the item before is: an array of this shape, in chunks of that one.
     ///
     /// # Errors
