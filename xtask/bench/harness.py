@@ -9,7 +9,7 @@ or `tables(bench)` for figures of another kind, or both. A command is a list of 
 memory are measured from outside, start-up included, because that is what a script or a shell pays. Where a whole process says
 nothing (a few microseconds, a warm buffer), a command of a work with `inner=True` measures itself and prints
 `{"cpu_s": ..., "wall_s": ...}` as its last line. `bench.peer(NAME)` builds a program of `peers/`, a workspace of its own, so that
-the crates which we compare with never enter our lock file.
+the crates which we compare with never enter our lock file; `bench.c_program(NAME)` one in C.
 
 CPU seconds (user and system) are compared unless a work says `by="wall_s"`: wall times depend on what else the machine does.
 """
@@ -110,6 +110,8 @@ class Bench:
                 build = ["cargo", "build", "--locked", "--quiet", "--release", "--manifest-path", HERE / "peers/Cargo.toml"]
                 subprocess.run([*build, "--target-dir", self.folder / "peers"], stdout=sys.stderr, check=False)
                 self._built = True
+            if path.startswith(str(self.folder / "c-programs")):
+                self._make_c(pathlib.Path(path))
 
     def _make(self, path, make, words):
         # In a process of its own: the peak memory of a child is never less than that of its parent when it was started.
@@ -120,6 +122,15 @@ class Bench:
         subprocess.run([sys.executable, "-B", "-c", code, str(HERE), str(part), *map(str, words)], check=True)
         part.rename(path)
 
+    def _make_c(self, path):
+        path.parent.mkdir(exist_ok=True)
+        build = ["cargo", "build", "--locked", "--quiet", "--release", "--package", "trilith-c"]
+        subprocess.run(build, stdout=sys.stderr, check=True)
+        library = pathlib.Path(self.program).parent
+        flags = ["-std=c99", "-O2", "-I", HERE.parents[1] / "crates/trilith-c/include", "-o", path]
+        linked = ["-L", library, "-ltrilith", f"-Wl,-rpath,{library}"]
+        subprocess.run(["cc", *flags, HERE / f"peers/programs/{path.name}.c", *linked], check=True)
+
     def python(self, code, *words):
         """A Python command."""
         return [sys.executable, "-W", "ignore", "-c", code, *words]
@@ -127,6 +138,10 @@ class Bench:
     def peer(self, name):
         """A program of `peers/`, built before it is first needed."""
         return str(self.folder / "peers/release" / name)
+
+    def c_program(self, name):
+        """A program of `peers/programs` in C, built before it is first needed, with the C library as it is released."""
+        return str(self.folder / "c-programs" / name)
 
 
 def measure(command, inner=False):

@@ -1,9 +1,10 @@
 //! The C interface: programs in C, C++ and Fortran, compiled with all warnings as errors and run with a sanitizer.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::shell::{cargo, output, root, run, shared, target};
+use crate::files::samples;
+use crate::shell::{cargo, output, root, run, target};
 use crate::suite::Done;
 
 /// What each of the short programs says, but for points and spaces.
@@ -40,11 +41,7 @@ pub fn c() -> Result<Done, String> {
     let mut build = Command::new("cc");
     build.arg("-std=c99").args(strict).arg("-I").arg(&include).arg(programs.join("misuse.c"));
     run(linked(build.arg("-o").arg(&misuse)))?;
-    let mut files = Vec::new();
-    collect(&root().join("tests/conformance"), &mut files)?;
-    if let Some(shared) = shared() {
-        collect(&shared.join("corpus"), &mut files)?;
-    }
+    let files = samples()?;
     println!("opening, reading and verifying {} files through C", files.len());
     for some in files.chunks(500) {
         output(with_library(Command::new(&misuse).args(some)))?;
@@ -67,21 +64,4 @@ fn linked(build: &mut Command) -> &mut Command {
 
 fn with_library(program: &mut Command) -> &mut Command {
     program.env("LD_LIBRARY_PATH", libraries())
-}
-
-/// The files of a folder and those below it, without what is for people and programs, and without large ones.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let kind = path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
-        let size = path.metadata().map_or(0, |about| about.len());
-        if path.is_dir() {
-            collect(&path, files)?;
-        } else if !["py", "md", "json"].contains(&kind) && size < 8 << 20 {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(())
 }

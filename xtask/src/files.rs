@@ -1,6 +1,8 @@
 //! Files and folders, with errors that name them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::shell::{root, shared};
 
 /// A folder, with those above it.
 pub fn create(folder: &Path) -> Result<(), String> {
@@ -32,4 +34,31 @@ pub fn write(path: &Path, text: &str) -> Result<(), String> {
         create(folder)?;
     }
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The files that come with the project, and those of `../shared/corpus` where it is: good and broken ones of every kind.
+pub fn samples() -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    collect(&root().join("tests/conformance"), &mut files)?;
+    if let Some(shared) = shared() {
+        collect(&shared.join("corpus"), &mut files)?;
+    }
+    Ok(files)
+}
+
+/// The files of a folder and those below it, without what is for people and programs, and without large ones.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let kind = path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
+        let size = path.metadata().map_or(0, |about| about.len());
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if !["py", "md", "json"].contains(&kind) && size < 8 << 20 {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(())
 }

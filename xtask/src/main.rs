@@ -9,6 +9,7 @@
 mod against;
 mod bench;
 mod c;
+mod emulate;
 mod files;
 mod fuzz;
 mod interop;
@@ -32,7 +33,7 @@ const TASKS: &[(&str, Task, &str)] = &[
     (
         "test",
         suite::test,
-        "everything: format, lints, tests, corpus, documentation, site, features, interop, Python, remote, WebAssembly, browser, fuzz targets [PART…]",
+        "everything: format, lints, tests, corpus, documentation, site, features, interop, Python, remote, C, WebAssembly, browser, fuzz targets [PART…]",
     ),
     ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
@@ -56,6 +57,12 @@ const TASKS: &[(&str, Task, &str)] = &[
         "peers",
         peers::peers,
         "the test suites of packages that build on asdf, with Trilith and without: [--plain-from-last] [SUITE…]",
+    ),
+    (
+        "emulate",
+        emulate::emulate,
+        "the library's tests and the digests of all sample files on another kind of processor, by qemu: s390x-unknown-linux-gnu \
+         (big-endian), i686-unknown-linux-gnu (32 bits)",
     ),
     ("docs", site::docs, "build the documentation site in target/site and check its links"),
     ("web", web::web, "the viewer without a server, as a folder of static files: [FOLDER]"),

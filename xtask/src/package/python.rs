@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, readme};
+use super::{Place, readme, third};
 use crate::files::{copy, empty};
 use crate::interop::environment_for;
 use crate::python::build;
@@ -21,6 +21,8 @@ fn package() -> PathBuf {
 }
 
 pub fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
+    // `license-files` of pyproject.toml takes it into the wheel.
+    third::licences("trilith-py", &package().join("LICENSE-THIRD-PARTY"))?;
     let wheel = build(&builder()?, &package(), true)?;
     let size = wheel.metadata().map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     if size > MOST_BYTES {

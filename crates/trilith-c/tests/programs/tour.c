@@ -6,7 +6,6 @@ static trilith_error *error;
 static void check(int32_t status) {
     if (status != TRILITH_OK) fprintf(stderr, "%s\n", trilith_error_message(error)), exit(1);
 }
-
 int main(int argc, char **argv) {
     const char *path = argc > 1 ? argv[1] : "tour.asdf";
     float image[6] = {0, 1, 2, 3, 4, 5}, part[2];
