@@ -2,7 +2,7 @@
 
 use super::super::event::{Layout, Receiver, Style, What};
 use super::token::{ENDS, PLAIN, begins_no_plain};
-use super::{Props, Scan, Scanner, Stop};
+use super::{Props, Scan, Scanner, Stop, swar};
 use crate::span::Span;
 
 /// A scalar or key between brackets.
@@ -48,10 +48,32 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                         (at, entry) = self.flow_value(at, outer)?;
                     }
                 }
-                _ => (at, entry) = self.flow_value(at, outer)?,
+                _ => {
+                    let (next, more) = self.plain_items(at)?;
+                    (at, entry) = if next == at { self.flow_value(at, outer)? } else { (next, more) };
+                }
             }
         }
         Ok(at)
+    }
+
+    /// Plain items that end on their line, one after the other; where something else stands, and whether that may be an entry.
+    #[inline(never)]
+    fn plain_items(&mut self, mut at: usize) -> Scan<(usize, bool)> {
+        while PLAIN[self.byte(at) as usize] {
+            let end = self.flow_plain_end(at + 1)?;
+            let after = self.byte(end);
+            if !matches!(after, b',' | b']') {
+                break;
+            }
+            let span = self.without_blanks(at, end)?;
+            self.scalar(span, Style::Plain, true, Props::default())?;
+            if after == b']' {
+                return Ok((end, false));
+            }
+            at = end + 1 + usize::from(self.byte(end + 1) == b' ');
+        }
+        Ok((at, true))
     }
 
     fn open(&mut self, at: usize, props: Props) -> Scan<usize> {
@@ -180,8 +202,17 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     #[inline(always)]
     fn flow_plain_end(&self, mut at: usize) -> Scan<usize> {
         loop {
-            let rest = self.bytes.get(at..).unwrap_or(&[]);
-            at += rest.iter().position(|byte| ENDS[*byte as usize] != 0).ok_or(Stop)?;
+            if let Some(word) = swar::word(self.bytes, at) {
+                let found = swar::first(swar::flow_ends(word));
+                at += found;
+                if found == 8 || ENDS[self.byte(at) as usize] == 0 {
+                    at += usize::from(found < 8);
+                    continue;
+                }
+            } else {
+                let rest = self.bytes.get(at..).unwrap_or(&[]);
+                at += rest.iter().position(|byte| ENDS[*byte as usize] != 0).ok_or(Stop)?;
+            }
             match self.byte(at) {
                 b':' => match self.byte(at + 1) {
                     b' ' | b'\n' => return Ok(at),

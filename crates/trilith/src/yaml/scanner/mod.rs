@@ -7,6 +7,7 @@
 
 mod block;
 mod flow;
+mod swar;
 mod token;
 
 #[cfg(test)]

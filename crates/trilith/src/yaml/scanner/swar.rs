@@ -1,0 +1,61 @@
+//! Eight bytes of text at a time: where a plain scalar between brackets may end, without a branch for each byte.
+
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH: u64 = ONES * 0x80;
+
+/// Eight bytes, the first of them lowest.
+#[inline(always)]
+pub(super) fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    let eight: [u8; 8] = bytes.get(at..at.checked_add(8)?)?.try_into().ok()?;
+    Some(u64::from_le_bytes(eight))
+}
+
+/// The place of the first marked byte, 8 where none is.
+#[inline(always)]
+pub(super) fn first(marks: u64) -> usize {
+    marks.trailing_zeros() as usize / 8
+}
+
+/// Marks a byte that equals `wanted`: the first mark is right.
+#[inline(always)]
+fn equal(word: u64, wanted: u8) -> u64 {
+    let other = word ^ (ONES * wanted as u64);
+    other.wrapping_sub(ONES) & !other & HIGH
+}
+
+/// Marks bytes below `limit`, which is at most 0x80: the first mark is right.
+#[inline(always)]
+fn below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * limit as u64) & !word & HIGH
+}
+
+/// Marks what may end a plain scalar between brackets, and some bytes that do not: blanks, most of what is below `-`, `_`, `|`,
+/// `~`, and letters beyond ASCII.
+#[inline(always)]
+pub(super) fn flow_ends(word: u64) -> u64 {
+    // `[` and `]` become `{` and `}`.
+    let brackets = ((word & !HIGH | ONES * 0x20) + ONES * (0x80 - 0x7b) | word) & HIGH;
+    below(word, b'-') | equal(word, b':') | brackets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_mark_is_the_first_of_such_bytes() {
+        let flows = |byte: u8| byte < b'-' || byte == b':' || byte | 0x20 >= 0x7b;
+        // Each pair of neighbours, so that a borrow or carry from one byte into the next is seen.
+        for low in 0..=255u8 {
+            for high in 0..=255u8 {
+                for at in [0, 3, 6] {
+                    let mut bytes = *b"aZ0z.-aa";
+                    (bytes[at], bytes[at + 1]) = (low, high);
+                    let word = u64::from_le_bytes(bytes);
+                    let place = bytes.iter().position(|byte| flows(*byte)).unwrap_or(8);
+                    assert_eq!(first(flow_ends(word)), place, "{bytes:?}");
+                }
+            }
+        }
+    }
+}
