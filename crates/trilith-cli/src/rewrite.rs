@@ -8,8 +8,7 @@ use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile};
 use trilith::bytes::Basis;
 use trilith::change::{Change, Output, SaveOptions};
-use trilith::codec::CodecId;
-use trilith::{Error, Result, TreePath, Value, asdf};
+use trilith::{Error, Result, TreePath, Value};
 
 use crate::Outcome;
 use crate::item::Item;
@@ -92,22 +91,15 @@ pub struct FromArray {
 }
 
 impl FromArray {
-    /// The array and how to store it at a path; None where none was asked for.
-    pub fn array(&self, file: &AsdfFile, path: &TreePath, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
+    /// The array and how to store it; None where none was asked for.
+    pub fn array(&self, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
         let Some(from) = &self.from else { return Ok(None) };
         let item = Item::parse(from);
         let array = match &item.path {
             Some(path) => options.open_file(&item.file)?.item(path)?.as_array()?,
             None => Array::from_npy(options.open(from)?, &options.limits()?)?,
         };
-        let how = match &self.codec {
-            Some(name) => ArrayOptions::codec(name)?,
-            None => {
-                let mut how = ArrayOptions::default();
-                how.codec = codec_at(file, path);
-                how
-            }
-        };
+        let how = self.codec.as_deref().map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
         Ok(Some((array, how)))
     }
 }
@@ -120,13 +112,6 @@ pub fn new_value(file: &AsdfFile, yaml: &str, tag: Option<&str>) -> Result<Value
     }
     value.check_subset()?;
     Ok(value)
-}
-
-/// The codec of the block of the array at a path.
-fn codec_at(file: &AsdfFile, path: &TreePath) -> Option<CodecId> {
-    let node = file.tree().find(path).filter(|node| asdf::ndarray::is_ndarray(*node))?;
-    let block = file.sections().block(node.get("source")?.as_i64()?).ok()?;
-    Some(CodecId(block.compression)).filter(|id| id.0 != [0; 4])
 }
 
 /// Opens the file of an item and makes an edit; a path that leads nowhere is a No, not a failure.

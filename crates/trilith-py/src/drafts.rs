@@ -82,7 +82,7 @@ pub fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, path: &std::pat
 /// `ValueError` for a codec that there is not.
 pub fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
     let mut options = match codec {
-        None | Some("none") => ArrayOptions::default(),
+        None => ArrayOptions::default(),
         Some(name) => known(name)?,
     };
     options.level = level;
@@ -92,9 +92,9 @@ pub fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayO
 /// The options for a codec that there is: an argument is checked although no array may need it.
 fn known(name: &str) -> PyResult<ArrayOptions> {
     let options = ArrayOptions::codec(name).or_raise(About::Argument)?;
-    match options.codec.and_then(codec::opt_codec) {
-        Some(_) => Ok(options),
-        None => {
+    match options.codec {
+        Some(codec) if codec.is_none() || codec::opt_codec(codec).is_some() => Ok(options),
+        _ => {
             let names: Vec<String> = codec::CODECS.iter().map(|codec| codec.id.to_string()).collect();
             Err(PyValueError::new_err(format!("unknown codec {name:?}; known: none, {}", names.join(", "))))
         }

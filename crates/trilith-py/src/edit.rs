@@ -11,7 +11,6 @@ use pyo3::types::{PyBytes, PyString};
 use trilith::Error;
 use trilith::asdf::{AsdfFile, WriteOptions, append_rows};
 use trilith::change::{Change, Output, SaveOptions, target_of};
-use trilith::codec::{CodecId, opt_codec};
 use trilith::tree::{Edit, TreePath, Value};
 
 use crate::calm::calm;
@@ -32,7 +31,7 @@ pub fn set(
 ) -> PyResult<()> {
     let opened = file.opened()?;
     let target = target_of(&opened);
-    let mut options = array_options(codec, level)?;
+    let options = array_options(codec, level)?;
     let mut collector = Collector::new(target, if inline { u64::MAX } else { 0 });
     let value = collector.value(value)?;
     let items = collector.ready()?;
@@ -40,22 +39,12 @@ pub fn set(
     let (value, arrays) = items.split(target, value).or_raise(About::Argument)?;
     // An array takes the place of another at once, so that what was there says where it is stored, and how.
     let is_array = arrays.first().is_some_and(|(below, _)| below.is_empty());
-    if is_array && codec.is_none() && !inline {
-        options.codec = stored_codec(&opened, &path);
-    }
     let mut steps = if is_array { Vec::new() } else { vec![Step::Set(path.clone(), value)] };
     for (below, array) in arrays {
         let place = below.into_iter().fold(path.clone(), |path, key| path.join(key));
         steps.push(Step::Array(place, array, options.clone()));
     }
     change(py, file, steps)
-}
-
-/// The codec of the block of the array at a path.
-fn stored_codec(file: &AsdfFile, path: &TreePath) -> Option<CodecId> {
-    let number = file.tree().find(path)?.get("source")?.as_i64()?;
-    let label = file.sections().block(number).ok()?.compression;
-    Some(CodecId(label)).filter(|codec| codec.0 != [0; 4] && opt_codec(*codec).is_some())
 }
 
 /// Removes a key or an item.

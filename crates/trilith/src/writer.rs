@@ -61,7 +61,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an unknown name.
     pub fn codec(mut self, name: &str) -> Result<Self> {
-        self.options = if name == "none" { ArrayOptions::default() } else { ArrayOptions::codec(name)? };
+        self.options = ArrayOptions::codec(name)?;
         Ok(self)
     }
 

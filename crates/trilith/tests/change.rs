@@ -206,6 +206,22 @@ fn a_file_of_a_tree_alone_gets_its_first_blocks_in_place() {
     assert_eq!(file.sections().blocks().unwrap()[0].data_offset % 64, 0);
 }
 
+/// Whoever replaces a compressed array does not want a larger file, unless they say so.
+#[test]
+fn an_array_is_compressed_as_the_one_whose_place_it_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path_of = sample(folder.path(), Target::newest());
+    let codec_of = |file: &AsdfFile, at: &str| {
+        let number = file.tree().at(at).unwrap().get("source").unwrap().as_i64().unwrap();
+        file.sections().block(number).unwrap().compression
+    };
+    in_place(&path_of, |c| c.set_array(path("/kept"), &numbers(0, 9), &ArrayOptions::codec("zlib").unwrap()).unwrap());
+    let file = in_place(&path_of, |c| c.set_array(path("/kept"), &numbers(5, 4), &ArrayOptions::default()).unwrap());
+    assert_eq!((codec_of(&file, "/kept"), load(&file, "/kept")), (*b"zlib", vec![5, 6, 7, 8]));
+    let file = in_place(&path_of, |c| c.set_array(path("/kept"), &numbers(5, 4), &ArrayOptions::codec("none").unwrap()).unwrap());
+    assert_eq!((codec_of(&file, "/kept"), load(&file, "/kept")), ([0; 4], vec![5, 6, 7, 8]));
+}
+
 /// A block that no ndarray names may be named by something else (asdf-zarr's map of chunks): numbers stay.
 #[test]
 fn blocks_that_nothing_known_refers_to_keep_their_numbers() {

@@ -30,7 +30,7 @@ impl Insert {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         change(&self.item, options, &self.save, |change, path| {
             let file = change.file();
-            let value = match (self.array.array(file, path, options)?, &self.value) {
+            let value = match (self.array.array(options)?, &self.value) {
                 (Some((array, how)), _) => return change.insert_array(path, &array, &how),
                 (None, Some(value)) => value,
                 (None, None) => return Err(Error::usage("neither a value nor --from")),

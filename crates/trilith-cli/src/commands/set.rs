@@ -35,7 +35,7 @@ impl Set {
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         change(&self.item, options, &self.save, |change, path| {
             let file = change.file();
-            match (self.array.array(file, path, options)?, &self.value) {
+            match (self.array.array(options)?, &self.value) {
                 (Some((array, how)), _) => change.set_array(path, &array, &how),
                 (None, Some(value)) => {
                     let value = new_value(file, value, self.tag.as_deref())?;

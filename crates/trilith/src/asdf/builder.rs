@@ -21,7 +21,8 @@ use crate::yaml::{PrintOptions, print_document};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ArrayOptions {
-    /// The codec of its block; None stores it as it is.
+    /// The codec of its block; [`CodecId::NONE`] stores it as it is, and so does None, unless it takes the place of an array
+    /// whose codec it then has ([`Change::set_array`](crate::change::Change::set_array)).
     pub codec: Option<CodecId>,
     /// The level of the codec; None leaves it to the codec.
     pub level: Option<i32>,
@@ -42,7 +43,12 @@ impl ArrayOptions {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for any other name.
     pub fn codec(name: &str) -> Result<Self> {
         let (id, blosc) = codec::named(name)?;
-        Ok(Self { codec: Some(id).filter(|id| !id.is_none()), blosc, ..Self::default() })
+        Ok(Self { codec: Some(id), blosc, ..Self::default() })
+    }
+
+    /// The codec that its block is compressed with, if it is.
+    fn compression(&self) -> Option<CodecId> {
+        self.codec.filter(|codec| !codec.is_none())
     }
 
     /// Written into the tree.
@@ -207,7 +213,7 @@ impl<'a> Builder<'a> {
             return Err(Error::usage("a streamed array is the last of its file: add it after all others"));
         }
         self.streamed = options.streamed;
-        if options.streamed && options.codec.is_some() {
+        if options.streamed && options.compression().is_some() {
             return Err(Error::usage("a streamed array cannot be compressed"));
         }
         Ok(if options.streamed { -1 } else { self.blocks.len() as i64 })
@@ -313,7 +319,7 @@ impl<'a> Builder<'a> {
             if options.streamed {
                 return Err(Error::usage("a streamed array is the last of a file that is written anew"));
             }
-            if let (Stored::Array(array, order), None) = (&data, options.codec)
+            if let (Stored::Array(array, order), None) = (&data, options.compression())
                 && let Some(block) = StoredBlock::of_file(row, array, *order, target)?
             {
                 blocks.push(block);
@@ -377,7 +383,7 @@ impl Stored<'_> {
             item_size: usize::try_from(item).unwrap_or(1).max(1),
             ..EncodeOptions::default()
         };
-        BlockOptions { codec: options.codec, streamed: options.streamed, encode }
+        BlockOptions { codec: options.compression(), streamed: options.streamed, encode }
     }
 
     /// Hands over its elements.

@@ -17,6 +17,7 @@ use crate::asdf::{
 };
 use crate::assemble::{self, Copied, NewSource, Parts, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
+use crate::codec::{CodecId, opt_codec};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
@@ -207,7 +208,8 @@ impl<'f> Change<'f> {
         self.edit(|edit, _| edit.set(path, &value))
     }
 
-    /// Puts an array at a path, in place of what is there; a missing key is added.
+    /// Puts an array at a path, in place of what is there; a missing key is added. Unless `options` name a codec, it is
+    /// compressed as the array was whose place it takes.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere, for datatypes and codecs that the
@@ -218,7 +220,11 @@ impl<'f> Change<'f> {
         Error: From<P::Error>,
     {
         let path = &path.try_into()?;
-        let node = self.store(Some(path), array, options)?;
+        let mut options = options.clone();
+        if options.codec.is_none() && !options.inline {
+            options.codec = self.codec_at(path);
+        }
+        let node = self.store(Some(path), array, &options)?;
         self.edit(|edit, _| edit.set(path, &node))
     }
 
@@ -247,6 +253,13 @@ impl<'f> Change<'f> {
     {
         let path = &path.try_into()?;
         self.edit(|edit, _| edit.delete(path))
+    }
+
+    /// The codec of the array at a path, if this build can write it.
+    fn codec_at(&self, path: &TreePath) -> Option<CodecId> {
+        let number = self.tree().find(path).filter(|node| ndarray::is_ndarray(*node))?.get("source")?.as_i64()?;
+        let label = self.file.sections().block(number).ok()?.compression;
+        Some(CodecId(label)).filter(|codec| opt_codec(*codec).is_some())
     }
 
     /// Stores an array in blocks of its own, or in a file of its own; gives back the node that describes it.
