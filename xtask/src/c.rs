@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::files::samples;
-use crate::shell::{cargo, output, root, run, target};
+use crate::shell::{build_libraries, output, root, run, target};
 use crate::suite::Done;
 
 /// What each of the short programs says, but for points and spaces.
@@ -17,11 +17,13 @@ pub fn c() -> Result<Done, String> {
             return Ok(Done::Skipped(format!("no {compiler}: {reason}")));
         }
     }
-    run(&mut cargo(["build", "--locked", "--package", "trilith-c"]))?;
+    let libraries = build_libraries()?;
     let folder = target().join("c");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let package = root().join("crates/trilith-c");
     let programs = package.join("tests/programs");
+    let found = format!("-Wl,-rpath,{}", libraries.display());
+    let linked = |build: &mut Command| run(build.arg("-L").arg(&libraries).args(["-ltrilith", &found]));
     let strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-g", "-fsanitize=address"];
     let include = package.join("include");
 
@@ -29,8 +31,8 @@ pub fn c() -> Result<Done, String> {
         let program = folder.join(name);
         let mut build = Command::new(compiler);
         build.current_dir(&folder).arg(standard).args(strict).arg("-I").arg(&include).args(sources);
-        run(linked(build.arg("-o").arg(&program)))?;
-        let said = output(with_library(Command::new(&program).arg(folder.join(format!("{name}.asdf")))))?;
+        linked(build.arg("-o").arg(&program))?;
+        let said = output(Command::new(&program).arg(folder.join(format!("{name}.asdf"))))?;
         if plain(&said) == TOUR { Ok(()) } else { Err(format!("{name} said {said:?}")) }
     };
     tour("cc", "-std=c99", &[programs.join("tour.c")], "tour-c")?;
@@ -40,11 +42,11 @@ pub fn c() -> Result<Done, String> {
     let misuse = folder.join("misuse");
     let mut build = Command::new("cc");
     build.arg("-std=c99").args(strict).arg("-I").arg(&include).arg(programs.join("misuse.c"));
-    run(linked(build.arg("-o").arg(&misuse)))?;
+    linked(build.arg("-o").arg(&misuse))?;
     let files = samples()?;
     println!("opening, reading and verifying {} files through C", files.len());
     for some in files.chunks(500) {
-        output(with_library(Command::new(&misuse).args(some)))?;
+        output(Command::new(&misuse).args(some))?;
     }
     Ok(Done::Passed)
 }
@@ -52,16 +54,4 @@ pub fn c() -> Result<Done, String> {
 /// What a program said, without what the languages print differently.
 pub fn plain(said: &str) -> String {
     said.replace(['.', ','], " ").split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn libraries() -> PathBuf {
-    target().join("debug")
-}
-
-fn linked(build: &mut Command) -> &mut Command {
-    build.arg("-L").arg(libraries()).arg("-ltrilith")
-}
-
-fn with_library(program: &mut Command) -> &mut Command {
-    program.env("LD_LIBRARY_PATH", libraries())
 }

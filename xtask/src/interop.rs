@@ -46,14 +46,14 @@ pub fn environment() -> Result<PathBuf, String> {
 
 /// As [`environment`], for another list of requirements, in a folder of its own below `target/`.
 pub fn environment_for(name: &str, list: &Path) -> Result<PathBuf, String> {
-    let wanted = requirements(list)?;
+    let (base, version) = new_enough()?;
+    let wanted = format!("# Python {version}\n{}", requirements(list)?);
     let folder = target().join(name);
     let python = folder.join("bin/python");
     let stamp = folder.join("made-from.txt");
     if python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) {
         return Ok(python);
     }
-    let base = new_enough()?;
     run(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))
         .map_err(|e| format!("{e} (is python3-venv installed?)"))?;
     run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(list))?;
@@ -71,13 +71,13 @@ fn requirements(list: &Path) -> Result<String, String> {
     Ok(all)
 }
 
-/// `TRILITH_PYTHON` or `python3`, if it is new enough for asdf 6.
-fn new_enough() -> Result<String, String> {
+/// `TRILITH_PYTHON` or `python3`, if it is new enough for asdf 6, and its version.
+fn new_enough() -> Result<(String, String), String> {
     let python = base_python();
     let check = "import sys; print(sys.version_info >= (3, 11), sys.version.split()[0])";
     let said = output(Command::new(&python).args(["-c", check])).map_err(|e| format!("no Python: {e}"))?;
     match said.trim().split_once(' ') {
-        Some(("True", _)) => Ok(python),
+        Some(("True", version)) => Ok((python, version.to_owned())),
         _ => Err(format!("asdf 6.0.0 needs Python 3.11 or newer, `{python}` says {}", said.trim())),
     }
 }

@@ -1,14 +1,13 @@
-//! The Python package: its wheel, built and installed into an environment of its own under `target/`,
-//! and the tests that run there.
+//! The Python package, installed into an environment of its own under `target/`, and the tests that run there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::interop::{environment_for, pytest_on_all_cores};
-use crate::shell::{root, run, target};
+use crate::shell::{build_libraries, root, run, target};
 use crate::suite::Done;
 
-/// Builds the wheel, installs it and runs the tests of the package: all with the newest `asdf`, those of
+/// Builds the package, installs it and runs its tests: all with the newest `asdf`, those of
 /// `trilith.asdf` with the one before it too.
 pub fn python() -> Result<Done, String> {
     let package = root().join("crates/trilith-py");
@@ -17,11 +16,12 @@ pub fn python() -> Result<Done, String> {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
-    let wheel = build(&python, &package, false)?;
-    run_tests(&python, &wheel, &package, &tests, &[])?;
+    develop(&python)?;
+    run_tests(&python, &package, &tests, &[])?;
     let older = environment_for("python-asdf5-venv", &tests.join("requirements-asdf5.txt"))?;
+    develop(&older)?;
     // The laws ask nothing of asdf's version.
-    run_tests(&older, &wheel, &package, &tests.join("test_asdf.py"), &["-m", "not hypothesis"])?;
+    run_tests(&older, &package, &tests.join("test_asdf.py"), &["-m", "not hypothesis"])?;
     Ok(Done::Passed)
 }
 
@@ -29,32 +29,39 @@ pub fn python() -> Result<Done, String> {
 pub fn wheel_into(python: &Path) -> Result<(), String> {
     let package = root().join("crates/trilith-py");
     let builder = environment_for("maturin-venv", &package.join("benches/requirements.txt"))?;
-    install(python, &build(&builder, &package, true)?)
+    install(python, &build(&builder, &package)?)
 }
 
 /// Installs a wheel into the environment of a Python.
-pub fn install(python: &Path, wheel: &Path) -> Result<(), String> {
+fn install(python: &Path, wheel: &Path) -> Result<(), String> {
     let mut install = Command::new(python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
     run(install.arg(wheel))
 }
 
-/// Installs a wheel and runs tests with it.
-fn run_tests(python: &Path, wheel: &Path, package: &Path, what: &Path, only: &[&str]) -> Result<(), String> {
-    install(python, wheel)?;
+/// Puts the package into the environment of a Python, built with the rest of the workspace: a wheel is built by itself, for
+/// which cargo compiles most crates again. `cargo xtask package` tries the wheel.
+pub fn develop(python: &Path) -> Result<(), String> {
+    let (before, after) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = build_libraries()?.join(format!("{before}_trilith{after}"));
+    run(Command::new(python).arg(root().join("xtask/develop.py")).arg(root().join("crates/trilith-py")).arg(library))
+}
+
+/// Runs tests with what is installed.
+fn run_tests(python: &Path, package: &Path, what: &Path, only: &[&str]) -> Result<(), String> {
     // Not from the package's folder, so that what is tested is what was installed.
     run(pytest_on_all_cores(python).current_dir(target()).arg("--rootdir").arg(package).arg(what).args(only))
 }
 
-/// The wheel, as the profile for development or that for releases builds it.
-pub fn build(python: &Path, package: &Path, release: bool) -> Result<PathBuf, String> {
-    let folder = target().join(if release { "wheels" } else { "wheels-dev" });
+/// The wheel, as it is released.
+pub fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
+    let folder = target().join("wheels");
     let _ = std::fs::remove_dir_all(&folder); // whatever an earlier run left
     let mut maturin = Command::new(python);
-    maturin.current_dir(package).args(["-m", "maturin", "build", "--locked", "--quiet", "--interpreter"]).arg(python);
-    if release {
-        maturin.arg("--release");
-    }
+    maturin
+        .current_dir(package)
+        .args(["-m", "maturin", "build", "--locked", "--quiet", "--release", "--interpreter"])
+        .arg(python);
     run(maturin.arg("--out").arg(&folder))?;
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut wheels = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "whl"));

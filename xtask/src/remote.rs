@@ -13,8 +13,7 @@ pub fn remote() -> Result<Done, String> {
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
     let program = build_program()?;
-    let wheel = python::build(&python, &root().join("crates/trilith-py"), false)?;
-    python::install(&python, &wheel)?;
+    python::develop(&python)?;
     let folder = root().join("tests/remote");
     let mut tests = pytest(&python);
     tests.current_dir(target()).env("TRILITH_BIN", program).arg("--rootdir").arg(&folder).arg(&folder);

@@ -26,11 +26,23 @@ pub fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
 
-/// Builds the command line program, with the features that the workspace as a whole asks of the crates it needs: after the
-/// tests there is nothing left to compile, while for a package by itself cargo would compile most of them again.
+/// Builds the command line program.
 pub fn build_program() -> Result<PathBuf, String> {
-    run(&mut cargo(["build", "--locked", "--workspace", "--bin", "trilith"]))?;
+    build()?;
     Ok(program("debug"))
+}
+
+/// Builds the libraries for other languages, and gives their folder.
+pub fn build_libraries() -> Result<PathBuf, String> {
+    build()?;
+    Ok(target().join("debug"))
+}
+
+/// Builds what there is, with the crates that were compiled for the tests: after these nothing but ours is left to do. For
+/// one package by itself cargo chooses other features and compiles most crates again, and so it does where cbindgen,
+/// which one test needs, is not among them.
+fn build() -> Result<(), String> {
+    run(&mut cargo(["build", "--locked", "--workspace", "--bin", "trilith", "--lib", "--test", "header"]))
 }
 
 /// The command line program, as a profile builds it.

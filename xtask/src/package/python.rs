@@ -23,7 +23,7 @@ fn package() -> PathBuf {
 pub fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
     // `license-files` of pyproject.toml takes it into the wheel.
     third::licences("trilith-py", &package().join("LICENSE-THIRD-PARTY"))?;
-    let wheel = build(&builder()?, &package(), true)?;
+    let wheel = build(&builder()?, &package())?;
     let size = wheel.metadata().map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     if size > MOST_BYTES {
         return Err(format!("the wheel has {size} bytes, more than {MOST_BYTES}"));
