@@ -110,11 +110,11 @@ pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<
     (name, found.chunk, found.columns, codecs, starts, lengths, fill, order).into_pyobject(py)
 }
 
-/// The lengths of parts of about so many bytes that can be decoded with little waste.
+/// For each array the lengths of parts of about so many bytes that can be decoded with little waste.
 #[pyfunction]
-pub fn _tiles(array: &Bound<'_, Array>, bytes: u64) -> PyResult<Vec<u64>> {
-    let described = &array.get().array;
-    calm(array.py(), || described.tiles(bytes))?.or_raise(About::Argument)
+pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyResult<Vec<Vec<u64>>> {
+    let described: Vec<_> = arrays.iter().map(|array| array.get().array.clone()).collect();
+    calm(py, || trilith::Array::tiles_of_all(&described, bytes))?.or_raise(About::Argument)
 }
 
 /// Fetches what these parts of one array need, in as few requests as for one part.

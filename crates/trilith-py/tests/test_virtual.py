@@ -89,15 +89,15 @@ def test_chunks_of_any_shape_divide_it(tmp_path, shape):
 def test_what_lies_otherwise(tmp_path):
     asdf = pytest.importorskip("asdf")
     data = RNG.normal(size=(60, 40, 3))
-    tree = {"columns": np.asfortranarray(data), "base": data, "rows": data[:, :20], "field": data[:, :, 1], "back": data[::-1]}
-    asdf.AsdfFile(tree).write_to(tmp_path / "x.asdf")
-    group = virtual(tmp_path / "x.asdf", skip_variables=["field", "back"])
+    tree = {"columns": np.asfortranarray(data), "base": data, "rows": data[:, :20], "field": data[:, :, 1]}
+    with asdf.config_context() as config:
+        config.default_array_save_base = True
+        asdf.AsdfFile(tree).write_to(tmp_path / "x.asdf")
+    group = virtual(tmp_path / "x.asdf", skip_variables=["field"])
     for name in ("columns", "base", "rows"):
         np.testing.assert_array_equal(group[name][...], tree[name], err_msg=name)
-    for name in ("field", "back"):
-        others = set(tree) - {name}
-        with pytest.raises(NotImplementedError, match=f"/{name}: its elements do not lie one after the other"):
-            virtual(tmp_path / "x.asdf", skip_variables=others)
+    with pytest.raises(NotImplementedError, match="/field: its elements do not lie one after the other"):
+        virtual(tmp_path / "x.asdf")
     (tmp_path / "y.raw").write_bytes(RNG.bytes(2000))
     with pytest.raises(NotImplementedError, match="/r: Zarr's records have no padding"):
         virtual(tmp_path / "y.raw", layout=trilith.Layout("r = { n = >i4 m = <f4 }[10] @0"))
@@ -105,7 +105,7 @@ def test_what_lies_otherwise(tmp_path):
 
 def test_what_cannot_be_virtual_is_named_with_the_way_out(tmp_path):
     trilith.write(tmp_path / "x.asdf", {"odd": np.zeros((3000, 1023), "f4"), "i": np.arange(3)}, codec="lz4")
-    with pytest.raises(NotImplementedError, match=r"trilith\.zarr\.Store reads them(.|\n)*/odd: not all of its 3 pieces are of one length"):
+    with pytest.raises(NotImplementedError, match=r"trilith\.zarr\.Store reads them(.|\n)*/odd: its compressed pieces hold 1025 rows each, which does not divide 3000"):
         virtual(tmp_path / "x.asdf")
     with pytest.warns(UserWarning, match="/odd: .* left out of the virtual dataset"):
         assert set(virtual(tmp_path / "x.asdf", refused="skip")) == {"i"}
@@ -174,8 +174,9 @@ def test_other_kinds_of_file(tmp_path):
 def test_fits(tmp_path):
     fits = pytest.importorskip("astropy.io.fits")
     data = RNG.normal(size=(30, 20)).astype("f4")
-    fits.HDUList([fits.PrimaryHDU(data), fits.CompImageHDU(np.arange(100, dtype="i2").reshape(10, 10))]).writeto(tmp_path / "x.fits")
-    with pytest.warns(UserWarning, match="left out"):
+    scaled = fits.ImageHDU(np.arange(100, dtype="u2").reshape(10, 10))
+    fits.HDUList([fits.PrimaryHDU(data), scaled]).writeto(tmp_path / "x.fits")
+    with pytest.warns(UserWarning, match="/fits/1/data: .*computed from what the file holds.*left out"):
         store = trilith.virtual.Parser(refused="skip")((tmp_path / "x.fits").as_uri(), stores())
     group = zarr.open_group(store, mode="r", zarr_format=3)
     found = [array[...] for _, array in group.members(max_depth=None) if isinstance(array, zarr.Array)]

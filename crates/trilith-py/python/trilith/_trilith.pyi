@@ -1113,7 +1113,7 @@ def _manifest(
     array: Array, rows: int | None = None
 ) -> tuple[str, list[int], bool, list[dict[str, Any]], numpy.typing.NDArray[numpy.uint64], numpy.typing.NDArray[numpy.uint64], bytes, str | None]:
     """Where the chunks of an array lie."""
-def _tiles(array: Array, bytes: int) -> list[int]:
-    """The lengths of parts of about so many bytes that can be decoded with little waste."""
+def _tiles(arrays: list[Array], bytes: int) -> list[list[int]]:
+    """For each array the lengths of parts of about so many bytes that can be decoded with little waste."""
 def _prefetch(parts: list[Array]) -> None:
     """Fetches what these parts of one array need, in as few requests as for one part."""

@@ -114,17 +114,21 @@ def type_of(dtype):
         return kind.to_json(zarr_format=3), kind.to_json_scalar(kind.default_scalar(), zarr_format=3)
 
 
-def cut(node, chunks):
-    """Decides the chunks of an array, by what was asked for or else by how it is stored."""
-    asked = chunks.get(node.path) if isinstance(chunks, dict) else chunks
-    if isinstance(asked, int):
-        asked = (asked, *node.shape[1:]) if node.shape else ()
-    if asked is not None and (isinstance(chunks, dict) or len(asked) == len(node.shape)):
+def cut(nodes, chunks):
+    """Decides the chunks of arrays, by what was asked for or else by how each is stored."""
+    left = []
+    for node in nodes:
+        asked = chunks.get(node.path) if isinstance(chunks, dict) else chunks
+        if isinstance(asked, int):
+            asked = (asked, *node.shape[1:]) if node.shape else ()
+        if asked is None or not isinstance(chunks, dict) and len(asked) != len(node.shape):
+            left.append(node)
+            continue
         if len(asked) != len(node.shape) or any(length < 1 for length in asked):
             raise ValueError(f"chunks {tuple(asked)} do not fit /{node.path}, whose shape is {node.shape}")
         node.chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(asked, node.shape, strict=True))
-    else:
-        node.chunks = tuple(_tiles(node.array, TILE))
+    for node, tiles in zip(left, _tiles([node.array for node in left], TILE), strict=True):
+        node.chunks = tuple(tiles)
 
 
 def document(node, codecs=None, fill=None):

@@ -79,9 +79,7 @@ class Store(_abc.Store):
         if masks == "fill":
             _filled(tree, fill_value)
         self._tree = tree
-        for node in tree.nodes.values():
-            if node.array is not None:
-                _nodes.cut(node, chunks)
+        _nodes.cut([node for node in tree.nodes.values() if node.array is not None], chunks)
         self._documents = _written({path: _nodes.document(node) for path, node in tree.nodes.items()})
         self._batches, self._lock = {}, threading.Lock()
 

@@ -41,6 +41,14 @@ pub fn prefetch_all(arrays: &[Array]) -> Result<()> {
         if first.access() == Access::Requests {
             let mut ranges: Vec<Range<u64>> = same.iter().flat_map(|array| array.plan(GAP)).collect();
             ranges.sort_unstable_by_key(|range| range.start);
+            // As one array of them would have them.
+            ranges.dedup_by(|next, last| {
+                let is_one = next.start <= last.end.saturating_add(GAP);
+                if is_one {
+                    last.end = last.end.max(next.end);
+                }
+                is_one
+            });
             first.prefetch(&ranges)?;
         }
         rest = others;

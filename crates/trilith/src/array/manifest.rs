@@ -127,6 +127,9 @@ impl Array {
             run = run.saturating_mul(axes.lengths[axis]);
             inner = axis;
         }
+        if inner == axes.lengths.len() && axes.lengths.iter().any(|len| *len > 1) {
+            return Err(apart());
+        }
         let mut chunk = vec![1; axes.lengths.len()];
         let together = axes.lengths.get(inner..).unwrap_or_default();
         let cut = match rows {

@@ -1,8 +1,14 @@
 //! Parts of an array that can be decoded with little waste.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::handle::Array;
 use crate::bytes::Form;
 use crate::error::{ErrorKind, Result};
+use crate::threads::{lock, side_by_side};
+
+/// How many arrays are looked at at once: each may be a request to a server.
+const AT_ONCE: usize = 16;
 
 /// Elements that decode only as a whole are one part up to this many bytes.
 const WHOLE: u64 = 64 << 20;
@@ -17,6 +23,9 @@ impl Array {
         let len = source.len();
         if len < 2 {
             return Ok(None);
+        }
+        if let Some(piece) = source.first_piece()? {
+            return Ok(Some(piece));
         }
         let first = match source.stored(0..1) {
             Ok(first) => first,
@@ -57,7 +66,11 @@ impl Array {
         }
         let row = self.strides().first().and_then(|stride| u64::try_from(*stride).ok()).unwrap_or(0);
         let rows = self.shape().first().copied().unwrap_or(1);
-        let piece = if row > 0 && self.is_c_contiguous() { self.piece()? } else { None };
+        let piece = match row > 0 && self.is_c_contiguous() {
+            // What is broken shows when it is read.
+            true => self.piece().or_else(|error| if error.kind() == ErrorKind::Malformed { Ok(None) } else { Err(error) })?,
+            false => None,
+        };
         let mut chunk = self.shape().to_vec();
         match (piece, chunk.first_mut()) {
             (Some(piece), Some(first)) if piece >= self.source().len() => {
@@ -73,6 +86,23 @@ impl Array {
             _ => chunk = self.grown(vec![1; self.shape().len()], bytes),
         }
         Ok(chunk)
+    }
+
+    /// [`Array::tiles`] of several arrays, which are looked at side by side.
+    ///
+    /// # Errors
+    /// As [`Array::piece`].
+    pub fn tiles_of_all(arrays: &[Self], bytes: u64) -> Result<Vec<Vec<u64>>> {
+        let found = Mutex::new(vec![Vec::new(); arrays.len()]);
+        let jobs = arrays.iter().enumerate().collect();
+        side_by_side(jobs, AT_ONCE, |(at, array): (usize, &Self)| {
+            let tiles = array.tiles(bytes)?;
+            if let Some(to) = lock(&found).get_mut(at) {
+                *to = tiles;
+            }
+            Ok(())
+        })?;
+        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The lengths of the chunks of a grid that the array is.

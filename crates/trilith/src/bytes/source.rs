@@ -84,6 +84,14 @@ pub trait Source: Send + Sync {
         Ok(vec![range])
     }
 
+    /// How many bytes from the first on are decoded together, where the source knows it without looking further.
+    ///
+    /// # Errors
+    /// As [`Source::stored`].
+    fn first_piece(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// In what form the bytes lie in the file, for programs that read it without this library. Lengths of pieces are
     /// read; nothing is decoded.
     ///

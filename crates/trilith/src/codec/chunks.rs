@@ -313,6 +313,10 @@ impl Source for Chunks {
         Ok(ranges)
     }
 
+    fn first_piece(&self) -> Result<Option<u64>> {
+        Ok(self.covering(0..1.min(self.len))?.first().map(Chunk::end))
+    }
+
     fn form(&self) -> Result<Form> {
         match self.codec.coding() {
             Coding::Whole(word) => whole(word, &self.stored, self.len),

@@ -94,6 +94,10 @@ impl Source for Framed {
         self.either(|chunks| chunks.stored(range.clone()), |stream| stream.stored(range.clone()))
     }
 
+    fn first_piece(&self) -> Result<Option<u64>> {
+        self.either(Chunks::first_piece, Streamed::first_piece)
+    }
+
     fn form(&self) -> Result<Form> {
         self.either(Chunks::form, Streamed::form)
     }

@@ -247,6 +247,10 @@ impl Source for Streamed {
         self.stored.stored(0..self.stored.len())
     }
 
+    fn first_piece(&self) -> Result<Option<u64>> {
+        Ok(Some(self.len))
+    }
+
     fn form(&self) -> Result<Form> {
         let word = self.opens.word().ok_or_else(|| formless("no other program decodes its codec in pieces"))?;
         whole(word, &self.stored, self.len)
