@@ -247,6 +247,9 @@ def test_references_of_the_command(tmp_path, codec):
     with xarray.open_dataset(str(tmp_path / "refs.json"), engine="kerchunk") as ds:
         np.testing.assert_array_equal(ds["a"], LONG)
         assert ds.attrs["title"] == "run 7" and ds["a"].dims == ("dim_0", "dim_1")
+    options = {"fo": str(tmp_path / "refs.json")}
+    with xarray.open_zarr("reference://", group="types", storage_options=options, zarr_format=2, consolidated=True) as ds:
+        np.testing.assert_array_equal(ds["f4"], TYPES["f4"])
 
 
 def test_references_of_several_files_and_formats(tmp_path):

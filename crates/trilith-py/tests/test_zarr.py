@@ -201,6 +201,30 @@ def test_streams_of_dudley(tmp_path):
     assert array[:].tolist() == [1.5, 2.5] and array.attrs["units"] == "m" and array.metadata.dimension_names == ("row",)
 
 
+def test_families(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    layout = trilith.Layout("{ N : i8 }  g { rho = f8[N] }  te = f4[2,N]")
+    for n in range(4):
+        layout.write(f"r{n}.bd", {"g/rho": np.full(5, float(n)), "te": np.full((2, 5), n, "f4")}, N=5)
+    layout.catalog([f"r{n}.bd" for n in range(4)], "runs.bd")
+    group = trilith.zarr.open("runs.bd", family=layout)
+    assert group["te"].shape == (4, 2, 5) and group["te"].metadata.dimension_names[0] == "record"
+    np.testing.assert_array_equal(group["te"][:, 1, 2], range(4))
+    np.testing.assert_array_equal(group["g/rho"][2], 2)
+
+
+def test_a_file_with_a_broken_block_still_shows_the_others(tmp_path):
+    trilith.write(tmp_path / "x.asdf", {"a": np.arange(3000), "b": np.arange(5)}, codec="lz4")
+    data = bytearray((tmp_path / "x.asdf").read_bytes())
+    at = trilith.open(tmp_path / "x.asdf").info()["blocks"][0]["data_offset"]
+    data[at : at + 40] = b"\xff" * 40
+    (tmp_path / "x.asdf").write_bytes(data)
+    group = trilith.zarr.open(tmp_path / "x.asdf")
+    assert group["b"][:].tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(trilith.FormatError):
+        group["a"][:]
+
+
 def foreign(tmp_path):
     """Files of other formats, each with its variables."""
     data = RNG.normal(size=(6, 8)).astype("f4")

@@ -137,7 +137,7 @@ impl Array {
                 let all = self.shape().first().copied().unwrap_or(1);
                 let reason =
                     || format!("{rows} rows to a chunk, but only numbers that divide {all} make chunks that are all alike");
-                if rows == 0 || all % rows != 0 {
+                if rows == 0 || !all.is_multiple_of(rows) {
                     return Err(Error::usage(reason()).hint(format!("try {}", near(all, rows))));
                 }
                 if inner > 0 && rows > 1 {
@@ -254,7 +254,7 @@ impl Array {
         if !is_whole || grid.item != self.datatype().item_size() {
             return Err(formless("it is a part of an array in chunks"));
         }
-        if grid.cut_edges && grid.shape.iter().zip(&grid.chunk).any(|(len, chunk)| len % (*chunk).max(1) != 0) {
+        if grid.cut_edges && grid.shape.iter().zip(&grid.chunk).any(|(len, chunk)| !len.is_multiple_of((*chunk).max(1))) {
             return Err(formless("its chunks at the far edges are smaller than the others"));
         }
         let mut steps = grid.steps;
@@ -302,11 +302,11 @@ fn whole_rows(axes: &Axes, size: u64) -> Result<Vec<u64>> {
     }
     for (axis, length) in axes.lengths.iter().enumerate().rev() {
         let rows = size / row.max(1);
-        if size % row.max(1) != 0 {
+        if !size.is_multiple_of(row.max(1)) {
             break;
         }
         if rows <= *length {
-            if length % rows.max(1) != 0 {
+            if !length.is_multiple_of(rows.max(1)) {
                 return Err(formless(format!("its compressed pieces hold {rows} rows each, which does not divide {length}")));
             }
             if let Some(to) = chunk.get_mut(axis) {
@@ -354,7 +354,7 @@ fn divisors(length: u64) -> Vec<u64> {
     let mut found = Vec::new();
     let mut n = 1;
     while n * n <= length {
-        if length % n == 0 {
+        if length.is_multiple_of(n) {
             found.extend([n, length / n]);
         }
         n += 1;
@@ -474,12 +474,12 @@ mod tests {
                 Ok(manifest) => {
                     let expected = array.read_bytes(Byteorder::Little).unwrap();
                     prop_assert_eq!(assembled(&manifest, &shape, &file, 2), expected);
-                    let whole = shape.iter().zip(&manifest.chunk).all(|(len, chunk)| len % chunk == 0);
+                    let whole = shape.iter().zip(&manifest.chunk).all(|(len, chunk)| len.is_multiple_of(*chunk));
                     prop_assert!(whole, "{:?} of {shape:?}", manifest.chunk);
                 }
                 Err(error) => {
                     let refused = error.kind() == crate::ErrorKind::Unsupported && (piece.is_some() || gap > 0 || rows.is_some());
-                    let wrong = error.kind() == crate::ErrorKind::Usage && rows.is_some_and(|rows| shape[0] % rows != 0);
+                    let wrong = error.kind() == crate::ErrorKind::Usage && rows.is_some_and(|rows| !shape[0].is_multiple_of(rows));
                     prop_assert!(refused || wrong, "{error}");
                 }
             }
@@ -488,7 +488,7 @@ mod tests {
         #[test]
         fn cuts_divide_and_are_near_what_is_wanted(shape in proptest::collection::vec(1u64..5000, 1..4), item in 1u64..17) {
             let chunk = cut(&shape, item);
-            prop_assert!(shape.iter().zip(&chunk).all(|(len, chunk)| len % chunk == 0));
+            prop_assert!(shape.iter().zip(&chunk).all(|(len, chunk)| len.is_multiple_of(*chunk)));
             let size = chunk.iter().product::<u64>() * item;
             prop_assert!(size <= NEAR * CUT, "{chunk:?} of {shape:?}");
         }

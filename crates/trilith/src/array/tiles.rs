@@ -80,7 +80,7 @@ impl Array {
             }
             (Some(piece), Some(first)) => {
                 // Several pieces to a part only where a row ends with each.
-                let together = if piece % row == 0 { (bytes / piece).max(1).saturating_mul(piece) } else { piece };
+                let together = if piece.is_multiple_of(row) { (bytes / piece).max(1).saturating_mul(piece) } else { piece };
                 *first = (together / row).clamp(1, rows);
             }
             _ => chunk = self.grown(vec![1; self.shape().len()], bytes),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use super::input::file_byte;
+use super::input::{beginning, file_byte, whole};
 use super::stream::check_range;
 use crate::bytes::{Access, CodedPiece, Form, Source, SourceRef, Step, formless, read_vec, to_usize};
 use crate::error::{Error, Result};
@@ -341,21 +341,6 @@ impl Source for Chunks {
     fn name(&self) -> &str {
         self.stored.name()
     }
-}
-
-/// Where the stored bytes of a block begin in their file.
-fn beginning(stored: &SourceRef) -> Result<u64> {
-    match stored.form()? {
-        Form::Plain(at) => Ok(at),
-        _ => Err(formless("the block is compressed twice")),
-    }
-}
-
-/// The form of a block that decodes as a whole.
-pub(super) fn whole(word: &str, stored: &SourceRef, len: u64) -> Result<Form> {
-    let start = beginning(stored)?;
-    let piece = CodedPiece::new(start..start.saturating_add(stored.len()), 0..len);
-    Ok(Form::Coded { codec: Some(Step::new(word, Vec::new())), pieces: vec![piece] })
 }
 
 /// The stored ranges of chunks, neighbours joined. Between two sub-blocks lies at most their length

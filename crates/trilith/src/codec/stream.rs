@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-use super::chunks::whole;
-use super::input::{Input, file_byte};
+use super::input::{Input, file_byte, whole};
 use crate::bytes::{Form, Source, SourceRef, formless, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;

@@ -24,6 +24,8 @@ pub struct ReferenceOptions {
 pub struct References {
     /// Keys of Zarr v2, each with a document as text, or with file, first byte and length of a chunk.
     pub refs: Vec<(String, Json)>,
+    /// The documents again, by key.
+    documents: Vec<(String, Json)>,
     /// How many arrays there are.
     pub arrays: u64,
     /// How many chunks there are.
@@ -43,6 +45,7 @@ impl References {
     /// Adds those of another file behind these.
     pub fn append(&mut self, other: Self) {
         self.refs.extend(other.refs);
+        self.documents.extend(other.documents);
         self.refused.extend(other.refused);
         self.arrays += other.arrays;
         self.chunks += other.chunks;
@@ -69,7 +72,7 @@ impl References {
             }
             match self.array(&node, &|key| within(&node.path, key), options) {
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
-                    self.refused.push((format!("/{}", within(&node.path, "")), error))
+                    self.refused.push((format!("/{}", within(&node.path, "")), error));
                 }
                 done => done?,
             }
@@ -79,11 +82,20 @@ impl References {
 
     /// The references as one text of JSON, in version 1 of their specification.
     pub fn json(&self) -> Json {
-        Json::Map(vec![("version".to_owned(), Json::Int(1)), ("refs".to_owned(), Json::Map(self.refs.clone()))])
+        // With all documents in one place nobody needs to list keys.
+        let metadata = Json::Map(vec![
+            ("zarr_consolidated_format".to_owned(), Json::Int(1)),
+            ("metadata".to_owned(), Json::Map(self.documents.clone())),
+        ]);
+        let first = (".zmetadata".to_owned(), Json::Text(metadata.to_string()));
+        let refs = std::iter::once(first).chain(self.refs.iter().cloned()).collect();
+        Json::Map(vec![("version".to_owned(), Json::Int(1)), ("refs".to_owned(), Json::Map(refs))])
     }
 
     fn document(&mut self, key: &str, pairs: Vec<(String, Json)>) {
-        self.refs.push((key.to_owned(), Json::Text(Json::Map(pairs).to_string())));
+        let document = Json::Map(pairs);
+        self.refs.push((key.to_owned(), Json::Text(document.to_string())));
+        self.documents.push((key.to_owned(), document));
     }
 
     fn array(&mut self, node: &Node, within: &dyn Fn(&str) -> String, options: &ReferenceOptions) -> Result<()> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::dims::{Given, Known, Said, find};
 use super::leaf::{Leaf, has_lengths, of_dict};
 use super::names::{apart, stored_name};
-use super::{Hierarchy, Json, Node};
+use super::{Hierarchy, Json, Node, is_family};
 use crate::array::Mask;
 use crate::asdf::{AsdfFile, expand, ndarray};
 use crate::error::{Error, Result};
@@ -29,6 +29,24 @@ pub(super) struct Group {
     /// Its arrays and groups, in the order of the file.
     below: Vec<(String, Built)>,
     known: Option<Known>,
+}
+
+impl Group {
+    /// Puts what is at a path into groups of the names on the way.
+    fn insert(&mut self, path: &str, built: Built) {
+        let Some((first, rest)) = path.split_once('/') else {
+            self.below.push((path.to_owned(), built));
+            return;
+        };
+        let known = self.below.iter().position(|(name, built)| name == first && matches!(built, Built::Group(_)));
+        let at = known.unwrap_or_else(|| {
+            self.below.push((first.to_owned(), Built::Group(Self::default())));
+            self.below.len() - 1
+        });
+        if let Some((_, Built::Group(group))) = self.below.get_mut(at) {
+            group.insert(rest, built);
+        }
+    }
 }
 
 /// Goes through the items of a file.
@@ -115,7 +133,7 @@ impl<'l> Walk<'l> {
     /// A mapping or a list by what is in it.
     fn children(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
         let is_list = item.kind() == ItemKind::List;
-        let without_numbers = has_lengths(item);
+        let (without_numbers, is_family) = (has_lengths(item), is_family(item.backend()));
         let mut group = Group { attributes: of_dict(item), ..Group::default() };
         let mut values = Vec::new();
         for (number, (name, child)) in item.children()?.into_iter().enumerate() {
@@ -125,6 +143,8 @@ impl<'l> Walk<'l> {
             }
             match self.item(&child, &format!("{path}/{name}"))? {
                 Built::Value(value) => values.push((name, value)),
+                // The items of a family are paths.
+                below if is_family => group.insert(&name, below),
                 below => group.below.push((name, below)),
             }
         }
@@ -242,13 +262,13 @@ impl Hierarchy {
             Built::Array(leaf) => Group { below: vec![("data".to_owned(), Built::Array(leaf))], ..Group::default() },
             Built::Value(value) => Group { attributes: vec![("value".to_owned(), value)], ..Group::default() },
         };
-        self.add(String::new(), group, Given::default(), first);
+        self.add("", group, Given::default(), first);
     }
 
     // Groups nest no deeper than `Limits::depth`.
-    fn add(&mut self, path: String, group: Group, mut given: Given, first: &[String]) {
+    fn add(&mut self, path: &str, group: Group, mut given: Given, first: &[String]) {
         let within = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
-        self.nodes.push(Node::new(path.clone(), group.attributes));
+        self.nodes.push(Node::new(path.to_owned(), group.attributes));
         let mut taken = HashSet::new();
         let (mut leaves, mut groups) = (Vec::new(), Vec::new());
         for (key, built) in group.below {
@@ -286,7 +306,7 @@ impl Hierarchy {
             }
         }
         for (name, group) in groups {
-            self.add(within(&name), group, given.clone(), first);
+            self.add(&within(&name), group, given.clone(), first);
         }
     }
 }
