@@ -37,6 +37,9 @@ fn with_backend<R: Send>(opened: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Backe
 /// One node: path, attributes, array, names of its axes, path of its mask, and what marks an element as missing.
 type Row<'py> = (String, Bound<'py, PyDict>, Option<Bound<'py, Array>>, Vec<String>, Option<String>, Option<Bound<'py, PyAny>>);
 
+/// Nodes, and what cannot be reached with the reason.
+type Found<'py> = (Vec<Row<'py>>, Vec<(String, String)>);
+
 fn row(py: Python<'_>, node: Node) -> PyResult<Row<'_>> {
     let attributes = PyDict::new(py);
     for (name, value) in &node.attributes {
@@ -72,8 +75,8 @@ fn python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
 
 /// The nodes of an open file, and what cannot be reached with the reason.
 #[pyfunction]
-pub fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<(Vec<Row<'py>>, Vec<(String, String)>)> {
-    let found = with_backend(opened, |backend| Hierarchy::of_backend(backend))?;
+pub fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
+    let found = with_backend(opened, Hierarchy::of_backend)?;
     let rows = found.nodes.into_iter().map(|node| row(opened.py(), node)).collect::<PyResult<_>>()?;
     Ok((rows, found.problems.into_iter().map(|(path, error)| (path, error.to_string())).collect()))
 }
@@ -112,6 +115,7 @@ pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<
 
 /// For each array the lengths of parts of about so many bytes that can be decoded with little waste.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
 pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyResult<Vec<Vec<u64>>> {
     let described: Vec<_> = arrays.iter().map(|array| array.get().array.clone()).collect();
     calm(py, || trilith::Array::tiles_of_all(&described, bytes))?.or_raise(About::Argument)
@@ -119,6 +123,7 @@ pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyRe
 
 /// Fetches what these parts of one array need, in as few requests as for one part.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
 pub fn _prefetch(parts: Vec<PyRef<'_, Array>>) -> PyResult<()> {
     let Some(first) = parts.first() else { return Ok(()) };
     let py = first.py();

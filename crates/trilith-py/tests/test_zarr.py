@@ -203,7 +203,7 @@ def test_streams_of_dudley(tmp_path):
 
 def test_families(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    layout = trilith.Layout("{ N : i8 }  g { rho = f8[N] }  te = f4[2,N]")
+    layout = trilith.Layout("{ N : i8 } te = f4[2,N] g/ rho = f8[N]")
     for n in range(4):
         layout.write(f"r{n}.bd", {"g/rho": np.full(5, float(n)), "te": np.full((2, 5), n, "f4")}, N=5)
     layout.catalog([f"r{n}.bd" for n in range(4)], "runs.bd")
@@ -420,6 +420,12 @@ def served(tmp_path):
     server.server_close()
 
 
+def total(asked):
+    """How many bytes these headers `Range` ask for."""
+    ranges = [part.split("-") for header in asked for part in header.removeprefix("bytes=").split(",")]
+    return sum(int(last) - int(first) + 1 for first, last in ranges)
+
+
 @pytest.mark.parametrize("codec", [None, "lz4"])
 def test_a_remote_cutout_costs_what_get_costs(tmp_path, served, codec):
     url, asked = served
@@ -428,11 +434,12 @@ def test_a_remote_cutout_costs_what_get_costs(tmp_path, served, codec):
     cutout = np.s_[1024:3072] if codec else np.s_[1024:1536]
     with trilith.open(url + "x.asdf") as file:
         expected = file["a"][cutout]
-    direct = sorted(asked)
+    direct = list(asked)
     asked.clear()
     array = trilith.zarr.open(url + "x.asdf")["a"]
     np.testing.assert_array_equal(array[cutout], expected)
-    assert sorted(asked) == direct, "the same requests for the same bytes"
+    # Where the lengths of pieces are looked for, a guess may be wider by one place.
+    assert len(asked) == len(direct) and abs(total(asked) - total(direct)) <= 128 << 10, (asked, direct)
 
 
 def test_a_remote_file_that_was_replaced(tmp_path, served):

@@ -1112,7 +1112,10 @@ def _state(opened: File | Stream | Family) -> tuple[str, str | None, bool]:
 def _manifest(
     array: Array, rows: int | None = None
 ) -> tuple[str, list[int], bool, list[dict[str, Any]], numpy.typing.NDArray[numpy.uint64], numpy.typing.NDArray[numpy.uint64], bytes, str | None]:
-    """Where the chunks of an array lie."""
+    """Where the chunks of an array lie: what their file is called, the lengths of a chunk, whether its elements are in Fortran
+    order, codecs of numcodecs, first bytes and lengths (0 where a chunk was never written), an element that was never
+    written, and the byte order where there is one.
+    """
 def _tiles(arrays: list[Array], bytes: int) -> list[list[int]]:
     """For each array the lengths of parts of about so many bytes that can be decoded with little waste."""
 def _prefetch(parts: list[Array]) -> None:
