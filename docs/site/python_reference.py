@@ -1,11 +1,15 @@
 """Writes a page for each public name of the Python package: `python_reference.py PACKAGE FOLDER`.
 
-Only sources are read (the stubs, which hold the documentation, and `asdf.py`), so that the package need not be built.
+Only sources are read (the stubs, which hold the documentation, and the modules that are imported by themselves), so that the package need not be built.
 """
 
 import ast
 import pathlib
 import sys
+
+
+# Modules that are imported by themselves, and the titles of their parts.
+MODULES = {"asdf": "Under the asdf package", "zarr": "As Zarr", "virtual": "As virtual datasets"}
 
 
 def main(package, folder):
@@ -17,15 +21,14 @@ def main(package, folder):
     for node in native.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             (known if node.name in public else hidden).setdefault(node.name, []).append(node)
-    bridge = ast.parse((package / "asdf.py").read_text())
-    functions = [node for node in bridge.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
     folder.mkdir(parents=True, exist_ok=True)
     names = {f"trilith.{name}": nodes for name, nodes in known.items()}
-    names |= {f"trilith.asdf.{node.name}": [node] for node in functions}
-    parts = {"Functions": [], "Classes": [], "Under the asdf package": []}
+    for module in MODULES:
+        names |= {f"trilith.{module}.{node.name}": [node] for node in public_of(ast.parse((package / f"{module}.py").read_text()))}
+    parts = {"Functions": [], "Classes": [], **{part: [] for part in MODULES.values()}}
     for name, nodes in sorted(names.items(), key=lambda pair: pair[0].lower()):
         is_class = isinstance(nodes[0], ast.ClassDef)
-        part = "Under the asdf package" if name.startswith("trilith.asdf.") else "Classes" if is_class else "Functions"
+        part = MODULES.get(name.split(".")[1], "Classes" if is_class else "Functions")
         text = of_class(name, nodes[0], hidden) if is_class else of_function(name, nodes)
         (folder / f"{name}.md").write_text(f"# {name}\n\n{text}")
         parts[part].append((name, first(nodes)))
@@ -33,6 +36,12 @@ def main(package, folder):
     for part, listed in parts.items():
         lines += ["", f"## {part}", "", *(f"- [{name}]({name}.md): {said}" for name, said in listed)]
     (folder / "index.md").write_text("\n".join(lines) + "\n")
+
+
+def public_of(module):
+    """The functions and classes of a module that it offers."""
+    offered = next(ast.literal_eval(node.value) for node in module.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    return [node for node in module.body if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in offered]
 
 
 def first(nodes):

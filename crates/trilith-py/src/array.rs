@@ -8,7 +8,6 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
-use trilith::ErrorKind;
 use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
 use trilith::layout::{Attribute, Literal};
 
@@ -127,31 +126,6 @@ fn with_mask<'py>(array: &Described, data: Bound<'py, PyAny>) -> PyResult<Bound<
     }
     let module = numpy(py)?.getattr(intern!(py, "ma"))?;
     module.getattr(intern!(py, "MaskedArray"))?.call((data,), Some(&keywords(py, &arguments)?))
-}
-
-/// How many decoded bytes are decoded together; nothing where each byte can be had alone.
-fn piece(array: &Described) -> trilith::Result<Option<u64>> {
-    let source = array.source();
-    let len = source.len();
-    if len < 2 {
-        return Ok(None);
-    }
-    let first = match source.stored(0..1) {
-        Ok(first) => first,
-        // Bytes of many files, say.
-        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if first.iter().map(|range| range.end - range.start).sum::<u64>() <= 1 {
-        return Ok(None);
-    }
-    // The longest beginning that costs no more than its first byte.
-    let (mut fits, mut over) = (1, len + 1);
-    while over - fits > 1 {
-        let middle = fits + (over - fits) / 2;
-        if source.stored(0..middle)? == first { fits = middle } else { over = middle }
-    }
-    Ok(Some(fits))
 }
 
 /// What reading an array gives: a numpy array, masked where it has a mask.
@@ -402,7 +376,7 @@ impl Array {
     /// How many decoded bytes of the block make a piece (None: any range can be read), where in the block
     /// the array begins, and how far its rows are apart.
     fn _pieces(&self, py: Python<'_>) -> PyResult<(Option<u64>, u64, i64)> {
-        let piece = py.detach(|| piece(&self.array)).or_raise(About::Argument)?;
+        let piece = py.detach(|| self.array.piece()).or_raise(About::Argument)?;
         let row = self.array.strides().first().copied().unwrap_or(0);
         Ok((piece, self.array.offset(), row))
     }

@@ -15,6 +15,7 @@ mod errors;
 mod family;
 mod file;
 mod held;
+mod hierarchy;
 mod home;
 mod layout;
 mod mapping;
@@ -71,6 +72,11 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parts::decodes, module)?)?;
     module.add_function(wrap_pyfunction!(table::_table, module)?)?;
     module.add_function(wrap_pyfunction!(picture::show, module)?)?;
+    module.add_function(wrap_pyfunction!(hierarchy::_hierarchy, module)?)?;
+    module.add_function(wrap_pyfunction!(hierarchy::_state, module)?)?;
+    module.add_function(wrap_pyfunction!(hierarchy::_manifest, module)?)?;
+    module.add_function(wrap_pyfunction!(hierarchy::_tiles, module)?)?;
+    module.add_function(wrap_pyfunction!(hierarchy::_prefetch, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     Ok(())
 }

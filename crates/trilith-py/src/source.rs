@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
-use trilith::bytes::{Source, SourceRef};
+use trilith::bytes::{Form, Source, SourceRef};
 use trilith::layout::Byteorder;
 use trilith::{Error, Result};
 
@@ -125,6 +125,10 @@ impl Source for FileObject {
         let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         Self::fill(&object, offset, into)
             .map_err(|error| Error::new(trilith::ErrorKind::Io, error.to_string()).context(format!("reading {}", self.name)))
+    }
+
+    fn form(&self) -> Result<Form> {
+        Ok(Form::Plain(0))
     }
 
     fn name(&self) -> &str {

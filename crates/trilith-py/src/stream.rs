@@ -164,7 +164,7 @@ impl Stream {
         Self { state: Mutex::new(Some(Arc::new(opened))), home, opening }
     }
 
-    fn opened(&self) -> PyResult<Arc<Opened>> {
+    pub fn opened(&self) -> PyResult<Arc<Opened>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
     }

@@ -1,6 +1,7 @@
 """The examples of docstrings and of the README run as written."""
 
 import doctest
+import importlib.util
 import inspect
 import itertools
 import os
@@ -20,7 +21,17 @@ README = pathlib.Path(__file__).parents[1] / "README.md"
 DOCS = pathlib.Path(__file__).parents[3] / "docs"
 
 
+# Modules that need packages of their own.
+OPTIONAL = {"trilith.zarr": "zarr", "trilith.virtual": "virtualizarr"}
+
+
 def described():
+    for module, package in OPTIONAL.items():
+        if importlib.util.find_spec(package):
+            made = importlib.import_module(module)
+            yield made
+            for name in made.__all__:
+                yield getattr(made, name)
     yield trilith
     yield trilith.asdf
     yield trilith.asdf.open

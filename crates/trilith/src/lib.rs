@@ -128,6 +128,7 @@ pub mod conform;
 pub mod convert;
 pub mod diff;
 pub mod digest;
+pub mod hierarchy;
 pub mod repair;
 #[cfg(feature = "search")]
 pub mod search;

@@ -58,6 +58,7 @@ commands! {
     "Take data out" {
         get::Get,
         table::Table,
+        manifest::Manifest,
         to_yaml::ToYaml,
     }
     "Change a file" {

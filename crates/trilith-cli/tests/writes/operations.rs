@@ -461,6 +461,15 @@ pub const ALL: &[Operation] = &[
         ..BASE
     },
     Operation {
+        name: "manifest -o",
+        command: "manifest",
+        words: &["--skip"],
+        output: Output::Named,
+        result: Result::Text,
+        ending: Some("json"),
+        ..BASE
+    },
+    Operation {
         name: "layout describe -o",
         command: "layout describe",
         output: Output::Named,

@@ -1103,3 +1103,20 @@ def _toward(old: str, new: str) -> str | None:
     """
 def _command(words: list[str]) -> int:
     """Runs the command `trilith` with these words, its own name first, and returns its exit status."""
+def _hierarchy(
+    opened: File | Stream | Family,
+) -> tuple[list[tuple[str, dict[str, Any], Array | None, list[str], str | None, Any]], list[tuple[str, str]]]:
+    """The nodes of an open file, and what cannot be reached with the reason."""
+def _state(opened: File | Stream | Family) -> tuple[str, str | None, bool]:
+    """What an open file is called, a word for what it held when it was opened, and whether it has become another since."""
+def _manifest(
+    array: Array, rows: int | None = None
+) -> tuple[str, list[int], bool, list[dict[str, Any]], numpy.typing.NDArray[numpy.uint64], numpy.typing.NDArray[numpy.uint64], bytes, str | None]:
+    """Where the chunks of an array lie: what their file is called, the lengths of a chunk, whether its elements are in Fortran
+    order, codecs of numcodecs, first bytes and lengths (0 where a chunk was never written), an element that was never
+    written, and the byte order where there is one.
+    """
+def _tiles(arrays: list[Array], bytes: int) -> list[list[int]]:
+    """For each array the lengths of parts of about so many bytes that can be decoded with little waste."""
+def _prefetch(parts: list[Array]) -> None:
+    """Fetches what these parts of one array need, in as few requests as for one part."""

@@ -28,6 +28,34 @@ const TURNED: u64 = 64 << 20;
 /// More ranges than this are merged across wider gaps.
 const RANGES: u64 = 1 << 16;
 
+/// Says to their sources which bytes of several arrays are about to be read: those of one source, as parts of one array
+/// have it, are asked for at once.
+///
+/// # Errors
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+pub fn prefetch_all(arrays: &[Array]) -> Result<()> {
+    let mut rest: Vec<&Array> = arrays.iter().collect();
+    while let Some(first) = rest.first().map(|array| array.source().clone()) {
+        let (same, others): (Vec<&Array>, Vec<&Array>) =
+            rest.into_iter().partition(|array| std::sync::Arc::ptr_eq(array.source(), &first));
+        if first.access() == Access::Requests {
+            let mut ranges: Vec<Range<u64>> = same.iter().flat_map(|array| array.plan(GAP)).collect();
+            ranges.sort_unstable_by_key(|range| range.start);
+            // As one array of them would have them.
+            ranges.dedup_by(|next, last| {
+                let is_one = next.start <= last.end.saturating_add(GAP);
+                if is_one {
+                    last.end = last.end.max(next.end);
+                }
+                is_one
+            });
+            first.prefetch(&ranges)?;
+        }
+        rest = others;
+    }
+    Ok(())
+}
+
 impl Array {
     /// All elements, packed in C order, in this byte order: structs field by field without padding,
     /// truth values as 0 or 1.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::shape::element_count;
-use crate::bytes::{Access, Source, SourceRef, to_usize};
+use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, formless, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
@@ -29,6 +29,17 @@ pub(crate) trait Chunks: Send + Sync {
     /// # Errors
     /// What its filters say.
     fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>>;
+
+    /// What a chunk went through when it was written, and for each chunk the steps that it did not, as bits; empty where
+    /// each went through all. None where nobody else could undo it.
+    fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
+        None
+    }
+
+    /// Whether elements lie in Fortran order within a chunk.
+    fn is_in_columns(&self) -> bool {
+        false
+    }
 
     /// The bytes that the chunks lie in.
     fn source(&self) -> &SourceRef;
@@ -317,6 +328,28 @@ impl Source for Grid {
         }
         stored.sort_unstable_by_key(|range| range.start);
         Ok(stored)
+    }
+
+    fn form(&self) -> Result<Form> {
+        let Form::Plain(start) = self.chunks.source().form()? else {
+            return Err(formless("its chunks lie in what is compressed as a whole"));
+        };
+        let unknown = || formless("no other program undoes the filters of its chunks");
+        let (steps, left_out) = self.chunks.steps().ok_or_else(unknown)?;
+        let count = element_count(&self.counts)?;
+        self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
+        let moved = |place: Range<u64>| start.saturating_add(place.start)..start.saturating_add(place.end);
+        Ok(Form::Grid(Box::new(GridForm {
+            shape: self.cut.shape.clone(),
+            chunk: self.cut.chunk.clone(),
+            item: self.cut.item,
+            cut_edges: self.cut.cut_edges,
+            columns: self.chunks.is_in_columns(),
+            steps,
+            left_out,
+            places: (0..count).map(|number| self.chunks.place(number).map(moved)).collect(),
+            fill: self.fill.clone(),
+        })))
     }
 
     fn origin(&self) -> Option<&dyn Source> {

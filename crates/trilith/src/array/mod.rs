@@ -19,6 +19,7 @@ pub(crate) mod grid;
 mod handle;
 mod index;
 mod literal;
+mod manifest;
 mod mask;
 mod npy;
 mod number;
@@ -32,21 +33,24 @@ mod stack;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod turn;
 #[cfg(feature = "ndarray")]
 mod view;
 
 pub use datatype::{Byteorder, Datatype};
 pub use element::Element;
-pub use fetch::RowBlocks;
+pub use fetch::{RowBlocks, prefetch_all};
 pub use handle::Array;
 pub use index::Index;
+pub use manifest::Manifest;
 pub use mask::Mask;
 pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]
 pub(crate) use npy::npy_header_len;
 pub(crate) use npy::numpy_name;
 pub use pages::Pages;
+pub(crate) use scalar::json_text;
 pub use scalar::{ElementValue, FloatText, Nested, Precision, complex_text, float_text};
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
 pub(crate) use structure::FIELD_COST;

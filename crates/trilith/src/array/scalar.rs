@@ -144,7 +144,7 @@ impl ElementValue {
             Self::Float(x, _) if x.is_nan() => "\"NaN\"".to_owned(),
             Self::Float(x, _) if x.is_infinite() => if *x > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned(),
             Self::Int(_) | Self::Uint(_) | Self::Float(..) | Self::Bool(_) => self.text(floats),
-            Self::Complex(..) | Self::Text(_) | Self::Raw(_) => json_string(&self.text(floats)),
+            Self::Complex(..) | Self::Text(_) | Self::Raw(_) => json_text(&self.text(floats)),
             Self::Struct(parts) | Self::List(parts) => {
                 let parts: Vec<String> = parts.iter().map(|part| part.json(floats)).collect();
                 format!("[{}]", parts.join(", "))
@@ -226,7 +226,7 @@ pub fn complex_text(re: f64, im: f64, precision: Precision, floats: FloatText) -
 }
 
 /// A JSON string with its quotes.
-fn json_string(text: &str) -> String {
+pub(crate) fn json_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::md5::{self, Md5};
-use crate::bytes::{Source, SourceRef};
+use crate::bytes::{Form, Source, SourceRef};
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::threads::{JoinHandle, lasting, lock, threads};
@@ -216,6 +216,10 @@ impl Source for Hashing {
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.inner.stored(range)
+    }
+
+    fn form(&self) -> Result<Form> {
+        self.inner.form()
     }
 
     fn origin(&self) -> Option<&dyn Source> {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use super::form::{Form, formless};
 use super::local::leads_to;
 use super::record::Record;
 use super::source::{Source, SourceRef, past_end};
@@ -102,6 +103,10 @@ impl Source for Before {
                 .map_err(|e| Error::io(format!("reading the journal of {}", self.name()), e))?;
         }
         self.read_unchanged(offset, at..end, into)
+    }
+
+    fn form(&self) -> Result<Form> {
+        Err(formless("an update of the file did not finish: its previous content lies partly in a journal"))
     }
 
     fn origin(&self) -> Option<&dyn Source> {

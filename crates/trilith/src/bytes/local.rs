@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
+use super::form::Form;
 use super::here::Reader;
 use super::map::Map;
 use super::source::{Source, past_end};
@@ -166,6 +167,15 @@ impl Source for LocalFile {
         let start = usize::try_from(offset).ok()?;
         let end = start.checked_add(usize::try_from(len).ok()?)?;
         map.bytes().get(start..end)
+    }
+
+    fn form(&self) -> Result<Form> {
+        Ok(Form::Plain(0))
+    }
+
+    fn version(&self) -> Option<String> {
+        let since = self.modified?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        Some(format!("{} bytes of {}.{:09}", self.size, since.as_secs(), since.subsec_nanos()))
     }
 
     fn is_changed(&self) -> bool {

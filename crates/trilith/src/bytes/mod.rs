@@ -5,6 +5,7 @@
 //! This module and `file.rs` are the only ones that open files.
 
 mod base;
+mod base64;
 mod before;
 mod cursor;
 #[cfg(feature = "fault-injection")]
@@ -12,6 +13,7 @@ mod cursor;
 pub mod disk;
 #[cfg(not(feature = "fault-injection"))]
 mod disk;
+mod form;
 mod gzip;
 mod here;
 mod journal;
@@ -40,7 +42,9 @@ use system::read_exact_at;
 
 pub(crate) use base::folder_named;
 pub use base::{Base, file_uri, is_url, local_path, percent_decode, percent_encode};
+pub(crate) use base64::base64;
 pub use cursor::Cursor;
+pub use form::{CodedPiece, Form, GridForm, Step, formless};
 #[cfg(feature = "dudley")]
 pub(crate) use gzip::deflated;
 #[cfg(any(feature = "dudley", feature = "fits"))]

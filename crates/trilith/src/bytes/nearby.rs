@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use super::form::Form;
 use super::source::{Access, Source, SourceRef};
 use crate::error::Result;
 
@@ -77,6 +78,10 @@ impl Source for ReadAhead {
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.inner.stored(range)
+    }
+
+    fn form(&self) -> Result<Form> {
+        self.inner.form()
     }
 
     fn origin(&self) -> Option<&dyn Source> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::form::{Form, computed, formless};
 use super::large::Memory;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -83,9 +84,33 @@ pub trait Source: Send + Sync {
         Ok(vec![range])
     }
 
+    /// How many bytes from the first on are decoded together, where the source knows it without looking further.
+    ///
+    /// # Errors
+    /// As [`Source::stored`].
+    fn first_piece(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// In what form the bytes lie in the file, for programs that read it without this library. Lengths of pieces are
+    /// read; nothing is decoded.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where no other program could make them of what the file
+    /// holds, with the reason, and as [`Source::stored`].
+    fn form(&self) -> Result<Form> {
+        computed()
+    }
+
     /// The source that these bytes are made of: what it says of changes, oddities and costs holds for them.
     fn origin(&self) -> Option<&dyn Source> {
         None
+    }
+
+    /// A word for what the file held when it was opened, which is another once the file is replaced or written to: what the
+    /// server calls it, or its size and time. None where nothing says so.
+    fn version(&self) -> Option<String> {
+        self.origin()?.version()
     }
 
     /// Whether these are not the bytes of the file, each at its place there: unpacked, or cut out of it. What is written
@@ -157,6 +182,10 @@ impl Source for MemorySource {
         self.bytes.get(start..end)
     }
 
+    fn form(&self) -> Result<Form> {
+        Err(formless("its elements are in memory, or in the text of the tree, and not in a block"))
+    }
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -217,6 +246,13 @@ impl Source for Window {
         self.inner.stored(self.start.saturating_add(range.start)..self.start.saturating_add(range.end))
     }
 
+    fn form(&self) -> Result<Form> {
+        match self.inner.form()? {
+            Form::Plain(at) => Ok(Form::Plain(at.saturating_add(self.start))),
+            _ => Err(formless("it is a part of what is compressed as a whole")),
+        }
+    }
+
     fn is_apart(&self) -> bool {
         true
     }
@@ -274,6 +310,13 @@ impl Source for Truncated {
             return Err(past_end(range.start, range.end.saturating_sub(range.start), self.present()));
         }
         self.inner.stored(range)
+    }
+
+    fn form(&self) -> Result<Form> {
+        if self.present() < self.len {
+            return Err(formless(format!("the file is cut off at byte {} of {}", self.present(), self.len)));
+        }
+        self.inner.form()
     }
 
     fn origin(&self) -> Option<&dyn Source> {

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use super::input::file_byte;
+use super::input::{beginning, file_byte, whole};
 use super::stream::check_range;
-use crate::bytes::{Access, Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{Access, CodedPiece, Form, Source, SourceRef, Step, formless, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, lock};
@@ -36,11 +36,26 @@ impl Chunk {
     }
 }
 
+/// How another program decodes what a codec wrote.
+pub(super) enum Coding {
+    /// Each chunk by itself, with so many bytes before it.
+    Chunks(&'static str, u64),
+    /// The block as a whole.
+    Whole(&'static str),
+    /// Not at all.
+    None,
+}
+
 /// What a codec whose chunks decode on their own has to give.
 pub(super) trait Chunked: Send + Sync {
     /// The chunk whose stored bytes begin at `at`, not beyond the end of `stored`, with its place
     /// after `before`; `None` where there is no more. It reads lengths and decodes nothing.
     fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>>;
+
+    /// What another program needs to know to decode a chunk by itself, or the block as a whole.
+    fn coding(&self) -> Coding {
+        Coding::None
+    }
 
     /// Decodes the stored bytes of one chunk into exactly as many bytes as were announced.
     fn decode(&self, chunk: &Chunk, bytes: &[u8], into: &mut [u8]) -> Result<()>;
@@ -296,6 +311,27 @@ impl Source for Chunks {
             ranges.extend(self.stored.stored(part)?);
         }
         Ok(ranges)
+    }
+
+    fn first_piece(&self) -> Result<Option<u64>> {
+        Ok(self.covering(0..1.min(self.len))?.first().map(Chunk::end))
+    }
+
+    fn form(&self) -> Result<Form> {
+        match self.codec.coding() {
+            Coding::Whole(word) => whole(word, &self.stored, self.len),
+            Coding::None => Err(formless("no other program decodes its codec in pieces")),
+            Coding::Chunks(word, before) => {
+                let start = beginning(&self.stored)?;
+                let piece = |chunk: Chunk| {
+                    let (at, len) = chunk.stored;
+                    let stored = start + at - before.min(at)..start.saturating_add(at).saturating_add(len);
+                    CodedPiece::new(stored, chunk.decoded.0..chunk.end())
+                };
+                let pieces = self.covering(0..self.len)?.into_iter().map(piece).collect();
+                Ok(Form::Coded { codec: Some(Step::new(word, Vec::new())), pieces })
+            }
+        }
     }
 
     fn origin(&self) -> Option<&dyn Source> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::chunks::{Chunked, Chunks};
 use super::stream::{Opens, Streamed};
-use crate::bytes::{Source, SourceRef};
+use crate::bytes::{Form, Source, SourceRef};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -92,6 +92,14 @@ impl Source for Framed {
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.either(|chunks| chunks.stored(range.clone()), |stream| stream.stored(range.clone()))
+    }
+
+    fn first_piece(&self) -> Result<Option<u64>> {
+        self.either(Chunks::first_piece, Streamed::first_piece)
+    }
+
+    fn form(&self) -> Result<Form> {
+        self.either(Chunks::form, Streamed::form)
     }
 
     fn origin(&self) -> Option<&dyn Source> {

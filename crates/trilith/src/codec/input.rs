@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use crate::bytes::{SourceRef, to_usize};
+use crate::bytes::{CodedPiece, Form, SourceRef, Step, formless, to_usize};
 use crate::error::{Error, Result};
 
 /// As much is read at once from a source that cannot show its bytes in place.
@@ -77,6 +77,21 @@ impl Read for Input {
 pub(super) fn file_byte(stored: &SourceRef, at: u64) -> u64 {
     let at = at.min(stored.len());
     stored.stored(at..at).ok().and_then(|ranges| ranges.first().map(|range| range.start)).unwrap_or(at)
+}
+
+/// Where the stored bytes of a block begin in their file.
+pub(super) fn beginning(stored: &SourceRef) -> Result<u64> {
+    match stored.form()? {
+        Form::Plain(at) => Ok(at),
+        _ => Err(formless("the block is compressed twice")),
+    }
+}
+
+/// The form of a block that decodes as a whole.
+pub(super) fn whole(word: &str, stored: &SourceRef, len: u64) -> Result<Form> {
+    let start = beginning(stored)?;
+    let piece = CodedPiece::new(start..start.saturating_add(stored.len()), 0..len);
+    Ok(Form::Coded { codec: Some(Step::new(word, Vec::new())), pieces: vec![piece] })
 }
 
 /// What a codec's library said, as our error: one of ours that went through it comes out again.

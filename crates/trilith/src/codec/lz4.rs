@@ -11,7 +11,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::chunks::{Chunk, Chunked, Chunks};
+use super::chunks::{Chunk, Chunked, Chunks, Coding};
 use super::input::file_byte;
 use super::pieces::{Pieces, encode_each, piece_len};
 use super::{Encode, EncodeOptions, no_level};
@@ -31,6 +31,11 @@ pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<Sou
 struct SubBlocks;
 
 impl Chunked for SubBlocks {
+    fn coding(&self) -> Coding {
+        // The decoded length stands right before each.
+        Coding::Chunks("lz4size", 4)
+    }
+
     fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>> {
         let left = stored.len().saturating_sub(at);
         if left == 0 {

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-use super::input::{Input, file_byte};
-use crate::bytes::{Source, SourceRef, to_usize};
+use super::input::{Input, file_byte, whole};
+use crate::bytes::{Form, Source, SourceRef, formless, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::limits::Limits;
@@ -30,6 +30,11 @@ pub(super) trait Pull: Send {
 pub(super) trait Opens: Send + Sync {
     /// A decoder at the start of `stored`, which should decode to `len` bytes.
     fn open(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn Pull>>;
+
+    /// The word by which other programs know the codec, where they decode a whole stream of it.
+    fn word(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Decodes everything at once, where that is faster than by pieces; `None` where it is not. Nobody can stop it
     /// meanwhile.
@@ -239,6 +244,15 @@ impl Source for Streamed {
             return Ok(Vec::new());
         }
         self.stored.stored(0..self.stored.len())
+    }
+
+    fn first_piece(&self) -> Result<Option<u64>> {
+        Ok(Some(self.len))
+    }
+
+    fn form(&self) -> Result<Form> {
+        let word = self.opens.word().ok_or_else(|| formless("no other program decodes its codec in pieces"))?;
+        whole(word, &self.stored, self.len)
     }
 
     fn origin(&self) -> Option<&dyn Source> {

@@ -52,6 +52,10 @@ pub(super) fn pack(level: i32, bytes: &[u8], out: &mut Vec<u8>) -> std::io::Resu
 struct Zlib;
 
 impl Opens for Zlib {
+    fn word(&self) -> Option<&'static str> {
+        Some("deflate")
+    }
+
     fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
         Ok(Box::new(Pulling::new(stored.clone(), Inflate(Decompress::new(true)))))
     }

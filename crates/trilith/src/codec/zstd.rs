@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use zstd::stream::{read, write};
 
-use super::chunks::{Chunk, Chunked};
+use super::chunks::{Chunk, Chunked, Coding};
 use super::framed::Framed;
 use super::input::{Input, file_byte, from_library};
 use super::pieces::{Pieces, encode_each, piece_len, put};
@@ -55,6 +55,10 @@ pub(super) fn pack(level: i32, bytes: &[u8], out: &mut Vec<u8>) -> std::io::Resu
 struct Zstd;
 
 impl Opens for Zstd {
+    fn word(&self) -> Option<&'static str> {
+        Some("zstd")
+    }
+
     fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
         let state = read::Decoder::with_buffer(Input::new(stored.clone())).map_err(|error| from_library(error, stored, 0))?;
         Ok(Box::new(Stream { stored: stored.clone(), state }))
@@ -114,6 +118,10 @@ fn look(stored: &SourceRef, len: u64, limits: &Limits) -> Result<Option<Box<dyn 
 }
 
 impl Chunked for Frames {
+    fn coding(&self) -> Coding {
+        Coding::Chunks("zstd", 0)
+    }
+
     fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>> {
         let mut at = at;
         loop {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::datatype::datatype_of;
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
-use crate::bytes::{SourceRef, read_vec};
+use crate::bytes::{SourceRef, Step, read_vec};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::layout::{
@@ -347,6 +347,14 @@ impl Chunks for Stored {
             return Ok(bytes);
         }
         Ok(from_columns(&bytes, &cut.lengths(number), crate::bytes::to_usize(cut.item)?))
+    }
+
+    fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
+        Some((self.filters.steps(), self.mask.clone()))
+    }
+
+    fn is_in_columns(&self) -> bool {
+        self.columns.is_some()
     }
 
     fn source(&self) -> &SourceRef {

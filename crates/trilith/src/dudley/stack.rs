@@ -6,7 +6,7 @@ use super::datatype::datatype_of;
 use super::gather::extent;
 use super::read::Items;
 use crate::array::Array;
-use crate::bytes::{Source, SourceRef, Truncated};
+use crate::bytes::{CodedPiece, Form, Source, SourceRef, Truncated, formless};
 use crate::error::{Error, Result};
 use crate::layout::{Stack, Stretch};
 
@@ -146,6 +146,21 @@ impl Source for Elements {
 
     fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         self.places(&range)
+    }
+
+    fn form(&self) -> Result<Form> {
+        let Form::Plain(start) = self.source.form()? else {
+            return Err(formless("its items lie in what is compressed as a whole"));
+        };
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while at < self.len {
+            let (place, count) = self.place(at, self.span)?;
+            let place = start.saturating_add(place);
+            pieces.push(CodedPiece::new(place..place.saturating_add(count), at..at.saturating_add(count)));
+            at = at.saturating_add(count.max(1));
+        }
+        Ok(Form::Coded { codec: None, pieces })
     }
 
     fn origin(&self) -> Option<&dyn Source> {

@@ -47,6 +47,11 @@ impl Version {
         self.etag.is_none() && self.modified.is_none()
     }
 
+    /// What the server calls the version.
+    pub(super) fn text(&self) -> Option<String> {
+        self.etag.clone().or_else(|| self.modified.clone())
+    }
+
     /// Whether another answer says that it is of the same version. One that says nothing may be of any.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         let both = |a: &Option<String>, b: &Option<String>| Some(a.as_ref()? == b.as_ref()?);

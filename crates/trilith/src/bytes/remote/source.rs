@@ -17,7 +17,7 @@ use super::shared;
 use super::stream::stream;
 use super::whole::WholeFile;
 use crate::bytes::source::past_end;
-use crate::bytes::{Access, MemorySource, Source, SourceRef, to_usize};
+use crate::bytes::{Access, Form, MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
 
@@ -498,6 +498,17 @@ impl Source for RangedFile {
             return Ok(false);
         }
         stream(fetcher, range, piece, &|| self.tell(), take).map(|()| true)
+    }
+
+    fn version(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Server(fetcher) => fetcher.version.text(),
+            Origin::Parts(_) => None,
+        }
+    }
+
+    fn form(&self) -> Result<Form> {
+        Ok(Form::Plain(0))
     }
 
     fn access(&self) -> Access {

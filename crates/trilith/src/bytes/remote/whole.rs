@@ -8,7 +8,7 @@ use super::fetch::{Fetcher, Paced, persist};
 use super::headers::Version;
 use super::shared;
 use crate::bytes::source::past_end;
-use crate::bytes::{Access, Source, SourceRef, read_exact_at, spool, to_usize, unnamed_file};
+use crate::bytes::{Access, Form, Source, SourceRef, formless, read_exact_at, spool, to_usize, unnamed_file};
 use crate::error::{Error, Result, Setting};
 use crate::threads::lock;
 
@@ -158,6 +158,14 @@ impl Source for WholeFile {
     fn access(&self) -> Access {
         // Up to its limit it is as good as a local file.
         if self.fetcher.size > self.most { Access::Forward } else { Access::Random }
+    }
+
+    fn version(&self) -> Option<String> {
+        self.fetcher.version.text()
+    }
+
+    fn form(&self) -> Result<Form> {
+        Err(formless("the server gives the file only as a whole"))
     }
 
     fn name(&self) -> &str {

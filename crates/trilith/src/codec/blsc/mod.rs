@@ -15,7 +15,7 @@ mod small;
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
-use super::chunks::{Chunk, Chunked, Chunks};
+use super::chunks::{Chunk, Chunked, Chunks, Coding};
 use super::input::file_byte;
 use super::pieces::{Pieces, put};
 use super::shuffle;
@@ -214,6 +214,10 @@ impl Blocks {
 }
 
 impl Chunked for Blocks {
+    fn coding(&self) -> Coding {
+        Coding::Whole("blosc")
+    }
+
     fn locate(&self, stored: &SourceRef, _at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>> {
         let header = self.header(stored, limits)?;
         let start = before.decoded.0.saturating_add(before.decoded.1);

@@ -57,6 +57,10 @@ pub(super) fn open(stored: &SourceRef, most: u64, limits: &Limits) -> Result<Box
 struct Bzip2;
 
 impl Opens for Bzip2 {
+    fn word(&self) -> Option<&'static str> {
+        Some("bzip2")
+    }
+
     fn open(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn Pull>> {
         if threads() > 1 && stored.len() >= PARALLEL {
             return Ok(Box::new(parallel::Parallel::new(stored.clone(), len, limits)));

@@ -12,7 +12,7 @@ mod packbits;
 mod packed;
 
 use super::shuffle;
-use crate::bytes::to_usize;
+use crate::bytes::{Step, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -63,6 +63,11 @@ impl Filters {
     /// Whether chunks are stored as they are.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The filters, in the order in which they were applied.
+    pub fn steps(&self) -> Vec<Step> {
+        self.0.iter().map(|filter| Step::new(&filter.name, filter.arguments.clone())).collect()
     }
 
     /// Decodes a chunk, which has `size` bytes then. Of a `mask` the bit i says that filter i was not applied.

@@ -1,0 +1,119 @@
+//! `trilith manifest FILE… -o refs.json`: where the chunks of files lie, for programs of Zarr.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use clap::Args;
+use serde_json::json;
+use trilith::bytes::Basis;
+use trilith::error::counted;
+use trilith::hierarchy::{Hierarchy, ReferenceOptions, References, stored_name};
+use trilith::{Error, Result};
+
+use crate::Outcome;
+use crate::inputs::{self, Admit, Form as Names, Many, is_several};
+use crate::options::Options;
+use crate::output::clean;
+use crate::outputs::{Form, check_name, named, told};
+use crate::target::Target;
+use crate::words::said;
+
+/// Write where the chunks of files lie, for Kerchunk
+///
+/// Programs that read references of Kerchunk (fsspec, xarray, VirtualiZarr) then read the arrays out of the files
+/// themselves, by Zarr, without this program and without a copy. Of several files each is a group, named like the file
+/// without its ending. An array that is no grid of chunks which Zarr decodes is refused with the reason.
+#[derive(Debug, Args)]
+pub struct Manifest {
+    /// Files, folders, patterns and addresses
+    #[arg(value_name = "FILE", required_unless_present = "files_from")]
+    files: Vec<String>,
+    #[command(flatten)]
+    many: Many,
+    /// The file to write, .json; - for standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: String,
+    /// Rows of the first axis to a chunk, where elements lie as they are; their number must divide that of the rows
+    /// (default: chunks of about 4 MiB)
+    #[arg(long, value_name = "N")]
+    rows: Option<u64>,
+    /// Put arrays of at most so many bytes that cannot be referred to among the references
+    #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+    inline: u64,
+    /// Leave out what cannot be referred to, with a warning
+    #[arg(long)]
+    skip: bool,
+}
+
+/// One file.
+struct One {
+    name: String,
+    group: String,
+    references: References,
+}
+
+impl Manifest {
+    /// Writes the references.
+    pub fn run(&self, options: &Options) -> Result<Outcome> {
+        let hint = "name it .json; for Parquet use Python: trilith.virtual.Parser, and to_kerchunk(..., format=\"parquet\") of virtualizarr";
+        check_name(&self.output, Form::Json, hint)?;
+        let several = is_several(&self.files, Names::Files, &self.many);
+        let mut how = ReferenceOptions::default();
+        (how.rows, how.inline) = (self.rows, self.inline);
+        let found = Mutex::new(BTreeMap::new());
+        let mut admit = |_: &_| Ok(());
+        let admit: Option<Admit<'_>> = if self.output == "-" { None } else { Some(&mut admit) };
+        let outcome = inputs::run_with(&self.files, Names::Files, &self.many, options, admit, |job| {
+            if job.name == "-" {
+                return Err(Error::usage("references are to files, and standard input is none"));
+            }
+            let file = job.open()?;
+            let group = if several { stored_name(&named("{stem}", &job.name, "")) } else { String::new() };
+            let mut references = References::default();
+            references.add(Hierarchy::of(&file)?, &group, &how)?;
+            job.warn_all(file.warnings());
+            let one = One { name: job.name.clone(), group, references };
+            found.lock().unwrap_or_else(PoisonError::into_inner).insert(job.index, one);
+            Ok(Outcome::Yes)
+        })?;
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let references = self.joined(found, options)?;
+        self.write(&references, options)?;
+        Ok(outcome)
+    }
+
+    /// The references of all files, in their order.
+    fn joined(&self, found: BTreeMap<usize, One>, options: &Options) -> Result<References> {
+        let (mut made, mut taken) = (References::new(), HashSet::new());
+        for One { name, group, references } in found.into_values() {
+            if !taken.insert(group.clone()) {
+                return Err(Error::usage(format!("two files would be the group {group}: the second is {name}"))
+                    .hint("write references for each folder by itself"));
+            }
+            made.append(references);
+        }
+        let refused: Vec<String> = made.refused.iter().map(|(path, error)| format!("{path}: {}", said(error))).collect();
+        if !self.skip
+            && let Some((path, reason)) = made.refused.first()
+        {
+            let more = if refused.len() == 1 { String::new() } else { format!(" and {} more", refused.len() - 1) };
+            return Err(Error::unsupported(format!("{path}{more} cannot be referred to: {}", clean(&said(reason))))
+                .hint("--skip leaves out what cannot; trilith.zarr.Store of Python reads all of it"));
+        }
+        options.warn_all(refused.into_iter().map(|line| format!("left out: {line}")).collect::<Vec<_>>());
+        Ok(made)
+    }
+
+    fn write(&self, references: &References, options: &Options) -> Result<()> {
+        options.check_inputs(&self.output, &[])?;
+        let mut target = Target::create(&self.output, Basis::Nothing)?;
+        let text = format!("{}\n", references.json());
+        target.writer().write_all(text.as_bytes()).map_err(|error| Error::io("writing", error))?;
+        let written = target.commit(options)?;
+        let report = json!({
+            "file": self.output, "written": true, "size": written, "arrays": references.arrays, "chunks": references.chunks,
+        });
+        let (arrays, chunks) = (counted(references.arrays, "array"), counted(references.chunks, "chunk"));
+        told(&self.output, &report, &format!("{}: {arrays}, {chunks}", self.output), options)
+    }
+}

@@ -1,0 +1,305 @@
+"""Any file that Trilith reads, as a group of Zarr.
+
+`trilith.zarr.open` gives a `zarr.Group`, `trilith.zarr.Store` the store below it, which xarray and dask take as well.
+Nothing is written anew: Trilith decodes what is asked for, and Zarr sees chunks whose borders suit the stored pieces.
+Needs the package zarr (`pip install trilith[zarr]`), which is imported when this module is.
+
+>>> import numpy, tempfile, trilith.zarr
+>>> path = tempfile.mkdtemp() + "/x.asdf"
+>>> trilith.write(path, {"roman": {"data": numpy.arange(12.0).reshape(3, 4), "exposure": 139.8}})
+>>> group = trilith.zarr.open(path)
+>>> group["roman/data"][1, 2:].tolist(), group["roman"].attrs["exposure"]
+([6.0, 7.0], 139.8)
+"""
+
+import asyncio
+import json
+import math
+import os
+import threading
+
+import numpy
+import zarr
+from zarr.abc import store as _abc
+from zarr.core.buffer import default_buffer_prototype
+
+from . import _zarr_nodes as _nodes
+from ._trilith import _prefetch, _state
+from ._trilith import open as _open
+
+__all__ = ["Store", "open"]
+
+
+def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
+    """A file as a `zarr.Group` that can be read: a path, an address, or what else `trilith.open` takes.
+
+    The arguments are those of `Store`.
+    """
+    store = Store(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
+    return zarr.open_group(store, mode="r")
+
+
+class Store(_abc.Store):
+    """A store of Zarr v3 that can be read, made of any file that Trilith reads.
+
+    Mappings and lists with arrays below them are groups; everything else of the tree is an attribute of the group it
+    stands in. Axes have the names that `Array.to_xarray` finds. Metadata are consolidated: `xarray.open_zarr(store)` and
+    `xarray.open_datatree(store, engine="zarr")` read them once.
+
+    `chunks` says how arrays are cut: a tuple for all that have as many axes, a number of rows, or a dictionary of these by
+    path. Without it, chunks end where the stored pieces end.
+
+    With `masks="beside"` the mask of `data` is an array `data_mask`. With `masks="fill"` masked elements become
+    `fill_value`, which xarray knows for missing: NaN unless given, the least number of a type of integers.
+
+    `layout`, and any other option, is that of `trilith.open`.
+
+    Several threads and event loops may use a store. It is pickled as the path or address of its file and opened anew
+    where it arrives; a file that has become another meanwhile is an `OSError` that names it.
+    """
+
+    def __init__(self, source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
+        super().__init__(read_only=True)
+        if masks not in ("beside", "fill"):
+            raise ValueError(f'masks is "beside" or "fill", not {masks!r}')
+        if isinstance(source, (str, os.PathLike)) and "://" not in os.fspath(source):
+            source = os.path.abspath(source)
+        self._words = (source, layout, chunks, masks, fill_value, options)
+        self._start(None)
+
+    def _start(self, version):
+        source, layout, chunks, masks, fill_value, options = self._words
+        file = _open(source, layout=layout, **options)
+        self._name, self._version, _ = _state(file)
+        if version is not None and version != self._version:
+            raise OSError(f"{self._name} is not the file any more that it was when the store was made: make the store again")
+        self._file = file
+        tree = _nodes.Tree(file)
+        tree.warn(stacklevel=4)
+        if masks == "fill":
+            _filled(tree, fill_value)
+        self._tree = tree
+        _nodes.cut([node for node in tree.nodes.values() if node.array is not None], chunks)
+        self._documents = _written({path: _nodes.document(node) for path, node in tree.nodes.items()})
+        self._batches, self._lock = {}, threading.Lock()
+
+    @property
+    def refused(self):
+        """What Zarr cannot hold and is left out: the reasons by path."""
+        return dict(self._tree.refused)
+
+    def __getstate__(self):
+        if not isinstance(self._words[0], (str, os.PathLike)):
+            raise TypeError("only a store that was opened by a path or an address can be pickled")
+        return {"words": self._words, "version": self._version}
+
+    def __setstate__(self, state):
+        super().__init__(read_only=True)
+        self._words = state["words"]
+        self._start(state["version"])
+
+    def __eq__(self, other):
+        return isinstance(other, Store) and (self._words, self._version) == (other._words, other._version)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"<trilith.zarr.Store of {self._name}>"
+
+    __str__ = __repr__
+
+    def with_read_only(self, read_only=False):
+        """The store itself; there is none that can be written."""
+        if not read_only:
+            raise ValueError("a file is not written through its store: use trilith.open and update(), or trilith.write")
+        return self
+
+    async def get(self, key, prototype=None, byte_range=None):
+        """What is under a key, or None."""
+        prototype = prototype or default_buffer_prototype()
+        document = self._documents.get(key)
+        if document is not None:
+            return prototype.buffer.from_bytes(document[_range(byte_range, len(document))])
+        found = self._chunk(key)
+        if found is None:
+            return None
+        node, index = found
+        part = node.array.part((*node.part(index), Ellipsis))
+        await self._announced(part)
+        elements = await asyncio.to_thread(self._read, node, index, part)
+        data = elements.reshape(-1).view("u1")
+        return prototype.buffer.from_array_like(data[_range(byte_range, len(data))])
+
+    async def get_partial_values(self, prototype, key_ranges):
+        """What is under several keys."""
+        return list(await asyncio.gather(*(self.get(key, prototype, byte_range) for key, byte_range in key_ranges)))
+
+    async def exists(self, key):
+        """Whether there is something under a key."""
+        return key in self._documents or self._chunk(key) is not None
+
+    @property
+    def supports_writes(self):
+        """No."""
+        return False
+
+    @property
+    def supports_deletes(self):
+        """No."""
+        return False
+
+    @property
+    def supports_listing(self):
+        """Yes."""
+        return True
+
+    @property
+    def supports_partial_writes(self):
+        """No."""
+        return False
+
+    async def set(self, key, value):
+        """Fails: a file is not written through its store."""
+        self._check_writable()
+
+    async def delete(self, key):
+        """Fails: a file is not written through its store."""
+        self._check_writable()
+
+    async def list(self):
+        """All keys."""
+        async for key in self.list_prefix(""):
+            yield key
+
+    async def list_prefix(self, prefix):
+        """All keys that begin so."""
+        for path, node in self._tree.nodes.items():
+            start = f"{path}/" if path else ""
+            if not (start.startswith(prefix) or prefix.startswith(start)):
+                continue
+            for key in (start + "zarr.json", *(_keys(path, node) if node.array is not None else ())):
+                if key.startswith(prefix):
+                    yield key
+
+    async def list_dir(self, prefix):
+        """The names right below a path."""
+        path = prefix.strip("/")
+        node = self._tree.nodes.get(path)
+        if node is not None:
+            yield "zarr.json"
+            names = self._tree.below(path) if node.array is None else ["c"]
+            for name in names:
+                yield name
+            return
+        start, seen = f"{path}/", set()
+        async for key in self.list_prefix(start):
+            name = key[len(start) :].partition("/")[0]
+            if name not in seen:
+                seen.add(name)
+                yield name
+
+    def _chunk(self, key):
+        """The array and the place of a chunk; None where there is none."""
+        words = key.split("/")
+        at = next((at for at in range(len(words) - 1, 0, -1) if not words[at].isdecimal()), 0)
+        node = self._tree.nodes.get("/".join(words[:at])) if words[at] == "c" else None
+        if node is None or node.array is None:
+            return None
+        index = tuple(map(int, words[at + 1 :]))
+        is_there = len(index) == len(node.shape) and all(map(int.__lt__, index, node.counts))
+        # A number is written in one way.
+        return (node, index) if is_there and words[at + 1 :] == [str(number) for number in index] else None
+
+    def _read(self, node, index, part):
+        """The elements of a whole chunk; behind the end of the array they are zero."""
+        if node.fill is not None:
+            read = part.masked().filled(node.fill)
+        elif part.dtype == node.dtype and part.shape[1:] == node.chunks[1:]:
+            # Whole rows are read to where they belong.
+            made = numpy.empty(node.chunks, node.dtype)
+            rows = part.shape[0] if part.shape else None
+            part.read(out=made[:rows] if part.shape else made)
+            if part.shape:
+                made[rows:] = 0 if node.dtype.names is None and node.dtype.kind not in "SU" else numpy.zeros((), node.dtype)
+            read = made
+        else:
+            read = part.read()
+        if read.shape != node.chunks or read.dtype != node.dtype:
+            made = numpy.zeros(node.chunks, node.dtype)
+            made[tuple(map(slice, read.shape))] = read
+            read = made
+        # After reading: what was read is then from before any change.
+        if _state(self._file)[2]:
+            raise OSError(f"{self._name} was replaced or written to while its store was open: make the store again")
+        return numpy.ascontiguousarray(read)
+
+    async def _announced(self, part):
+        """Waits until what is needed was asked for, together with the other chunks that are wanted at the same time."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            batch = self._batches.get(loop)
+            is_first = batch is None
+            if is_first:
+                batch = self._batches[loop] = ([], loop.create_future())
+            batch[0].append(part)
+        if not is_first:
+            await batch[1]
+            return
+        # The others come before this goes on.
+        await asyncio.sleep(0)
+        with self._lock:
+            del self._batches[loop]
+        try:
+            if len(batch[0]) > 1:
+                await asyncio.to_thread(_prefetch, batch[0])
+        finally:
+            # What could not be fetched fails again where it is read, and says why.
+            batch[1].set_result(None)
+
+
+def _filled(tree, fill_value):
+    """Lets masked elements be filled, and leaves out the arrays that say which."""
+    for node in list(tree.nodes.values()):
+        if node.array is None or node.array.mask is None or node.missing is not None:
+            continue
+        if node.dtype.names is not None:
+            raise NotImplementedError(f"/{node.path} is masked and of records, which no value fills; use masks=\"beside\"")
+        node.fill = numpy.array(_default(node.dtype) if fill_value is None else fill_value).astype(node.dtype)[()]
+        node.missing = node.fill.item() if node.dtype.kind in "iuf" else None
+        if node.missing is not None:
+            node.attributes = {**node.attributes, "_FillValue": node.missing}
+        tree.nodes.pop(node.mask, None)
+
+
+def _default(dtype):
+    """What stands for an element that is missing."""
+    if dtype.kind in "iu":
+        return numpy.iinfo(dtype).min if dtype.kind == "i" else numpy.iinfo(dtype).max
+    return math.nan if dtype.kind in "fc" else numpy.zeros((), dtype)
+
+
+def _written(documents):
+    """The bytes of the documents by key; the one of the root has those of all."""
+    below = {path: document for path, document in documents.items() if path}
+    consolidated = {"kind": "inline", "must_understand": False, "metadata": below}
+    root = {**documents[""], "consolidated_metadata": consolidated}
+    made = {f"{path}/zarr.json": json.dumps(document).encode() for path, document in below.items()}
+    return {"zarr.json": json.dumps(root).encode(), **made}
+
+
+def _keys(path, node):
+    """The keys of the chunks of an array."""
+    start = f"{path}/c" if path else "c"
+    for index in numpy.ndindex(node.counts):
+        yield "/".join((start, *map(str, index)))
+
+
+def _range(byte_range, length):
+    """What is asked for of so many bytes."""
+    if byte_range is None:
+        return slice(None)
+    if isinstance(byte_range, _abc.RangeByteRequest):
+        return slice(byte_range.start, byte_range.end)
+    if isinstance(byte_range, _abc.OffsetByteRequest):
+        return slice(byte_range.offset, None)
+    return slice(max(0, length - byte_range.suffix), None)

@@ -1,0 +1,133 @@
+//! What `trilith.zarr` and `trilith.virtual` are made on: files as groups and arrays, and where their chunks lie.
+
+use numpy::PyArray1;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use trilith::Result;
+use trilith::array::Byteorder;
+use trilith::file::Backend;
+use trilith::hierarchy::{Hierarchy, Json, Node, numcodec};
+
+use crate::array::Array;
+use crate::calm::calm;
+use crate::errors::{About, Raise};
+use crate::family::Family;
+use crate::file::File;
+use crate::stream::Stream;
+
+/// Does something with what an open file is made on.
+fn with_backend<R: Send>(opened: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Backend) -> Result<R> + Send) -> PyResult<R> {
+    let py = opened.py();
+    let done = if let Ok(file) = opened.cast::<File>() {
+        let file = file.get().opened()?;
+        calm(py, || work(&*file))?
+    } else if let Ok(stream) = opened.cast::<Stream>() {
+        let stream = stream.get().opened()?;
+        calm(py, || work(&stream.file))?
+    } else if let Ok(family) = opened.cast::<Family>() {
+        let family = family.get();
+        calm(py, || work(family.file.backend()))?
+    } else {
+        return Err(PyTypeError::new_err(format!("expected an open file, found {}", opened.get_type().qualname()?)));
+    };
+    done.or_raise(About::Argument)
+}
+
+/// One node: path, attributes, array, names of its axes, path of its mask, and what marks an element as missing.
+type Row<'py> = (String, Bound<'py, PyDict>, Option<Bound<'py, Array>>, Vec<String>, Option<String>, Option<Bound<'py, PyAny>>);
+
+/// Nodes, and what cannot be reached with the reason.
+type Found<'py> = (Vec<Row<'py>>, Vec<(String, String)>);
+
+fn row(py: Python<'_>, node: Node) -> PyResult<Row<'_>> {
+    let attributes = PyDict::new(py);
+    for (name, value) in &node.attributes {
+        attributes.set_item(name, python(py, value)?)?;
+    }
+    let array = node.array.map(|array| Bound::new(py, Array::new(array, None, None))).transpose()?;
+    let missing = node.missing.as_ref().map(|missing| python(py, missing)).transpose()?;
+    Ok((node.path, attributes, array, node.dimensions, node.mask, missing))
+}
+
+/// A value of JSON. Trees nest no deeper than the library allows.
+fn python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Json::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Json::Int(value) => value.into_pyobject(py)?.into_any(),
+        Json::Digits(digits) => crate::scalar::integer(py, digits)?,
+        Json::Float(value) => value.into_pyobject(py)?.into_any(),
+        Json::Text(text) => text.into_pyobject(py)?.into_any(),
+        Json::List(items) => {
+            let items = items.iter().map(|item| python(py, item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Json::Map(pairs) => {
+            let dict = PyDict::new(py);
+            for (name, value) in pairs {
+                dict.set_item(name, python(py, value)?)?;
+            }
+            dict.into_any()
+        }
+        _ => py.None().into_bound(py),
+    })
+}
+
+/// The nodes of an open file, and what cannot be reached with the reason.
+#[pyfunction]
+pub fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
+    let found = with_backend(opened, Hierarchy::of_backend)?;
+    let rows = found.nodes.into_iter().map(|node| row(opened.py(), node)).collect::<PyResult<_>>()?;
+    Ok((rows, found.problems.into_iter().map(|(path, error)| (path, error.to_string())).collect()))
+}
+
+/// What an open file is called, a word for what it held when it was opened, and whether it has become another since.
+#[pyfunction]
+pub fn _state(opened: &Bound<'_, PyAny>) -> PyResult<(String, Option<String>, bool)> {
+    with_backend(opened, |backend| {
+        let source = backend.source();
+        Ok((source.name().to_owned(), source.version(), source.is_changed()))
+    })
+}
+
+/// Where the chunks of an array lie: what their file is called, the lengths of a chunk, whether its elements are in Fortran
+/// order, codecs of numcodecs, first bytes and lengths (0 where a chunk was never written), an element that was never
+/// written, and the byte order where there is one.
+#[pyfunction]
+#[pyo3(signature = (array, rows=None))]
+pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<Bound<'py, PyTuple>> {
+    let py = array.py();
+    let described = &array.get().array;
+    let found = calm(py, || described.manifest(rows))?.or_raise(About::Argument)?;
+    let source = described.source();
+    let name = source.local().and_then(trilith::bytes::LocalFile::given_path).map(|path| path.display().to_string());
+    let name = name.unwrap_or_else(|| source.name().to_owned());
+    let codecs: Result<Vec<Option<Json>>> = found.steps.iter().map(numcodec).collect();
+    let codecs = codecs.or_raise(About::Argument)?;
+    let codecs = codecs.iter().flatten().map(|codec| python(py, codec)).collect::<PyResult<Vec<_>>>()?;
+    let order = described.uniform_byteorder().map(Byteorder::name);
+    let range = |place: &Option<std::ops::Range<u64>>| place.clone().unwrap_or(0..0);
+    let starts = PyArray1::from_iter(py, found.places.iter().map(|place| range(place).start));
+    let lengths = PyArray1::from_iter(py, found.places.iter().map(|place| range(place).end - range(place).start));
+    let fill = PyBytes::new(py, &found.fill);
+    (name, found.chunk, found.columns, codecs, starts, lengths, fill, order).into_pyobject(py)
+}
+
+/// For each array the lengths of parts of about so many bytes that can be decoded with little waste.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyResult<Vec<Vec<u64>>> {
+    let described: Vec<_> = arrays.iter().map(|array| array.get().array.clone()).collect();
+    calm(py, || trilith::Array::tiles_of_all(&described, bytes))?.or_raise(About::Argument)
+}
+
+/// Fetches what these parts of one array need, in as few requests as for one part.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+pub fn _prefetch(parts: Vec<PyRef<'_, Array>>) -> PyResult<()> {
+    let Some(first) = parts.first() else { return Ok(()) };
+    let py = first.py();
+    let arrays: Vec<_> = parts.iter().map(|part| part.array.clone()).collect();
+    drop(parts);
+    calm(py, || trilith::array::prefetch_all(&arrays))?.or_raise(About::Argument)
+}

@@ -1,0 +1,505 @@
+//! Where the chunks of an array lie in their file, for programs that read and decode them without this library.
+//!
+//! Such programs, those of Zarr, know an array as a grid of chunks that are all of one shape, each a range of bytes in a
+//! file. Many arrays can be seen so without writing them anew; the others are refused with the reason.
+
+use std::ops::Range;
+
+use super::datatype::{Byteorder, Datatype};
+use super::handle::Array;
+use super::shape::element_count;
+use super::structure::StructType;
+use crate::bytes::{CodedPiece, Form, GridForm, Step, formless};
+use crate::error::{Error, Result};
+
+/// Bytes of a chunk that is cut out of elements which lie as they are, as nearly as the shape allows.
+const CUT: u64 = 4 << 20;
+/// How much larger or smaller such a chunk may be before another cut is preferred.
+const NEAR: u64 = 8;
+
+/// The chunks of an array.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Manifest {
+    /// The lengths of a chunk. All have these; where one reaches over the end of an axis, what is there does not count.
+    pub chunk: Vec<u64>,
+    /// Whether elements lie in Fortran order within a chunk.
+    pub columns: bool,
+    /// What each chunk went through when it was written, in this order.
+    pub steps: Vec<Step>,
+    /// Where each chunk lies in the file, in row-major order; None where it was never written.
+    pub places: Vec<Option<Range<u64>>>,
+    /// The bytes of an element that was never written.
+    pub fill: Vec<u8>,
+}
+
+impl Manifest {
+    /// One chunk that has all elements of an array, of which nobody says where it lies.
+    pub fn whole(array: &Array) -> Self {
+        let chunk = array.shape().iter().map(|len| (*len).max(1)).collect();
+        Self { chunk, columns: false, steps: Vec::new(), places: Vec::new(), fill: array.nothing() }
+    }
+}
+
+/// Axes from the slowest to the fastest, as the elements lie.
+struct Axes {
+    lengths: Vec<u64>,
+    strides: Vec<u64>,
+    item: u64,
+    columns: bool,
+}
+
+impl Array {
+    /// Where the chunks of the array lie in the file that [`Array::source`] names. No element is read.
+    ///
+    /// Elements that lie as they are can be cut into chunks at will: `rows` says how many rows of the first axis make one,
+    /// and must divide their number; without it chunks have about 4 MiB.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the array is no such grid, with the reason;
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a number of rows that does not divide those of the array.
+    ///
+    /// ```
+    /// use trilith::array::{Array, Byteorder, Datatype};
+    /// # let folder = std::env::temp_dir().join(format!("trilith-manifest-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let path = folder.join("x.raw");
+    /// std::fs::write(&path, [0; 100])?;
+    /// let source = trilith::bytes::open(&path, Default::default())?;
+    /// let array = Array::new(source, 20, Datatype::Float32, Byteorder::Little, vec![4, 5])?;
+    /// let manifest = array.manifest(Some(2))?;
+    /// assert_eq!(manifest.chunk, [2, 5]);
+    /// assert_eq!(manifest.places, [Some(20..60), Some(60..100)]);
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn manifest(&self, rows: Option<u64>) -> Result<Manifest> {
+        self.check_present()?;
+        if self.is_empty() {
+            return Ok(Manifest::whole(self));
+        }
+        let rows = rows.filter(|_| !self.shape().is_empty());
+        match self.source().form()? {
+            Form::Plain(at) => self.cut_plain(at, rows),
+            Form::Coded { codec, pieces } => self.coded(codec, &pieces),
+            Form::Grid(grid) => self.gridded(*grid),
+        }
+    }
+
+    /// The byte order of all that an element is made of; None where it has parts of both, or bytes that belong to none.
+    pub fn uniform_byteorder(&self) -> Option<Byteorder> {
+        match self.datatype() {
+            Datatype::Struct(fields) => uniform(fields),
+            _ => Some(self.byteorder()),
+        }
+    }
+
+    /// The bytes of an element that is all zeros.
+    fn nothing(&self) -> Vec<u8> {
+        vec![0; usize::try_from(self.datatype().item_size()).unwrap_or(0)]
+    }
+
+    /// The axes as the elements lie; None where some share bytes or go backwards.
+    fn axes_as_stored(&self) -> Option<Axes> {
+        let columns = !self.is_c_contiguous() && self.is_fortran_contiguous();
+        let strides = self.shape().iter().zip(self.strides());
+        // The stride of an axis of length 1 is never used.
+        let strides: Option<Vec<u64>> =
+            strides.map(|(len, n)| if *len == 1 { Some(0) } else { u64::try_from(*n).ok() }).collect();
+        let (mut lengths, mut strides) = (self.shape().to_vec(), strides?);
+        if columns {
+            lengths.reverse();
+            strides.reverse();
+        }
+        let item = self.datatype().item_size();
+        let apart = lengths.iter().zip(&strides).all(|(len, stride)| *len == 1 || *stride >= item);
+        apart.then_some(Axes { lengths, strides, item, columns })
+    }
+
+    /// Elements that lie as they are, from byte `at` of the file on.
+    fn cut_plain(&self, at: u64, rows: Option<u64>) -> Result<Manifest> {
+        let apart = || formless(format!("its elements do not lie one after the other: their strides are {:?}", self.strides()));
+        let axes = self.axes_as_stored().ok_or_else(apart)?;
+        // The last axes whose elements lie together.
+        let mut inner = axes.lengths.len();
+        let mut run = axes.item;
+        while let Some(axis) = inner.checked_sub(1).filter(|axis| axes.lengths[*axis] == 1 || axes.strides[*axis] == run) {
+            run = run.saturating_mul(axes.lengths[axis]);
+            inner = axis;
+        }
+        if inner == axes.lengths.len() && axes.lengths.iter().any(|len| *len > 1) {
+            return Err(apart());
+        }
+        let mut chunk = vec![1; axes.lengths.len()];
+        let together = axes.lengths.get(inner..).unwrap_or_default();
+        let cut = match rows {
+            Some(rows) if !axes.columns => {
+                let all = self.shape().first().copied().unwrap_or(1);
+                let reason =
+                    || format!("{rows} rows to a chunk, but only numbers that divide {all} make chunks that are all alike");
+                if rows == 0 || !all.is_multiple_of(rows) {
+                    return Err(Error::usage(reason()).hint(format!("try {}", near(all, rows))));
+                }
+                if inner > 0 && rows > 1 {
+                    return Err(apart());
+                }
+                let mut cut = together.to_vec();
+                if let (Some(first), 0) = (cut.first_mut(), inner) {
+                    *first = rows;
+                }
+                cut
+            }
+            _ => cut(together, axes.item),
+        };
+        if let Some(to) = chunk.get_mut(inner..) {
+            to.copy_from_slice(&cut);
+        }
+        let places = self.places_of(&axes, &chunk, at.saturating_add(self.offset()))?;
+        if axes.columns {
+            chunk.reverse();
+        }
+        Ok(Manifest { chunk, columns: axes.columns, steps: Vec::new(), places, fill: self.nothing() })
+    }
+
+    /// Where chunks begin that divide the axes, in row-major order of the array's own axes.
+    fn places_of(&self, axes: &Axes, chunk: &[u64], start: u64) -> Result<Vec<Option<Range<u64>>>> {
+        let mut counts: Vec<u64> = axes.lengths.iter().zip(chunk).map(|(len, chunk)| len / (*chunk).max(1)).collect();
+        let mut steps: Vec<u64> = axes.strides.iter().zip(chunk).map(|(stride, chunk)| stride.saturating_mul(*chunk)).collect();
+        if axes.columns {
+            counts.reverse();
+            steps.reverse();
+        }
+        let count = element_count(&counts)?;
+        self.limits().charge_memory(count.saturating_mul(24), "the places of chunks")?;
+        let size = chunk.iter().fold(axes.item, |n, len| n.saturating_mul(*len));
+        let place = |number: u64| {
+            let (mut rest, mut at) = (number, start);
+            for (count, step) in counts.iter().zip(&steps).rev() {
+                at = at.saturating_add((rest % count).saturating_mul(*step));
+                rest /= count;
+            }
+            Some(at..at.saturating_add(size))
+        };
+        Ok((0..count).map(place).collect())
+    }
+
+    /// Elements in pieces that decode by themselves.
+    fn coded(&self, codec: Option<Step>, pieces: &[CodedPiece]) -> Result<Manifest> {
+        let axes = self.axes_as_stored().filter(|_| self.is_c_contiguous() || self.is_fortran_contiguous());
+        let axes = axes.ok_or_else(|| formless("it is a part of a compressed block whose elements do not lie together"))?;
+        let (start, end) = (self.offset(), self.offset().saturating_add(self.nbytes_stored()));
+        let own: Vec<&CodedPiece> =
+            pieces.iter().filter(|piece| piece.decoded.start < end && piece.decoded.end > start).collect();
+        let (Some(first), Some(last)) = (own.first(), own.last()) else { return Err(formless("its block has no pieces")) };
+        if first.decoded.start != start || last.decoded.end != end {
+            return Err(formless(match own.len() {
+                1 => "it is a part of a block that is compressed as a whole",
+                _ => "it begins or ends within a compressed piece of its block",
+            }));
+        }
+        let size = first.decoded.end - first.decoded.start;
+        let mut chunk = whole_rows(&axes, size)?;
+        if own.iter().any(|piece| piece.decoded.end - piece.decoded.start != size) {
+            let rows = chunk.first().copied().unwrap_or(1);
+            return Err(formless(format!(
+                "not all of its {} pieces are of one length: the first has {rows} of {} rows",
+                own.len(),
+                axes.lengths.first().copied().unwrap_or(1)
+            )));
+        }
+        if axes.columns {
+            chunk.reverse();
+        }
+        let places = self.in_order(&axes, &chunk, own.into_iter().map(|piece| Some(piece.stored.clone())).collect());
+        Ok(Manifest { chunk, columns: axes.columns, steps: codec.into_iter().collect(), places, fill: self.nothing() })
+    }
+
+    fn nbytes_stored(&self) -> u64 {
+        self.len().saturating_mul(self.datatype().item_size())
+    }
+
+    /// Places in the order in which the elements lie, in row-major order of the array's own axes.
+    fn in_order(&self, axes: &Axes, chunk: &[u64], places: Vec<Option<Range<u64>>>) -> Vec<Option<Range<u64>>> {
+        // Only one axis is cut into more than pieces of 1 behind it, so that the order is the same but for columns.
+        let cut_axes = self.shape().iter().zip(chunk).filter(|(len, chunk)| len > chunk).count();
+        if !axes.columns || cut_axes < 2 {
+            return places;
+        }
+        let counts: Vec<u64> = self.shape().iter().zip(chunk).map(|(len, chunk)| len / (*chunk).max(1)).collect();
+        let number = |at: usize| {
+            let (mut rest, mut found, mut step) = (at as u64, 0u64, 1u64);
+            let mut indices: Vec<u64> = counts
+                .iter()
+                .rev()
+                .map(|count| {
+                    let n = rest % count;
+                    rest /= count;
+                    n
+                })
+                .collect();
+            indices.reverse();
+            for (index, count) in indices.iter().zip(&counts) {
+                found = found.saturating_add(index.saturating_mul(step));
+                step = step.saturating_mul(*count);
+            }
+            usize::try_from(found).unwrap_or(usize::MAX)
+        };
+        (0..places.len()).map(|at| places.get(number(at)).cloned().flatten()).collect()
+    }
+
+    /// A grid of chunks.
+    fn gridded(&self, grid: GridForm) -> Result<Manifest> {
+        let is_scalar = self.shape().is_empty() && grid.shape == [1];
+        let is_whole = self.offset() == 0 && self.is_c_contiguous() && (grid.shape == self.shape() || is_scalar);
+        if !is_whole || grid.item != self.datatype().item_size() {
+            return Err(formless("it is a part of an array in chunks"));
+        }
+        if grid.cut_edges && grid.shape.iter().zip(&grid.chunk).any(|(len, chunk)| !len.is_multiple_of((*chunk).max(1))) {
+            return Err(formless("its chunks at the far edges are smaller than the others"));
+        }
+        let mut steps = grid.steps;
+        if let Some(first) = grid.left_out.first().copied() {
+            let written = grid.places.iter().enumerate().filter(|(_, place)| place.is_some());
+            if written.map(|(at, _)| grid.left_out.get(at).copied().unwrap_or(0)).any(|left_out| left_out != first) {
+                return Err(formless("some of its chunks went through fewer filters than the others"));
+            }
+            let mut number = 0;
+            steps.retain(|_| {
+                number += 1;
+                number > 64 || first & (1 << (number - 1)) == 0
+            });
+        }
+        let chunk = if is_scalar { Vec::new() } else { grid.chunk };
+        Ok(Manifest { chunk, columns: grid.columns, steps, places: grid.places, fill: grid.fill })
+    }
+}
+
+/// The byte order of all fields of a record without gaps. Records nest no deeper than the library allows.
+fn uniform(fields: &StructType) -> Option<Byteorder> {
+    let mut orders = Vec::new();
+    let mut end = 0;
+    for field in fields.fields() {
+        if field.offset != end {
+            return None;
+        }
+        end = end.saturating_add(field.count().saturating_mul(field.datatype.item_size()));
+        match &field.datatype {
+            Datatype::Struct(inner) => orders.push(uniform(inner)?),
+            Datatype::Int8 | Datatype::Uint8 | Datatype::Bool8 | Datatype::Ascii(_) | Datatype::Utf8(_) => {}
+            _ => orders.push(field.byteorder),
+        }
+    }
+    let first = orders.first().copied().unwrap_or(Byteorder::Little);
+    (end == fields.item_size() && orders.iter().all(|order| *order == first)).then_some(first)
+}
+
+/// The lengths of chunks of `size` bytes each, where these are whole rows of some axis.
+fn whole_rows(axes: &Axes, size: u64) -> Result<Vec<u64>> {
+    let mut row = axes.item;
+    let mut chunk = vec![1; axes.lengths.len()];
+    if axes.lengths.is_empty() && size == axes.item {
+        return Ok(chunk);
+    }
+    for (axis, length) in axes.lengths.iter().enumerate().rev() {
+        let rows = size / row.max(1);
+        if !size.is_multiple_of(row.max(1)) {
+            break;
+        }
+        if rows <= *length {
+            if !length.is_multiple_of(rows.max(1)) {
+                return Err(formless(format!("its compressed pieces hold {rows} rows each, which does not divide {length}")));
+            }
+            if let Some(to) = chunk.get_mut(axis) {
+                *to = rows;
+            }
+            return Ok(chunk);
+        }
+        if let Some(to) = chunk.get_mut(axis) {
+            *to = *length;
+        }
+        row = row.saturating_mul(*length);
+    }
+    Err(formless(format!("its compressed pieces of {size} bytes do not end where rows end")))
+}
+
+/// The lengths of chunks of about [`CUT`] bytes that divide these axes, cut along the slowest.
+fn cut(lengths: &[u64], item: u64) -> Vec<u64> {
+    let mut chunk = lengths.to_vec();
+    for axis in 0..lengths.len() {
+        let row = lengths.iter().skip(axis + 1).fold(item, |n, len| n.saturating_mul(*len)).max(1);
+        let length = lengths[axis];
+        if row.saturating_mul(length) <= CUT {
+            break;
+        }
+        chunk[axis] = divisor(length, (CUT / row).max(1), row);
+        if row <= CUT {
+            break;
+        }
+    }
+    chunk
+}
+
+/// The divisor of a length that makes chunks nearest to `wanted` rows of so many bytes.
+fn divisor(length: u64, wanted: u64, row: u64) -> u64 {
+    let all = divisors(length);
+    let below = all.iter().copied().filter(|n| *n <= wanted).max().unwrap_or(1);
+    if below >= wanted / NEAR || row > CUT {
+        return below;
+    }
+    let above = all.iter().copied().filter(|n| *n > wanted).min().unwrap_or(length);
+    if above <= wanted.saturating_mul(NEAR) { above } else { below }
+}
+
+fn divisors(length: u64) -> Vec<u64> {
+    let mut found = Vec::new();
+    let mut n = 1;
+    while n * n <= length {
+        if length.is_multiple_of(n) {
+            found.extend([n, length / n]);
+        }
+        n += 1;
+    }
+    found
+}
+
+/// The divisors on either side of a number, in words.
+fn near(length: u64, wanted: u64) -> String {
+    let all = divisors(length);
+    let below = all.iter().copied().filter(|n| *n < wanted).max();
+    let above = all.iter().copied().filter(|n| *n > wanted).min();
+    let words: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
+    words.join(" or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bytes::{MemorySource, Source};
+
+    /// Bytes that lie so in a file, from byte 1000 on, or in pieces of so many.
+    struct Placed(MemorySource, Option<u64>);
+
+    impl Source for Placed {
+        fn len(&self) -> u64 {
+            self.0.len()
+        }
+
+        fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+            self.0.read_at(offset, into)
+        }
+
+        fn form(&self) -> Result<Form> {
+            let Some(size) = self.1 else { return Ok(Form::Plain(1000)) };
+            let starts = (0..self.len()).step_by(size as usize);
+            let piece = |start: u64| {
+                let end = (start + size).min(self.len());
+                CodedPiece::new(1000 + start..1000 + end, start..end)
+            };
+            Ok(Form::Coded { codec: None, pieces: starts.map(piece).collect() })
+        }
+
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+    }
+
+    fn bytes(len: u64) -> Vec<u8> {
+        (0..len).map(|n| (n * 7 + n / 251) as u8).collect()
+    }
+
+    /// The elements that the chunks of a manifest make, in C order.
+    fn assembled(manifest: &Manifest, shape: &[u64], file: &[u8], item: usize) -> Vec<u8> {
+        let counts: Vec<u64> = shape.iter().zip(&manifest.chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
+        let count: u64 = shape.iter().product();
+        let split = |mut rest: u64, lens: &[u64]| {
+            let mut found: Vec<u64> = lens
+                .iter()
+                .rev()
+                .map(|len| {
+                    let n = rest % len;
+                    rest /= len;
+                    n
+                })
+                .collect();
+            found.reverse();
+            found
+        };
+        let joined = |at: &[u64], lens: &[u64]| at.iter().zip(lens).fold(0, |n, (at, len)| n * len + at);
+        (0..count)
+            .flat_map(|element| {
+                let at = split(element, shape);
+                let chunk: Vec<u64> = at.iter().zip(&manifest.chunk).map(|(at, chunk)| at / chunk).collect();
+                let (mut inside, mut lens): (Vec<u64>, Vec<u64>) =
+                    (at.iter().zip(&manifest.chunk).map(|(at, chunk)| at % chunk).collect(), manifest.chunk.clone());
+                if manifest.columns {
+                    inside.reverse();
+                    lens.reverse();
+                }
+                let place = manifest.places[joined(&chunk, &counts) as usize].clone().unwrap();
+                let start = (place.start - 1000) as usize + joined(&inside, &lens) as usize * item;
+                assert!(start + item <= (place.end - 1000) as usize);
+                file[start..start + item].to_vec()
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_chunks_of_any_array_make_it(
+            shape in proptest::collection::vec(1u64..7, 0..4),
+            gap in 0u64..3,
+            offset in 0u64..9,
+            columns: bool,
+            rows in proptest::option::of(1u64..7),
+            piece in proptest::option::of(1u64..200),
+        ) {
+            let mut strides = vec![0i64; shape.len()];
+            let mut step = 2;
+            let axes: Vec<usize> = if columns { (0..shape.len()).collect() } else { (0..shape.len()).rev().collect() };
+            for (number, axis) in axes.iter().enumerate() {
+                // Rows of the slowest axis may lie apart.
+                let apart = if number + 1 == shape.len() { gap * 2 } else { 0 };
+                strides[*axis] = step + apart as i64;
+                step *= shape[*axis] as i64;
+            }
+            let len = offset + 2 + shape.iter().zip(&strides).map(|(len, stride)| (len - 1) * *stride as u64).sum::<u64>();
+            let file = bytes(len);
+            let source = Arc::new(Placed(MemorySource::new(file.clone(), "x"), piece));
+            let array = Array::strided(source, offset, Datatype::Uint16, Byteorder::Little, shape.clone(), strides).unwrap();
+            match array.manifest(rows) {
+                Ok(manifest) => {
+                    let expected = array.read_bytes(Byteorder::Little).unwrap();
+                    prop_assert_eq!(assembled(&manifest, &shape, &file, 2), expected);
+                    let whole = shape.iter().zip(&manifest.chunk).all(|(len, chunk)| len.is_multiple_of(*chunk));
+                    prop_assert!(whole, "{:?} of {shape:?}", manifest.chunk);
+                }
+                Err(error) => {
+                    let refused = error.kind() == crate::ErrorKind::Unsupported && (piece.is_some() || gap > 0 || rows.is_some());
+                    let wrong = error.kind() == crate::ErrorKind::Usage && rows.is_some_and(|rows| !shape[0].is_multiple_of(rows));
+                    prop_assert!(refused || wrong, "{error}");
+                }
+            }
+        }
+
+        #[test]
+        fn cuts_divide_and_are_near_what_is_wanted(shape in proptest::collection::vec(1u64..5000, 1..4), item in 1u64..17) {
+            let chunk = cut(&shape, item);
+            prop_assert!(shape.iter().zip(&chunk).all(|(len, chunk)| len.is_multiple_of(*chunk)));
+            let size = chunk.iter().product::<u64>() * item;
+            prop_assert!(size <= NEAR * CUT, "{chunk:?} of {shape:?}");
+        }
+    }
+
+    #[test]
+    fn elements_that_share_bytes_or_go_backwards_are_refused() {
+        let source = Arc::new(Placed(MemorySource::new(bytes(100), "x"), None));
+        for (offset, strides) in [(0, vec![0, 1]), (90, vec![-3, 1])] {
+            let array = Array::strided(source.clone(), offset, Datatype::Uint8, Byteorder::Little, vec![4, 3], strides).unwrap();
+            assert_eq!(array.manifest(None).unwrap_err().kind(), crate::ErrorKind::Unsupported);
+        }
+    }
+}

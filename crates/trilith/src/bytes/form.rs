@@ -1,0 +1,96 @@
+//! In what form bytes lie in their file, for programs that read and decode them without this library.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+
+/// In what form the bytes of a [`Source`](super::Source) lie in the file that they come from.
+///
+/// Codecs are named by the words of [`Step`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Form {
+    /// As they are, one after the other, from this byte of the file on.
+    Plain(u64),
+    /// In pieces, each of which decodes by itself.
+    Coded {
+        /// What each piece went through when it was written; None where it lies as it is.
+        codec: Option<Step>,
+        /// The pieces, in the order of the bytes that they decode to.
+        pieces: Vec<CodedPiece>,
+    },
+    /// As the elements of an array in a grid of chunks.
+    Grid(Box<GridForm>),
+}
+
+/// A piece that decodes by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CodedPiece {
+    /// Where it lies in the file.
+    pub stored: Range<u64>,
+    /// Which bytes it decodes to.
+    pub decoded: Range<u64>,
+}
+
+impl CodedPiece {
+    /// A piece of the file that decodes to a range of the bytes.
+    pub fn new(stored: Range<u64>, decoded: Range<u64>) -> Self {
+        Self { stored, decoded }
+    }
+}
+
+/// One step of coding: the name of a filter as a layout writes it, and the numbers in its parentheses. Besides the words
+/// of layouts there is `lz4size`, a raw LZ4 block behind the length that it decodes to in four bytes, the least
+/// significant first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Step {
+    /// The word, such as `shuffle` or `deflate`.
+    pub name: String,
+    /// The numbers.
+    pub arguments: Vec<u64>,
+}
+
+impl Step {
+    /// A step of this name.
+    pub fn new(name: impl Into<String>, arguments: Vec<u64>) -> Self {
+        Self { name: name.into(), arguments }
+    }
+}
+
+/// How a grid of chunks lies in a file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct GridForm {
+    /// The lengths of the axes.
+    pub shape: Vec<u64>,
+    /// The lengths of a whole chunk.
+    pub chunk: Vec<u64>,
+    /// Bytes of an element.
+    pub item: u64,
+    /// Whether the chunks at the far edges have only the elements that are in the array.
+    pub cut_edges: bool,
+    /// Whether elements lie in Fortran order within a chunk.
+    pub columns: bool,
+    /// What each chunk went through when it was written, in this order.
+    pub steps: Vec<Step>,
+    /// For each chunk the steps that it did not go through, as bits; empty where each went through all.
+    pub left_out: Vec<u64>,
+    /// Where each chunk lies in the file, in row-major order; None where it was never written.
+    pub places: Vec<Option<Range<u64>>>,
+    /// The bytes of an element that was never written.
+    pub fill: Vec<u8>,
+}
+
+/// The error of bytes that are not in a file as another program could read them.
+#[cold]
+pub fn formless(why: impl Into<String>) -> Error {
+    Error::unsupported(why)
+}
+
+/// What there is to say of most sources that are made of others.
+#[cold]
+pub(super) fn computed<T>() -> Result<T> {
+    Err(formless("its elements are computed from what the file holds"))
+}

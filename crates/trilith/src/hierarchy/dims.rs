@@ -1,0 +1,133 @@
+//! Names of axes: what a file itself says, else what the conventions of an instrument say.
+//!
+//! - A gwcs beside an array names the pixel axes of its first frame, in the order x, y: the axes of the array are the same
+//!   names in the other order.
+//! - Data models of Roman and JWST have images along `y` and `x`, before these `resultant`, or `integration` and `group`.
+//! - A layout, and with it a file of another format, says them with `grid_dims`.
+//!
+//! Axes without a name are `dim_0`, `dim_1` and so on: those of one shape in one group share them, those of the next shape
+//! have the numbers that follow.
+
+use std::collections::HashMap;
+
+use crate::file::{Item, ItemKind};
+
+const DATAMODELS: &str = "asdf://stsci.edu/datamodels/";
+
+/// Where a group says what is the world of its pixels.
+const WORLDS: &[&[&str]] = &[&["meta", "wcs"], &["wcs"]];
+const AXES: &[&str] = &["steps", "0", "frame", "axes_names"];
+
+/// What is known of the axes of all arrays in a group.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    names: Vec<String>,
+    telescope: Option<String>,
+}
+
+impl Known {
+    /// What a group says; None where it says nothing.
+    pub fn of(group: &Item<'_>) -> Option<Self> {
+        let telescope = telescope(group);
+        let image = || vec!["y".to_owned(), "x".to_owned()];
+        let names = frame(group).or_else(|| telescope.as_ref().map(|_| image()))?;
+        Some(Self { names, telescope })
+    }
+
+    /// The names of the axes of an array under a key; None where nothing says them.
+    pub fn names(&self, key: &str, axes: usize) -> Option<Vec<String>> {
+        let count = axes.checked_sub(self.names.len())?;
+        let first: &[&str] = match (count, key, self.telescope.as_deref()) {
+            (0, _, _) => &[],
+            // Bits of one number, whose first axis counts the numbers.
+            (1, "context", _) => &["plane"],
+            (1, _, Some("ROMAN")) => &["resultant"],
+            (1, _, Some("JWST")) => &["integration"],
+            (2, _, Some("JWST")) => &["integration", "group"],
+            _ => return None,
+        };
+        Some(first.iter().map(|name| (*name).to_owned()).chain(self.names.iter().cloned()).collect())
+    }
+}
+
+fn telescope(group: &Item<'_>) -> Option<String> {
+    if let Some(model) = group.notes().tag.and_then(|tag| tag.strip_prefix(DATAMODELS)) {
+        return Some(model.split('/').next().unwrap_or(model).to_uppercase());
+    }
+    let named = find(group, &["meta", "telescope"])?.text().ok()?.to_uppercase();
+    matches!(named.as_str(), "ROMAN" | "JWST").then_some(named)
+}
+
+/// The names of the pixel axes of the world of a group, in the order of an array.
+fn frame(group: &Item<'_>) -> Option<Vec<String>> {
+    let named = WORLDS.iter().find_map(|world| find(&find(group, world)?, AXES))?;
+    let list = named.children().ok()?;
+    let name = |item: &Item<'_>| (item.kind() == ItemKind::Text).then(|| item.text().ok().map(|text| text.into_owned()))?;
+    let names: Option<Vec<String>> = list.iter().map(|(_, item)| name(item).filter(|name| !name.is_empty())).collect();
+    names.filter(|names| !names.is_empty()).map(|mut names| {
+        names.reverse();
+        names
+    })
+}
+
+/// What is below an item, by names in mappings and numbers in lists; references are followed.
+pub(super) fn find<'f>(item: &Item<'f>, path: &[&str]) -> Option<Item<'f>> {
+    let mut at = item.follow().ok()?;
+    for key in path {
+        let number = match at.kind() {
+            ItemKind::List => key.parse().ok()?,
+            ItemKind::Mapping => at.children().ok()?.iter().position(|(name, _)| name.as_deref() == Some(*key))?,
+            _ => return None,
+        };
+        at = at.child(number).ok()??.follow().ok()?;
+    }
+    Some(at)
+}
+
+/// The names that were given to axes in a group and the groups above it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Given {
+    shapes: HashMap<Vec<u64>, Vec<String>>,
+    count: usize,
+}
+
+/// The names that a file says for the axes of one array; an axis without a name has None.
+pub(super) type Said = Option<Vec<Option<String>>>;
+
+impl Given {
+    /// The names of the axes of the arrays of one group, each with its key, its shape and what is said of it. `first` are the
+    /// names of the first axes of all.
+    pub fn name(&mut self, arrays: &[(&str, &[u64], Said)], first: &[String]) -> Vec<Vec<String>> {
+        let mut lengths: HashMap<String, u64> = HashMap::new();
+        let mut named = Vec::with_capacity(arrays.len());
+        for (key, shape, said) in arrays {
+            let Some(said) = said.as_ref().filter(|said| said.len() == shape.len()) else {
+                named.push(None);
+                continue;
+            };
+            // Where a name would have two lengths, the later array has its own.
+            let own = said.iter().zip(*shape).enumerate().map(|(axis, (name, length))| {
+                let name = name.clone().unwrap_or_else(|| format!("{key}_{axis}"));
+                let known = *lengths.entry(name.clone()).or_insert(*length);
+                if known == *length { name } else { format!("{key}_{name}") }
+            });
+            named.push(Some(own.collect()));
+        }
+        let all = named.into_iter().zip(arrays);
+        all.map(|(names, (_, shape, _))| names.unwrap_or_else(|| self.by_shape(shape, first))).collect()
+    }
+
+    fn by_shape(&mut self, shape: &[u64], first: &[String]) -> Vec<String> {
+        let inner = shape.get(first.len()..).unwrap_or_default();
+        let names = match self.shapes.get(inner) {
+            Some(names) => names.clone(),
+            None => {
+                let names: Vec<String> = (0..inner.len()).map(|axis| format!("dim_{}", self.count + axis)).collect();
+                self.count += names.len();
+                self.shapes.insert(inner.to_vec(), names.clone());
+                names
+            }
+        };
+        first.iter().take(shape.len()).cloned().chain(names).collect()
+    }
+}

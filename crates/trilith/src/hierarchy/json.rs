@@ -1,0 +1,97 @@
+//! Values as JSON has them.
+
+use std::fmt;
+
+use crate::array::json_text;
+use crate::yaml::Scalar;
+
+/// A value of JSON. What JSON has no word for is text: dates as they are written, bytes in base 64, and numbers that are
+/// not finite by their names in Zarr, `NaN`, `Infinity` and `-Infinity`.
+///
+/// ```
+/// use trilith::hierarchy::Json;
+/// let value = Json::Map(vec![("a".into(), Json::List(vec![Json::Int(1), Json::Float(0.5), Json::Float(f64::NAN)]))]);
+/// assert_eq!(value.to_string(), r#"{"a": [1, 0.5, "NaN"]}"#);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Json {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number of 64 bits.
+    Int(i64),
+    /// Digits of a larger one, with a sign only where it is negative.
+    Digits(String),
+    /// A floating-point number.
+    Float(f64),
+    /// A text.
+    Text(String),
+    /// Values in order.
+    List(Vec<Json>),
+    /// Values by name, in order.
+    Map(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// A scalar of a file.
+    pub(super) fn of(scalar: Scalar<'_>) -> Self {
+        match scalar {
+            Scalar::Null => Self::Null,
+            Scalar::Bool(value) => Self::Bool(value),
+            Scalar::Int(value) => Self::Int(value),
+            Scalar::BigInt(digits) => Self::Digits(digits),
+            Scalar::Float(value) => Self::Float(value),
+            Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => Self::Text(text.into_owned()),
+        }
+    }
+
+    /// The text, where it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What is under a name, where it is a mapping that has it.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Map(pairs) => pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Json {
+    // Trees nest no deeper than `Limits::depth`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Digits(digits) => f.write_str(digits),
+            Self::Float(value) if value.is_nan() => f.write_str("\"NaN\""),
+            Self::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }),
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Text(text) => f.write_str(&json_text(text)),
+            Self::List(items) => {
+                f.write_str("[")?;
+                for (number, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if number == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+            Self::Map(pairs) => write_pairs(f, pairs),
+        }
+    }
+}
+
+fn write_pairs(f: &mut fmt::Formatter<'_>, pairs: &[(String, Json)]) -> fmt::Result {
+    f.write_str("{")?;
+    for (number, (name, value)) in pairs.iter().enumerate() {
+        write!(f, "{}{}: {value}", if number == 0 { "" } else { ", " }, json_text(name))?;
+    }
+    f.write_str("}")
+}

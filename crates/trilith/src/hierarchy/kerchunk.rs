@@ -1,0 +1,227 @@
+//! References of Kerchunk: a file as a store of Zarr v2 whose chunks are ranges of other files.
+
+use std::collections::HashMap;
+
+use super::numcodecs::numcodec;
+use super::{Hierarchy, Json, Node};
+use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest};
+use crate::bytes::{LocalFile, base64, formless};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What references are made of.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ReferenceOptions {
+    /// How many rows of the first axis make a chunk, where elements lie as they are; see [`Array::manifest`].
+    pub rows: Option<u64>,
+    /// Arrays of at most so many bytes that cannot be referred to stand among the references themselves.
+    pub inline: u64,
+}
+
+/// References to the chunks of one or more files.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct References {
+    /// Keys of Zarr v2, each with a document as text, or with file, first byte and length of a chunk.
+    pub refs: Vec<(String, Json)>,
+    /// The documents again, by key.
+    documents: Vec<(String, Json)>,
+    /// How many arrays there are.
+    pub arrays: u64,
+    /// How many chunks there are.
+    pub chunks: u64,
+    /// Arrays that cannot be referred to: their paths, and why.
+    pub refused: Vec<(String, Error)>,
+}
+
+impl References {
+    /// None yet, but a group to put files into.
+    pub fn new() -> Self {
+        let mut made = Self::default();
+        made.document(".zgroup", vec![("zarr_format".to_owned(), Json::Int(2))]);
+        made
+    }
+
+    /// Adds those of another file behind these.
+    pub fn append(&mut self, other: Self) {
+        self.refs.extend(other.refs);
+        self.documents.extend(other.documents);
+        self.refused.extend(other.refused);
+        self.arrays += other.arrays;
+        self.chunks += other.chunks;
+    }
+
+    /// Adds what a file holds under a group, which is the root where `under` is empty.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a number of rows that does not divide those of an array, and what reading says.
+    pub fn add(&mut self, found: Hierarchy, under: &str, options: &ReferenceOptions) -> Result<()> {
+        self.refused.extend(found.problems);
+        let within = |path: &str, key: &str| {
+            let parts = [under, path, key].into_iter().filter(|part| !part.is_empty());
+            parts.collect::<Vec<_>>().join("/")
+        };
+        for node in found.nodes {
+            if node.array.is_none() {
+                let key = within(&node.path, ".zgroup");
+                if key != ".zgroup" {
+                    self.document(&key, vec![("zarr_format".to_owned(), Json::Int(2))]);
+                }
+                self.document(&within(&node.path, ".zattrs"), node.attributes);
+                continue;
+            }
+            match self.array(&node, &|key| within(&node.path, key), options) {
+                Err(error) if error.kind() == ErrorKind::Unsupported => {
+                    self.refused.push((format!("/{}", within(&node.path, "")), error));
+                }
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The references as one text of JSON, in version 1 of their specification.
+    pub fn json(&self) -> Json {
+        // With all documents in one place nobody needs to list keys.
+        let metadata = Json::Map(vec![
+            ("zarr_consolidated_format".to_owned(), Json::Int(1)),
+            ("metadata".to_owned(), Json::Map(self.documents.clone())),
+        ]);
+        let first = (".zmetadata".to_owned(), Json::Text(metadata.to_string()));
+        let refs = std::iter::once(first).chain(self.refs.iter().cloned()).collect();
+        Json::Map(vec![("version".to_owned(), Json::Int(1)), ("refs".to_owned(), Json::Map(refs))])
+    }
+
+    fn document(&mut self, key: &str, pairs: Vec<(String, Json)>) {
+        let document = Json::Map(pairs);
+        self.refs.push((key.to_owned(), Json::Text(document.to_string())));
+        self.documents.push((key.to_owned(), document));
+    }
+
+    fn array(&mut self, node: &Node, within: &dyn Fn(&str) -> String, options: &ReferenceOptions) -> Result<()> {
+        let Some(array) = &node.array else { return Ok(()) };
+        let rows = options.rows.filter(|_| !array.shape().is_empty());
+        let (manifest, inlined) = match array.manifest(rows) {
+            Ok(manifest) => (manifest, None),
+            Err(error) if error.kind() == ErrorKind::Unsupported && array.nbytes() <= options.inline => {
+                let bytes = array.clone().without_mask().read_bytes(Byteorder::Little)?;
+                (Manifest::whole(array), Some(format!("base64:{}", base64(&bytes))))
+            }
+            Err(error) => return Err(error),
+        };
+        let order = if inlined.is_some() { Byteorder::Little } else { array.byteorder() };
+        let datatype = v2_type(array.datatype(), order, inlined.is_some())?;
+        let mut codecs: Vec<Json> = Vec::new();
+        for step in &manifest.steps {
+            codecs.extend(numcodec(step)?);
+        }
+        let compressor = codecs.pop().unwrap_or(Json::Null);
+        let lengths =
+            |lengths: &[u64]| Json::List(lengths.iter().map(|n| Json::Int(i64::try_from(*n).unwrap_or(i64::MAX))).collect());
+        let document = [
+            ("zarr_format", Json::Int(2)),
+            ("shape", lengths(array.shape())),
+            ("chunks", lengths(&manifest.chunk)),
+            ("dtype", datatype),
+            ("compressor", compressor),
+            ("fill_value", fill_value(node, array, &manifest)?),
+            ("order", Json::Text(if manifest.columns { "F" } else { "C" }.to_owned())),
+            ("filters", if codecs.is_empty() { Json::Null } else { Json::List(codecs) }),
+        ];
+        self.document(&within(".zarray"), document.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        // xarray takes the fill value for what marks an element as missing.
+        let own = node.attributes.iter().filter(|(name, _)| name != "_FillValue").cloned();
+        let names = Json::List(node.dimensions.iter().map(|name| Json::Text(name.clone())).collect());
+        self.document(&within(".zattrs"), own.chain([("_ARRAY_DIMENSIONS".to_owned(), names)]).collect());
+        self.arrays += 1;
+        match inlined {
+            Some(text) => self.inline(array, within, text),
+            None => self.places(array, &manifest, within),
+        }
+        Ok(())
+    }
+
+    fn inline(&mut self, array: &Array, within: &dyn Fn(&str) -> String, text: String) {
+        if !array.is_empty() {
+            let key = if array.shape().is_empty() { "0".to_owned() } else { vec!["0"; array.shape().len()].join(".") };
+            self.refs.push((within(&key), Json::Text(text)));
+            self.chunks += 1;
+        }
+    }
+
+    fn places(&mut self, array: &Array, manifest: &Manifest, within: &dyn Fn(&str) -> String) {
+        let source = array.source();
+        let path = source.local().and_then(LocalFile::given_path).map(|path| path.display().to_string());
+        let file = Json::Text(path.unwrap_or_else(|| source.name().to_owned()));
+        let counts: Vec<u64> =
+            array.shape().iter().zip(&manifest.chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect();
+        let whole = |n: u64| Json::Int(i64::try_from(n).unwrap_or(i64::MAX));
+        for (number, place) in manifest.places.iter().enumerate() {
+            let Some(place) = place else { continue };
+            let (mut rest, mut words) = (number as u64, Vec::with_capacity(counts.len()));
+            for count in counts.iter().rev() {
+                words.push((rest % count).to_string());
+                rest /= count;
+            }
+            words.reverse();
+            let key = if words.is_empty() { "0".to_owned() } else { words.join(".") };
+            let range = vec![file.clone(), whole(place.start), whole(place.end - place.start)];
+            self.refs.push((within(&key), Json::List(range)));
+            self.chunks += 1;
+        }
+    }
+}
+
+/// The datatype as Zarr v2, and numpy, write it.
+fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Json> {
+    let mark = if order == Byteorder::Big { '>' } else { '<' };
+    let size = datatype.item_size();
+    let plain = |text: String| Ok(Json::Text(text));
+    match datatype {
+        Datatype::Bool8 => plain("|b1".to_owned()),
+        Datatype::Int8 | Datatype::Uint8 => plain(format!("|{}1", if *datatype == Datatype::Int8 { 'i' } else { 'u' })),
+        Datatype::Ascii(n) | Datatype::Utf8(n) => plain(format!("|S{n}")),
+        Datatype::Ucs4(n) => plain(format!("{mark}U{n}")),
+        Datatype::Float128 | Datatype::Complex256 | Datatype::Complex32 | Datatype::Ucs2(_) => {
+            Err(formless(format!("Zarr has no type for {datatype}")))
+        }
+        Datatype::Struct(fields) => {
+            let together: u64 =
+                fields.fields().iter().map(|field| field.count().saturating_mul(field.datatype.item_size())).sum();
+            if !is_packed && together != size {
+                return Err(formless("its records have bytes between their fields, for which Zarr has no word"));
+            }
+            let field = |(at, field): (usize, &Field)| {
+                let order = if is_packed { Byteorder::Little } else { field.byteorder };
+                let mut words = vec![Json::Text(field.name_or(at).clone()), v2_type(&field.datatype, order, is_packed)?];
+                if !field.shape.is_empty() {
+                    words
+                        .push(Json::List(field.shape.iter().map(|n| Json::Int(i64::try_from(*n).unwrap_or(i64::MAX))).collect()));
+                }
+                Ok(Json::List(words))
+            };
+            Ok(Json::List(fields.fields().iter().enumerate().map(field).collect::<Result<_>>()?))
+        }
+        number if number.is_complex() => plain(format!("{mark}c{size}")),
+        number if number.is_float() => plain(format!("{mark}f{size}")),
+        number => plain(format!("{mark}{}{size}", if number.name().starts_with('u') { 'u' } else { 'i' })),
+    }
+}
+
+/// What chunks hold that were never written, and what xarray takes for missing.
+fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<Json> {
+    let said: HashMap<&str, &Json> = node.attributes.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    if let Some(value @ (Json::Int(_) | Json::Float(_))) = said.get("_FillValue").copied().or(node.missing.as_ref()) {
+        return Ok(value.clone());
+    }
+    if manifest.fill.iter().all(|byte| *byte == 0) || manifest.places.iter().all(Option::is_some) {
+        return Ok(Json::Null);
+    }
+    let element = Array::from_bytes(manifest.fill.clone(), array.datatype().clone(), array.byteorder(), Vec::new())?;
+    match element.scalar()? {
+        ElementValue::Int(value) => Ok(Json::Int(value)),
+        ElementValue::Uint(value) => Ok(Json::Digits(value.to_string())),
+        ElementValue::Float(value, _) => Ok(Json::Float(value)),
+        _ => Err(formless("some of its chunks were never written, and their elements are neither zero nor a number")),
+    }
+}

@@ -1,0 +1,112 @@
+//! A file as Zarr sees data: groups and arrays by name, each with attributes, and axes that have names.
+//!
+//! A mapping with arrays below it is a group, and so is a list; what has no array below is an attribute of the group above,
+//! as JSON. So nothing of a tree is lost but what JSON has no word for ([`Json`]), and tags.
+//!
+//! - A quantity is its numbers, with an attribute `units`.
+//! - A mask is an array beside the one that it masks: `data_mask` for `data`. Where a value marks what is missing, that is
+//!   the attribute `_FillValue`.
+//! - A list of a Dudley file whose items are equal arrays is one array.
+//! - A dataset of xarray that was written into a tree is a group again, with its own names and coordinates.
+
+mod dims;
+mod json;
+mod kerchunk;
+mod leaf;
+mod names;
+mod numcodecs;
+mod walk;
+
+pub use json::Json;
+pub use kerchunk::{ReferenceOptions, References};
+pub use names::stored_name;
+pub use numcodecs::numcodec;
+
+use crate::array::Array;
+use crate::error::{Error, Result};
+#[cfg(feature = "dudley")]
+use crate::file::Series;
+use crate::file::{Backend, File, Item};
+
+/// The groups and arrays of a file.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Hierarchy {
+    /// All nodes, the root first, each before those below it.
+    pub nodes: Vec<Node>,
+    /// Items that cannot be reached: their paths, and why.
+    pub problems: Vec<(String, Error)>,
+}
+
+/// A group or an array.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Node {
+    /// Its path without a first `/`; that of the root is empty.
+    pub path: String,
+    /// Its attributes, in the order of the file.
+    pub attributes: Vec<(String, Json)>,
+    /// The array; None for a group.
+    pub array: Option<Array>,
+    /// The names of the axes of the array.
+    pub dimensions: Vec<String>,
+    /// The path of the array that says which elements are missing, where there is one.
+    pub mask: Option<String>,
+    /// The value that marks an element as missing, where there is one.
+    pub missing: Option<Json>,
+}
+
+impl Node {
+    /// Its attributes as one text of JSON.
+    pub fn attributes_text(&self) -> String {
+        Json::Map(self.attributes.clone()).to_string()
+    }
+
+    fn new(path: String, attributes: Vec<(String, Json)>) -> Self {
+        Self { path, attributes, array: None, dimensions: Vec::new(), mask: None, missing: None }
+    }
+}
+
+impl Hierarchy {
+    /// Goes through a file; no array is read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that is too large, and what reading it says.
+    ///
+    /// ```
+    /// use trilith::hierarchy::Hierarchy;
+    /// let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {n: 3, g: {t: {u: 1}, a: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1, 2]}}\n...\n";
+    /// let found = Hierarchy::of(&trilith::OpenOptions::new().open_bytes(text.to_vec())?)?;
+    /// let said: Vec<_> = found.nodes.iter().map(|node| (node.path.as_str(), node.attributes.len(), node.array.is_some())).collect();
+    /// assert_eq!(said, [("", 1, false), ("g", 1, false), ("g/a", 0, true)]);
+    /// assert_eq!(found.nodes[1].attributes[0].1.to_string(), r#"{"u": 1}"#);
+    /// assert_eq!(found.nodes[2].dimensions, ["dim_0"]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn of(file: &File) -> Result<Self> {
+        Self::of_backend(file.backend())
+    }
+
+    /// [`Hierarchy::of`] of what a file is made on.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::of`].
+    pub fn of_backend(backend: &dyn Backend) -> Result<Self> {
+        let mut walk = walk::Walk::new(backend.limits());
+        let root = walk.item(&Item::new(backend, backend.root()), "")?;
+        let mut found = Self { nodes: Vec::new(), problems: walk.problems };
+        let first = if is_family(backend) { vec!["record".to_owned()] } else { Vec::new() };
+        found.add_root(root, &first);
+        Ok(found)
+    }
+}
+
+#[cfg(feature = "dudley")]
+fn is_family(backend: &dyn Backend) -> bool {
+    (backend as &dyn std::any::Any).is::<Series>()
+}
+
+#[cfg(not(feature = "dudley"))]
+fn is_family(_: &dyn Backend) -> bool {
+    false
+}

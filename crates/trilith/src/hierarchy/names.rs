@@ -1,0 +1,41 @@
+//! Names of nodes, as Zarr allows them.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+/// The name of a node for a key of a tree: the key itself where Zarr allows it. A `/` and a `%` are written as in addresses,
+/// and so is the first letter of what means something else there: `.`, `..`, `zarr.json` and what begins with `__`.
+///
+/// ```
+/// use trilith::hierarchy::stored_name;
+/// assert_eq!(stored_name("T eff"), "T eff");
+/// assert_eq!(stored_name("m/s"), "m%2Fs");
+/// assert_eq!(stored_name(".."), "%2E.");
+/// ```
+pub fn stored_name(key: &str) -> String {
+    if key.is_empty() {
+        return "%".to_owned();
+    }
+    let is_taken =
+        matches!(key, "." | ".." | "zarr.json" | ".zgroup" | ".zarray" | ".zattrs" | ".zmetadata") || key.starts_with("__");
+    let mut name = String::with_capacity(key.len());
+    for (at, letter) in key.chars().enumerate() {
+        if matches!(letter, '/' | '%') || letter.is_control() || is_taken && at == 0 {
+            let mut bytes = [0; 4];
+            for byte in letter.encode_utf8(&mut bytes).bytes() {
+                let _ = write!(name, "%{byte:02X}");
+            }
+        } else {
+            name.push(letter);
+        }
+    }
+    name
+}
+
+/// A name that none of those before has: where it is taken, with `_` behind it.
+pub(super) fn apart(mut name: String, taken: &mut HashSet<String>) -> String {
+    while !taken.insert(name.clone()) {
+        name.push('_');
+    }
+    name
+}

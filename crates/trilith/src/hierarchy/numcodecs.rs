@@ -1,0 +1,49 @@
+//! Codecs by the names that programs of Zarr know them by.
+
+use super::Json;
+use crate::bytes::{Step, formless};
+use crate::error::Result;
+
+/// The codec of the registry [numcodecs](https://numcodecs.readthedocs.io) that undoes a step, as its configuration; None
+/// for a step that changes nothing. What a codec needs only to write is its usual value.
+///
+/// ```
+/// use trilith::bytes::Step;
+/// use trilith::hierarchy::numcodec;
+/// let step = Step::new("shuffle", vec![4]);
+/// assert_eq!(numcodec(&step)?.unwrap().to_string(), r#"{"id": "shuffle", "elementsize": 4}"#);
+/// assert!(numcodec(&Step::new("scaleoffset", vec![])).is_err());
+/// # Ok::<(), trilith::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a step that no such codec undoes, which it names.
+pub fn numcodec(step: &Step) -> Result<Option<Json>> {
+    let text = |text: &str| Json::Text(text.to_owned());
+    let configured = |id: &str, more: &[(&str, Json)]| {
+        let own = [("id", text(id))];
+        let pairs = own.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone()));
+        Ok(Some(Json::Map(pairs.collect())))
+    };
+    match step.name.as_str() {
+        "shuffle" => match step.arguments.first() {
+            Some(size) if *size > 1 => {
+                configured("shuffle", &[("elementsize", Json::Int(i64::try_from(*size).unwrap_or(i64::MAX)))])
+            }
+            _ => Ok(None),
+        },
+        "deflate" => configured("zlib", &[("level", Json::Int(1))]),
+        "gzip" => configured("gzip", &[("level", Json::Int(1))]),
+        "bzip2" => configured("bz2", &[("level", Json::Int(9))]),
+        "zstd" => configured("zstd", &[("level", Json::Int(0))]),
+        "lz4size" => configured("lz4", &[("acceleration", Json::Int(1))]),
+        "blosc" => {
+            let usual =
+                [("cname", text("lz4")), ("clevel", Json::Int(5)), ("shuffle", Json::Int(1)), ("blocksize", Json::Int(0))];
+            configured("blosc", &usual)
+        }
+        "fletcher32" => configured("fletcher32", &[]),
+        "crc32c" => configured("crc32c", &[]),
+        name => Err(formless(format!("no codec of Zarr undoes the filter {name} of its chunks"))),
+    }
+}
