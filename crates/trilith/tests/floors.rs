@@ -42,6 +42,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("verify", 6),
     ("assemble", 6),
     ("search", 6),
+    ("parallel", 6),
     ("change", 7),
     ("diff", 7),
     ("repair", 7),

@@ -675,6 +675,25 @@ class Picture:
     def _repr_svg_(self) -> str | None: ...
 
 @final
+class ParallelWriter:
+    """A file that many processes write."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], numpy.dtype[Any]]]: ...
+    @property
+    def unwritten(self) -> dict[str, int]: ...
+    def write_region(self, path: str, region: Any, data: numpy.typing.ArrayLike) -> None: ...
+    def finish(self, *, fill: Any = None) -> None: ...
+    def abort(self) -> None: ...
+    def __getitem__(self, path: str) -> Any: ...
+    def __enter__(self) -> ParallelWriter: ...
+    def __exit__(self, kind: type[BaseException] | None = None, *_args: object) -> None: ...
+
+@final
 class Layout:
     """A layout: where every array of a binary file lies, in the language of Dudley.
 
@@ -1019,6 +1038,8 @@ def write(
     >>> trilith.open(out)["data"].shape
     (2, 3)
     """
+def create(path: str | os.PathLike[str], tree: Any, *, version: str | None = None) -> ParallelWriter: ...
+def resume(path: str | os.PathLike[str], *, id: str | None = None) -> ParallelWriter: ...
 def convert(
     source: _Source,
     target: str | os.PathLike[str],
@@ -1026,6 +1047,7 @@ def convert(
     to: str | None = None,
     codec: str | None = None,
     level: int | None = None,
+    rows: int | None = None,
     stack: bool = False,
     allow_loss: bool = False,
     layout: _Layout | None = None,
@@ -1037,7 +1059,8 @@ def convert(
 
     `to` is a generation such as "asdf-1.6" or "finf-0.1", or "dudley-2025" or "dudley-2026"; without it the ending of
     `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
-    stores blocks as they are, and without a codec they stay as they are stored. `stack` joins each list of equal arrays
+    stores blocks as they are, and without a codec they stay as they are stored. With `rows` blocks are compressed with lz4
+    in pieces of so many rows, each of which can be a chunk of Zarr. `stack` joins each list of equal arrays
     of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
     returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
 

@@ -7,7 +7,7 @@ import xarray
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
-from . import _chunks, _dims, _laid_out
+from . import _chunks, _dims, _kept, _laid_out
 from ._trilith import Array, Family, Items, Sequence, _Keyed, open
 
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
@@ -221,8 +221,8 @@ class _Lazy(BackendArray):
     """An array as xarray reads it; pickled as the way to it."""
 
     def __init__(self, array):
-        self.array, self.shape = array, array.shape
-        self.masked = array.mask is not None
+        self.array = array if isinstance(array, _kept.Kept) else _kept.Kept(array)
+        self.shape, self.masked = self.array.shape, self.array.masked
         self.dtype = numpy.result_type(array.dtype, "f4") if self.masked and array.dtype.kind in "iufb" else array.dtype
 
     def __reduce__(self):

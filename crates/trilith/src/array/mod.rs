@@ -41,6 +41,7 @@ pub use element::Element;
 pub use fetch::RowBlocks;
 pub use handle::Array;
 pub use index::Index;
+pub(crate) use index::taken;
 pub use mask::Mask;
 pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]
