@@ -73,6 +73,17 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
+/// One array of Python's, with its mask where something is masked: the library refuses it, rather than that it is lost here.
+fn with_mask(given: &Bound<'_, PyAny>) -> PyResult<trilith::Array> {
+    let masked = crate::dtype::numpy(given.py())?.getattr("ma")?;
+    if !masked.call_method1("is_masked", (given,))?.is_truthy()? {
+        return drafts::array(given);
+    }
+    let mut collector = Collector::new(trilith::Target::newest(), 0);
+    let value = collector.value(given)?;
+    collector.ready()?.whole(&value).or_raise(About::Argument)
+}
+
 /// A path of the tree, with or without a `/` at its beginning.
 fn place(path: &str) -> String {
     format!("/{}", path.trim_start_matches('/'))
@@ -125,7 +136,7 @@ impl ParallelWriter {
         let Wanted::Part(indices, _) = wanted(region)? else {
             return Err(PyTypeError::new_err("a region is named by numbers, slices and ..."));
         };
-        let data = drafts::array(data)?;
+        let data = with_mask(data)?;
         let path = place(path);
         calm(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(About::Argument)
     }

@@ -8,6 +8,8 @@ import collections
 import threading
 import weakref
 
+import numpy
+
 from . import _values
 
 # Files that stay open for arrays that are held here; systems allow a process 256 or 1024 in all.
@@ -28,7 +30,7 @@ class Kept:
         if way is None:
             return
         self._words = _values.words(array, way)
-        self._file = (way[0], repr(sorted(way[1].items())), array._stamp())
+        self._file = _file(self._words)
         with _LOCK:
             _FILES.setdefault(self._file, weakref.WeakSet()).add(self)
             _drop()
@@ -51,10 +53,27 @@ class Kept:
         return self.array[index]
 
     def __reduce__(self):
-        return _values.reduced(self._array) if self._words is None else (_values.reopened, self._words)
+        if self._words is None:
+            return Kept, (self._array,)
+        return _later, (self._words, self.masked)
 
     def __dask_tokenize__(self):
         return _values.token(self._array) if self._words is None else (self._file, *map(str, self._words))
+
+
+def _later(words, masked):
+    """An array that was pickled. Its file is opened where it is read: whoever only hands it on, as the scheduler of a cluster
+    does with those of thousands of files, opens none."""
+    kept = Kept.__new__(Kept)
+    kept.shape, kept.dtype, kept.masked = tuple(words[4]), numpy.dtype(words[5]), masked
+    kept.ndim = len(kept.shape)
+    kept._array, kept._words, kept._file = None, words, _file(words)
+    return kept
+
+
+def _file(words):
+    """What tells one open file from another."""
+    return words[0], repr(sorted(words[1].items())), words[-1]
 
 
 def _drop():

@@ -68,9 +68,16 @@ def _opened(node, how, known):
     """The dataset of a group, with the arguments of `open_dataset`."""
     how = dict(how)
     drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
+    dataset = _dataset(node, drop, dims, known)
     if isinstance(node, Items):
-        return _laid_out.decoded(_dataset(node, drop, dims, known), how)
-    return _dataset(node, drop, dims, known)
+        dataset = _laid_out.decoded(dataset, how)
+    # open_mfdataset calls it, whether there is anything to close or not.
+    dataset.set_close(_nothing)
+    return dataset
+
+
+def _nothing():
+    """Nothing to close: each array keeps what it reads from."""
 
 
 def _top(source, layout, family, group):
@@ -107,7 +114,6 @@ def _dataset(node, drop, dims, known=None):
             items = list(value)
             if items and all(isinstance(item, (str, int, float)) for item in items):
                 attributes[str(key)] = items
-    # Nothing to close: each array keeps what it reads from.
     return xarray.Dataset(variables, attrs=attributes)
 
 
