@@ -140,7 +140,7 @@ impl Lock {
 }
 
 /// The file that a path leads to: links are followed, also where the last one leads to nothing yet.
-pub(super) fn real(given: &Path) -> PathBuf {
+fn real(given: &Path) -> PathBuf {
     let mut path = given.to_path_buf();
     for _ in 0..40 {
         if let Ok(real) = std::fs::canonicalize(&path) {
@@ -252,6 +252,16 @@ fn hidden(path: &Path, ending: &str) -> OsString {
 /// The hidden file beside `path` with this ending.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(hidden(path, ending))
+}
+
+/// Where a file that many processes write lies until it is finished; the notes of these have a dash and more behind it.
+pub(super) fn draft_of(path: &Path) -> PathBuf {
+    beside(&real(path), ".trilith-unfinished")
+}
+
+/// Whether many processes write a file at `path`, which has not been finished.
+pub(super) fn is_begun(path: &Path) -> bool {
+    path.file_name().is_some() && std::fs::symlink_metadata(draft_of(path)).is_ok_and(|there| there.is_file())
 }
 
 /// The name of a temporary file beside `path`.

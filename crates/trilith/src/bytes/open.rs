@@ -9,7 +9,6 @@ use super::journal::{self, Found};
 use super::local::{LocalFile, LocalOptions, Place, leads_to};
 use super::source::SourceRef;
 use super::spool::spool;
-use super::unfinished;
 use crate::error::{Error, Result};
 
 /// Opens a local file; a pipe is read into a spool first.
@@ -70,7 +69,7 @@ pub(super) fn open_regular(
 /// Says of a file that is not there whether somebody writes it.
 #[cold]
 fn absent(path: &Path, error: Error) -> Error {
-    match unfinished::is_begun(path) {
+    match super::lock::is_begun(path) {
         true => error.hint("several processes are writing it: it is there once one of them has finished it"),
         false => error,
     }

@@ -13,15 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::disk::{self, Output};
-use super::lock::{Basis, Lock, beside, lock_soon, real};
+use super::lock::{Basis, Lock, draft_of, lock_soon};
 use super::replace::AtomicFile;
 use super::source::{Source, SourceRef, past_end};
 use super::system::{process_number, read_exact_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-
-/// What drafts have behind the name of their target; their notes, with a dash and more behind it.
-const DRAFT: &str = ".trilith-unfinished";
 
 /// What ends a note: one that was cut off has no such end.
 const END: &str = " .";
@@ -43,7 +40,7 @@ impl Draft {
     /// The draft of `target`, whether it is there or not.
     pub fn of(target: impl AsRef<Path>) -> Self {
         let target = target.as_ref();
-        Self { target: target.to_path_buf(), path: beside(&real(target), DRAFT) }
+        Self { target: target.to_path_buf(), path: draft_of(target) }
     }
 
     /// The target as the caller names it.
@@ -179,11 +176,6 @@ impl Draft {
     fn failed(&self, error: std::io::Error) -> Error {
         Error::io(format!("writing {}", self.target.display()), error)
     }
-}
-
-/// Whether `path` is a file that is being written by several processes and has not been finished.
-pub(super) fn is_begun(path: &Path) -> bool {
-    path.file_name().is_some() && std::fs::symlink_metadata(Draft::of(path).path).is_ok_and(|there| there.is_file())
 }
 
 /// A draft that is open for writing, under its lock.
