@@ -180,3 +180,25 @@ def test_dask_stores_into_it(tmp_path):
     da.store(lazy, target, lock=False, scheduler="threads")
     work.finish()
     np.testing.assert_array_equal(trilith.open(tmp_path / "x.asdf")["a"].read(), data * 2)
+
+
+def test_pieces_of_rows_are_read_by_asdf_and_by_zarrs_codec(tmp_path):
+    """Not parallel itself, but for it: each piece of the block is a chunk."""
+    asdf, lz4 = pytest.importorskip("asdf"), pytest.importorskip("lz4.block")
+    data = (np.arange(100 * 33) // 7).astype("i4").reshape(100, 33)
+    trilith.write(tmp_path / "x.asdf", {"a": data, "line": np.arange(50.0), "f": np.asfortranarray(data)})
+    trilith.convert(tmp_path / "x.asdf", tmp_path / "y.asdf", rows=10)
+    with asdf.open(tmp_path / "y.asdf", validate_checksums=True) as af:
+        np.testing.assert_array_equal(np.asarray(af["a"]), data)
+        np.testing.assert_array_equal(np.asarray(af["line"]), np.arange(50.0))
+    f = trilith.open(tmp_path / "y.asdf")
+    assert f["a"].chunks == (10, 33) and f["line"].chunks == (10,) and f["a"].to_dask(chunks=(10, 33)).sum().compute() == data.sum()
+    block = f.info()["blocks"][0]
+    stored = (tmp_path / "y.asdf").read_bytes()[block["data_offset"] :][: block["stored"]]
+    for number in range(10):
+        length = int.from_bytes(stored[:4], "big")
+        # What numcodecs.LZ4 stores: the length, little-endian, and the block.
+        chunk = np.frombuffer(lz4.decompress(stored[4 : 4 + length]), "<i4").reshape(10, 33)
+        np.testing.assert_array_equal(chunk, data[10 * number : 10 * number + 10])
+        stored = stored[4 + length :]
+    assert stored == b""
