@@ -42,6 +42,7 @@ const JSON: &[&[&str]] = &[
     &["refs", "x.asdf"],
     &["resolve", "x.asdf", "resolved.asdf"],
     &["convert", "x.asdf", "converted.asdf"],
+    &["convert", "x.asdf", "by-rows.asdf", "--rows", "2"],
     &["convert", "x.asdf", "old.asdf", "--to", "asdf-0.1"],
     &["convert", "x.asdf", "made.bd", "--allow-loss"],
     &["convert", "x.asdf", "made.fits"],

@@ -134,7 +134,7 @@ pub fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAn
 }
 
 /// What an index asks for.
-enum Wanted {
+pub enum Wanted {
     /// One field, by its name.
     Field(String),
     /// Parts of axes; whether an axis may be left (`...`), so that the result stays an array.
@@ -153,7 +153,7 @@ fn bound(given: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     }
 }
 
-fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
+pub fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
     if let Ok(name) = index.cast::<PyString>() {
         return Ok(Wanted::Field(name.to_string()));
     }
@@ -371,6 +371,12 @@ impl Array {
     /// Path, options, tree path and parts by which another process finds the array; None where it has no path.
     fn _way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.way.as_ref().map_or(Ok(None), |way| way.words(py))
+    }
+
+    /// Length and time of modification of the file that holds the elements, as they were when it was opened; None where they
+    /// come from anything else, or from several files.
+    fn _stamp(&self) -> Option<(u64, u64)> {
+        self.array.source().local().map(trilith::bytes::LocalFile::stamp)
     }
 
     /// How many decoded bytes of the block make a piece (None: any range can be read), where in the block

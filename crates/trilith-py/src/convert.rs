@@ -15,7 +15,8 @@ use crate::source::{Origin, order, origin};
 ///
 /// `to` is a generation such as "asdf-1.6" or "finf-0.1", or "dudley-2025" or "dudley-2026"; without it the ending of
 /// `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
-/// stores blocks as they are, and without a codec they stay as they are stored. `stack` joins each list of equal arrays
+/// stores blocks as they are, and without a codec they stay as they are stored. With `rows` blocks are compressed with lz4
+/// in pieces of so many rows, each of which can be a chunk of Zarr. `stack` joins each list of equal arrays
 /// of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
 /// returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
 ///
@@ -27,7 +28,7 @@ use crate::source::{Origin, order, origin};
 /// >>> trilith.open(folder / "x.bd")["a"].tolist()
 /// [1.5, 2.5]
 #[pyfunction]
-#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, stack=false, allow_loss=false, layout=None, byteorder=None, allow=Vec::new(), remote=None))]
+#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, stack=false, allow_loss=false, layout=None, byteorder=None, allow=Vec::new(), remote=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn convert(
     py: Python<'_>,
@@ -36,6 +37,7 @@ pub fn convert(
     to: Option<&str>,
     codec: Option<&str>,
     level: Option<i32>,
+    rows: Option<u64>,
     stack: bool,
     allow_loss: bool,
     layout: Option<&Bound<'_, PyAny>>,
@@ -53,7 +55,7 @@ pub fn convert(
     if let Some(name) = codec {
         how.set_codec(name).or_raise(About::Argument)?;
     }
-    (how.level, how.stack, how.allow_loss, how.byteorder) = (level, stack, allow_loss, byteorder);
+    (how.level, how.rows, how.stack, how.allow_loss, how.byteorder) = (level, rows, stack, allow_loss, byteorder);
     let given = origin(source)?;
     let done = calm(py, || {
         let file = match given {

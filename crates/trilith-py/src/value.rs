@@ -56,6 +56,12 @@ enum Item<'py> {
         array: Array,
         inline: bool,
     },
+    /// Space for elements that other processes write.
+    Reserved {
+        datatype: Datatype,
+        order: Byteorder,
+        shape: Vec<u64>,
+    },
 }
 
 /// Turns Python values into values of the tree and collects the arrays among them.
@@ -175,6 +181,11 @@ impl<'py> Collector<'py> {
                 let (pieces, masks, shape, dtype, streamed): GivenPieces<'py> = value.extract()?;
                 let (datatype, order) = from_numpy(&dtype)?;
                 Ok(self.add(given, Item::Pieces { pieces, masks, datatype, order, shape, streamed }))
+            }
+            "reserved" => {
+                let (shape, dtype): (Vec<u64>, Bound<'py, PyAny>) = value.extract()?;
+                let (datatype, order) = from_numpy(&dtype)?;
+                Ok(self.add(given, Item::Reserved { datatype: datatype.packed(order), order, shape }))
             }
             "tagged" => {
                 let (tag, node): (String, Bound<'py, PyAny>) = value.extract()?;
@@ -300,6 +311,7 @@ impl<'py> Collector<'py> {
                     Stored::Pieces { pieces, masks, datatype, order: *order, shape, streamed: *streamed, failed }
                 }
                 Item::Ours { array, inline } => Stored::Ours { array, inline: *inline },
+                Item::Reserved { datatype, order, shape } => Stored::Reserved { datatype, order: *order, shape },
                 Item::Numpy { bytes: held, datatype, order, shape, mask, inline } => Stored::Bytes {
                     bytes: slice(held)?,
                     datatype,
@@ -378,6 +390,11 @@ enum Stored<'a> {
     Ours {
         array: &'a Array,
         inline: bool,
+    },
+    Reserved {
+        datatype: &'a Datatype,
+        order: Byteorder,
+        shape: &'a [u64],
     },
 }
 
@@ -476,6 +493,7 @@ impl Stored<'_> {
                 }
                 Ok((array, inline))
             }
+            Stored::Reserved { .. } => Err(Error::usage("a Reserved array is for trilith.create")),
             Stored::Pieces { .. } => {
                 Err(Error::unsupported("an array in pieces cannot be put into a file that exists: write a new file with it"))
             }
@@ -528,6 +546,7 @@ fn add<'a>(stored: &Stored<'a>, builder: &mut Builder<'a>, options: &ArrayOption
             }
             return Ok(node);
         }
+        Stored::Reserved { datatype, order, shape } => return builder.reserve(datatype, order, shape),
         Stored::Bytes { bytes, datatype, order, shape, mask, inline: false } => {
             let is_packed = match datatype {
                 Datatype::Struct(_) => *datatype == datatype.packed(order),

@@ -134,6 +134,11 @@ stream: trilith.Stream = trilith.open("x", layout=trilith.Layout("N : <i4"))
 rows: list[dict[str, object]] = trilith.table("*.asdf", {"a": "/a"}).rows()
 te = trilith.concat("*.asdf", "/te", dim="time", dims=("y", "x"))
 pieces = trilith.Pieces([np.zeros((2, 3))], (None, 3), "f4")
+with trilith.create("d.asdf", {"a": trilith.Reserved((4, 3), "f4")}) as work:
+    work.write_region("a", (slice(0, 2), ...), np.zeros((2, 3), "f4"))
+    work["a"][2:] = np.zeros((2, 3), "f4")
+    left: int = work.unwritten["/a"]
+trilith.resume("d.asdf").finish(fill=0)
 """
 
 

@@ -50,7 +50,7 @@
 //! | find items and arrays | [`File::item`], [`File::array`], [`File::arrays`], [`Item::walk`] |
 //! | get elements | [`Array::slice`], [`Array::load`], [`Array::view`], `Array::to_ndarray` |
 //! | read metadata into a struct | [`Item::deserialize`] |
-//! | write a new file | [`Writer`] |
+//! | write a new file | [`Writer`]; from many processes [`ParallelWriter`] |
 //! | change a file | [`File::edit`] |
 //! | check and compare | [`File::verify`], `File::validate`, [`File::digest`], [`File::diff`] |
 //! | tags, blocks, generations of ASDF | [`File::as_asdf`], [`asdf`], [`tree`] |
@@ -129,6 +129,7 @@ pub mod convert;
 pub mod diff;
 pub mod digest;
 pub mod hierarchy;
+pub mod parallel;
 pub mod repair;
 #[cfg(feature = "search")]
 pub mod search;
@@ -143,6 +144,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};
 pub use limits::Limits;
+pub use parallel::ParallelWriter;
 pub use progress::Progress;
 pub use span::{Span, line_column};
 pub use tree::{Node, Tree, TreePath, Value};

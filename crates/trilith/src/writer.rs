@@ -131,6 +131,21 @@ impl<'a> Writer<'a> {
         self.put(path, node)
     }
 
+    /// Adds an array whose elements other processes write, in regions: the file is then made by
+    /// [`ParallelWriter::create`](crate::parallel::ParallelWriter::create).
+    ///
+    /// # Errors
+    /// As [`Writer::array`].
+    pub fn reserve(&mut self, path: &str, datatype: &Datatype, order: Byteorder, shape: &[u64]) -> Result<()> {
+        let node = self.builder.reserve(datatype, order, shape)?;
+        self.put(path, node)
+    }
+
+    /// The arrays, and the tree with their nodes.
+    pub(crate) fn into_parts(self) -> (Builder<'a>, Value) {
+        (self.builder, self.tree)
+    }
+
     /// Adds a value of any type that serde can write.
     ///
     /// # Errors

@@ -43,6 +43,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("assemble", 6),
     ("search", 6),
     ("hierarchy", 6),
+    ("parallel", 6),
     ("change", 7),
     ("diff", 7),
     ("repair", 7),

@@ -43,7 +43,7 @@ pub struct Convert {
     #[arg(long)]
     as_documented: bool,
     /// Write a FITS file that is BASE.fits with IN as the ASDF file in it: arrays that equal an HDU are stored there only
-    #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec"])]
+    #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec", "rows"])]
     embed: Option<String>,
     /// Write OUT even if it cannot hold everything; losses are reported
     #[arg(long)]
@@ -58,6 +58,12 @@ pub struct Convert {
     /// Level of the codec
     #[arg(long, value_name = "N")]
     level: Option<i32>,
+    /// Compress the blocks with lz4 in pieces of N rows of their arrays: each can be read by itself, as a chunk of Zarr is
+    ///
+    /// Every reader of lz4 blocks reads them. A block whose array does not begin with it, or lies in another order than C,
+    /// has the usual pieces.
+    #[arg(long, value_name = "N")]
+    rows: Option<u64>,
     /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none), or
     /// the items of a Dudley file (1, 2, 4, 8 or 16)
     #[arg(long, value_name = "BYTES")]
@@ -111,6 +117,7 @@ impl Convert {
             how.encode = Some(steps);
         }
         (how.level, how.allow_loss, how.stack) = (self.level, self.allow_loss, self.stack);
+        how.rows = self.rows;
         how.byteorder = options.order();
         how.write.align = self.align;
         how.write.checksums = !self.no_checksums;

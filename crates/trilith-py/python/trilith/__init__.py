@@ -24,19 +24,22 @@ from ._trilith import (
     Layout,
     LimitError,
     Mapping,
+    ParallelWriter,
     Picture,
     Records,
     Sequence,
     Stream,
     __version__,
     convert,
+    create,
     open,
+    resume,
     show,
     write,
 )
 from ._concat import concat
 from ._table import Table, table
-from ._values import Pieces, TaggedString
+from ._values import Pieces, Reserved, TaggedString
 from ._view import View, view
 
 from . import _habits, _numpy  # isort: skip
@@ -51,9 +54,11 @@ __all__ = [
     "Layout",
     "LimitError",
     "Mapping",
+    "ParallelWriter",
     "Picture",
     "Pieces",
     "Records",
+    "Reserved",
     "Sequence",
     "Stream",
     "Table",
@@ -62,8 +67,10 @@ __all__ = [
     "__version__",
     "concat",
     "convert",
+    "create",
     "dumps",
     "open",
+    "resume",
     "show",
     "table",
     "view",

@@ -18,13 +18,16 @@ from ._trilith import (
     Layout as Layout,
     LimitError as LimitError,
     Mapping as Mapping,
+    ParallelWriter as ParallelWriter,
     Picture as Picture,
     Records as Records,
     Sequence as Sequence,
     Stream as Stream,
     __version__ as __version__,
     convert as convert,
+    create as create,
     open as open,
+    resume as resume,
     show as show,
     write as write,
 )
@@ -153,6 +156,18 @@ class Pieces:
         """The rows of a dask array, computed one row of chunks after the other."""
     def masks(self) -> Iterator[numpy.typing.NDArray[numpy.uint8]]:
         """The mask of what was written, piece by piece."""
+
+class Reserved:
+    """Space for an array whose elements many processes write: for the tree of `trilith.create`.
+
+    >>> import trilith
+    >>> trilith.Reserved((1000, 4088, 4088), "f4")
+    <trilith.Reserved float32 (1000, 4088, 4088)>
+    """
+
+    shape: tuple[int, ...]
+    dtype: numpy.dtype[Any]
+    def __init__(self, shape: int | Iterable[int], dtype: numpy.typing.DTypeLike) -> None: ...
 
 class Table:
     """A table that `trilith.table` made. Its columns are lists: `table["exposure"]`."""

@@ -4,7 +4,7 @@ import dask.array
 import numpy
 from dask.array.core import normalize_chunks
 
-from . import _chunks
+from . import _chunks, _kept
 
 
 def to_dask(array, chunks=None):
@@ -17,4 +17,4 @@ def to_dask(array, chunks=None):
     meta = numpy.empty((0,) * len(shape), dtype)
     if array.mask is not None:
         meta = numpy.ma.masked_array(meta)
-    return dask.array.from_array(array, chunks, asarray=False, fancy=False, inline_array=True, meta=meta)
+    return dask.array.from_array(_kept.Kept(array), chunks, asarray=False, fancy=False, inline_array=True, meta=meta)

@@ -141,6 +141,7 @@ class Array:
         """
     def _above(self) -> tuple[Any, str] | None: ...
     def _way(self) -> tuple[str, bool, str | None, str, tuple[Any, ...]] | None: ...
+    def _stamp(self) -> tuple[int, int] | None: ...
     def _pieces(self) -> tuple[int | None, int, int]: ...
     def __dask_tokenize__(self) -> Any: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
@@ -675,6 +676,41 @@ class Picture:
     def _repr_svg_(self) -> str | None: ...
 
 @final
+class ParallelWriter:
+    """A file that many processes write: see `trilith.create`. As a context manager it finishes the file at the end, and aborts
+    it where an exception is raised.
+    """
+
+    @property
+    def path(self) -> str:
+        """The path of the file that is to be."""
+    @property
+    def id(self) -> str:
+        """What tells this file from every other that was or will be written at the same path."""
+    @property
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], numpy.dtype[Any]]]:
+        """The paths of the arrays that are reserved, each with shape and dtype."""
+    @property
+    def unwritten(self) -> dict[str, int]:
+        """How many elements of each array nobody has written yet."""
+    def write_region(self, path: str, region: Any, data: numpy.typing.ArrayLike) -> None:
+        """Writes a region: numbers, slices and `...`, as numpy takes them. `data` has the shape of the region and the dtype of the
+        array, in any byte order. When it returns, they are on the disk.
+
+        Any number of processes and threads may write at once, where their regions do not overlap. Whole rows of
+        megabytes go fastest.
+        """
+    def finish(self, *, fill: Any = None) -> None:
+        """Computes the checksums and puts the file in place, where every element was written; ValueError names how many were
+        not. With `fill` these get this value. Nobody may be writing.
+        """
+    def abort(self) -> None:
+        """Removes what was written; what was at the path before stays."""
+    def __getitem__(self, path: str) -> Any: ...
+    def __enter__(self) -> ParallelWriter: ...
+    def __exit__(self, kind: type[BaseException] | None = None, *_args: object) -> None: ...
+
+@final
 class Layout:
     """A layout: where every array of a binary file lies, in the language of Dudley.
 
@@ -1019,6 +1055,28 @@ def write(
     >>> trilith.open(out)["data"].shape
     (2, 3)
     """
+def create(path: str | os.PathLike[str], tree: Any, *, version: str | None = None) -> ParallelWriter:
+    """Begins a file that many processes write: space is made for each `trilith.Reserved` of the tree, everything else is
+    written at once. `version` is that of the ASDF standard.
+
+    The file lies hidden beside `path` until `finish()` puts it in place; what is at `path` stays until then, and no reader
+    takes the hidden one for complete. The writer can be pickled: processes that reach the same disk by the same path,
+    on this machine or another, write regions of the arrays.
+
+    >>> import numpy, tempfile, trilith
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/cube.asdf"
+    >>> work = trilith.create(path, {"exposure": 139.8, "data": trilith.Reserved((4, 3), "f4")})
+    >>> for row in range(4):  # in as many processes
+    ...     work.write_region("data", row, numpy.full(3, row, "f4"))
+    >>> work.finish()
+    >>> trilith.open(path)["data"][2]
+    array([2., 2., 2.], dtype=float32)
+    """
+def resume(path: str | os.PathLike[str], *, id: str | None = None) -> ParallelWriter:
+    """The file that is being written at `path` by `trilith.create`, to write regions of it, to finish or to abort it. With `id`
+    it is exactly the one that had this `id`.
+    """
 def convert(
     source: _Source,
     target: str | os.PathLike[str],
@@ -1026,6 +1084,7 @@ def convert(
     to: str | None = None,
     codec: str | None = None,
     level: int | None = None,
+    rows: int | None = None,
     stack: bool = False,
     allow_loss: bool = False,
     layout: _Layout | None = None,
@@ -1037,7 +1096,8 @@ def convert(
 
     `to` is a generation such as "asdf-1.6" or "finf-0.1", or "dudley-2025" or "dudley-2026"; without it the ending of
     `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
-    stores blocks as they are, and without a codec they stay as they are stored. `stack` joins each list of equal arrays
+    stores blocks as they are, and without a codec they stay as they are stored. With `rows` blocks are compressed with lz4
+    in pieces of so many rows, each of which can be a chunk of Zarr. `stack` joins each list of equal arrays
     of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
     returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
 

@@ -94,6 +94,22 @@ class Pieces:
                 yield numpy.frombuffer(piece, "u1")
 
 
+class Reserved:
+    """Space for an array whose elements many processes write: for the tree of `trilith.create`.
+
+    >>> import trilith
+    >>> trilith.Reserved((1000, 4088, 4088), "f4")
+    <trilith.Reserved float32 (1000, 4088, 4088)>
+    """
+
+    def __init__(self, shape, dtype):
+        self.shape = tuple(map(int, shape)) if hasattr(shape, "__iter__") else (int(shape),)
+        self.dtype = numpy.dtype(dtype)
+
+    def __repr__(self):
+        return f"<trilith.Reserved {self.dtype} {self.shape}>"
+
+
 # YAML 1.1, https://yaml.org/type/timestamp.html
 _TIMESTAMP = re.compile(
     r"(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.(\d*))?(?:[ \t]*(?:(Z)|([-+])(\d\d?)(?::?(\d\d))?))?)?",
@@ -199,6 +215,8 @@ def plain(value, standard=None):
             return "value", item
     elif isinstance(value, Pieces):
         return "pieces", (value, value.masks if value.masked else None, value.shape, value.dtype, value.streamed)
+    elif isinstance(value, Reserved):
+        return "reserved", (value.shape, value.dtype)
     elif isinstance(value, bytearray | memoryview):
         return "value", bytes(value)
     elif isinstance(value, os.PathLike):
@@ -254,7 +272,20 @@ def reduced(array):
         from . import dumps
 
         return copied, (dumps({"array": array}),)
-    return reopened, (*way, array.shape, array.dtype.str if array.dtype.names is None else array.dtype.descr)
+    return reopened, words(array, way)
+
+
+def words(array, way):
+    """What `reopened` takes to find this array, to which this is the way."""
+    dtype = array.dtype.str if array.dtype.names is None else array.dtype.descr
+    return (*way, array.shape, dtype, array._stamp())
+
+
+def resumed(path, id):
+    """A file that many processes write, which was pickled."""
+    from . import resume
+
+    return resume(path, id=id)
 
 
 def opened(path, keywords):
@@ -311,13 +342,15 @@ def _same_arrays(one, other):
     return bool(numpy.all(numpy.ma.filled(one == other, True)))
 
 
-def reopened(path, keywords, place, parts, shape, dtype):
-    """The array at a place of a file; that a changed file still has it there is checked."""
+def reopened(path, keywords, place, parts, shape, dtype, stamp=None):
+    """The array at a place of a file, which must not have changed since it had this stamp."""
     array = _find(path, keywords, place)
     for part in parts:
         array = array.part(part)
     if array.shape != shape or array.dtype != numpy.dtype(dtype):
         raise OSError(f"{path}: {place} is {array.dtype} {array.shape} now, and was {dtype} {shape}")
+    if stamp is not None and array._stamp() != tuple(stamp):
+        raise OSError(f"{path} was changed or replaced since it was opened: open it again, so that nothing is mixed")
     return array
 
 
@@ -352,5 +385,8 @@ def token(array):
         import uuid
 
         return uuid.uuid4().hex
-    state = os.stat(way[0])
-    return (*map(str, way), state.st_size, state.st_mtime_ns)
+    state = array._stamp()
+    if state is None:
+        found = os.stat(way[0])
+        state = (found.st_size, found.st_mtime_ns)
+    return (*map(str, way), *state)

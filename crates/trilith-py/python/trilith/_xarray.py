@@ -7,7 +7,7 @@ import xarray
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
-from . import _chunks, _dims, _laid_out
+from . import _chunks, _dims, _kept, _laid_out
 from ._trilith import Array, Family, Items, Sequence, _Keyed, open
 
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
@@ -68,9 +68,16 @@ def _opened(node, how, known):
     """The dataset of a group, with the arguments of `open_dataset`."""
     how = dict(how)
     drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
+    dataset = _dataset(node, drop, dims, known)
     if isinstance(node, Items):
-        return _laid_out.decoded(_dataset(node, drop, dims, known), how)
-    return _dataset(node, drop, dims, known)
+        dataset = _laid_out.decoded(dataset, how)
+    # open_mfdataset calls it, whether there is anything to close or not.
+    dataset.set_close(_nothing)
+    return dataset
+
+
+def _nothing():
+    """Nothing to close: each array keeps what it reads from."""
 
 
 def _top(source, layout, family, group):
@@ -107,7 +114,6 @@ def _dataset(node, drop, dims, known=None):
             items = list(value)
             if items and all(isinstance(item, (str, int, float)) for item in items):
                 attributes[str(key)] = items
-    # Nothing to close: each array keeps what it reads from.
     return xarray.Dataset(variables, attrs=attributes)
 
 
@@ -221,8 +227,8 @@ class _Lazy(BackendArray):
     """An array as xarray reads it; pickled as the way to it."""
 
     def __init__(self, array):
-        self.array, self.shape = array, array.shape
-        self.masked = array.mask is not None
+        self.array = array if isinstance(array, _kept.Kept) else _kept.Kept(array)
+        self.shape, self.masked = self.array.shape, self.array.masked
         self.dtype = numpy.result_type(array.dtype, "f4") if self.masked and array.dtype.kind in "iufb" else array.dtype
 
     def __reduce__(self):

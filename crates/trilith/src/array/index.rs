@@ -187,6 +187,61 @@ fn resolve(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, 
     (u64::try_from(start).unwrap_or(0), u64::try_from(count).unwrap_or(0))
 }
 
+/// What an index takes of one axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub first: u64,
+    pub count: u64,
+    pub step: i64,
+    /// Whether the part has the axis, too.
+    pub stays: bool,
+}
+
+/// What indices take of each axis of an array of this shape.
+///
+/// # Errors
+/// As [`Array::slice`].
+pub(crate) fn taken(shape: &[u64], indices: &[Index]) -> Result<Vec<Taken>> {
+    let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
+    let axes = shape.len();
+    if given > axes {
+        return Err(Error::usage(match (given, axes) {
+            (_, 0) => "this is a single value, which has no axes to slice".to_owned(),
+            (_, 1) => format!("{given} indices for an array of 1 axis (shape {shape:?})"),
+            _ => format!("{given} indices for an array of {axes} axes (shape {shape:?})"),
+        }));
+    }
+    if indices.len() > given + 1 {
+        return Err(Error::usage("an index list may have one `...` only"));
+    }
+    let before = indices.iter().position(|index| *index == Index::Ellipsis).unwrap_or(indices.len());
+    let mut full: Vec<Index> = indices[..before].to_vec();
+    full.resize(before + axes - given, Index::ALL);
+    full.extend(indices.iter().skip(before + 1));
+    full.iter().zip(shape).enumerate().map(|(axis, (index, len))| index.of(axis, *len)).collect()
+}
+
+impl Index {
+    /// What it takes of an axis of this length.
+    fn of(self, axis: usize, len: u64) -> Result<Taken> {
+        match self {
+            Self::At(at) => {
+                let inside = if at < 0 { i128::from(at) + i128::from(len) } else { i128::from(at) };
+                match u64::try_from(inside).ok().filter(|inside| *inside < len) {
+                    Some(first) => Ok(Taken { first, count: 1, step: 1, stays: false }),
+                    None => Err(Error::usage(format!("index {at} is outside axis {axis} of length {len}"))),
+                }
+            }
+            Self::Range { step: 0, .. } => Err(Error::usage("the step of an index is 0")),
+            Self::Range { start, stop, step } => {
+                let (first, count) = resolve(start, stop, step, len);
+                Ok(Taken { first, count, step, stays: true })
+            }
+            Self::Ellipsis => Ok(Taken { first: 0, count: len, step: 1, stays: true }),
+        }
+    }
+}
+
 impl Array {
     /// A part of the array, as numpy's basic indexing takes it; axes without an index are taken whole.
     ///
@@ -194,48 +249,16 @@ impl Array {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for too many indices, two ellipses, or an index outside its axis.
     pub fn slice(&self, indices: impl AsRef<[Index]>) -> Result<Self> {
         let indices = indices.as_ref();
-        let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
-        let axes = self.shape.len();
-        if given > axes {
-            return Err(Error::usage(match (given, axes) {
-                (_, 0) => "this is a single value, which has no axes to slice".to_owned(),
-                (_, 1) => format!("{given} indices for an array of 1 axis (shape {:?})", self.shape),
-                _ => format!("{given} indices for an array of {axes} axes (shape {:?})", self.shape),
-            }));
-        }
-        if indices.len() > given + 1 {
-            return Err(Error::usage("an index list may have one `...` only"));
-        }
-        let before = indices.iter().position(|index| *index == Index::Ellipsis).unwrap_or(indices.len());
-        let mut full: Vec<Index> = indices[..before].to_vec();
-        full.resize(before + axes - given, Index::ALL);
-        full.extend(indices.iter().skip(before + 1));
-
         let (mut offset, mut shape, mut strides) = (i128::from(self.offset), Vec::new(), Vec::new());
-        for (axis, index) in full.iter().enumerate() {
-            let (len, stride) = (self.shape[axis], self.strides[axis]);
-            match *index {
-                Index::At(at) => {
-                    let inside = if at < 0 { i128::from(at) + i128::from(len) } else { i128::from(at) };
-                    if inside < 0 || inside >= i128::from(len) {
-                        return Err(Error::usage(format!("index {at} is outside axis {axis} of length {len}")));
-                    }
-                    offset += inside * i128::from(stride);
-                }
-                Index::Range { start, stop, step } => {
-                    if step == 0 {
-                        return Err(Error::usage("the step of an index is 0"));
-                    }
-                    let (first, count) = resolve(start, stop, step, len);
-                    if count > 0 {
-                        offset += i128::from(first) * i128::from(stride);
-                    }
-                    shape.push(count);
-                    // The stride of an axis of one index is never used, so it may not overflow either.
-                    let far = i128::from(stride) * i128::from(step);
-                    strides.push(if count > 1 { i64::try_from(far).unwrap_or(0) } else { stride });
-                }
-                Index::Ellipsis => {}
+        for (taken, stride) in taken(&self.shape, indices)?.iter().zip(&self.strides) {
+            if taken.count > 0 {
+                offset += i128::from(taken.first) * i128::from(*stride);
+            }
+            if taken.stays {
+                shape.push(taken.count);
+                // The stride of an axis of one index is never used, so it may not overflow either.
+                let far = i128::from(*stride) * i128::from(taken.step);
+                strides.push(if taken.count > 1 { i64::try_from(far).unwrap_or(0) } else { *stride });
             }
         }
         // An empty array stays where it was: its corners may be anywhere.

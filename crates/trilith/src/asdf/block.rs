@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 pub const STREAMED: u32 = 0x1;
 /// Flag (generation E only): the data begins with the YAML of an encoding chain.
 pub const ENCODED: u32 = 0x2;
+/// Flag of a file that is not finished: other processes write into the block, and the field of its checksum tells the
+/// file from every other. No file that was finished has it.
+pub(crate) const RESERVED: u32 = 0x8000_0000;
 
 /// A block as its header describes it; its data are not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +58,11 @@ impl Block {
     /// Whether the block extends to the end of the file.
     pub fn is_streamed(&self) -> bool {
         self.flags & STREAMED != 0
+    }
+
+    /// Whether other processes write into the block, of a file that is not finished.
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.flags & RESERVED != 0
     }
 
     /// Whether the data begin with the YAML of an encoding chain.

@@ -67,7 +67,15 @@ type Pieces<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<
 
 enum Stored<'a> {
     Array(Array, Byteorder),
-    Pieces { len: u64, row: u64, item: u64, streamed: bool, pieces: Pieces<'a> },
+    Pieces {
+        len: u64,
+        row: u64,
+        item: u64,
+        streamed: bool,
+        pieces: Pieces<'a>,
+    },
+    /// Space of so many bytes that other processes write into.
+    Reserved(u64),
 }
 
 /// Collects the arrays of a file that is to be written.
@@ -94,12 +102,14 @@ pub struct Builder<'a> {
     blocks: Vec<(Stored<'a>, ArrayOptions)>,
     streamed: bool,
     inline_up_to: u64,
+    /// What tells a file that is laid out for other processes from every other.
+    id: Option<[u8; 16]>,
 }
 
 impl<'a> Builder<'a> {
     /// A file of this generation, without arrays yet.
     pub fn new(target: &'static Target) -> Self {
-        Self { target, options: WriteOptions::default(), blocks: Vec::new(), streamed: false, inline_up_to: 0 }
+        Self { target, options: WriteOptions::default(), blocks: Vec::new(), streamed: false, inline_up_to: 0, id: None }
     }
 
     /// Lays the file out otherwise than by default.
@@ -179,15 +189,39 @@ impl<'a> Builder<'a> {
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a,
     ) -> Result<Value> {
         self.allow(datatype)?;
-        let item = datatype.packed_size();
-        let len = shape.iter().try_fold(item, |n, dim| n.checked_mul(*dim));
-        let len = len.ok_or_else(|| Error::usage(format!("an array of shape {shape:?} is larger than 2^64 bytes")))?;
+        let (item, len) = (datatype.packed_size(), size_of(datatype, shape)?);
         let row = shape.first().map_or(len, |rows| len.checked_div(*rows).unwrap_or(0));
         let source = self.block_number(options)?;
         let node = self.node(source, datatype, byteorder, shape, options.streamed);
         let streamed = options.streamed;
         self.blocks.push((Stored::Pieces { len, row, item, streamed, pieces: Box::new(pieces) }, options.clone()));
         Ok(node)
+    }
+
+    /// Adds an array whose elements other processes write: see [`ParallelWriter`](crate::parallel::ParallelWriter).
+    ///
+    /// # Errors
+    /// As [`Builder::array`].
+    pub fn reserve(&mut self, datatype: &Datatype, byteorder: Byteorder, shape: &[u64]) -> Result<Value> {
+        self.allow(datatype)?;
+        let (len, source) = (size_of(datatype, shape)?, self.block_number(&ArrayOptions::default())?);
+        self.blocks.push((Stored::Reserved(len), ArrayOptions::default()));
+        Ok(self.node(source, datatype, byteorder, shape, false))
+    }
+
+    /// As [`Builder::write_to`], with space for the arrays that were reserved, whose blocks have this in the place of a
+    /// checksum.
+    pub(crate) fn lay_out<W: Write + Seek>(mut self, out: W, tree: Value, id: [u8; 16]) -> Result<()> {
+        if !self.blocks.iter().any(|(stored, _)| matches!(stored, Stored::Reserved(_))) {
+            return Err(Error::usage("no array of the file is reserved for other processes").hint("write it at once"));
+        }
+        if !self.target.generation().index {
+            return Err(
+                Error::unsupported(format!("{} files cannot be written in parallel", self.target.name)).hint("write asdf-1.6")
+            );
+        }
+        self.id = Some(id);
+        self.write_to(out, tree)
     }
 
     /// Another view of an array that was added already, by the node of that one: the block is shared.
@@ -352,7 +386,10 @@ impl<'a> Builder<'a> {
         let mut writer = FileWriter::new(out, self.target.generation(), self.options);
         writer.header(self.target.header, &self.target.comments(), Some(&text))?;
         for (data, options) in self.blocks {
-            write_block(&mut writer, data, &options)?;
+            match (&data, self.id) {
+                (Stored::Reserved(len), Some(id)) => drop(writer.reserve(*len, &id)?),
+                _ => write_block(&mut writer, data, &options)?,
+            }
         }
         writer.finish()
     }
@@ -374,6 +411,7 @@ impl Stored<'_> {
                 (array.nbytes(), row, item)
             }
             Self::Pieces { len, row, item, .. } => (*len, *row, *item),
+            Self::Reserved(len) => (*len, 0, 1),
         };
         let encode = EncodeOptions {
             level: options.level,
@@ -391,6 +429,10 @@ impl Stored<'_> {
         let (len, pieces, streamed) = match self {
             Self::Array(array, order) => return array.pieces(order, 4 << 20, out),
             Self::Pieces { len, pieces, streamed, .. } => (len, pieces, streamed),
+            Self::Reserved(_) => {
+                return Err(Error::usage("an array is reserved for other processes, and this file is written by one alone")
+                    .hint("create it with ParallelWriter (in Python with trilith.create)"));
+            }
         };
         let mut written = 0u64;
         pieces(&mut |bytes| {
@@ -402,6 +444,12 @@ impl Stored<'_> {
         }
         Ok(())
     }
+}
+
+/// Bytes of an array.
+fn size_of(datatype: &Datatype, shape: &[u64]) -> Result<u64> {
+    let len = shape.iter().try_fold(datatype.packed_size(), |n, dim| n.checked_mul(*dim));
+    len.ok_or_else(|| Error::usage(format!("an array of shape {shape:?} is larger than 2^64 bytes")))
 }
 
 /// A datatype as the tree writes it; fields state their byteorder unless it is left out (inline data).

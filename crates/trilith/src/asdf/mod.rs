@@ -20,6 +20,7 @@ pub(crate) mod md5;
 pub mod ndarray;
 pub mod outline;
 mod read;
+pub(crate) mod reserved;
 mod sections;
 mod stored;
 mod unit;

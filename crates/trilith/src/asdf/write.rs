@@ -6,7 +6,7 @@
 
 use std::io::{Seek, SeekFrom, Write};
 
-use super::block::{Block, ENCODED, STREAMED};
+use super::block::{Block, ENCODED, RESERVED, STREAMED};
 use super::generation::{BlockFields, Generation, Slot};
 use super::index;
 use super::stored::{BlockOptions, Encoding};
@@ -269,6 +269,27 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(BlockWriter { file: self, offset, fields_at, header_size, encoding })
     }
 
+    /// Leaves room for a block that other processes write into; `id` tells the file from every other until it is finished.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    pub(super) fn reserve(&mut self, len: u64, id: &[u8; 16]) -> Result<Written> {
+        let mut block = self.begin_with(Encoding::new([0; 4], RESERVED, None, false))?;
+        block.file.leave(len)?;
+        (block.encoding.used, block.encoding.data_size) = (len, len);
+        block.close(Some(id))
+    }
+
+    /// Goes on so many bytes further on, which become zeros.
+    fn leave(&mut self, len: u64) -> Result<()> {
+        let Some(more) = len.checked_sub(1) else { return Ok(()) };
+        self.spill().map_err(failed)?;
+        self.at = self.at.checked_add(len).ok_or_else(|| Error::usage("the file would be larger than 2^64 bytes"))?;
+        let more = i64::try_from(more).map_err(|_| Error::usage("a block of more than 2^63 bytes"))?;
+        self.out.seek(SeekFrom::Current(more)).map_err(failed)?;
+        self.out.write_all(&[0]).map_err(failed)
+    }
+
     /// Makes the data of the next block begin at a multiple of `align`, by spare space where there can
     /// be some and by a blank comment otherwise.
     fn align(&mut self, align: u64) -> Result<()> {
@@ -439,13 +460,18 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what the codec says.
     pub fn finish(mut self) -> Result<Written> {
         let checksum = self.encoding.finish(&mut Appended(self.file))?;
+        self.close(checksum.as_ref())
+    }
+
+    /// Fills in the header.
+    fn close(self, checksum: Option<&[u8; 16]>) -> Result<Written> {
         let Encoding { used, data_size, flags, compression, codes, .. } = self.encoding;
         let streamed = flags & STREAMED != 0;
         let size = |n: u64| if streamed { 0 } else { n };
         let fields = self.file.generation.fields;
         let sizes = (size(used), size(used), size(data_size));
         let kind = (flags, compression, codes);
-        let header = fill_fields(&fields, self.header_size, kind, sizes, checksum.as_ref().map(<[u8; 16]>::as_slice));
+        let header = fill_fields(&fields, self.header_size, kind, sizes, checksum.map(<[u8; 16]>::as_slice));
         self.file.patch(self.fields_at, &header)?;
         let field = self.fields_at + u64::from(fields.allocated.at);
         self.file.spare = Spare::Block { field, allocated: used };

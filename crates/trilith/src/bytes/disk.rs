@@ -92,6 +92,14 @@ impl Output {
     }
 }
 
+/// Adds bytes at the end of a file, which is made where there is none.
+pub(super) fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = act(Act::Create(path), |_| OpenOptions::new().append(true).create(true).open(path))?;
+    let at = file.metadata()?.len();
+    let mut file = &file;
+    act(Act::Write(path, at, bytes), |most| file.write_all(bytes.get(..most).unwrap_or(bytes)))
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let at = if is_watched() { self.file.stream_position()? } else { 0 };

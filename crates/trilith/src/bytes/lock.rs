@@ -176,15 +176,18 @@ impl Locked {
 
 /// Locks a file, and waits a moment where it is locked: for an instant the locks of a program are also those of a
 /// process that it starts, even where it has given them up.
-fn lock_soon(file: &File) -> std::result::Result<(), TryLockError> {
+pub(super) fn lock_soon(
+    file: &File,
+    lock: impl Fn(&File) -> std::result::Result<(), TryLockError>,
+) -> std::result::Result<(), TryLockError> {
     const STEP: Duration = Duration::from_millis(5);
     for _ in 0..40 {
-        match file.try_lock() {
+        match lock(file) {
             Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
             other => return other,
         }
     }
-    file.try_lock()
+    lock(file)
 }
 
 /// Locks the file that a path leads to; None where another writer holds the lock.
@@ -200,7 +203,7 @@ fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
             }
             Err(error) => return Err(error),
         };
-        match lock_soon(&file) {
+        match lock_soon(&file, File::try_lock) {
             Err(TryLockError::WouldBlock) => return Ok(None),
             // A file system without locks.
             Err(TryLockError::Error(_)) => {}
@@ -251,6 +254,16 @@ pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(hidden(path, ending))
 }
 
+/// Where a file that many processes write lies until it is finished; the notes of these have a dash and more behind it.
+pub(super) fn draft_of(path: &Path) -> PathBuf {
+    beside(&real(path), ".trilith-unfinished")
+}
+
+/// Whether many processes write a file at `path`, which has not been finished.
+pub(super) fn is_begun(path: &Path) -> bool {
+    path.file_name().is_some() && std::fs::symlink_metadata(draft_of(path)).is_ok_and(|there| there.is_file())
+}
+
 /// The name of a temporary file beside `path`.
 pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
     let mut name = hidden(path, TEMPORARY);
@@ -273,7 +286,7 @@ pub fn remove_stale(target: &Path) -> bool {
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
         {
-            match lock_soon(&file) {
+            match lock_soon(&file, File::try_lock) {
                 Ok(()) => drop(disk::remove(&entry.path())),
                 Err(TryLockError::WouldBlock) => alive = true,
                 Err(TryLockError::Error(_)) => {}

@@ -35,6 +35,7 @@ mod resolve;
 mod source;
 mod spool;
 mod system;
+mod unfinished;
 mod update;
 
 #[cfg(feature = "remote")]
@@ -67,4 +68,5 @@ pub use resolve::{DirectoryResolver, NoReferences, Resolve};
 pub use source::{Access, Derived, MemorySource, Source, SourceRef, Truncated, Window, read_vec, to_usize};
 pub(crate) use spool::Spooled;
 pub use spool::{private_file, set_aside, spool, unnamed_file};
+pub(crate) use unfinished::{Draft, Writing, new_id};
 pub use update::{Content, Update};

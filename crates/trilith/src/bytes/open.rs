@@ -21,7 +21,7 @@ pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> 
     // Again where the file is replaced while it is being opened.
     for _ in 0..100 {
         #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
-        let file = File::open(path).map_err(|e| Error::io(doing(), e))?;
+        let file = File::open(path).map_err(|e| absent(path, Error::io(doing(), e)))?;
         let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
         if metadata.is_dir() {
             return Err(Error::usage(format!("{} is a directory", path.display())));
@@ -64,6 +64,15 @@ pub(super) fn open_regular(
         Found::Stranger(why) => Arc::new(source.at(place, Some(why))),
         Found::Journal(journal) => Arc::new(Before::new(Arc::new(source.at(place, None)), journal)),
     })
+}
+
+/// Says of a file that is not there whether somebody writes it.
+#[cold]
+fn absent(path: &Path, error: Error) -> Error {
+    match super::lock::is_begun(path) {
+        true => error.hint("several processes are writing it: it is there once one of them has finished it"),
+        false => error,
+    }
 }
 
 /// Whether this is a disk, a terminal, or what makes zeros without end.

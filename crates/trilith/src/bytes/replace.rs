@@ -3,6 +3,7 @@
 //! The new content goes to a temporary file beside the target; [`AtomicFile::commit`] syncs it, renames
 //! it over the target and syncs the folder. Whatever happens before the rename, the old file stands.
 
+use std::fs::Metadata;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,8 @@ pub struct AtomicFile {
     /// The target, and the lock on the file that is there now.
     lock: Lock,
     warnings: Vec<String>,
+    /// Whether it stays where it cannot be put in place: it was not made here.
+    is_kept: bool,
 }
 
 impl AtomicFile {
@@ -50,7 +53,7 @@ impl AtomicFile {
                 Ok(file) => {
                     // The lock tells a later run that this file is alive; without locks it is merely not removed.
                     let _ = file.file().try_lock();
-                    let mut new = Self { file: Some(file), temporary, lock, warnings: Vec::new() };
+                    let mut new = Self { file: Some(file), temporary, lock, warnings: Vec::new(), is_kept: false };
                     if let (Some(file), Some((_, old))) = (&new.file, &new.lock.there) {
                         owner::keep(file.file(), old, given, &mut new.warnings)?;
                     }
@@ -61,6 +64,32 @@ impl AtomicFile {
             }
         }
         Err(Error::io(doing(), std::io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// A file that is complete beside `target` already, to be put in its place: it stays where it is if that fails.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::create`].
+    pub(super) fn adopt(target: &Path, made: &Path) -> Result<Self> {
+        let lock = Lock::acquire(target, Basis::Nothing)?;
+        journal::refuse_stranger(&lock)?;
+        let file = Output::open(made).map_err(|e| Error::io(format!("writing {}", target.display()), e))?;
+        let mut new = Self { file: Some(file), temporary: made.to_path_buf(), lock, warnings: Vec::new(), is_kept: true };
+        if let (Some(file), Some((_, old))) = (&new.file, &new.lock.there) {
+            owner::keep(file.file(), old, target, &mut new.warnings)?;
+        }
+        Ok(new)
+    }
+
+    /// Gives the new file owner and permissions of another, so that nobody else may read it.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::create`].
+    pub(super) fn look_like(&mut self, old: &Metadata) -> Result<()> {
+        let given = self.lock.given.clone();
+        let Some(file) = &self.file else { return Ok(()) };
+        owner::keep(file.file(), old, &given, &mut self.warnings)?;
+        file.file().set_permissions(old.permissions()).map_err(|e| Error::io(format!("writing {}", given.display()), e))
     }
 
     /// Makes the new file take the place of the target: sync, rename, sync of the folder. Returns warnings
@@ -77,7 +106,9 @@ impl AtomicFile {
             disk::rename(&self.temporary, &self.lock.path).map_err(fail)
         });
         if let Err(error) = done {
-            let _ = disk::remove(&self.temporary);
+            if !self.is_kept {
+                let _ = disk::remove(&self.temporary);
+            }
             return Err(error);
         }
         self.lock.there = None;
@@ -104,7 +135,7 @@ impl AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        if self.file.take().is_some() {
+        if self.file.take().is_some() && !self.is_kept {
             let _ = disk::remove(&self.temporary);
         }
     }

@@ -22,6 +22,9 @@ use crate::limits::Limits;
 /// Decoded bytes of a sub-block: at most this many are written.
 const SUB_BLOCK: u64 = 4 << 20;
 
+/// The longest sub-block that the format can hold.
+const LONGEST: u64 = 0x7e00_0000;
+
 /// The decoded bytes.
 pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
     Ok(Arc::new(Chunks::new(Box::new(SubBlocks), stored, len, limits)))
@@ -81,7 +84,22 @@ pub(super) struct Writer {
 /// A writer of sub-blocks.
 pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     no_level("lz4", options)?;
-    Ok(Box::new(Writer { pieces: Pieces::new(piece_len(options, SUB_BLOCK)?) }))
+    let len = match options.rows {
+        Some(rows) => by_rows(rows, options)?,
+        None => piece_len(options, SUB_BLOCK)?,
+    };
+    Ok(Box::new(Writer { pieces: Pieces::new(len) }))
+}
+
+/// The bytes of so many rows.
+fn by_rows(rows: u64, options: &EncodeOptions) -> Result<usize> {
+    let row = options.row_bytes.unwrap_or(options.item_size as u64).max(1);
+    let len = rows.checked_mul(row).filter(|len| (1..=LONGEST).contains(len));
+    let len = len.ok_or_else(|| {
+        Error::usage(format!("pieces of {rows} rows of {row} bytes: lz4 holds 1 to {LONGEST} bytes in each"))
+            .hint(format!("take at most {} rows", (LONGEST / row).max(1)))
+    })?;
+    crate::bytes::to_usize(len)
 }
 
 impl Writer {
@@ -107,5 +125,40 @@ impl Encode for Writer {
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
         self.pieces.finish(|pieces| Self::flush(pieces, out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bytes::MemorySource;
+    use crate::codec::{CodecId, decoder, encode};
+
+    proptest! {
+        #[test]
+        fn each_piece_has_so_many_rows(rows in 1..20u64, row in 1..50u64, count in 1..100u64) {
+            let data: Vec<u8> = (0..rows * row * count / 3 + 1).map(|n| (n * 7 % 251) as u8).collect();
+            let options = EncodeOptions { rows: Some(rows), row_bytes: Some(row), ..EncodeOptions::default() };
+            let stored: SourceRef = Arc::new(MemorySource::new(encode(CodecId(*b"lz4\0"), &data, &options).unwrap(), "lz4"));
+            let decoded = decoder(CodecId(*b"lz4\0"), stored, data.len() as u64, &Limits::default()).unwrap();
+            let mut all = vec![0; data.len()];
+            decoded.read_at(0, &mut all).unwrap();
+            prop_assert_eq!(&all, &data);
+            let piece = rows * row;
+            for at in (0..data.len() as u64).step_by(piece as usize) {
+                let end = (at + piece).min(data.len() as u64);
+                let first = decoded.stored(at..at + 1).unwrap();
+                prop_assert_eq!(&first, &decoded.stored(at..end).unwrap(), "it decodes as one piece");
+                prop_assert!(end == data.len() as u64 || first != decoded.stored(end..end + 1).unwrap(), "and ends with its rows");
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_that_the_format_cannot_hold_are_refused() {
+        let options = EncodeOptions { rows: Some(u64::MAX), row_bytes: Some(16), ..EncodeOptions::default() };
+        assert!(encoder(&options).err().unwrap().to_string().contains("rows of 16 bytes"));
     }
 }

@@ -361,6 +361,9 @@ pub struct EncodeOptions {
     pub item_size: usize,
     /// Bytes of one row: chunks are cut between rows where a row fits into one.
     pub row_bytes: Option<u64>,
+    /// So many rows in each piece, however many bytes these are, where the codec stores pieces that decode by themselves
+    /// and that every reader joins (`lz4`).
+    pub rows: Option<u64>,
     /// Bytes that will be written in all, where that is known.
     pub total: Option<u64>,
     /// How items are rearranged first (`blsc`).
@@ -378,6 +381,7 @@ impl Default for EncodeOptions {
             level: None,
             item_size: 1,
             row_bytes: None,
+            rows: None,
             total: None,
             shuffle: Shuffle::default(),
             blosc: Blosc::default(),

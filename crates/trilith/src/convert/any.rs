@@ -69,6 +69,16 @@ impl To {
         Err(Error::left_out("Dudley", "dudley"))
     }
 
+    /// Whether what is written is a file of the ASDF family with blocks, not inside of another.
+    fn has_blocks(self) -> bool {
+        match self {
+            Self::Fits => false,
+            #[cfg(feature = "dudley")]
+            Self::Dudley(_) => false,
+            _ => true,
+        }
+    }
+
     /// The form that the ending of a file's name stands for, `.gz` behind it aside.
     ///
     /// ```
@@ -107,6 +117,12 @@ impl File {
         if options.stack && self.as_asdf().is_some() {
             return Err(Error::usage("the lists of a Dudley file can be stacked, and this is not one")
                 .setting("", Setting::Omit(&["stack"])));
+        }
+        let by_rows = options.rows.map(|_| options.by_rows()).transpose()?;
+        let options = by_rows.as_ref().unwrap_or(options);
+        if options.rows.is_some() && (options.encode.is_some() || !options.to.has_blocks()) {
+            return Err(Error::usage("only blocks of ASDF that are compressed by a codec have pieces of whole rows")
+                .hint("name the output .asdf"));
         }
         let _call = self.limits().call();
         let mut done = match self.as_asdf() {
@@ -252,7 +268,7 @@ pub(super) fn as_new_asdf(
         return Err(Error::unsupported(format!("{what} is not converted to FITS")).hint("convert it to ASDF, and that to FITS"));
     }
     let layout = &options.write;
-    let is_rare = options.codec == CodecChoice::Auto || options.encode.is_some();
+    let is_rare = options.codec == CodecChoice::Auto || options.encode.is_some() || options.rows.is_some();
     if is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
         return through_asdf(what, limits, options, write, |file| asdf_to_asdf(file, options, out, progress));
     }

@@ -58,7 +58,7 @@ mod tests {
     use crate::bytes::MemorySource;
 
     fn chosen(bytes: Vec<u8>, item: u64) -> Option<String> {
-        let hint = Hint { item, row: None, is_float: false };
+        let hint = Hint { item, row: None, is_float: false, fills: false };
         choose(&(Arc::new(MemorySource::new(bytes, "sample")) as SourceRef), Some(&hint)).unwrap().map(|id| id.to_string())
     }
 

@@ -113,6 +113,10 @@ pub struct ConvertOptions {
     pub level: Option<i32>,
     /// What compresses inside of a Blosc buffer, where the codec is `blsc`.
     pub blosc: Blosc,
+    /// So many rows of its array in each piece that a block is compressed in, which is lz4 then. A piece decodes by itself, so
+    /// that it can be a chunk of Zarr. A block whose array does not begin with it, or lies in another order than C, has
+    /// the usual pieces.
+    pub rows: Option<u64>,
     /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
     pub encode: Option<Vec<Step>>,
     /// Whether to write the file although something is lost ([`convert_to`] only).
@@ -138,7 +142,33 @@ impl ConvertOptions {
 
     /// Whether a block that has the codec already can be copied: nothing is asked for but the codec.
     fn keeps(&self) -> bool {
-        self.level.is_none() && self.blosc == Blosc::default()
+        self.level.is_none() && self.blosc == Blosc::default() && self.rows.is_none()
+    }
+
+    /// The same with the codec that pieces of whole rows need.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where another was asked for.
+    fn by_rows(&self) -> Result<Self> {
+        let lz4 = CodecChoice::Set(CodecId(*b"lz4\0"));
+        let refused = match self.codec {
+            _ if self.rows == Some(0) => return Err(Error::usage("pieces of 0 rows")),
+            CodecChoice::Keep => None,
+            choice if choice == lz4 => None,
+            CodecChoice::Plain => Some(("none", "uncompressed blocks can be cut at every row as they are: leave out the rows")),
+            CodecChoice::Auto => Some(("auto", "say lz4, or no codec")),
+            CodecChoice::Set(id) => {
+                let why = match &id.0 {
+                    b"zstd" | b"lz4f" => "other readers of ASDF read only the first of several frames: take lz4",
+                    _ => "it stores a block in one piece: take lz4",
+                };
+                return Err(Error::usage(format!("{id} blocks cannot end their pieces at rows")).hint(why));
+            }
+        };
+        match refused {
+            Some((name, why)) => Err(Error::usage(format!("pieces of whole rows with the codec {name}")).hint(why)),
+            None => Ok(Self { codec: lz4, ..self.clone() }),
+        }
     }
 }
 
@@ -278,6 +308,7 @@ fn write_block<W: Write + Seek>(
     if let Some(hint) = hint {
         how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
         how.encode.row_bytes = hint.row;
+        how.encode.rows = options.rows.filter(|_| hint.fills);
     }
     writer.block(&*data, &how)
 }
@@ -309,6 +340,8 @@ pub struct Hint {
     pub row: Option<u64>,
     /// Whether the elements are floating-point numbers.
     pub is_float: bool,
+    /// Whether the array begins with the block, and lies in C order: rows of the array are rows of the block.
+    pub fills: bool,
 }
 
 /// For each block, what the first array over it says.
@@ -326,11 +359,12 @@ fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, Hint>> {
             continue;
         }
         let Ok(array) = file.array(found.node(file)) else { continue };
-        let row = array.strides().first().filter(|_| array.is_c_contiguous() && array.shape().len() > 1);
+        let row = array.strides().first().filter(|_| array.is_c_contiguous());
         let hint = Hint {
             item: array.datatype().item_size(),
             row: row.and_then(|row| u64::try_from(*row).ok()).filter(|row| *row > 0),
             is_float: matches!(array.datatype(), Datatype::Float16 | Datatype::Float32 | Datatype::Float64),
+            fills: array.offset() == 0 && array.is_c_contiguous() && !array.is_empty(),
         };
         hints.insert(index, hint);
     }

@@ -150,11 +150,15 @@ impl Plan<'_> {
                 if let Some(hint) = self.hints.get(index) {
                     how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
                     how.encode.row_bytes = hint.row;
+                    how.encode.rows = self.options.rows.filter(|_| hint.fills);
                 }
                 how.encode.total = self.block_data(*index).ok().map(|source| source.len());
             }
             Data::Array { array, .. } => {
                 how.encode.item_size = usize::try_from(array.datatype().packed_size()).unwrap_or(1).max(1);
+                how.encode.row_bytes =
+                    array.shape().first().and_then(|rows| array.nbytes().checked_div(*rows)).filter(|row| *row > 0);
+                how.encode.rows = self.options.rows.filter(|_| !array.shape().is_empty());
             }
         }
     }

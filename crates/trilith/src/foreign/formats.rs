@@ -107,6 +107,12 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     row("a git-annex pointer, not the file itself", b"/annex/objects/", START, "fetch the file with git annex get"),
     row(
+        "unfinished: a file that several processes write, which none has put in its place yet",
+        b"~ASDF 1.",
+        START,
+        "finish() does that once all its regions are written, and abort() removes it (ParallelWriter::open, or trilith.resume in Python)",
+    ),
+    row(
         "a part of an ASDF file: a block without header and tree",
         b"\xd3BLK",
         START,

@@ -1,0 +1,192 @@
+//! `trilith.create`: one file that many processes write.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use trilith::ParallelWriter as Writer;
+use trilith::asdf::Builder;
+use trilith::tree::Data;
+
+use crate::array::{Wanted, wanted};
+use crate::calm::calm;
+use crate::drafts::{self, array_options};
+use crate::dtype::to_numpy;
+use crate::errors::{About, Raise, raise_at};
+use crate::scalar::helper;
+use crate::value::Collector;
+use crate::write::form;
+
+/// Begins a file that many processes write: space is made for each `trilith.Reserved` of the tree, everything else is
+/// written at once. `version` is that of the ASDF standard.
+///
+/// The file lies hidden beside `path` until `finish()` puts it in place; what is at `path` stays until then, and no reader
+/// takes the hidden one for complete. The writer can be pickled: processes that reach the same disk by the same path,
+/// on this machine or another, write regions of the arrays.
+///
+/// >>> import numpy, tempfile, trilith
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> path = f"{folder.name}/cube.asdf"
+/// >>> work = trilith.create(path, {"exposure": 139.8, "data": trilith.Reserved((4, 3), "f4")})
+/// >>> for row in range(4):  # in as many processes
+/// ...     work.write_region("data", row, numpy.full(3, row, "f4"))
+/// >>> work.finish()
+/// >>> trilith.open(path)["data"][2]
+/// array([2., 2., 2.], dtype=float32)
+#[pyfunction]
+#[pyo3(signature = (path, tree, *, version=None))]
+pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, version: Option<&str>) -> PyResult<ParallelWriter> {
+    let form = form(version.unwrap_or("1.6"))?;
+    let options = array_options(None, None)?;
+    let mut collector = Collector::new(form, 0);
+    let value = collector.value(tree)?;
+    if !matches!(value.data, Data::Map(_)) {
+        return Err(PyTypeError::new_err("the top of a tree is a dictionary"));
+    }
+    let ready = collector.ready()?;
+    let done = calm(py, || {
+        let mut builder = Builder::new(form);
+        let value = ready.place(&mut builder, &options, value)?;
+        Writer::create_from(absolute(&path), builder, value)
+    });
+    let writer = collector.raised(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))?;
+    Ok(ParallelWriter { writer })
+}
+
+/// The file that is being written at `path` by `trilith.create`, to write regions of it, to finish or to abort it. With `id`
+/// it is exactly the one that had this `id`.
+#[pyfunction]
+#[pyo3(signature = (path, *, id=None))]
+pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<ParallelWriter> {
+    let path = absolute(&path);
+    let opened = py.detach(|| match id {
+        Some(id) => Writer::open_id(&path, id),
+        None => Writer::open(&path),
+    });
+    Ok(ParallelWriter { writer: opened.or_raise(About::Argument)? })
+}
+
+/// Another process may stand in another folder.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// One array of Python's, with its mask where something is masked: the library refuses it, rather than that it is lost here.
+fn with_mask(given: &Bound<'_, PyAny>) -> PyResult<trilith::Array> {
+    let masked = crate::dtype::numpy(given.py())?.getattr("ma")?;
+    if !masked.call_method1("is_masked", (given,))?.is_truthy()? {
+        return drafts::array(given);
+    }
+    let mut collector = Collector::new(trilith::Target::newest(), 0);
+    let value = collector.value(given)?;
+    collector.ready()?.whole(&value).or_raise(About::Argument)
+}
+
+/// A path of the tree, with or without a `/` at its beginning.
+fn place(path: &str) -> String {
+    format!("/{}", path.trim_start_matches('/'))
+}
+
+/// A file that many processes write: see `trilith.create`. As a context manager it finishes the file at the end, and aborts
+/// it where an exception is raised.
+#[pyclass(frozen, module = "trilith")]
+pub struct ParallelWriter {
+    writer: Writer,
+}
+
+#[pymethods]
+impl ParallelWriter {
+    /// The path of the file that is to be.
+    #[getter]
+    fn path(&self) -> &std::ffi::OsStr {
+        self.writer.path().as_os_str()
+    }
+
+    /// What tells this file from every other that was or will be written at the same path.
+    #[getter]
+    fn id(&self) -> String {
+        self.writer.id()
+    }
+
+    /// The paths of the arrays that are reserved, each with shape and dtype.
+    #[getter]
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (path, array) in self.writer.arrays() {
+            let shape = pyo3::types::PyTuple::new(py, array.shape())?;
+            dict.set_item(path, (shape, to_numpy(py, array.datatype())?))?;
+        }
+        Ok(dict)
+    }
+
+    /// How many elements of each array nobody has written yet.
+    #[getter]
+    fn unwritten(&self, py: Python<'_>) -> PyResult<BTreeMap<String, u64>> {
+        calm(py, || self.writer.unwritten())?.or_raise(About::Argument)
+    }
+
+    /// Writes a region: numbers, slices and `...`, as numpy takes them. `data` has the shape of the region and the dtype of the
+    /// array, in any byte order. When it returns, they are on the disk.
+    ///
+    /// Any number of processes and threads may write at once, where their regions do not overlap. Whole rows of
+    /// megabytes go fastest.
+    fn write_region(&self, py: Python<'_>, path: &str, region: &Bound<'_, PyAny>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Wanted::Part(indices, _) = wanted(region)? else {
+            return Err(PyTypeError::new_err("a region is named by numbers, slices and ..."));
+        };
+        let data = with_mask(data)?;
+        let path = place(path);
+        calm(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(About::Argument)
+    }
+
+    /// Computes the checksums and puts the file in place, where every element was written; ValueError names how many were
+    /// not. With `fill` these get this value. Nobody may be writing.
+    #[pyo3(signature = (*, fill=None))]
+    fn finish(&self, py: Python<'_>, fill: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        if let Some(fill) = fill {
+            for (path, array) in self.writer.arrays() {
+                let value = crate::dtype::numpy(py)?.call_method1("full", ((), fill, to_numpy(py, array.datatype())?))?;
+                let value = drafts::array(&value)?;
+                calm(py, || self.writer.fill(path, &value))?.or_raise(About::Argument)?;
+            }
+        }
+        calm(py, || self.writer.finish())?.or_raise(About::Argument).map(drop)
+    }
+
+    /// Removes what was written; what was at the path before stays.
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.writer.abort()).or_raise(About::Argument)
+    }
+
+    /// One of the arrays, as something to be assigned to: `work["data"][0:10] = rows`; dask's `store` takes it, too.
+    fn __getitem__<'py>(slf: Bound<'py, Self>, path: &str) -> PyResult<Bound<'py, PyAny>> {
+        let (py, path) = (slf.py(), place(path));
+        let arrays = slf.get().arrays(py)?;
+        let Some(known) = arrays.get_item(&path)? else {
+            let names = PyList::new(py, arrays.keys())?;
+            return Err(pyo3::exceptions::PyKeyError::new_err(format!("no array is reserved at {path}; there are: {names}")));
+        };
+        py.import("trilith._parallel")?.call_method1("Target", (slf, path, known))
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind=None, *_args))]
+    fn __exit__(&self, py: Python<'_>, kind: Option<&Bound<'_, PyAny>>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
+        if kind.is_none() { self.finish(py, None) } else { self.abort(py) }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let words = (self.path(), self.id());
+        Ok((helper(py, "resumed")?, words).into_pyobject(py)?.into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        let arrays: Vec<&str> = self.writer.arrays().map(|(path, _)| path).collect();
+        format!("<trilith.ParallelWriter of {}: {}>", self.writer.path().display(), arrays.join(", "))
+    }
+}

@@ -1,0 +1,292 @@
+//! A file that several processes write at once: a draft beside its target, finished or refused.
+//!
+//! One process lays the draft out and puts it beside its target, under a name of its own. Others write into it, each
+//! under a shared lock, and note in a file of their own what they have written, once it is on the disk. Whoever
+//! finishes it has the lock alone. The first byte is no format's until then: readers refuse the draft.
+//!
+//! What the notes say, and what of the draft is whose, is up to the callers.
+
+use std::fs::{File, TryLockError};
+use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::disk::{self, Output};
+use super::lock::{Basis, Lock, draft_of, lock_soon};
+use super::replace::AtomicFile;
+use super::source::{Source, SourceRef, past_end};
+use super::system::{process_number, read_exact_at};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+
+/// What ends a note: one that was cut off has no such end.
+const END: &str = " .";
+
+/// The first byte of a draft, in the place of the `#` of ASDF.
+const MARK: u8 = b'~';
+const FINISHED: u8 = b'#';
+
+/// The draft of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    /// The target as the caller names it.
+    target: PathBuf,
+    /// Where the draft lies.
+    path: PathBuf,
+}
+
+impl Draft {
+    /// The draft of `target`, whether it is there or not.
+    pub fn of(target: impl AsRef<Path>) -> Self {
+        let target = target.as_ref();
+        Self { target: target.to_path_buf(), path: draft_of(target) }
+    }
+
+    /// The target as the caller names it.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Puts a draft beside its target, with what `lay_out` writes.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::create`], what `lay_out` returns, and [`ErrorKind::Usage`] where there is a draft already.
+    pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<()>) -> Result<Self> {
+        let there = Lock::acquire(target, Basis::Nothing)?.there;
+        let draft = Self::of(target);
+        if std::fs::symlink_metadata(&draft.path).is_ok() {
+            return Err(Error::usage(format!("{} is being written already, and was not finished", target.display()))
+                .hint(format!("finish or abort that first; it waits in {}", draft.path.display())));
+        }
+        let mut file = AtomicFile::create(&draft.path, Basis::Absent)?;
+        if let Some((_, old)) = &there {
+            file.look_like(old)?;
+        }
+        lay_out(&mut file)?;
+        let fail = |e| Error::io(format!("writing {}", draft.path.display()), e);
+        std::io::Seek::rewind(&mut file).and_then(|()| file.write_all(&[MARK])).map_err(fail)?;
+        file.commit()?;
+        Ok(draft)
+    }
+
+    /// The draft as it will be when it is finished, whatever is being written into it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where there is no draft.
+    pub fn read(&self) -> Result<SourceRef> {
+        #[allow(clippy::disallowed_methods, reason = "its bytes change while it is open, which files in general must not")]
+        let file = File::open(&self.path).map_err(|e| self.gone(e))?;
+        let len = file.metadata().map_err(|e| self.failed(e))?.len();
+        Ok(Arc::new(Laid { file, len, name: self.path.to_string_lossy().into_owned() }))
+    }
+
+    /// Opens the draft to write into it, together with others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where it was finished or removed, or is being finished.
+    pub fn share(&self) -> Result<Writing> {
+        let file = Output::open(&self.path).map_err(|e| self.gone(e))?;
+        self.locked(&file, File::try_lock_shared, "is being finished by another process")?;
+        Ok(Writing { file, draft: self.clone() })
+    }
+
+    /// Opens the draft to finish it: nobody else writes into it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where it was finished or removed, or somebody writes into it.
+    pub fn alone(&self) -> Result<Writing> {
+        let file = Output::open(&self.path).map_err(|e| self.gone(e))?;
+        self.locked(&file, File::try_lock, "is still being written by another process")?;
+        Ok(Writing { file, draft: self.clone() })
+    }
+
+    fn locked(&self, file: &Output, lock: impl Fn(&File) -> Result<(), TryLockError>, busy: &str) -> Result<()> {
+        match lock_soon(file.file(), lock) {
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::new(ErrorKind::Io, format!("{} {busy}", self.target.display())).hint("wait until it is done"));
+            }
+            // A file system without locks.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        match super::local::leads_to(&self.path, file.file()) {
+            true => Ok(()),
+            false => Err(self.gone(std::io::ErrorKind::NotFound.into())),
+        }
+    }
+
+    /// What the writers of the draft with this number have noted, line by line. What was cut off counts for nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn notes(&self, id: &str) -> Result<Vec<String>> {
+        let most = Limits::default().memory;
+        let mut lines = Vec::new();
+        for path in self.files_of_notes(&self.notes_of(id))? {
+            let text = super::replace::read_text(&path, most)?;
+            lines.extend(String::from_utf8_lossy(&text).lines().filter_map(|line| line.strip_suffix(END)).map(str::to_owned));
+        }
+        Ok(lines)
+    }
+
+    fn files_of_notes(&self, prefix: &Path) -> Result<Vec<PathBuf>> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let entries = std::fs::read_dir(folder).map_err(|e| self.failed(e))?;
+        let begins = |path: &Path| {
+            let (name, start) = (path.file_name().unwrap_or_default(), prefix.file_name().unwrap_or_default());
+            name.as_encoded_bytes().starts_with(start.as_encoded_bytes())
+        };
+        let paths = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        Ok(paths.map(|entry| entry.path()).filter(|path| begins(path)).collect())
+    }
+
+    /// The beginning of the paths of the notes of the draft with this number.
+    fn notes_of(&self, id: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(format!("-{id}-"));
+        path.into()
+    }
+
+    /// Removes the draft with all notes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn remove(&self) -> Result<()> {
+        super::replace::remove(&self.path)?;
+        self.forget()
+    }
+
+    /// Removes all notes, those of earlier drafts of the same target too.
+    fn forget(&self) -> Result<()> {
+        let mut prefix = self.path.clone().into_os_string();
+        prefix.push("-");
+        self.files_of_notes(Path::new(&prefix))?.iter().try_for_each(super::replace::remove)
+    }
+
+    #[cold]
+    fn gone(&self, error: std::io::Error) -> Error {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Error::io(format!("writing {}", self.target.display()), error)
+                .hint("what was being written there was finished or aborted, or never begun"),
+            _ => self.failed(error),
+        }
+    }
+
+    #[cold]
+    fn failed(&self, error: std::io::Error) -> Error {
+        Error::io(format!("writing {}", self.target.display()), error)
+    }
+}
+
+/// A draft that is open for writing, under its lock.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    file: Output,
+    draft: Draft,
+}
+
+impl Writing {
+    /// Fills `into` with what is there now.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        read_exact_at(self.file.file(), at, into).map_err(|e| self.draft.failed(e))
+    }
+
+    /// Writes at a place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        self.file.write_all_at(at, bytes).map_err(|e| self.draft.failed(e))
+    }
+
+    /// Makes what was written last, then notes it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn note(&self, id: &str, line: &str) -> Result<()> {
+        self.file.sync_data().map_err(|e| self.draft.failed(e))?;
+        let mut path = self.draft.notes_of(id).into_os_string();
+        path.push(writer());
+        // In one piece: several threads may note something at once. What was cut off before stays on a line of its own.
+        let line = format!("\n{line}{END}\n");
+        disk::append(Path::new(&path), line.as_bytes()).map_err(|e| self.draft.failed(e))
+    }
+
+    /// Makes everything last, then the draft a file that readers take, and puts it in place of the target.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::commit`]; the draft is then as it was.
+    pub fn put_in_place(mut self) -> Result<Vec<String>> {
+        self.file.sync().map_err(|e| self.draft.failed(e))?;
+        let adopted = AtomicFile::adopt(&self.draft.target, &self.draft.path)?;
+        self.write_at(0, &[FINISHED])?;
+        match adopted.commit() {
+            Ok(warnings) => {
+                self.draft.forget()?;
+                Ok(warnings)
+            }
+            Err(error) => {
+                // Not where the new file is in place already.
+                if super::local::leads_to(&self.draft.path, self.file.file()) {
+                    let _ = self.write_at(0, &[MARK]);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A number that no other draft has.
+pub(crate) fn new_id() -> [u8; 16] {
+    let mut id = [0; 16];
+    for half in id.chunks_exact_mut(8) {
+        half.copy_from_slice(&RandomState::new().hash_one(process_number()).to_be_bytes());
+    }
+    // All zeros would mean none.
+    id[0] |= 1;
+    id
+}
+
+/// What this process calls itself in the names of its notes; a process that was forked is another one.
+fn writer() -> String {
+    static WRITER: Mutex<Option<(u32, String)>> = Mutex::new(None);
+    let mut known = WRITER.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = process_number();
+    if let Some((_, name)) = known.as_ref().filter(|(owner, _)| *owner == number) {
+        return name.clone();
+    }
+    let name = new_id().iter().take(6).map(|byte| format!("{byte:02x}")).collect::<String>();
+    *known = Some((number, name.clone()));
+    name
+}
+
+/// A draft as the file that it will be. Others write into it all the time, so that it does not mind being changed.
+struct Laid {
+    file: File,
+    len: u64,
+    name: String,
+}
+
+impl Source for Laid {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len) {
+            return Err(past_end(offset, into.len() as u64, self.len));
+        }
+        read_exact_at(&self.file, offset, into).map_err(|e| Error::io(format!("reading {}", self.name), e))?;
+        if let (0, Some(first)) = (offset, into.first_mut()) {
+            *first = FINISHED;
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}

@@ -1,0 +1,253 @@
+//! Regions of an array, and what none of them holds.
+
+use std::collections::BTreeSet;
+
+use crate::array::{Index, taken};
+use crate::error::Result;
+
+/// What a region has of one axis: so many indices, `step` apart, in ascending order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Steps {
+    pub first: u64,
+    pub count: u64,
+    pub step: u64,
+}
+
+impl Steps {
+    fn all(len: u64) -> Self {
+        Self { first: 0, count: len, step: 1 }
+    }
+
+    /// One past the last index.
+    fn end(self) -> u64 {
+        self.first + (self.count - 1) * self.step + 1
+    }
+}
+
+/// A region: what it has of each axis. None of them is empty.
+pub(super) type Region = Vec<Steps>;
+
+/// The region that indices take of an array of this shape; None where it is empty.
+///
+/// # Errors
+/// As [`Array::slice`](crate::Array::slice).
+pub(super) fn region(shape: &[u64], indices: &[Index]) -> Result<Option<Region>> {
+    let taken = taken(shape, indices)?;
+    if taken.iter().any(|axis| axis.count == 0) {
+        return Ok(None);
+    }
+    let steps = taken.iter().map(|axis| {
+        let step = axis.step.unsigned_abs();
+        let back = if axis.step < 0 { (axis.count - 1).saturating_mul(step) } else { 0 };
+        // The step of a single index means nothing.
+        let step = if axis.count == 1 { 1 } else { step };
+        Steps { first: axis.first.saturating_sub(back), count: axis.count, step }
+    });
+    Ok(Some(steps.collect()))
+}
+
+/// The indices that take a region.
+pub(super) fn indices(region: &[Steps]) -> Vec<Index> {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let index = |steps: &Steps| Index::Range {
+        start: Some(number(steps.first)),
+        stop: Some(number(steps.end())),
+        step: number(steps.step),
+    };
+    region.iter().map(index).collect()
+}
+
+/// How many elements a region has.
+pub(super) fn size(region: &[Steps]) -> u64 {
+    region.iter().fold(1, |n, steps| n.saturating_mul(steps.count))
+}
+
+/// A region as a note says it.
+pub(super) fn print(region: &[Steps]) -> String {
+    let axes: Vec<String> = region.iter().map(|s| format!("{}:{}:{}", s.first, s.count, s.step)).collect();
+    axes.join(" ")
+}
+
+/// The region of a note, for an array of this shape; None where it is none.
+pub(super) fn parse(shape: &[u64], text: &str) -> Option<Region> {
+    let axis = |(text, len): (&str, &u64)| {
+        let numbers: Vec<u64> = text.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+        let [first, count, step] = numbers[..] else { return None };
+        let last = count.checked_sub(1)?.checked_mul(step)?.checked_add(first)?;
+        (step > 0 && last < *len).then_some(Steps { first, count, step })
+    };
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    if words.len() != shape.len() {
+        return None;
+    }
+    words.into_iter().zip(shape).map(axis).collect()
+}
+
+/// Hands over what none of the regions has of an array of this shape, as regions that do not overlap.
+///
+/// # Errors
+/// What `take` returns, and an interrupt.
+pub(super) fn left_over(shape: &[u64], regions: &[Region], take: &mut dyn FnMut(&[Steps]) -> Result<()>) -> Result<()> {
+    if shape.contains(&0) {
+        return Ok(());
+    }
+    let all: Vec<&Region> = regions.iter().collect::<BTreeSet<_>>().into_iter().collect();
+    Search { shape, take }.below(&all, &mut Vec::new())
+}
+
+struct Search<'a> {
+    shape: &'a [u64],
+    take: &'a mut dyn FnMut(&[Steps]) -> Result<()>,
+}
+
+impl Search<'_> {
+    /// What is left over where the first axes are `at` and only these regions reach.
+    fn below(&mut self, regions: &[&Region], at: &mut Vec<Steps>) -> Result<()> {
+        crate::interrupt::check()?;
+        let axis = at.len();
+        let rest = self.shape.get(axis..).unwrap_or_default();
+        if regions.is_empty() {
+            let whole: Vec<Steps> = at.iter().copied().chain(rest.iter().map(|len| Steps::all(*len))).collect();
+            return (self.take)(&whole);
+        }
+        let has_all = |region: &&Region| region.iter().skip(axis).zip(rest).all(|(steps, len)| *steps == Steps::all(*len));
+        let Some(len) = rest.first() else { return Ok(()) };
+        if regions.iter().any(has_all) {
+            return Ok(());
+        }
+        for (from, to, here) in intervals(regions, axis, *len) {
+            self.within(&here, from, to, at)?;
+        }
+        Ok(())
+    }
+
+    /// The same for the indices `from..to` of the next axis, in all of which the same regions begin and end.
+    fn within(&mut self, regions: &[&Region], from: u64, to: u64, at: &mut Vec<Steps>) -> Result<()> {
+        let axis = at.len();
+        let step = |region: &Region| region.get(axis).map_or(1, |steps| steps.step);
+        // Which regions an index is in repeats itself after so many.
+        let period = regions.iter().fold(1u64, |n, region| lcm(n, step(region)).min(to - from));
+        for offset in 0..period {
+            let first = from + offset;
+            let here: Vec<&Region> = regions
+                .iter()
+                .filter(|region| region.get(axis).is_none_or(|s| (first.abs_diff(s.first)).is_multiple_of(s.step)))
+                .copied()
+                .collect();
+            at.push(Steps { first, count: (to - first).div_ceil(period), step: period });
+            let done = self.below(&here, at);
+            at.pop();
+            done?;
+        }
+        Ok(())
+    }
+}
+
+/// An axis cut where a region begins or ends: from where to where, and the regions there.
+fn intervals<'r>(regions: &[&'r Region], axis: usize, len: u64) -> Vec<(u64, u64, Vec<&'r Region>)> {
+    let span = |region: &Region| region.get(axis).map_or((0, len), |steps| (steps.first, steps.end()));
+    let mut begins: Vec<(u64, usize)> = regions.iter().enumerate().map(|(n, region)| (span(region).0, n)).collect();
+    let mut ends: Vec<(u64, usize)> = regions.iter().enumerate().map(|(n, region)| (span(region).1, n)).collect();
+    begins.sort_unstable();
+    ends.sort_unstable();
+    let cuts: BTreeSet<u64> = begins.iter().chain(&ends).map(|(at, _)| *at).chain([0, len]).collect();
+    let cuts: Vec<u64> = cuts.into_iter().collect();
+    let (mut begins, mut ends) = (begins.into_iter().peekable(), ends.into_iter().peekable());
+    let mut open = BTreeSet::new();
+    let mut found = Vec::new();
+    for pair in cuts.windows(2) {
+        let [from, to] = *pair else { continue };
+        while let Some((_, number)) = begins.next_if(|(at, _)| *at <= from) {
+            open.insert(number);
+        }
+        while let Some((_, number)) = ends.next_if(|(at, _)| *at <= from) {
+            open.remove(&number);
+        }
+        found.push((from, to, open.iter().filter_map(|number| regions.get(*number).copied()).collect()));
+    }
+    found
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).saturating_mul(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All elements of a region, by their indices.
+    fn elements(region: &[Steps]) -> Vec<Vec<u64>> {
+        region.iter().fold(vec![Vec::new()], |all, steps| {
+            let longer = |index: &Vec<u64>| {
+                let index = index.clone();
+                (0..steps.count).map(move |n| [index.clone(), vec![steps.first + n * steps.step]].concat())
+            };
+            all.iter().flat_map(longer).collect()
+        })
+    }
+
+    fn axis(len: u64) -> impl Strategy<Value = Steps> {
+        (0..len, 1..=4u64).prop_flat_map(move |(first, step)| {
+            let most = (len - first).div_ceil(step);
+            (1..=most).prop_map(move |count| Steps { first, count, step: if count == 1 { 1 } else { step } })
+        })
+    }
+
+    fn problem() -> impl Strategy<Value = (Vec<u64>, Vec<Region>)> {
+        prop::collection::vec(1..=6u64, 0..=3).prop_flat_map(|shape| {
+            let region: Vec<_> = shape.iter().map(|len| axis(*len)).collect();
+            (Just(shape), prop::collection::vec(region, 0..=6))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_element_is_in_a_region_or_left_over_once((shape, regions) in problem()) {
+            let mut left = Vec::new();
+            left_over(&shape, &regions, &mut |region| {
+                left.extend(elements(region));
+                Ok(())
+            }).unwrap();
+            let all: Vec<Steps> = shape.iter().map(|len| Steps::all(*len)).collect();
+            let written: BTreeSet<Vec<u64>> = regions.iter().flat_map(|region| elements(region)).collect();
+            let mut expected: Vec<Vec<u64>> = elements(&all);
+            expected.retain(|index| !written.contains(index));
+            left.sort();
+            prop_assert_eq!(left, expected);
+            for region in &regions {
+                prop_assert_eq!(parse(&shape, &print(region)), Some(region.clone()));
+                prop_assert_eq!(super::region(&shape, &indices(region)).unwrap(), Some(region.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_hundred_thousand_rows_and_tiles_are_no_work() {
+        let rows: Vec<Region> = (0..100_000).map(|n| vec![Steps { first: n, count: 1, step: 1 }, Steps::all(4088)]).collect();
+        let tile =
+            |n: u64| vec![Steps { first: n / 300 * 10, count: 10, step: 1 }, Steps { first: n % 300 * 10, count: 10, step: 1 }];
+        let tiles: Vec<Region> = (0..90_000).filter(|n| *n != 77).map(tile).collect();
+        let mut left = 0;
+        left_over(&[100_000, 4088], &rows, &mut |_| unreachable!()).unwrap();
+        left_over(&[3000, 3000], &tiles, &mut |region| {
+            left += size(region);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(left, 100);
+    }
+
+    #[test]
+    fn notes_that_lead_out_of_the_array_are_none() {
+        for text in ["", "0:1:1", "0:1:1 0:4:1", "0:1:0 0:3:1", "0:0:1 0:3:1", "1:1:1 0:9223372036854775807:4", "x:1:1 0:1:1"] {
+            assert_eq!(parse(&[1, 3], text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Writing one file from many processes: space is reserved for arrays, and each process writes regions of them.
+//!
+//! [`ParallelWriter::create`] lays the file out under a hidden name beside its target. Any process that reaches it
+//! there, on this machine or on another with the same disk, [opens](ParallelWriter::open) it and
+//! [writes regions](ParallelWriter::write_region). [`ParallelWriter::finish`] computes the checksums and puts the file in
+//! place of the target, as every writer does, but only if each element was written.
+//!
+//! Which were written is noted beside the file by whoever wrote them, once their bytes are on the disk. So a process that
+//! is killed leaves its region unwritten, whatever it had written of it, and another one may write it again. Until it is
+//! finished the file begins with a byte that no format has: no reader takes it for complete.
+
+mod cover;
+mod place;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use self::cover::{Region, left_over, region, size};
+use self::place::Runs;
+use crate::array::{Array, Index};
+use crate::asdf::{AsdfFile, Block, Builder, checksum, ndarray, reserved};
+use crate::bytes::{Draft, Window, Writing, new_id};
+use crate::error::{Error, Result, counted};
+use crate::limits::Limits;
+use crate::tree::Value;
+use crate::writer::Writer;
+
+/// Bytes that are converted and written at once.
+const PIECE: usize = 4 << 20;
+
+/// A file that many processes write at once; nobody reads it before it is finished.
+///
+/// ```
+/// # let folder = std::env::temp_dir().join(format!("trilith-parallel-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// # let path = folder.join("cube.asdf");
+/// use trilith::array::{Array, Byteorder, Datatype};
+/// use trilith::{ParallelWriter, Writer, s};
+///
+/// let mut writer = Writer::new();
+/// writer.set("/exposure", &139.8)?;
+/// writer.reserve("/data", &Datatype::Float32, Byteorder::NATIVE, &[4, 3])?;
+/// ParallelWriter::create(&path, writer)?;
+///
+/// // Each process opens it, by the path of the file that is to be.
+/// for row in 0..4 {
+///     let work = ParallelWriter::open(&path)?;
+///     work.write_region("/data", s![row], &Array::from_slice(&[row as f32; 3], &[3])?)?;
+/// }
+/// assert!(trilith::open(&path).is_err(), "it is not there yet");
+///
+/// ParallelWriter::open(&path)?.finish()?;
+/// assert_eq!(trilith::open(&path)?.array("/data")?.slice(s![2])?.load::<f32>()?, [2.0; 3]);
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), trilith::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ParallelWriter {
+    draft: Draft,
+    /// What tells the draft from others of the same name; zeros where nothing is left to write.
+    id: [u8; 16],
+    arrays: BTreeMap<String, Reserved>,
+    blocks: Vec<Block>,
+}
+
+/// An array into which regions are written.
+#[derive(Debug)]
+struct Reserved {
+    array: Array,
+    /// The number of its block, and where that begins in the file.
+    block: usize,
+    begin: u64,
+}
+
+impl ParallelWriter {
+    /// Lays out a file with the arrays for which [`Writer::reserve`] was called, beside `path`. The others, and the values,
+    /// are written at once.
+    ///
+    /// # Errors
+    /// As [`Writer::write`]. [`ErrorKind::Usage`](crate::ErrorKind::Usage) where no array is reserved, and where the file is
+    /// being written in this way already.
+    pub fn create(path: impl AsRef<Path>, writer: Writer<'_>) -> Result<Self> {
+        let (builder, tree) = writer.into_parts();
+        Self::create_from(path, builder, tree)
+    }
+
+    /// As [`ParallelWriter::create`], from a tree with nodes that [`Builder::reserve`] gave.
+    ///
+    /// # Errors
+    /// As [`ParallelWriter::create`].
+    pub fn create_from(path: impl AsRef<Path>, builder: Builder<'_>, tree: Value) -> Result<Self> {
+        let path = path.as_ref();
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+            return Err(Error::unsupported("a gzip file cannot be written in parallel").hint("name it .asdf"));
+        }
+        let draft =
+            Draft::create(path, |file| builder.lay_out(std::io::BufWriter::with_capacity(1 << 20, file), tree, new_id()))?;
+        Self::read(draft)
+    }
+
+    /// The file that is being written at `path`, to write regions of it, to finish or to abort it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where none is, or it was finished.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::read(Draft::of(path))
+    }
+
+    /// As [`ParallelWriter::open`], for exactly the file that has this [`id`](ParallelWriter::id).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) where there is none, or another one.
+    pub fn open_id(path: impl AsRef<Path>, id: &str) -> Result<Self> {
+        let found = Self::open(path)?;
+        if found.id() == id { Ok(found) } else { Err(found.is_another()) }
+    }
+
+    fn read(draft: Draft) -> Result<Self> {
+        let file = AsdfFile::open(draft.read()?, &Limits::default())?;
+        let blocks: Vec<Block> = file.sections().blocks()?.into_iter().filter(|block| block.is_reserved()).cloned().collect();
+        let id = blocks.first().and_then(|block| block.checksum.as_deref()?.try_into().ok()).unwrap_or_default();
+        let mut arrays = BTreeMap::new();
+        let mut walk = file.tree().root().walk(file.limits()).as_written();
+        while let Some(visit) = walk.step()? {
+            let number = visit.node.get("source").filter(|_| ndarray::is_ndarray(visit.node)).and_then(|source| source.as_i64());
+            let Some(block) = number.and_then(|number| blocks.iter().find(|block| i64::try_from(block.index) == Ok(number)))
+            else {
+                continue;
+            };
+            let (array, path) = (file.array(visit.node)?, walk.path().to_string());
+            arrays.insert(path, Reserved { array, block: block.index, begin: block.data_offset });
+        }
+        Ok(Self { draft, id, arrays, blocks })
+    }
+
+    /// The path of the file that is to be.
+    pub fn path(&self) -> &Path {
+        self.draft.target()
+    }
+
+    /// What tells this file from every other that was or will be written at the same path.
+    pub fn id(&self) -> String {
+        self.id.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The arrays that are reserved, by their paths. Their elements are not read.
+    pub fn arrays(&self) -> impl Iterator<Item = (&str, &Array)> {
+        self.arrays.iter().map(|(path, reserved)| (path.as_str(), &reserved.array))
+    }
+
+    fn reserved(&self, path: &str) -> Result<&Reserved> {
+        self.arrays.get(path).ok_or_else(|| {
+            let known: Vec<&str> = self.arrays.keys().map(String::as_str).collect();
+            Error::usage(format!("no array is reserved at {path}")).hint(match known.is_empty() {
+                true => "all of the file was written: finish it".to_owned(),
+                false => format!("reserved are: {}", known.join(", ")),
+            })
+        })
+    }
+
+    /// Writes a region of a reserved array, as [`Array::slice`] takes it. When it returns, the elements are on the disk.
+    ///
+    /// Several processes and threads may write at once, as long as their regions do not overlap; where they do, each of
+    /// their elements is one of those that were written. Whole rows of megabytes go fastest: elements that are apart on
+    /// the disk are written one by one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the shapes differ, for another datatype (byte orders may differ),
+    /// for a mask, and where nothing is reserved at the path. [`ErrorKind::Io`](crate::ErrorKind::Io) where the file was
+    /// finished or aborted, or the disk says no.
+    pub fn write_region(&self, path: &str, indices: impl AsRef<[Index]>, data: &Array) -> Result<()> {
+        let (reserved, indices) = (self.reserved(path)?, indices.as_ref());
+        let part = reserved.array.slice(indices).map_err(|e| e.at_path(path))?;
+        check(part.shape(), &part, data).map_err(|e| e.at_path(path))?;
+        let Some(region) = region(reserved.array.shape(), indices)? else { return Ok(()) };
+        let mut writing = self.draft.share()?;
+        self.check_own(&writing)?;
+        put(&mut writing, reserved, &part, data)?;
+        writing.note(&self.id(), &note(reserved, &region))
+    }
+
+    /// How many elements of each array were not written yet, by path.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    pub fn unwritten(&self) -> Result<BTreeMap<String, u64>> {
+        let noted = self.noted()?;
+        let count = |(path, reserved): (&String, &Reserved)| {
+            let mut count = 0u64;
+            left_over(reserved.array.shape(), noted.of(reserved), &mut |region| {
+                count = count.saturating_add(size(region));
+                Ok(())
+            })?;
+            Ok((path.clone(), count))
+        };
+        self.arrays.iter().map(count).collect()
+    }
+
+    /// Writes this value, an array without axes, into every element of an array that nobody has written; how many these
+    /// were. Nobody may be writing.
+    ///
+    /// # Errors
+    /// As [`ParallelWriter::write_region`], and [`ErrorKind::Io`](crate::ErrorKind::Io) while a process writes.
+    pub fn fill(&self, path: &str, value: &Array) -> Result<u64> {
+        let reserved = self.reserved(path)?;
+        check(&[], &reserved.array, value).map_err(|e| e.at_path(path))?;
+        let mut writing = self.draft.alone()?;
+        self.check_own(&writing)?;
+        let noted = self.noted()?;
+        let mut left = Vec::new();
+        left_over(reserved.array.shape(), noted.of(reserved), &mut |region| {
+            left.push(region.to_vec());
+            Ok(())
+        })?;
+        for region in &left {
+            let part = reserved.array.slice(cover::indices(region))?;
+            put(&mut writing, reserved, &part, &place::spread(value, part.shape())?)?;
+        }
+        let id = self.id();
+        left.iter().try_for_each(|region| writing.note(&id, &note(reserved, region)))?;
+        Ok(left.iter().fold(0, |n, region| n.saturating_add(size(region))))
+    }
+
+    /// Computes the checksums, and puts the file in place of what is at its path. What could not be kept of that, such as
+    /// its group, is said.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where elements were not written, with how many.
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) while a process writes, and as [`AtomicFile::commit`](crate::bytes::AtomicFile);
+    /// everything is then as it was.
+    pub fn finish(&self) -> Result<Vec<String>> {
+        let mut writing = self.draft.alone()?;
+        self.check_own(&writing)?;
+        for (path, count) in self.unwritten()? {
+            if count > 0 {
+                return Err(Error::usage(format!(
+                    "{} never written: {} is not finished",
+                    counted(count, "element"),
+                    self.path().display()
+                ))
+                .hint("write these regions, fill them, or abort")
+                .at_path(path));
+            }
+        }
+        self.seal(&mut writing)?;
+        writing.put_in_place()
+    }
+
+    /// Gives the blocks their checksums. Whoever goes on after a crash finds some of them done.
+    fn seal(&self, writing: &mut Writing) -> Result<()> {
+        let source = self.draft.read()?;
+        for sealed in &self.blocks {
+            let data = Window::new(source.clone(), sealed.data_offset, sealed.used)?;
+            let (at, fields) = reserved::sealed(sealed, &checksum::md5_of(&data)?);
+            writing.write_at(at, &fields)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what was written; what was at the path stays.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    pub fn abort(&self) -> Result<()> {
+        if let Ok(writing) = self.draft.share() {
+            self.check_own(&writing)?;
+        }
+        self.draft.remove()
+    }
+
+    /// Whether what is there now is what was opened.
+    fn check_own(&self, writing: &Writing) -> Result<()> {
+        for block in &self.blocks {
+            let (at, expected) = reserved::unsealed(block);
+            let mut found = vec![0; expected.len()];
+            writing.read_at(at, &mut found)?;
+            if found != expected {
+                return Err(self.is_another());
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn is_another(&self) -> Error {
+        Error::new(crate::ErrorKind::Io, format!("what is being written at {} now was begun anew", self.path().display()))
+            .hint("open it again")
+    }
+
+    /// What was written of each array.
+    fn noted(&self) -> Result<Noted> {
+        let mut noted = Noted::default();
+        for line in self.draft.notes(&self.id())? {
+            let Some((number, text)) = line.split_once(' ').or(Some((line.as_str(), ""))) else { continue };
+            let Ok(number) = number.parse::<usize>() else { continue };
+            let Some(reserved) = self.arrays.values().find(|reserved| reserved.block == number) else { continue };
+            if let Some(region) = cover::parse(reserved.array.shape(), text) {
+                noted.0.entry(number).or_default().push(region);
+            }
+        }
+        Ok(noted)
+    }
+}
+
+/// What was written, by the number of the block.
+#[derive(Default)]
+struct Noted(BTreeMap<usize, Vec<Region>>);
+
+impl Noted {
+    fn of(&self, reserved: &Reserved) -> &[Region] {
+        self.0.get(&reserved.block).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn note(reserved: &Reserved, region: &[cover::Steps]) -> String {
+    format!("{} {}", reserved.block, cover::print(region))
+}
+
+/// Whether data can be written into a region of this shape.
+fn check(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
+    if data.shape() != shape {
+        return Err(Error::usage(format!("data of shape {:?} for a region of shape {shape:?}", data.shape())));
+    }
+    let order = array.byteorder();
+    if data.datatype().packed(order) != array.datatype().packed(order) {
+        return Err(Error::usage(format!("data of {} for an array of {}", data.datatype(), array.datatype()))
+            .hint("convert them first: what would be lost is for you to say"));
+    }
+    if data.mask().is_some() {
+        return Err(Error::usage("data with a mask cannot be written as a region").hint("reserve an array for the mask, too"));
+    }
+    Ok(())
+}
+
+/// Writes data to where a part of an array lies.
+fn put(writing: &mut Writing, reserved: &Reserved, part: &Array, data: &Array) -> Result<()> {
+    let mut runs = Runs::new(part, reserved.begin);
+    data.pieces(part.byteorder(), PIECE, &mut |bytes| runs.each(bytes, |at, bytes| writing.write_at(at, bytes)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Where the elements of a part of an array lie, one run of bytes after the other.
+
+use crate::array::Array;
+use crate::error::Result;
+
+/// The runs of bytes of a file in which the elements of a part lie, in C order.
+pub(super) struct Runs {
+    /// Where the next byte goes.
+    at: u64,
+    /// Bytes in each run, and how many are left of this one.
+    len: u64,
+    left: u64,
+    /// The axes outside of a run: length, distance, index.
+    outer: Vec<(u64, i64, u64)>,
+}
+
+impl Runs {
+    /// The runs of a part of an array whose source begins at byte `begin` of the file.
+    pub fn new(part: &Array, begin: u64) -> Self {
+        let mut len = part.datatype().packed_size();
+        let mut outer: Vec<(u64, i64, u64)> = part
+            .shape()
+            .iter()
+            .zip(part.strides())
+            .filter(|(len, _)| **len != 1)
+            .map(|(len, stride)| (*len, *stride, 0))
+            .collect();
+        while let Some((count, _, _)) = outer.pop_if(|(_, stride, _)| u64::try_from(*stride) == Ok(len)) {
+            len = len.saturating_mul(count);
+        }
+        Self { at: begin.saturating_add(part.offset()), len, left: len, outer }
+    }
+
+    /// Hands over the next bytes of the elements, with where they go.
+    ///
+    /// # Errors
+    /// What `write` returns.
+    pub fn each(&mut self, mut bytes: &[u8], mut write: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len()));
+            write(self.at, now)?;
+            bytes = later;
+            self.at += now.len() as u64;
+            self.left -= now.len() as u64;
+            if self.left == 0 {
+                self.next();
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the next run.
+    fn next(&mut self) {
+        let mut at = self.at.wrapping_sub(self.len);
+        for (len, stride, index) in self.outer.iter_mut().rev() {
+            *index += 1;
+            at = at.wrapping_add_signed(*stride);
+            if *index < *len {
+                break;
+            }
+            at = at.wrapping_sub((*len).wrapping_mul(*stride as u64));
+            *index = 0;
+        }
+        (self.at, self.left) = (at, self.len);
+    }
+}
+
+/// One value as an array of this shape, all of whose elements are that one.
+///
+/// # Errors
+/// What reading the value says.
+pub(super) fn spread(value: &Array, shape: &[u64]) -> Result<Array> {
+    let strides = vec![0; shape.len()];
+    let source = value.source().clone();
+    let spread = Array::strided(source, value.offset(), value.datatype().clone(), value.byteorder(), shape.to_vec(), strides)?;
+    // Elements that share bytes are what a hostile file would have; this is none.
+    let mut limits = (**value.limits()).clone();
+    limits.overlap = u64::MAX;
+    Ok(spread.with_limits(std::sync::Arc::new(limits)))
+}
