@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use self::directory::{Directory, Tag, Tiff, Values};
 use self::image::Image;
-use super::text::{LayoutText, integer};
+use super::text::{LayoutText, Said, integer};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::layout::Literal;
@@ -158,8 +158,7 @@ fn described(file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutTex
         let known = NAMES.iter().find(|row| row.0 == tag.id);
         let said = known.map_or_else(|| format!("tag{}", tag.id), |row| row.1.to_owned());
         match attribute(file, tag) {
-            Ok(Some(Ok(value))) => text.attribute(&said, value)?,
-            Ok(Some(Err(values))) => text.attribute(&said, values)?,
+            Ok(Some(value)) => text.attribute(&said, value)?,
             Ok(None) => items.push((said, tag)),
             Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io) => return Err(error),
             Err(error) => text.doc(&format!("not read: {said}: {}", error.message()))?,
@@ -173,17 +172,17 @@ fn described(file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutTex
     Ok(())
 }
 
-/// The value of a tag, or its values; None where they are an item of their own.
-fn attribute(file: &Tiff<'_>, tag: &Tag) -> Result<Option<std::result::Result<Literal, Vec<Literal>>>> {
+/// What a tag says; None where that is an item of its own.
+fn attribute(file: &Tiff<'_>, tag: &Tag) -> Result<Option<Said>> {
     let is_text = file.is_text(tag);
     if tag.count > FEW && !is_text && file.spelled(tag).is_some() {
         return Ok(None);
     }
     let mut values: Vec<Literal> = match file.values(tag)? {
-        Values::Text(text) => return Ok(Some(Ok(Literal::Text(text)))),
+        Values::Text(text) => return Ok(Some(Said::from(text.as_str()))),
         Values::Whole(numbers) => numbers.into_iter().map(integer).collect(),
         Values::Floats(numbers) => numbers.into_iter().map(Literal::Float).collect(),
     };
     let one = if values.len() == 1 { values.pop() } else { None };
-    Ok(Some(one.ok_or(values)))
+    Ok(Some(one.map_or_else(|| Said::from(values), Said::from)))
 }
