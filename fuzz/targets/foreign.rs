@@ -10,7 +10,7 @@ use trilith::bytes::NoReferences;
 use trilith::foreign;
 use trilith_fuzz::{limits, memory};
 
-const MARKS: [&[u8]; 9] = [
+const MARKS: [&[u8]; 11] = [
     b"\x93NUMPY\x01\0",
     b"PK\x03\x04",
     b"CDF\x01\0\0\0",
@@ -19,6 +19,8 @@ const MARKS: [&[u8]; 9] = [
     b"!<<PDB:II>>!\n",
     b"\x40\0\0\0\0\0\0\0{\"",
     b"\x08\0\0\0",
+    b"II*\0\x08\0\0\0",
+    b"MM\0+\0\x08\0\0\0\0\0\0\0\0\0\x10",
     b"",
 ];
 

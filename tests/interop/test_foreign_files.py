@@ -102,6 +102,20 @@ def hdf5_chunks(folder):
             yield path, arrays
 
 
+def hdf5_szip(folder):
+    """Every type of numbers, blocks that fit a line of a chunk and blocks that do not, data of every roughness."""
+    random = np.random.default_rng(8)
+    shapes = {"line": ((1000,), (130,)), "plane": ((37, 45), (8, 40)), "wide": ((3, 700), (2, 600))}
+    for code, (form, (shape, chunk)), how in itertools.product(CODES[:14] + ["<f4", ">f4", "<f8"], shapes.items(), ("nn", "ec")):
+        path, arrays = folder / f"szip-{CODES.index(code)}-{form}-{how}.h5", {}
+        with h5py.File(path, "w") as file:
+            for block, rough in itertools.product((2, 8, 10, 32), (1, 3, 100, 1 << 40)):
+                smooth = np.cumsum(random.integers(-rough, rough + 1, shape), axis=-1)
+                arrays[f"{block}/{rough}"] = (smooth * (random.random(shape) < 0.5) if rough == 3 else smooth).astype(code)
+                file.create_dataset(f"{block}/{rough}", data=arrays[f"{block}/{rough}"], chunks=chunk, compression="szip", compression_opts=(how, block))
+        yield path, arrays
+
+
 def hdf5_texts(folder):
     for version, chunks in itertools.product(["earliest", "latest"], [None, (2,)]):
         path = folder / f"texts-{version}-{chunks}.h5"
@@ -189,7 +203,7 @@ def gfortran(folder):
         yield folder / f"{name}.unf", {"records": np.frombuffer(rows.tobytes(), "u1").reshape(2, -1)}
 
 
-MAKERS = [(hdf5_types, h5py), (hdf5_chunks, h5py), (hdf5_texts, h5py), (netcdf4, netCDF4), (safetensors, save_file), (gfortran, GFORTRAN)]
+MAKERS = [(hdf5_types, h5py), (hdf5_chunks, h5py), (hdf5_szip, h5py and h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP)), (hdf5_texts, h5py), (netcdf4, netCDF4), (safetensors, save_file), (gfortran, GFORTRAN)]
 MAKERS += [(scipy, True), (numpy, True), (fortran, True)]
 
 

@@ -1,13 +1,14 @@
 //! Arrays that are stored as a grid of chunks, each of which is decoded by itself.
 //!
 //! [`Grid`] is the source of the elements in C order, as if they lay so in the file. What decodes a chunk is handed in: this
-//! file knows which chunks a range of elements needs, has them decoded on all cores, and keeps those that the next read
-//! may need again.
+//! file knows which chunks a range of elements needs, has each decoded and put to its places on whatever core is free, and
+//! keeps those that the next read may need again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+use super::kept::{Chunk, Kept};
 use super::shape::element_count;
 use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, formless, to_usize};
 use crate::error::{Error, Result};
@@ -16,13 +17,24 @@ use crate::threads::{each, lock};
 
 /// Bytes of decoded chunks that are kept for the next read.
 const KEPT: u64 = 256 << 20;
-/// Bytes of elements that are put together at once.
+/// Bytes of elements of which all chunks are kept; of more only those that were needed in part.
+const SMALL: u64 = 64 << 20;
+/// Bytes of elements that are put together at once where they come from a server, or where their runs are short.
 const PIECE: u64 = 32 << 20;
+/// Runs of fewer bytes than this are short: a list of them is nearly as large as what they hold.
+const SHORT: u64 = 256;
+/// Bytes of memory for each run.
+const RUN: u64 = 24;
+/// As many bytes as this are put together by several threads, even where nothing is to be decoded.
+const PARALLEL: usize = 8 << 20;
 
 /// The chunks of a grid, in row-major order.
 pub(crate) trait Chunks: Send + Sync {
     /// Where a chunk lies in [`Chunks::source`]; None where it was never written.
-    fn place(&self, number: u64) -> Option<Range<u64>>;
+    ///
+    /// # Errors
+    /// Where the file says what cannot be.
+    fn place(&self, number: u64) -> Result<Option<Range<u64>>>;
 
     /// The elements of a chunk that was written, `size` bytes in C order.
     ///
@@ -43,6 +55,11 @@ pub(crate) trait Chunks: Send + Sync {
 
     /// The bytes that the chunks lie in.
     fn source(&self) -> &SourceRef;
+
+    /// What a chunk is called in messages.
+    fn name(&self) -> &'static str {
+        "chunk"
+    }
 }
 
 /// How an array is cut into chunks.
@@ -66,12 +83,34 @@ impl Cut {
 
     /// The lengths of a chunk.
     pub fn lengths(&self, number: u64) -> Vec<u64> {
-        if !self.cut_edges {
-            return self.chunk.clone();
-        }
+        if self.cut_edges { self.inside(number) } else { self.chunk.clone() }
+    }
+
+    /// The lengths of that part of a chunk which is in the array.
+    fn inside(&self, number: u64) -> Vec<u64> {
         let places = unravel(number, &self.counts());
         let axes = self.shape.iter().zip(&self.chunk).zip(places);
         axes.map(|((len, chunk), place)| len.saturating_sub(place.saturating_mul(*chunk)).min(*chunk)).collect()
+    }
+
+    /// The same chunks with as few axes as can be: where a chunk is as long as the last axis, its rows lie side by side.
+    fn simplified(mut self) -> Self {
+        if self.cut_edges {
+            self.chunk.iter_mut().zip(&self.shape).for_each(|(chunk, len)| *chunk = (*chunk).min((*len).max(1)));
+        }
+        while let ([.., len, last], [.., chunk, last_chunk]) = (&mut self.shape[..], &mut self.chunk[..])
+            && last == last_chunk
+            && let (Some(len_of_both), Some(chunk_of_both)) = (len.checked_mul(*last), chunk.checked_mul(*last))
+            && *last > 0
+        {
+            (*len, *chunk) = (len_of_both, chunk_of_both);
+            self.shape.pop();
+            self.chunk.pop();
+        }
+        if self.shape.is_empty() {
+            (self.shape, self.chunk) = (vec![1], vec![1]);
+        }
+        self
     }
 }
 
@@ -87,23 +126,19 @@ pub(crate) struct Grid {
     kept: Mutex<Kept>,
 }
 
-/// Decoded chunks, those used last at the end; None is a chunk that was never written.
-#[derive(Default)]
-struct Kept {
-    chunks: HashMap<u64, (u64, Chunk)>,
-    bytes: u64,
-    clock: u64,
-}
-
-/// The elements of a chunk; None where it was never written.
-type Chunk = Option<Arc<Vec<u8>>>;
-
-/// A run of bytes in one chunk: of the elements, the chunk, and of its bytes.
+/// A run of bytes in one chunk: the chunk, and of its bytes.
 struct Run {
-    to: u64,
     number: u64,
     from: u64,
     len: u64,
+}
+
+/// What is wanted of one chunk: where in it, and where that goes.
+struct Part<'a> {
+    number: u64,
+    runs: Vec<(u64, &'a mut [u8])>,
+    wanted: u64,
+    known: Option<Chunk>,
 }
 
 impl Grid {
@@ -112,31 +147,32 @@ impl Grid {
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for sizes that fit nowhere,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for chunks that are too large.
-    pub fn new(mut cut: Cut, chunks: Box<dyn Chunks>, fill: Vec<u8>, limits: Arc<Limits>) -> Result<Self> {
+    pub fn new(cut: Cut, chunks: Box<dyn Chunks>, fill: Vec<u8>, limits: Arc<Limits>) -> Result<Self> {
         let too_large = || Error::malformed("a grid of chunks has over 2^63 bytes");
         if cut.shape.len() != cut.chunk.len() || cut.chunk.contains(&0) || fill.len() as u64 != cut.item {
             return Err(Error::malformed("the shape of a chunk does not fit that of its array"));
         }
-        if cut.shape.is_empty() {
-            (cut.shape, cut.chunk) = (vec![1], vec![1]);
-        }
         let size = |shape: &[u64]| element_count(shape)?.checked_mul(cut.item).filter(|n| *n < 1 << 63).ok_or_else(too_large);
-        let len = size(&cut.shape)?;
-        limits.charge_memory(size(&cut.chunk)?, "a chunk")?;
+        let (len, chunk) = (size(&cut.shape)?, size(&cut.chunk)?);
+        let cut = cut.simplified();
+        limits.charge_memory(if cut.cut_edges { chunk.min(len) } else { chunk }, "a chunk")?;
         let counts = cut.counts();
         element_count(&counts)?;
         Ok(Self { cut, counts, chunks, fill, len, limits, kept: Mutex::default() })
     }
 
-    /// Hands the runs of a range of the elements to `take`.
+    /// Hands the runs of a range of the elements to `take`, in their order.
     fn runs(&self, range: Range<u64>, take: &mut dyn FnMut(Run) -> Result<()>) -> Result<()> {
         let Some((last, outer)) = self.cut.shape.split_last() else { return Ok(()) };
         let (chunk_last, item) = (self.cut.chunk.last().copied().unwrap_or(1), self.cut.item);
         let row = last.saturating_mul(item);
+        if row == 0 {
+            return Ok(());
+        }
         let (columns, width) = (self.counts.last().copied().unwrap_or(1), chunk_last.saturating_mul(item));
         let mut at = range.start;
-        while at < range.end && row > 0 {
-            let places = unravel(at / row, outer);
+        let mut places = unravel(at / row, outer);
+        while at < range.end {
             // The chunk and the row in it, along all axes but the last.
             let (mut base, mut inside) = (0u64, 0u64);
             for (axis, place) in places.iter().enumerate() {
@@ -156,8 +192,15 @@ impl Grid {
                 let length = if self.cut.cut_edges { width.min(row - start) } else { width };
                 let len = (end - at).min(start.saturating_add(width).min(row) - at % row);
                 let from = inside.saturating_mul(length).saturating_add(at % row - start);
-                take(Run { to: at - range.start, number: base.saturating_mul(columns).saturating_add(column), from, len })?;
+                take(Run { number: base.saturating_mul(columns).saturating_add(column), from, len })?;
                 at += len;
+            }
+            for (place, len) in places.iter_mut().zip(outer).rev() {
+                *place += 1;
+                if *place < *len {
+                    break;
+                }
+                *place = 0;
             }
         }
         Ok(())
@@ -165,7 +208,7 @@ impl Grid {
 
     /// The numbers of the chunks that ranges need, in ascending order.
     fn numbers(&self, ranges: &[Range<u64>]) -> Result<Vec<u64>> {
-        let mut found = std::collections::BTreeSet::new();
+        let mut found = BTreeSet::new();
         let mut before = None;
         for range in ranges {
             self.runs(range.start..range.end.min(self.len), &mut |run| {
@@ -179,111 +222,142 @@ impl Grid {
         Ok(found.into_iter().collect())
     }
 
+    /// Where chunks lie that were written.
+    fn places(&self, numbers: impl Iterator<Item = u64>) -> Result<Vec<Range<u64>>> {
+        numbers.filter_map(|number| self.chunks.place(number).transpose()).collect()
+    }
+
+    /// Says which chunks will be read, where each would be a request.
+    fn announce(&self, numbers: impl Iterator<Item = u64>) -> Result<()> {
+        if self.chunks.source().access() != Access::Requests {
+            return Ok(());
+        }
+        let places = self.places(numbers)?;
+        if places.len() > 1 { self.chunks.source().prefetch(&places) } else { Ok(()) }
+    }
+
     /// The bytes of a chunk, decoded.
     fn size(&self, number: u64) -> u64 {
         self.cut.lengths(number).iter().fold(self.cut.item, |n, len| n.saturating_mul(*len))
     }
 
-    /// These chunks, decoded on all cores where they are not kept.
-    fn decoded(&self, numbers: &[u64]) -> Result<HashMap<u64, Chunk>> {
-        let mut all = HashMap::with_capacity(numbers.len());
-        let mut missing = Vec::new();
-        {
-            let mut kept = lock(&self.kept);
-            kept.clock += 1;
-            let clock = kept.clock;
-            for number in numbers {
-                match kept.chunks.get_mut(number) {
-                    Some((used, chunk)) => {
-                        *used = clock;
-                        all.insert(*number, chunk.clone());
-                    }
-                    None => missing.push(*number),
-                }
-            }
+    /// A chunk, decoded; None where it was never written.
+    fn decode(&self, number: u64) -> Result<Option<Chunk>> {
+        if self.chunks.place(number)?.is_none() {
+            return Ok(None);
         }
-        let places: Vec<Range<u64>> = missing.iter().filter_map(|number| self.chunks.place(*number)).collect();
-        if places.len() > 1 && self.chunks.source().access() == Access::Requests {
-            self.chunks.source().prefetch(&places)?;
+        let size = self.size(number);
+        self.limits.charge_work(size)?;
+        let named = |e: Error| e.context(format!("{} {number}", self.chunks.name()));
+        let bytes = self.chunks.decode(number, size).map_err(named)?;
+        if bytes.len() as u64 != size {
+            return Err(named(Error::malformed(format!("decodes to {} bytes, expected {size}", bytes.len()))));
         }
-        let made = each(missing, |number| {
-            if self.chunks.place(number).is_none() {
-                return Ok((number, None));
-            }
-            let size = self.size(number);
-            self.limits.charge_work(size)?;
-            let named = |e: Error| e.context(format!("chunk {number}"));
-            let bytes = self.chunks.decode(number, size).map_err(named)?;
-            if bytes.len() as u64 != size {
-                return Err(named(Error::malformed(format!("decodes to {} bytes, expected {size}", bytes.len()))));
-            }
-            Ok((number, Some(Arc::new(bytes))))
-        })?;
-        let mut kept = lock(&self.kept);
-        for (number, chunk) in made {
-            kept.keep(number, chunk.clone());
-            all.insert(number, chunk);
-        }
-        kept.shrink(KEPT.min(self.limits.memory / 4));
-        Ok(all)
+        Ok(Some(Arc::new(bytes)))
     }
 
-    /// Reads a range that is small enough for its chunks to be held at once.
-    fn read_piece(&self, range: Range<u64>, into: &mut [u8]) -> Result<()> {
-        let chunks = self.decoded(&self.numbers(std::slice::from_ref(&range))?)?;
+    fn keep(&self, number: u64, chunk: Chunk) {
+        let mut kept = lock(&self.kept);
+        kept.keep(number, chunk);
+        kept.shrink(KEPT.min(self.limits.memory / 4));
+    }
+
+    /// What is wanted of each chunk that a range needs.
+    fn parts<'a>(&self, range: Range<u64>, into: &'a mut [u8]) -> Result<Vec<Part<'a>>> {
+        let mut parts: Vec<Part<'a>> = Vec::new();
+        let mut by_number: HashMap<u64, usize> = HashMap::new();
+        let mut rest = into;
         self.runs(range, &mut |run| {
-            let (to, len) = (to_usize(run.to)?, to_usize(run.len)?);
-            let behind = || Error::malformed("a chunk ends before its elements");
-            let to = into.get_mut(to..to.saturating_add(len)).ok_or_else(behind)?;
-            match chunks.get(&run.number).and_then(Option::as_ref) {
-                Some(bytes) => {
-                    let from = to_usize(run.from)?;
-                    to.copy_from_slice(bytes.get(from..from.saturating_add(len)).ok_or_else(behind)?);
-                }
-                None => {
-                    // A range may begin within an element.
-                    let phase = to_usize(run.from % self.cut.item.max(1))?;
-                    to.iter_mut().zip(self.fill.iter().cycle().skip(phase)).for_each(|(to, from)| *to = *from);
-                }
+            let len = to_usize(run.len)?;
+            let Some((now, later)) = std::mem::take(&mut rest).split_at_mut_checked(len) else {
+                return Err(Error::malformed("a chunk ends before its elements"));
+            };
+            rest = later;
+            let at = *by_number.entry(run.number).or_insert_with(|| {
+                parts.push(Part { number: run.number, runs: Vec::new(), wanted: 0, known: None });
+                parts.len() - 1
+            });
+            if let Some(part) = parts.get_mut(at) {
+                part.runs.push((run.from, now));
+                part.wanted = part.wanted.saturating_add(run.len);
             }
             Ok(())
-        })
+        })?;
+        let mut kept = lock(&self.kept);
+        kept.tick();
+        parts.iter_mut().for_each(|part| part.known = kept.get(part.number));
+        Ok(parts)
+    }
+
+    /// Reads a range, each chunk of it on whatever thread is free.
+    fn read_piece(&self, range: Range<u64>, into: &mut [u8]) -> Result<()> {
+        let size = into.len();
+        let parts = self.parts(range, into)?;
+        let is_new = |part: &&Part<'_>| part.known.is_none();
+        self.announce(parts.iter().filter(is_new).map(|part| part.number))?;
+        let work = |part: Part<'_>| -> Result<()> {
+            let chunk = match &part.known {
+                Some(known) => Some(Arc::clone(known)),
+                None => self.decode(part.number)?,
+            };
+            let number = (part.number, part.known.is_none());
+            let all = self.cut.inside(part.number).iter().fold(self.cut.item, |n, len| n.saturating_mul(*len));
+            let may_come_again = part.wanted < all || self.len <= SMALL;
+            part.put(chunk.as_ref().map(|bytes| bytes.as_slice()), &self.fill)?;
+            if let (Some(chunk), (number, true), true) = (chunk, number, may_come_again) {
+                self.keep(number, chunk);
+            }
+            Ok(())
+        };
+        // To start threads takes longer than to copy a little.
+        if size < PARALLEL && !parts.iter().any(|part| is_new(&part)) {
+            return parts.into_iter().try_for_each(work);
+        }
+        each(parts, work).map(drop)
+    }
+
+    /// Bytes of all chunks that have the same place along the first axis.
+    fn layer(&self) -> u64 {
+        let rows = self.cut.shape.iter().skip(1).fold(self.cut.item, |n, len| n.saturating_mul(*len));
+        rows.saturating_mul(self.cut.chunk.first().copied().unwrap_or(1)).max(1)
     }
 
     /// Where the range that is read at once from here on ends: at the end of a layer of chunks, where one is small enough.
     fn piece_end(&self, at: u64) -> u64 {
-        let rows = self.cut.shape.iter().skip(1).fold(self.cut.item, |n, len| n.saturating_mul(*len));
-        let layer = rows.saturating_mul(self.cut.chunk.first().copied().unwrap_or(1)).max(1);
-        let step = if layer > KEPT / 2 { PIECE } else { layer.saturating_mul((PIECE / layer).max(1)) };
+        let run = self.cut.chunk.last().copied().unwrap_or(1).saturating_mul(self.cut.item);
+        let layer = self.layer();
+        let step = match self.chunks.source().access() {
+            // Every chunk is gone when its elements are where they belong: there may be any number of them.
+            Access::Requests => layer.saturating_mul((PIECE / layer).max(1)),
+            _ if run >= SHORT => return self.len,
+            // A layer that cannot be kept would be decoded anew for each piece.
+            _ if layer > KEPT / 2 && self.len / run.max(1) <= self.limits.memory / 4 / RUN => return self.len,
+            _ if layer > PIECE => PIECE,
+            _ => layer.saturating_mul(PIECE / layer),
+        };
         (at / step).saturating_add(1).saturating_mul(step)
     }
 }
 
-impl Kept {
-    fn keep(&mut self, number: u64, chunk: Chunk) {
-        let size = chunk.as_ref().map_or(0, |bytes| bytes.len() as u64).saturating_add(64);
-        let clock = self.clock;
-        if self.chunks.insert(number, (clock, chunk)).is_none() {
-            self.bytes = self.bytes.saturating_add(size);
-        }
-    }
-
-    /// Lets go of the chunks that were used longest ago.
-    fn shrink(&mut self, most: u64) {
-        if self.bytes <= most {
-            return;
-        }
-        let mut ages: Vec<(u64, u64)> = self.chunks.iter().map(|(number, (used, _))| (*used, *number)).collect();
-        ages.sort_unstable();
-        for (_, number) in ages {
-            if self.bytes <= most / 2 {
-                break;
-            }
-            if let Some((_, chunk)) = self.chunks.remove(&number) {
-                let size = chunk.map_or(0, |bytes| bytes.len() as u64).saturating_add(64);
-                self.bytes = self.bytes.saturating_sub(size);
+impl Part<'_> {
+    /// Puts the elements of the chunk to their places; without one, `fill` for each.
+    fn put(self, chunk: Option<&[u8]>, fill: &[u8]) -> Result<()> {
+        for (from, to) in self.runs {
+            let from = to_usize(from)?;
+            match (chunk, fill) {
+                (Some(bytes), _) => {
+                    let found = bytes.get(from..from.saturating_add(to.len()));
+                    to.copy_from_slice(found.ok_or_else(|| Error::malformed("a chunk ends before its elements"))?);
+                }
+                (None, [first, rest @ ..]) if rest.iter().all(|byte| byte == first) => to.fill(*first),
+                (None, _) => {
+                    // A range may begin within an element.
+                    let phase = from % fill.len().max(1);
+                    to.iter_mut().zip(fill.iter().cycle().skip(phase)).for_each(|(to, from)| *to = *from);
+                }
             }
         }
+        Ok(())
     }
 }
 
@@ -312,19 +386,27 @@ impl Source for Grid {
         let numbers = self.numbers(ranges)?;
         // What can be kept is decoded now, on all cores; of more only the bytes are asked for.
         let size = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(self.size(*number)));
-        if size <= KEPT.min(self.limits.memory / 4) / 2 {
-            return self.decoded(&numbers).map(drop);
+        if size > KEPT.min(self.limits.memory / 4) / 2 {
+            return self.chunks.source().prefetch(&self.places(numbers.into_iter())?);
         }
-        let places: Vec<Range<u64>> = numbers.iter().filter_map(|number| self.chunks.place(*number)).collect();
-        self.chunks.source().prefetch(&places)
+        let missing: Vec<u64> = {
+            let mut kept = lock(&self.kept);
+            kept.tick();
+            numbers.into_iter().filter(|number| kept.get(*number).is_none()).collect()
+        };
+        self.announce(missing.iter().copied())?;
+        each(missing, |number| {
+            let chunk = self.decode(number)?;
+            chunk.into_iter().for_each(|chunk| self.keep(number, chunk));
+            Ok(())
+        })
+        .map(drop)
     }
 
     fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
-        for number in self.numbers(&[range])? {
-            if let Some(place) = self.chunks.place(number) {
-                stored.extend(self.chunks.source().stored(place)?);
-            }
+        for place in self.places(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty()) {
+            stored.extend(self.chunks.source().stored(place)?);
         }
         stored.sort_unstable_by_key(|range| range.start);
         Ok(stored)
@@ -358,6 +440,10 @@ impl Source for Grid {
 
     fn is_apart(&self) -> bool {
         true
+    }
+
+    fn portion(&self) -> u64 {
+        self.layer()
     }
 
     fn access(&self) -> Access {
@@ -428,8 +514,8 @@ mod tests {
     }
 
     impl Chunks for Numbered {
-        fn place(&self, number: u64) -> Option<Range<u64>> {
-            (number % self.missing != self.missing - 1).then_some(number..number + 1)
+        fn place(&self, number: u64) -> Result<Option<Range<u64>>> {
+            Ok((number % self.missing != self.missing - 1).then_some(number..number + 1))
         }
 
         fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {

@@ -18,6 +18,8 @@ mod gather;
 pub(crate) mod grid;
 mod handle;
 mod index;
+#[cfg_attr(not(feature = "dudley"), allow(dead_code, reason = "chunks are said by layouts"))]
+mod kept;
 mod literal;
 mod manifest;
 mod mask;

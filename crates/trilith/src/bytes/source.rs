@@ -75,6 +75,12 @@ pub trait Source: Send + Sync {
         Ok(false)
     }
 
+    /// How many bytes are best read at once, from a multiple of that number on: what shares the work of decoding. 0 where
+    /// that makes no difference.
+    fn portion(&self) -> u64 {
+        0
+    }
+
     /// The ranges of the *file* that must be read to fill `range` of this source: the same range for
     /// plain bytes, the pieces that hold it for a compressed block.
     ///
@@ -363,6 +369,11 @@ impl Source for Derived {
         Some(&*self.from)
     }
 
+    fn portion(&self) -> u64 {
+        0
+    }
+
+    /// XX
     fn access(&self) -> Access {
         // They are at hand, whatever it cost to make them.
         self.bytes.access()

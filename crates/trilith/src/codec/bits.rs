@@ -1,5 +1,52 @@
 //! Bits in big-endian order: the first bit of a byte is its highest.
 
+/// Bits, the highest of each byte first.
+pub(crate) struct Bits<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Bits<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Goes on to the next whole byte.
+    #[cfg_attr(not(feature = "fits"), allow(dead_code, reason = "asked for by tiles"))]
+    pub fn align(&mut self) {
+        self.at = self.at.next_multiple_of(8);
+    }
+
+    /// The next `n` bits, at most 32, as a number.
+    pub fn take(&mut self, n: u32) -> Option<u32> {
+        let mut value = 0u64;
+        let (from, skip) = (self.at / 8, self.at % 8);
+        let whole = (skip + n as usize).div_ceil(8);
+        for byte in self.bytes.get(from..from + whole)? {
+            value = value << 8 | u64::from(*byte);
+        }
+        value >>= whole * 8 - skip - n as usize;
+        self.at += n as usize;
+        Some((value & ((1 << n) - 1)) as u32)
+    }
+
+    /// How many zeros stand before the next one, which is taken too.
+    pub fn zeros(&mut self) -> Option<u32> {
+        let mut zeros = 0u32;
+        loop {
+            let skip = self.at % 8;
+            let byte = *self.bytes.get(self.at / 8)? << skip;
+            if byte != 0 {
+                let here = byte.leading_zeros();
+                self.at += here as usize + 1;
+                return zeros.checked_add(here);
+            }
+            zeros = zeros.checked_add(8 - skip as u32)?;
+            self.at += 8 - skip;
+        }
+    }
+}
+
 /// Bytes put together from runs of bits.
 #[derive(Default)]
 pub(super) struct BitWriter {

@@ -21,7 +21,7 @@
 //!
 //! To add a codec, write a file in this folder and a row in [`CODECS`].
 
-mod bits;
+pub(crate) mod bits;
 #[cfg(feature = "blosc")]
 mod blsc;
 #[cfg(feature = "bzip2")]

@@ -36,6 +36,10 @@ pub(super) fn open(stored: &SourceRef, most: u64, limits: &Limits) -> Result<Box
 /// Decodes what is in memory; how many bytes that gave, where it is valid.
 #[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
 pub(super) fn unpack(bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
+    #[cfg(feature = "libdeflate")]
+    if let Ok(len) = libdeflater::Decompressor::new().zlib_decompress(bytes, into) {
+        return Ok(Some(len));
+    }
     let mut state = Decompress::new(true);
     let ended = state.decompress(bytes, into, FlushDecompress::Finish).is_ok_and(|status| status == Status::StreamEnd);
     Ok(ended.then(|| state.total_out() as usize))

@@ -1,13 +1,15 @@
 //! Arrays in chunks: what attributes `grid_…` make of the raw items that hold them.
 //!
 //! The annotated item is what lies in the file, declared as exactly that: a list with one item for each chunk in
-//! row-major order (one of length 0 where a chunk was never written), or one item that is the only chunk.
+//! row-major order (one of length 0 where a chunk was never written), one item that is the only chunk, or, with `grid_at`,
+//! the table that says in the file itself where the chunks lie.
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::datatype::datatype_of;
+use super::table::{Column, Piece, Places, Table};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
 use crate::bytes::{SourceRef, Step, read_vec};
@@ -32,13 +34,6 @@ pub(super) fn may_be_in(layout: &Layout) -> bool {
     layout.text().contains(SHAPE)
 }
 
-/// One chunk: its byte in the file and its length; 0 where it was never written.
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    at: u64,
-    len: u64,
-}
-
 /// A gridded array.
 #[derive(Debug)]
 pub(crate) struct GridArray {
@@ -46,11 +41,12 @@ pub(crate) struct GridArray {
     /// Of an array whose elements are text, the lengths without that of the text.
     datatype: Datatype,
     order: Byteorder,
-    pieces: Arc<Vec<Piece>>,
+    places: Places,
+    count: u64,
     filters: Filters,
     /// The filters as they are written.
     words: String,
-    mask: Vec<u64>,
+    mask: Arc<Vec<u64>>,
     fill: Vec<u8>,
     columns: bool,
 }
@@ -104,8 +100,14 @@ impl Collected {
         Some((path.to_owned(), known.is_none()))
     }
 
-    /// The grids with their entries; why one cannot be read stands in its place.
-    pub fn finish(self, base: u64, limits: &Limits) -> Result<Vec<(Entry, Result<GridArray>)>> {
+    /// The grids with their entries; why one cannot be read stands in its place. `find` gives the items of the stream by
+    /// their paths.
+    pub fn finish(
+        self,
+        find: &dyn Fn(&str) -> Option<Entry>,
+        base: u64,
+        limits: &Limits,
+    ) -> Result<Vec<(Entry, Result<GridArray>)>> {
         let mut types = HashMap::new();
         let mut all = Vec::with_capacity(self.found.len());
         for (path, item, entries) in self.found {
@@ -113,7 +115,7 @@ impl Collected {
             let mut whole = Entry { path, item, ..first.clone() };
             whole.nbytes = Some(entries.iter().filter_map(|entry| entry.nbytes).fold(0, u64::saturating_add));
             whole.address = entries.iter().find_map(|entry| entry.address);
-            let grid = Spec { said }.grid(&mut whole, &entries, base, &mut types, limits);
+            let grid = Spec { said, find }.grid(&mut whole, &entries, base, &mut types, limits);
             all.push((whole, grid));
         }
         Ok(all)
@@ -126,6 +128,7 @@ type Typed = (ResolvedType, Vec<u64>, String);
 /// What is said of a grid.
 struct Spec<'s> {
     said: &'s HashMap<String, Attribute>,
+    find: &'s dyn Fn(&str) -> Option<Entry>,
 }
 
 impl Spec<'_> {
@@ -137,7 +140,7 @@ impl Spec<'_> {
         types: &mut HashMap<String, Typed>,
         limits: &Limits,
     ) -> Result<GridArray> {
-        for name in ["grid_at", "grid_bytes", "grid_base", "grid_scale", "grid_offset", "grid_blank"] {
+        for name in ["grid_scale", "grid_offset", "grid_blank"] {
             if self.said.contains_key(name) {
                 return Err(Error::unsupported(format!("a grid of chunks with the attribute {name}")));
             }
@@ -170,7 +173,48 @@ impl Spec<'_> {
         }
         let cut_edges = self.word("grid_edge", &["full", "cut"])? == 1;
         let cut = Cut { shape, chunk, item: datatype.item_size(), cut_edges };
+        let words = self.text("grid_filters")?.unwrap_or("");
+        let places = self.places(entries, &cut, base)?;
+        Ok(GridArray {
+            fill: self.fill(&datatype, order)?,
+            datatype,
+            order,
+            count: cut.counts().iter().product(),
+            cut,
+            places,
+            filters: Filters::parse(words)?,
+            words: words.to_owned(),
+            mask: Arc::new(if self.has_masks() { self.lengths("grid_mask")? } else { Vec::new() }),
+            columns: self.word("grid_order", &["C", "F"])? == 1,
+        })
+    }
+
+    /// Where the chunks lie.
+    fn places(&self, entries: &[Entry], cut: &Cut, base: u64) -> Result<Places> {
         let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));
+        if let Some(said) = self.text("grid_at")? {
+            let [own] = entries else { return Err(Error::malformed("grid_at on a list of items, expected one that is a table")) };
+            let column = |said: &str| Column::named(said, own, self.find, base);
+            let named = |name: &str| self.text(name)?.map(column).transpose();
+            let number = match self.said.get("grid_base") {
+                None => Some(0),
+                Some(Attribute::Value(Literal::Integer(number))) => u64::try_from(*number).ok(),
+                Some(_) => None,
+            };
+            let number = number.ok_or_else(|| Error::malformed("grid_base is not a byte of the file"))?;
+            return Ok(Places::Table(Box::new(Table {
+                at: column(said)?,
+                bytes: named("grid_bytes")?,
+                mask: if self.has_masks() { None } else { named("grid_mask")? },
+                base: base.saturating_add(number),
+                whole: cut.chunk.iter().fold(cut.item, |n, len| n.saturating_mul(*len)),
+                count: count.ok_or_else(|| Error::malformed("its shape needs more chunks than any file has"))?,
+                read: OnceLock::new(),
+            })));
+        }
+        if let Some(name) = ["grid_bytes", "grid_base"].into_iter().find(|name| self.said.contains_key(*name)) {
+            return Err(Error::malformed(format!("{name} without grid_at, which says where the chunks lie")));
+        }
         if count != Some(entries.len() as u64) {
             let wanted = count.map_or("more".to_owned(), |count| count.to_string());
             return Err(Error::malformed(format!("its shape needs chunks: {wanted}, found {}", entries.len())));
@@ -180,19 +224,12 @@ impl Spec<'_> {
             (None, Some(0)) => Ok(Piece { at: 0, len: 0 }),
             _ => Err(Error::malformed("the place of a chunk is not known")),
         };
-        let pieces = entries.iter().map(piece).collect::<Result<Vec<_>>>()?;
-        let words = self.text("grid_filters")?.unwrap_or("");
-        Ok(GridArray {
-            fill: self.fill(&datatype, order)?,
-            cut,
-            datatype,
-            order,
-            pieces: Arc::new(pieces),
-            filters: Filters::parse(words)?,
-            words: words.to_owned(),
-            mask: if self.said.contains_key("grid_mask") { self.lengths("grid_mask")? } else { Vec::new() },
-            columns: self.word("grid_order", &["C", "F"])? == 1,
-        })
+        Ok(Places::Listed(Arc::new(entries.iter().map(piece).collect::<Result<Vec<_>>>()?)))
+    }
+
+    /// Whether the masks stand in the layout, and not in a column.
+    fn has_masks(&self) -> bool {
+        matches!(self.said.get("grid_mask"), Some(Attribute::List(_)))
     }
 
     fn lengths(&self, name: &str) -> Result<Vec<u64>> {
@@ -283,7 +320,8 @@ impl GridArray {
     pub fn array(&self, source: &SourceRef, limits: &Limits) -> Result<Array> {
         let limits = Arc::new(limits.clone());
         let (datatype, shape) = (self.datatype.clone(), self.cut.shape.clone());
-        if let ([piece], true) = (self.pieces.as_slice(), self.filters.is_empty())
+        let read = self.places.read(source, &self.mask, &limits)?;
+        if let ([piece], true) = (read.pieces.as_slice(), self.filters.is_empty())
             && self.cut.shape == self.cut.chunk
             && piece.len > 0
         {
@@ -297,9 +335,9 @@ impl GridArray {
         }
         let stored = Stored {
             source: source.clone(),
-            pieces: Arc::clone(&self.pieces),
+            pieces: read.pieces,
             filters: self.filters.clone(),
-            mask: self.mask.clone(),
+            mask: read.masks,
             columns: self.columns.then(|| self.cut.clone()),
             limits: Arc::clone(&limits),
         };
@@ -310,7 +348,7 @@ impl GridArray {
     /// How it is stored, in a few words.
     pub fn storage(&self) -> String {
         let chunk: Vec<String> = self.cut.chunk.iter().map(u64::to_string).collect();
-        let count = self.pieces.len();
+        let count = self.count;
         let plural = if count == 1 { "" } else { "s" };
         format!("{count} chunk{plural} of [{}]", chunk.join(", "))
     }
@@ -326,19 +364,19 @@ struct Stored {
     source: SourceRef,
     pieces: Arc<Vec<Piece>>,
     filters: Filters,
-    mask: Vec<u64>,
+    mask: Arc<Vec<u64>>,
     columns: Option<Cut>,
     limits: Arc<Limits>,
 }
 
 impl Chunks for Stored {
-    fn place(&self, number: u64) -> Option<Range<u64>> {
-        let piece = self.pieces.get(usize::try_from(number).ok()?).filter(|piece| piece.len > 0)?;
-        Some(piece.at..piece.at.saturating_add(piece.len))
+    fn place(&self, number: u64) -> Result<Option<Range<u64>>> {
+        let piece = usize::try_from(number).ok().and_then(|number| self.pieces.get(number)).filter(|piece| piece.len > 0);
+        Ok(piece.map(|piece| piece.at..piece.at.saturating_add(piece.len)))
     }
 
     fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
-        let place = self.place(number).unwrap_or(0..0);
+        let place = self.place(number)?.unwrap_or(0..0);
         let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
         let mask = usize::try_from(number).ok().and_then(|number| self.mask.get(number)).copied().unwrap_or(0);
         let bytes = self.filters.decode(bytes, mask, size, &self.limits)?;

@@ -30,6 +30,7 @@ mod seen;
 mod signature;
 mod stack;
 mod store;
+mod table;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -98,7 +98,8 @@ impl Outline {
                 None => outline.enter(entry, items.file().layout())?,
             }
         }
-        for (entry, grid) in grids.finish(items.file().base(), items.file().limits())? {
+        let find = |path: &str| outline.nodes.get(outline.find(path).ok()??.0)?.entry.as_deref().cloned();
+        for (entry, grid) in grids.finish(&find, items.file().base(), items.file().limits())? {
             outline.replace(entry, grid)?;
         }
         Ok(outline)

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests write and read small files of their own")]
 
 mod families;
+mod grids;
 
 use std::io::Write as _;
 use std::sync::Arc;

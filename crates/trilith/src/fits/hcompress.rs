@@ -4,7 +4,7 @@
 //! FITS Standard 4.0, section 10.4.4, and R. L. White et al., "Compression and its use for FITS images"
 //! (1992). The smoothing that a reader may do is not done.
 
-use super::rice::Bits;
+use crate::codec::bits::Bits;
 
 /// How many bytes that are copied each byte of a tile's values is worth: the inverse transform goes over all of them again
 /// and again, and every bit plane that is stored is gone through once more.

@@ -356,6 +356,26 @@ fn images_in_tiles_are_decoded() {
 }
 
 #[test]
+fn a_slice_needs_only_its_tiles() {
+    let lines = [vec![0u8, 1, 0, 2, 0, 3], vec![0, 4, 0, 5, 0, 6]];
+    let fits = tiles("NOCOMPRESS", &["ZBITPIX = 16"], &lines);
+    let array = fits.array(fits.find("1").unwrap()).unwrap();
+    let second = array.slice([crate::array::Index::At(1)]).unwrap();
+    assert_eq!(second.load::<i16>().unwrap(), [4, 5, 6]);
+    let stored = |array: &Array| array.source().stored(array.extent()).unwrap();
+    let (one, all) = (stored(&second), stored(&array));
+    assert_eq!((one.len(), all.len()), (1, 2));
+    assert_eq!(one[0].end - one[0].start, 6);
+    assert_eq!(all[1], one[0]);
+    // A tile that is broken spoils no other.
+    let fits = tiles("GZIP_1", &["ZBITPIX = 16"], &[gzip(&lines[0]), vec![1, 2, 3]]);
+    let array = fits.array(fits.find("1").unwrap()).unwrap();
+    assert_eq!(array.slice([crate::array::Index::At(0)]).unwrap().load::<i16>().unwrap(), [1, 2, 3]);
+    let error = array.load::<i16>().unwrap_err();
+    assert!(error.to_string().contains("tile 1"), "{error}");
+}
+
+#[test]
 fn quantised_floats_are_scaled_and_blank_where_they_say_so() {
     let lines = [[0i32, 1, 7], [2, 3, 4]].map(|line| line.iter().flat_map(|n| n.to_be_bytes()).collect());
     let more = ["ZBITPIX = -64", "ZSCALE  = 0.5", "ZZERO   = 10.0", "ZBLANK  = 7"];

@@ -1,11 +1,10 @@
 //! Images in compressed tiles: a table whose rows are the tiles (ZIMAGE).
 //!
 //! FITS Standard 4.0, section 10: RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 and NOCOMPRESS, whole numbers
-//! and quantised floats with and without dithering. An image of up to 64 MiB is decoded as a whole when its first byte is
-//! read, a larger one by bands of tiles.
+//! and quantised floats with and without dithering. The tiles are the chunks of a grid: a slice decodes those that it touches.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::dither::Random;
 use super::gzip::gunzipped;
@@ -14,9 +13,10 @@ use super::header::Header;
 use super::scale::{Linear, Number, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
+use crate::array::grid::{Chunks, Cut, Grid};
 use crate::array::{Array, element_count};
-use crate::bytes::{Source, SourceRef, read_vec, to_usize};
-use crate::error::{Context, Error, Result};
+use crate::bytes::{SourceRef, read_vec, to_usize};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// How a tile is compressed.
@@ -36,6 +36,14 @@ enum Method {
     Plain,
 }
 
+/// In which column the bytes of a tile stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Compressed,
+    Zipped,
+    Plain,
+}
+
 /// What the quantised numbers were dithered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dither {
@@ -48,25 +56,18 @@ enum Dither {
 /// The number that stands for zero in SUBTRACTIVE_DITHER_2.
 const ZERO: i32 = i32::MIN + 2;
 
-/// Bytes of an image that is decoded as a whole and kept; of a larger one only a band of tiles is.
-const KEPT: u64 = 64 << 20;
 /// As so many stored bytes counts whatever is less: the tiles of an empty image are a few bytes each.
 const FREE: u64 = 256 << 10;
 /// Bytes of a value while it is decoded.
 const WIDTH: u64 = 4;
 
-/// A compressed image, decoded when it is read first.
+/// The tiles of a compressed image.
 struct Tiles {
     source: SourceRef,
     plan: Plan,
-    size: u64,
     limits: Arc<Limits>,
-    /// All of it, where it is small.
-    decoded: OnceLock<Vec<u8>>,
-    /// Only one thread decodes.
-    turn: Mutex<()>,
-    /// The band that was read last, where it is large.
-    last: Mutex<Option<(u64, Arc<Vec<u8>>)>>,
+    /// The table that says where each tile lies, where the source has no bytes in memory.
+    table: OnceLock<Vec<u8>>,
 }
 
 /// Everything that the header says.
@@ -116,10 +117,12 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Resu
     }
     // Quantised floats have been scaled already.
     let linear = if number.is_integer() { linear } else { Linear::PLAIN };
-    let source = source.clone();
-    let (limits_of, decoded, turn, last) = (Arc::clone(limits), OnceLock::new(), Mutex::default(), Mutex::default());
-    let tiles = Tiles { source, plan, size, limits: limits_of, decoded, turn, last };
-    array_of(Arc::new(tiles), 0, shape, number, image::meant(number, linear), limits)
+    let meant = image::meant(number, linear);
+    let chunk: Vec<u64> = plan.tile.iter().rev().copied().collect();
+    let cut = Cut { shape: shape.clone(), chunk, item: number.size() as u64, cut_edges: true };
+    let tiles = Tiles { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
+    let grid = Grid::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
+    array_of(Arc::new(grid), 0, shape, number, meant, limits)
 }
 
 impl Plan {
@@ -172,15 +175,27 @@ impl Plan {
         self.axes.iter().zip(&self.tile).map(|(len, tile)| len.div_ceil(*tile))
     }
 
-    /// The array in the heap that a column of a row points to: its bytes, or None where it is empty.
-    fn heap_bytes(&self, source: &dyn Source, row: &[u8], name: &str, limits: &Limits) -> Result<Option<Vec<u8>>> {
+    /// Where the array in the heap lies that a column of a row points to; None where it is empty.
+    fn heap_place(&self, row: &[u8], name: &str) -> Result<Option<Range<u64>>> {
         let Some(column) = self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)) else { return Ok(None) };
         if !column.in_heap() {
             return Err(Error::malformed(format!("column {name} is {}, expected an array in the heap", column.form())));
         }
-        let place = heap::Place::read(column, row, self.heap..self.end)?;
-        let (from, len) = (place.bytes.start, place.bytes.end - place.bytes.start);
-        if len == 0 { Ok(None) } else { read_vec(source, from, len, limits).map(Some) }
+        let place = heap::Place::read(column, row, self.heap..self.end)?.bytes;
+        Ok(Some(place).filter(|place| !place.is_empty()))
+    }
+
+    /// Where the bytes of the tile of a row lie, and in which form; None where there are none.
+    fn tile_place(&self, row: &[u8]) -> Result<Option<(Form, Range<u64>)>> {
+        // Tiles that could not be quantised are kept without loss.
+        let forms =
+            [("COMPRESSED_DATA", Form::Compressed), ("GZIP_COMPRESSED_DATA", Form::Zipped), ("UNCOMPRESSED_DATA", Form::Plain)];
+        for (name, form) in forms {
+            if let Some(place) = self.heap_place(row, name)? {
+                return Ok(Some((form, place)));
+            }
+        }
+        Ok(None)
     }
 
     /// The value of a parameter for the tile of a row.
@@ -239,83 +254,27 @@ fn dither(header: &Header) -> Result<Dither> {
 }
 
 impl Tiles {
-    /// All of the image, where it is small enough to be kept.
-    fn kept(&self) -> Result<Option<&[u8]>> {
-        if self.size > KEPT {
-            return Ok(None);
+    /// The row of the table for a tile.
+    fn row(&self, number: u64) -> Result<&[u8]> {
+        let (size, missing) = (self.plan.row_size, || Error::malformed("the table has no row for it"));
+        let at = number.checked_mul(size).ok_or_else(missing)?;
+        if let Some(row) = self.source.view(self.plan.table.saturating_add(at), size) {
+            return Ok(row);
         }
-        if let Some(bytes) = self.decoded.get() {
-            return Ok(Some(bytes));
-        }
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.decoded.get().is_none() {
-            let _ = self.decoded.set(self.decode(0..self.bands())?);
-        }
-        Ok(self.decoded.get().map(Vec::as_slice))
-    }
-
-    /// How many bands there are: a band is all tiles beside each other, whose bytes lie in a row.
-    fn bands(&self) -> u64 {
-        self.plan.counts().last().unwrap_or(1)
-    }
-
-    /// Bytes of a full band.
-    fn band_size(&self) -> u64 {
-        match (self.plan.axes.last(), self.plan.tile.last()) {
-            (Some(len), Some(tile)) => self.size / (*len).max(1) * tile,
-            _ => self.size,
-        }
-    }
-
-    /// A band, decoded when another was read last.
-    fn band(&self, band: u64) -> Result<Arc<Vec<u8>>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, bytes)) = last.as_ref().filter(|(known, _)| *known == band) {
-            return Ok(Arc::clone(bytes));
-        }
-        // The one before is let go first.
-        *last = None;
-        let bytes = Arc::new(self.decode(band..band + 1)?);
-        *last = Some((band, Arc::clone(&bytes)));
-        Ok(bytes)
-    }
-
-    /// Decodes the tiles of some bands.
-    fn decode(&self, bands: Range<u64>) -> Result<Vec<u8>> {
-        let first = bands.start * self.band_size();
-        let size = bands.end.saturating_mul(self.band_size()).min(self.size).saturating_sub(first);
-        self.limits.charge_memory(size, "a compressed image")?;
-        self.limits.charge_work(size)?;
-        let largest = self.plan.axes.iter().zip(&self.plan.tile).map(|(len, tile)| len.min(tile)).product();
-        self.check_memory(largest, size)?;
-        let size = to_usize(size)?;
-        let mut image = Vec::new();
-        image.try_reserve_exact(size).map_err(|_| Error::limit(format!("no memory for an image of {size} bytes")))?;
-        image.resize(size, 0);
-        if size == 0 {
-            return Ok(image);
-        }
-        let counts: Vec<u64> = self.plan.counts().collect();
-        let beside: u64 = counts.split_last().map_or(1, |(_, beside)| beside.iter().product());
-        let rows = bands.start * beside..bands.end * beside;
-        let at = self.plan.table + rows.start * self.plan.row_size;
-        let table = read_vec(&*self.source, at, (rows.end - rows.start) * self.plan.row_size, &self.limits)?;
-        for number in rows.clone() {
-            let at = to_usize((number - rows.start) * self.plan.row_size)?;
-            let row = table.get(at..at + to_usize(self.plan.row_size)?).unwrap_or_default();
-            let (mut start, lens) = self.place(number, &counts);
-            let tile = self.tile(number, row, to_usize(lens.iter().product())?).doing(|| format!("tile {number}"))?;
-            if let (Some(start), Some(tile)) = (start.last_mut(), self.plan.tile.last()) {
-                *start -= bands.start * tile;
+        let table = match self.table.get() {
+            Some(table) => table,
+            None => {
+                let count: u64 = self.plan.counts().product();
+                let table = read_vec(&*self.source, self.plan.table, count.saturating_mul(size), &self.limits)?;
+                self.table.get_or_init(|| table)
             }
-            self.put(&mut image, &start, &lens, &tile)?;
-        }
-        Ok(image)
+        };
+        let at = to_usize(at)?;
+        table.get(at..at.saturating_add(to_usize(size)?)).ok_or_else(missing)
     }
 
-    /// Refuses tiles of so many values that need far more memory, together with the `beside` bytes of their band, than
-    /// those of an honest image of so many stored bytes.
-    fn check_memory(&self, count: u64, beside: u64) -> Result<()> {
+    /// Refuses tiles of so many values that need far more memory than those of an honest image of so many stored bytes.
+    fn check_memory(&self, count: u64) -> Result<()> {
         // The last is what a tile needs for each byte of its values.
         let (name, ratio, needed) = match self.plan.method {
             Method::Rice { .. } => ("rice_ratio", self.limits.rice_ratio, 2),
@@ -323,7 +282,7 @@ impl Tiles {
             Method::Transformed => ("hcompress_ratio", self.limits.hcompress_ratio, 3),
             Method::Gzip | Method::Shuffled | Method::Plain => ("zlib_ratio", self.limits.zlib_ratio, 2),
         };
-        let needed = count.saturating_mul(WIDTH).saturating_mul(needed).saturating_add(beside);
+        let needed = count.saturating_mul(WIDTH).saturating_mul(needed);
         let whole = self.plan.end.saturating_sub(self.plan.table);
         if needed > whole.max(FREE).saturating_mul(ratio) {
             let what = format_args!("tiles of {count} values need {needed} bytes of memory, out of {whole} that are stored");
@@ -342,77 +301,37 @@ impl Tiles {
         self.limits.charge_work((count as u64).saturating_mul(WIDTH).saturating_mul(cost))
     }
 
-    /// First index and lengths of a tile, the fastest axis first.
-    fn place(&self, number: u64, counts: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        let mut rest = number;
-        let start: Vec<u64> = counts
-            .iter()
-            .zip(&self.plan.tile)
-            .map(|(count, tile)| {
-                let at = rest % count * tile;
-                rest /= count;
-                at
-            })
-            .collect();
-        let lens =
-            start.iter().zip(&self.plan.axes).zip(&self.plan.tile).map(|((at, len), tile)| (len - at).min(*tile)).collect();
-        (start, lens)
-    }
-
-    /// Copies a tile line by line to its place.
-    fn put(&self, image: &mut [u8], start: &[u64], lens: &[u64], tile: &[u8]) -> Result<()> {
-        let unit = self.plan.number.size() as u64;
-        let line = to_usize(lens.first().copied().unwrap_or(1) * unit)?;
-        for (n, bytes) in tile.chunks_exact(line.max(1)).enumerate() {
-            let (mut rest, mut stride, mut at) = (n as u64, 1u64, start.first().copied().unwrap_or(0));
-            for (axis, len) in self.plan.axes.iter().enumerate() {
-                if axis > 0 {
-                    at += (start[axis] + rest % lens[axis]) * stride;
-                    rest /= lens[axis];
-                }
-                stride *= len;
-            }
-            let at = to_usize(at * unit)?;
-            if let Some(place) = image.get_mut(at..at + line) {
-                place.copy_from_slice(bytes);
-            }
-        }
-        Ok(())
-    }
-
     /// The values of a tile, big-endian.
-    fn tile(&self, number: u64, row: &[u8], count: usize) -> Result<Vec<u8>> {
-        let (plan, size) = (&self.plan, self.plan.number.size());
-        let heap = |name| plan.heap_bytes(&*self.source, row, name, &self.limits);
+    fn tile(&self, number: u64, count: usize) -> Result<Vec<u8>> {
+        let (plan, size, row) = (&self.plan, self.plan.number.size(), self.row(number)?);
         let cut = || Error::malformed("its bytes are cut short or do not decode");
-        if let Some(bytes) = heap("COMPRESSED_DATA")? {
-            self.charge_tile(&bytes, count)?;
-            let whole: Vec<i32> = match plan.method {
-                Method::Rice { width, block } => rice::decode(&bytes, count, width, block).ok_or_else(cut)?,
-                Method::Plio => plio::decode(&bytes, count).ok_or_else(cut)?,
-                Method::Transformed => hcompress::decode(&bytes, count).ok_or_else(cut)?,
-                _ => {
-                    let (bytes, width) = self.unpacked(&bytes, count)?;
-                    // As wide as the image: these are its values. Quantised floats are whole numbers of 4 bytes.
-                    let is_quantised = !plan.number.is_integer() && plan.scale != Value::None;
-                    if width == size && !(is_quantised && size == 4) {
-                        return Ok(bytes);
-                    }
-                    wholes(&bytes, width).ok_or_else(cut)?
+        let Some((form, place)) = plan.tile_place(row)? else { return Err(Error::malformed("it has no data")) };
+        let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+        match form {
+            Form::Plain if bytes.len() == count * size => return Ok(bytes),
+            Form::Plain => return Err(Error::malformed("it has no data")),
+            Form::Zipped => {
+                self.charge_tile(&[], count)?;
+                let (bytes, width) = gunzipped(&bytes, count, false)?;
+                return if width == size { Ok(bytes) } else { Err(cut()) };
+            }
+            Form::Compressed => self.charge_tile(&bytes, count)?,
+        }
+        let whole: Vec<i32> = match plan.method {
+            Method::Rice { width, block } => rice::decode(&bytes, count, width, block).ok_or_else(cut)?,
+            Method::Plio => plio::decode(&bytes, count).ok_or_else(cut)?,
+            Method::Transformed => hcompress::decode(&bytes, count).ok_or_else(cut)?,
+            _ => {
+                let (bytes, width) = self.unpacked(&bytes, count)?;
+                // As wide as the image: these are its values. Quantised floats are whole numbers of 4 bytes.
+                let is_quantised = !plan.number.is_integer() && plan.scale != Value::None;
+                if width == size && !(is_quantised && size == 4) {
+                    return Ok(bytes);
                 }
-            };
-            return self.values(number, row, &whole);
-        }
-        // Tiles that could not be quantised are kept without loss.
-        if let Some(bytes) = heap("GZIP_COMPRESSED_DATA")? {
-            self.charge_tile(&[], count)?;
-            let (bytes, width) = gunzipped(&bytes, count, false)?;
-            return if width == size { Ok(bytes) } else { Err(cut()) };
-        }
-        match heap("UNCOMPRESSED_DATA")? {
-            Some(bytes) if bytes.len() == count * size => Ok(bytes),
-            _ => Err(Error::malformed("it has no data")),
-        }
+                wholes(&bytes, width).ok_or_else(cut)?
+            }
+        };
+        self.values(number, row, &whole)
     }
 
     /// The bytes of a tile that is not Rice coded, and how many of them are a value.
@@ -474,46 +393,24 @@ fn wholes(bytes: &[u8], width: usize) -> Option<Vec<i32>> {
     })
 }
 
-impl Source for Tiles {
-    fn len(&self) -> u64 {
-        self.size
+impl Chunks for Tiles {
+    fn place(&self, number: u64) -> Result<Option<Range<u64>>> {
+        // A tile without data is an error when it is decoded, not one that was never written.
+        let place = self.plan.tile_place(self.row(number)?)?;
+        Ok(Some(place.map_or(self.plan.heap..self.plan.heap, |(_, place)| place)))
     }
 
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let end = offset.checked_add(into.len() as u64).filter(|end| *end <= self.size).ok_or_else(|| {
-            Error::malformed(format!("the image ends at byte {}, but {} are expected from {offset} on", self.size, into.len()))
-        })?;
-        if let Some(bytes) = self.kept()? {
-            into.copy_from_slice(bytes.get(to_usize(offset)?..to_usize(end)?).unwrap_or_default());
-            return Ok(());
-        }
-        let size = self.band_size().max(1);
-        let (mut at, mut rest) = (offset, into);
-        while at < end {
-            let band = self.band(at / size)?;
-            let part = band.get(to_usize(at % size)?..).unwrap_or_default();
-            let (now, later) = rest.split_at_mut(part.len().min(rest.len()).max(1));
-            now.copy_from_slice(part.get(..now.len()).ok_or_else(|| Error::malformed("a band of tiles is too short"))?);
-            at += now.len() as u64;
-            rest = later;
-        }
-        Ok(())
+    fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
+        let count = size / self.plan.number.size() as u64;
+        self.check_memory(count)?;
+        self.tile(number, to_usize(count)?)
     }
 
-    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        let start = usize::try_from(offset).ok()?;
-        self.kept().ok()??.get(start..start.checked_add(usize::try_from(len).ok()?)?)
+    fn source(&self) -> &SourceRef {
+        &self.source
     }
 
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        if range.is_empty() { Ok(Vec::new()) } else { self.source.stored(self.plan.table..self.plan.end) }
-    }
-
-    fn origin(&self) -> Option<&dyn Source> {
-        Some(&*self.source)
-    }
-
-    fn name(&self) -> &str {
-        self.source.name()
+    fn name(&self) -> &'static str {
+        "tile"
     }
 }

@@ -47,7 +47,6 @@ const HDF5: At = &[0, 512, 1024, 2048];
 const PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const PROGRAM: &str = "name a data file";
 const TABLE: &str = "read it with pandas, polars or DuckDB";
-const TIFF: &str = "read it with tifffile or rasterio";
 
 /// A format whose layout is derived by the module of that name, where the build has the feature.
 macro_rules! derived {
@@ -76,9 +75,10 @@ pub(super) const FORMATS: &[Format] = &[
     derived!("dudley", "NPZ", "a numpy .npz archive", Mark::Check(recognise::is_npz), npz),
     derived!("dudley", "PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), pdb),
     derived!("dudley", "NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), npy),
-    row("a TIFF image", b"II*\0", START, TIFF),
-    row("a TIFF image", b"MM\0*", START, TIFF),
-    row("a TIFF image", b"II+\0", START, TIFF),
+    derived!("dudley", "TIFF", "a TIFF image", Mark::Bytes(b"II*\0", START), tiff),
+    derived!("dudley", "TIFF", "a TIFF image", Mark::Bytes(b"MM\0*", START), tiff),
+    derived!("dudley", "BigTIFF", "a BigTIFF image", Mark::Bytes(b"II+\0", START), tiff),
+    derived!("dudley", "BigTIFF", "a BigTIFF image", Mark::Bytes(b"MM\0+", START), tiff),
     row("a PNG image", b"\x89PNG\r\n\x1a\n", START, PICTURE),
     row("a GIF image", b"GIF8", START, PICTURE),
     row("a JPEG image", b"\xff\xd8\xff", START, PICTURE),

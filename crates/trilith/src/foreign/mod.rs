@@ -14,8 +14,6 @@ mod groups;
 mod hdf5;
 #[cfg(feature = "dudley")]
 mod header;
-#[cfg(feature = "dudley")]
-mod json;
 mod named;
 #[cfg(feature = "dudley")]
 mod netcdf3;
@@ -30,6 +28,8 @@ mod recognise;
 mod safetensors;
 #[cfg(feature = "dudley")]
 mod text;
+#[cfg(feature = "dudley")]
+mod tiff;
 
 use self::formats::{FORMATS, Format, Handled, Mark};
 use crate::bytes::{Source, SourceRef, read_vec};

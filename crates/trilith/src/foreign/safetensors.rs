@@ -3,8 +3,12 @@
 //! Floats of 8 bits, and those of 16 with the exponent of 32, are no datatype of a layout: their bytes are declared, and
 //! `safetensors_dtype` names them.
 
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+
 use super::header::HeaderReader;
-use super::json::Json;
 use super::recognise::SAFETENSORS_HEADER as HEADER;
 use super::text::{LayoutText, shaped};
 use crate::bytes::{SourceRef, read_vec};
@@ -48,24 +52,17 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         return Err(Error::limit(format!("a header of {length} bytes, at most {HEADER} are read")));
     }
     let json = read_vec(&**source, 8, length, limits).doing(|| "reading the header")?;
-    let json = String::from_utf8(json).map_err(|_| Error::malformed("the header is not UTF-8").at_byte(8))?;
-    let Json::Object(mut tensors) = Json::read(&json, limits)? else {
-        return Err(Error::malformed("the header is not a JSON object").at_byte(8));
-    };
+    // What is read of the text takes a few times as many bytes as that.
+    limits.charge_memory(length.saturating_mul(16), "the header")?;
+    let Header { metadata, tensors } =
+        serde_json::from_slice(&json).map_err(|error| Error::malformed(format!("the header: {error}")).at_byte(8))?;
     if tensors.len() as u64 > limits.items {
         return Err(Limits::exceeded("items", limits.items, format_args!("the file has {} tensors", tensors.len())));
     }
     let mut text = LayoutText::new("a safetensors file", limits);
-    if let Some(at) = tensors.iter().position(|(name, _)| name == METADATA) {
-        let (_, Json::Object(metadata)) = tensors.remove(at) else {
-            return Err(Error::malformed(format!("{METADATA} is not an object of texts")));
-        };
-        for (name, value) in metadata {
-            let value = value.text().ok_or_else(|| Error::malformed(format!("{METADATA}: {name} is not a text")))?;
-            // The root says with this word in which language the layout is.
-            let name = if name == "dialect" { "dialect (of the file)" } else { &name };
-            text.attribute(name, value)?;
-        }
+    for (name, value) in &metadata {
+        // The root says with this word in which language the layout is.
+        text.attribute(if name == "dialect" { "dialect (of the file)" } else { name }, value.as_str())?;
     }
     // The header has them in the order of their names or of nothing; in the file they follow each other.
     let mut placed = Vec::new();
@@ -85,6 +82,65 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     text.finish()
 }
 
+/// The JSON text in the order in which it stands there.
+#[derive(Default)]
+struct Header {
+    metadata: Vec<(String, String)>,
+    tensors: Vec<(String, Value)>,
+}
+
+/// An object of texts.
+struct Texts(Vec<(String, String)>);
+
+/// Reads the entries of an object one after the other.
+struct Entries<T>(T);
+
+impl<'de> Deserialize<'de> for Header {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Entries(Self::default()))
+    }
+}
+
+impl<'de> Visitor<'de> for Entries<Header> {
+    type Value = Header;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of tensors")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Header, A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == METADATA {
+                self.0.metadata = map.next_value::<Texts>()?.0;
+            } else {
+                self.0.tensors.push((key, map.next_value()?));
+            }
+        }
+        Ok(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Texts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Entries(Self(Vec::new())))
+    }
+}
+
+impl<'de> Visitor<'de> for Entries<Texts> {
+    type Value = Texts;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object of texts, which {METADATA} is")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Texts, A::Error> {
+        while let Some(entry) = map.next_entry()? {
+            self.0.0.push(entry);
+        }
+        Ok(self.0)
+    }
+}
+
 struct Placed {
     spelled: &'static str,
     named: Option<&'static str>,
@@ -93,11 +149,14 @@ struct Placed {
 }
 
 /// Where a tensor lies, after checking that its bytes are as many as its shape has and that they are there.
-fn placed_of(tensor: &Json, data: u64, len: u64) -> Result<Placed> {
+fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<Placed> {
     let missing = |key: &str| Error::malformed(format!("its {key} is missing, or not of its kind"));
-    let dtype = tensor.get("dtype").and_then(Json::text).ok_or_else(|| missing("dtype"))?;
-    let shape = tensor.get("shape").and_then(Json::numbers).ok_or_else(|| missing("shape"))?;
-    let offsets = tensor.get("data_offsets").and_then(Json::numbers).ok_or_else(|| missing("data_offsets"))?;
+    let numbers = |key: &str| {
+        let list = tensor.get(key).and_then(Value::as_array).ok_or_else(|| missing(key))?;
+        list.iter().map(|number| number.as_u64().ok_or_else(|| missing(key))).collect::<Result<Vec<u64>>>()
+    };
+    let dtype = tensor.get("dtype").and_then(Value::as_str).ok_or_else(|| missing("dtype"))?;
+    let (shape, offsets) = (numbers("shape")?, numbers("data_offsets")?);
     let [from, to] = offsets[..] else { return Err(missing("data_offsets")) };
     if PACKED.contains(&dtype) {
         return Err(Error::unsupported(format!("datatype {dtype}, whose elements share bytes")));

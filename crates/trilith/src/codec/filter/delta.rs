@@ -3,36 +3,98 @@
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
-/// The numbers of `width` bytes, little-endian, of which each row of `row` has its first one as it is; 0 is one row.
-pub(super) fn undo(mut bytes: Vec<u8>, width: u64, row: u64) -> Result<Vec<u8>> {
-    let width = to_usize(width)?;
-    if !matches!(width, 1 | 2 | 4 | 8) {
-        return Err(Error::unsupported(format!("differences of numbers of {width} bytes, known are 1, 2, 4 and 8")));
+/// Numbers whose rows hold differences.
+pub(super) struct Rows {
+    /// Bytes of a number.
+    width: usize,
+    /// Bytes of a row.
+    row: usize,
+    /// How many numbers apart those are of which the difference was taken.
+    step: usize,
+    is_big: bool,
+}
+
+impl Rows {
+    /// What the arguments of a filter say: bytes of a number; numbers of a row, 0 for one row; how far apart the numbers are
+    /// that were compared, 1 unless given; 1 where the most significant byte comes first.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 1, 2, 4 and 8.
+    pub fn of(arguments: &[u64], len: usize) -> Result<Self> {
+        let argument = |at: usize, without: u64| to_usize(arguments.get(at).copied().unwrap_or(without));
+        let width = argument(0, 0)?;
+        if !matches!(width, 1 | 2 | 4 | 8) {
+            return Err(Error::unsupported(format!("differences of numbers of {width} bytes, known are 1, 2, 4 and 8")));
+        }
+        let row = match argument(1, 0)?.saturating_mul(width) {
+            0 => len.max(1),
+            row => row,
+        };
+        Ok(Self { width, row, step: argument(2, 1)?.max(1), is_big: argument(3, 0)? == 1 })
     }
-    let row = match to_usize(row)?.saturating_mul(width) {
-        0 => bytes.len().max(1),
-        row => row,
-    };
-    for row in bytes.chunks_mut(row) {
-        let mut sum = 0u64;
-        for number in row.chunks_exact_mut(width) {
-            let mut word = [0; 8];
-            word.iter_mut().zip(number.iter()).for_each(|(to, from)| *to = *from);
-            sum = sum.wrapping_add(u64::from_le_bytes(word));
-            number.iter_mut().zip(sum.to_le_bytes()).for_each(|(to, from)| *to = from);
+
+    /// The numbers, each row of which has its first ones as they are.
+    pub fn undo(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+        for row in bytes.chunks_mut(self.row) {
+            match (self.width, self.is_big) {
+                (1, _) => self.sums(row, u8::from_le_bytes, u8::wrapping_add, u8::to_le_bytes),
+                (2, false) => self.sums(row, u16::from_le_bytes, u16::wrapping_add, u16::to_le_bytes),
+                (2, true) => self.sums(row, u16::from_be_bytes, u16::wrapping_add, u16::to_be_bytes),
+                (4, false) => self.sums(row, u32::from_le_bytes, u32::wrapping_add, u32::to_le_bytes),
+                (4, true) => self.sums(row, u32::from_be_bytes, u32::wrapping_add, u32::to_be_bytes),
+                (_, false) => self.sums(row, u64::from_le_bytes, u64::wrapping_add, u64::to_le_bytes),
+                (_, true) => self.sums(row, u64::from_be_bytes, u64::wrapping_add, u64::to_be_bytes),
+            }
+        }
+        bytes
+    }
+
+    /// Adds to each number the one `step` before it.
+    fn sums<const N: usize, T>(&self, row: &mut [u8], read: fn([u8; N]) -> T, add: fn(T, T) -> T, write: fn(T) -> [u8; N]) {
+        let (numbers, _) = row.as_chunks_mut::<N>();
+        for at in self.step..numbers.len() {
+            if let Some(before) = numbers.get(at - self.step).copied()
+                && let Some(number) = numbers.get_mut(at)
+            {
+                *number = write(add(read(*number), read(before)));
+            }
         }
     }
-    Ok(bytes)
+
+    /// As [`Rows::undo`] for floats: a row has the first bytes of all numbers first, the most significant ones, and of all its
+    /// bytes the differences. What comes out is big-endian.
+    pub fn undo_floats(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let whole = Self { width: 1, row: self.row, step: self.step, is_big: false };
+        let planes = whole.undo(bytes);
+        let mut out = vec![0; planes.len()];
+        for (from, to) in planes.chunks(self.row).zip(out.chunks_mut(self.row)) {
+            super::shuffle::unshuffle(self.width, from, to);
+        }
+        out
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn undo(bytes: &[u8], arguments: &[u64]) -> Result<Vec<u8>> {
+        Ok(Rows::of(arguments, bytes.len())?.undo(bytes.to_vec()))
+    }
+
     #[test]
     fn each_row_begins_anew() {
-        assert_eq!(undo(vec![1, 1, 255, 5, 1, 1], 1, 3).unwrap(), [1, 2, 1, 5, 6, 7]);
-        assert_eq!(undo(vec![255, 0, 1, 0], 2, 0).unwrap(), [255, 0, 0, 1]);
-        assert!(undo(vec![1], 3, 0).is_err());
+        assert_eq!(undo(&[1, 1, 255, 5, 1, 1], &[1, 3]).unwrap(), [1, 2, 1, 5, 6, 7]);
+        assert_eq!(undo(&[255, 0, 1, 0], &[2, 0]).unwrap(), [255, 0, 0, 1]);
+        assert_eq!(undo(&[0, 255, 0, 1], &[2, 0, 1, 1]).unwrap(), [0, 255, 1, 0]);
+        assert_eq!(undo(&[1, 2, 3, 1, 1, 1], &[1, 0, 3]).unwrap(), [1, 2, 3, 2, 3, 4]);
+        assert!(undo(&[1], &[3, 0]).is_err() && undo(&[1], &[]).is_err());
+    }
+
+    #[test]
+    fn floats_have_their_first_bytes_first() {
+        // Two numbers of two bytes: 0x0102 and 0x0304 are the planes 01 03 02 04, as differences 01 02 ff 02.
+        let rows = Rows::of(&[2, 2], 4).unwrap();
+        assert_eq!(rows.undo_floats(vec![1, 2, 255, 2]), [1, 2, 3, 4]);
     }
 }

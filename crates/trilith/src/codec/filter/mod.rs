@@ -3,13 +3,16 @@
 //! `"shuffle(4) deflate fletcher32"` names them in the order in which they were applied; decoding goes back. A chunk is
 //! decoded as a whole, in memory. One file for each filter that is more than a call of a codec.
 
+mod bits;
 mod checksum;
 mod delta;
 #[cfg(feature = "lz4")]
 mod lz4h5;
 mod lzf;
+mod lzw;
 mod packbits;
 mod packed;
+mod szip;
 
 use super::shuffle;
 use crate::bytes::{Step, to_usize};
@@ -103,7 +106,7 @@ impl Filters {
 impl Filter {
     fn grows(&self) -> Grows {
         match self.name.as_str() {
-            "shuffle" | "bitshuffle" | "delta" => Grows::By(0),
+            "shuffle" | "bitshuffle" | "delta" | "fdelta" => Grows::By(0),
             "fletcher32" | "crc32c" => Grows::By(4),
             "skip" => Grows::By(self.argument(0).unwrap_or(0)),
             _ => Grows::Unknown,
@@ -119,7 +122,14 @@ impl Filter {
     fn undo(&self, bytes: Vec<u8>, given: Option<u64>, size: u64, limits: &Limits) -> Result<Vec<u8>> {
         match self.name.as_str() {
             "shuffle" | "bitshuffle" => self.unshuffled(&bytes),
-            "delta" => delta::undo(bytes, self.argument(0)?, self.argument(1).unwrap_or(0)),
+            "delta" => Ok(delta::Rows::of(&self.arguments, bytes.len())?.undo(bytes)),
+            "fdelta" => Ok(delta::Rows::of(&self.arguments, bytes.len())?.undo_floats(bytes)),
+            "bits" => {
+                let is_big = self.argument(2).is_ok_and(|order| order == 1);
+                bits::undo(&bytes, self.argument(0)?, self.argument(1)?, is_big, Room::of(given, size, limits)?.most)
+            }
+            "szip" => szip::undo(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "lzw" => lzw::undo(&bytes, &Room::of(given, size, limits)?),
             "fletcher32" => checksum::fletcher32(bytes),
             "crc32c" => checksum::crc32c(bytes),
             "nbit" => packed::nbit(bytes, &self.arguments, Room::of(given, size, limits)?.most),

@@ -301,14 +301,14 @@ impl Stored {
 }
 
 impl Chunks for Stored {
-    fn place(&self, number: u64) -> Option<Range<u64>> {
-        let piece = self.piece(number)?;
+    fn place(&self, number: u64) -> Result<Option<Range<u64>>> {
+        let Some(piece) = self.piece(number) else { return Ok(None) };
         let start = piece.address.saturating_add(self.base);
-        Some(start..start.saturating_add(piece.size))
+        Ok(Some(start..start.saturating_add(piece.size)))
     }
 
     fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
-        let place = self.place(number).unwrap_or(0..0);
+        let place = self.place(number)?.unwrap_or(0..0);
         let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
         self.filters.decode(bytes, self.piece(number).map_or(0, |piece| piece.mask), size, &self.limits)
     }

@@ -1,0 +1,120 @@
+//! LZW, as TIFF has it: codes of 9 to 12 bits, the highest bit first, which get longer one code early.
+//!
+//! TIFF Revision 6.0, section 13.
+
+use super::Room;
+use crate::error::{Error, Result};
+
+/// The codes that stand for no bytes.
+const CLEAR: usize = 256;
+const END: usize = 257;
+/// Codes of 12 bits.
+const MOST: usize = 4096;
+
+/// Bits, the highest first.
+struct Codes<'b> {
+    bytes: std::slice::Iter<'b, u8>,
+    held: u32,
+    count: u32,
+}
+
+impl Codes<'_> {
+    /// The next code; None at the end of the bytes.
+    fn next(&mut self, bits: u32) -> Option<usize> {
+        while self.count < bits {
+            self.held = self.held << 8 | u32::from(*self.bytes.next()?);
+            self.count += 8;
+        }
+        self.count -= bits;
+        Some((self.held >> self.count) as usize & ((1 << bits) - 1))
+    }
+}
+
+/// Decodes; what comes behind the bytes that are expected is not looked at.
+pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
+    if let [0, second, ..] = bytes
+        && second & 1 == 1
+    {
+        return Err(Error::unsupported("LZW with the lowest bit first, as before TIFF 5.0"));
+    }
+    let wrong = || Error::malformed("a code of LZW that was not defined");
+    let mut codes = Codes { bytes: bytes.iter(), held: 0, count: 0 };
+    // Each string is the bytes that an earlier code gave and the one behind them: where they begin, and how many.
+    let mut strings: Vec<(usize, usize)> = Vec::with_capacity(MOST);
+    let (mut out, mut bits, mut before) = (Vec::with_capacity(room.most), 9, None::<(usize, usize)>);
+    while out.len() < room.most {
+        let Some(code) = codes.next(bits) else { break };
+        match code {
+            CLEAR => {
+                strings.clear();
+                (bits, before) = (9, None);
+                continue;
+            }
+            END => break,
+            _ => {}
+        }
+        let start = out.len();
+        match (code, before) {
+            (byte @ 0..256, _) => out.push(byte as u8),
+            (_, None) => return Err(wrong()),
+            (_, Some(before)) => {
+                let known = strings.get(code - 258).copied();
+                // The string that is being defined: the one before, and its first byte again.
+                let (from, len) = match known {
+                    Some(known) => known,
+                    None if code - 258 == strings.len() => (before.0, before.1 + 1),
+                    None => return Err(wrong()),
+                };
+                let len = len.min(room.most - start);
+                for at in from..from + len {
+                    let byte = *out.get(at).ok_or_else(wrong)?;
+                    out.push(byte);
+                }
+            }
+        }
+        if let Some((from, len)) = before
+            && strings.len() + 258 < MOST
+        {
+            strings.push((from, len + 1));
+        }
+        before = Some((start, out.len() - start));
+        // One code early: the string that the writer has by now, and the one that it is about to define.
+        bits = match strings.len() + 258 + 1 {
+            0..=511 => 9,
+            512..=1023 => 10,
+            1024..=2047 => 11,
+            _ => 12,
+        };
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Writes codes of nine bits.
+    fn nine(codes: &[usize]) -> Vec<u8> {
+        let mut bits: Vec<u8> = codes.iter().flat_map(|code| (0..9).rev().map(move |at| (code >> at & 1) as u8)).collect();
+        bits.resize(bits.len().next_multiple_of(8), 0);
+        bits.chunks(8).map(|byte| byte.iter().fold(0, |n, bit| n << 1 | bit)).collect()
+    }
+
+    #[test]
+    fn the_example_of_the_specification() {
+        let codes = [CLEAR, 7, 258, 8, 8, 258, 6, 6, END];
+        assert_eq!(undo(&nine(&codes), &Room { most: 99 }).unwrap(), [7, 7, 7, 8, 8, 7, 7, 6, 6]);
+        assert_eq!(undo(&nine(&codes), &Room { most: 2 }).unwrap(), [7, 7]);
+        assert!(undo(&nine(&[CLEAR, 7, 300]), &Room { most: 99 }).is_err());
+        assert!(undo(&nine(&[CLEAR, 258]), &Room { most: 99 }).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), most in 0usize..4000) {
+            let _ = undo(&bytes, &Room { most });
+        }
+    }
+}

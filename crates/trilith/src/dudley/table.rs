@@ -1,0 +1,135 @@
+//! Where the chunks of a grid lie: at the places of a list of items, or where a table says that stands in the file itself.
+
+use std::sync::{Arc, OnceLock};
+
+use super::datatype::datatype_of;
+use crate::array::{Array, Byteorder, Datatype, element_count};
+use crate::bytes::SourceRef;
+use crate::error::{Context, Error, ErrorKind, Result};
+use crate::layout::Entry;
+use crate::limits::Limits;
+
+/// One chunk: its byte in the file and its length; 0 where it was never written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    pub at: u64,
+    pub len: u64,
+}
+
+/// The chunks of a grid.
+#[derive(Debug)]
+pub(super) enum Places {
+    /// Items of the layout.
+    Listed(Arc<Vec<Piece>>),
+    /// A table, which is read with the first chunk.
+    Table(Box<Table>),
+}
+
+/// Where the chunks lie, and which filters each has not: as many as there are chunks, or none.
+#[derive(Debug, Clone)]
+pub(super) struct Read {
+    pub pieces: Arc<Vec<Piece>>,
+    pub masks: Arc<Vec<u64>>,
+}
+
+/// Columns of numbers in the file, one row for each chunk.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// Bytes of the file, as they are without `base`.
+    pub at: Column,
+    /// Their lengths; without, each has `whole` bytes.
+    pub bytes: Option<Column>,
+    /// Which filters were not applied.
+    pub mask: Option<Column>,
+    pub base: u64,
+    pub whole: u64,
+    pub count: u64,
+    pub read: OnceLock<Read>,
+}
+
+/// Whole numbers of an item, or of a member of its structs.
+#[derive(Debug)]
+pub(super) struct Column {
+    /// As the attribute names it.
+    said: String,
+    datatype: Datatype,
+    order: Byteorder,
+    shape: Vec<u64>,
+    address: u64,
+    member: Option<String>,
+}
+
+impl Column {
+    /// What an attribute names: `""` is the annotated item itself, `at` a member of its structs, `/item` another item and
+    /// `/item.member` a member of that one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where nothing is called so.
+    pub fn named(said: &str, own: &Entry, find: &dyn Fn(&str) -> Option<Entry>, base: u64) -> Result<Self> {
+        let wrong = |why: &str| Error::malformed(format!("{said:?} names a column of the chunks, {why}"));
+        let (found, member) = if said.starts_with('/') {
+            match find(said) {
+                Some(entry) => (entry, None),
+                None => {
+                    let (item, member) = said.rsplit_once('.').ok_or_else(|| wrong("but no item"))?;
+                    (find(item).ok_or_else(|| wrong("but no item"))?, Some(member.to_owned()))
+                }
+            }
+        } else {
+            (own.clone(), Some(said.to_owned()).filter(|member| !member.is_empty()))
+        };
+        let mut shape = found.shape.clone();
+        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
+        let address = found.address.ok_or_else(|| wrong("of which it is not known where it lies"))?.saturating_add(base);
+        Ok(Self { said: said.to_owned(), datatype, order, shape, address, member })
+    }
+
+    fn load(&self, source: &SourceRef, count: u64, limits: &Arc<Limits>) -> Result<Vec<u64>> {
+        let array = Array::new(source.clone(), self.address, self.datatype.clone(), self.order, self.shape.clone())?;
+        let mut array = array.with_limits(Arc::clone(limits));
+        if let Some(member) = &self.member {
+            array = array.field(member).map_err(|error| error.with_kind(ErrorKind::Malformed))?;
+        }
+        let found = element_count(array.shape())?;
+        if found != count {
+            return Err(Error::malformed(format!("{found} numbers for {count} chunks")));
+        }
+        array.load_as::<u64>()
+    }
+}
+
+impl Table {
+    fn read(&self, source: &SourceRef, limits: &Arc<Limits>) -> Result<Read> {
+        limits.charge_memory(self.count.saturating_mul(size_of::<Piece>() as u64), "the table of the chunks")?;
+        let load = |column: &Column| {
+            column.load(source, self.count, limits).doing(|| format!("reading where the chunks lie, of {:?}", column.said))
+        };
+        let at = load(&self.at)?;
+        let lens = self.bytes.as_ref().map(&load).transpose()?;
+        let masks = self.mask.as_ref().map(&load).transpose()?.unwrap_or_default();
+        let lens = lens.unwrap_or_else(|| vec![self.whole; at.len()]);
+        let piece = |(at, len): (&u64, u64)| Piece { at: at.saturating_add(self.base), len };
+        Ok(Read { pieces: Arc::new(at.iter().zip(lens).map(piece).collect()), masks: Arc::new(masks) })
+    }
+}
+
+impl Places {
+    /// Where the chunks lie.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a table that does not fit, and those of reading one.
+    pub fn read(&self, source: &SourceRef, masks: &Arc<Vec<u64>>, limits: &Arc<Limits>) -> Result<Read> {
+        let table = match self {
+            Self::Listed(pieces) => return Ok(Read { pieces: Arc::clone(pieces), masks: Arc::clone(masks) }),
+            Self::Table(table) => table,
+        };
+        if let Some(read) = table.read.get() {
+            return Ok(read.clone());
+        }
+        let mut read = table.read(source, limits)?;
+        if table.mask.is_none() {
+            read.masks = Arc::clone(masks);
+        }
+        Ok(table.read.get_or_init(|| read).clone())
+    }
+}

@@ -1,0 +1,246 @@
+//! One image of a TIFF file: its shape, what its samples are, and the strips or tiles that it lies in.
+//!
+//! TIFF Revision 6.0, sections 8 to 15 and 19; supplement 1 and Technical Note 3 for tiles, deflate and the predictor of floats.
+
+use super::directory::{Directory, Tiff};
+use super::id;
+use crate::array::grid::Cut;
+use crate::array::{Byteorder, Datatype};
+use crate::error::{Error, Result};
+use crate::foreign::text::{LayoutText, spell};
+use crate::limits::Limits;
+
+/// Chunks that are named one by one; of more the table is, which stands in the file.
+const LISTED: usize = 4096;
+
+/// The compressions whose filter is not that of a number: the number and the words.
+const COMPRESSIONS: &[(u64, &str)] = &[
+    (1, ""),
+    (5, "lzw"),
+    (8, "deflate"),
+    (32946, "deflate"),
+    (32773, "packbits"),
+    (50000, "zstd"),
+    (2, "tiff:ccitt"),
+    (3, "tiff:fax3"),
+    (4, "tiff:fax4"),
+    (6, "tiff:jpeg"),
+    (7, "tiff:jpeg"),
+    (34712, "tiff:jpeg2000"),
+    (34887, "tiff:lerc"),
+    (34925, "tiff:lzma"),
+    (50001, "tiff:webp"),
+    (50002, "tiff:jpegxl"),
+];
+
+/// What the tags of an image say.
+pub(super) struct Image {
+    /// Lengths of the array and of a chunk, the slowest axis first, with the names of the axes.
+    shape: Vec<u64>,
+    chunk: Vec<u64>,
+    dims: Vec<&'static str>,
+    datatype: Datatype,
+    order: Byteorder,
+    filters: String,
+    is_tiled: bool,
+}
+
+impl Image {
+    /// Reads the tags.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for samples that no array has,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for tags that contradict each other.
+    pub fn read(file: &Tiff<'_>, tags: &Directory) -> Result<Self> {
+        let number = |id, without| tags.number(file, id, without);
+        let (width, height, depth) = (number(id::WIDTH, 0)?, number(id::HEIGHT, 0)?, number(id::DEPTH, 1)?);
+        let samples = number(id::SAMPLES, 1)?;
+        let is_planar = number(id::PLANAR, 1)? == 2 && samples > 1;
+        let is_tiled = tags.tag(id::TILE_OFFSETS).is_some();
+        let (rows, columns, layers) = match is_tiled {
+            true => (number(id::TILE_HEIGHT, 0)?, number(id::TILE_WIDTH, 0)?, number(id::TILE_DEPTH, 1)?),
+            false => (number(id::STRIP_ROWS, height)?.min(height), width, 1),
+        };
+        if [width, height, depth, samples, rows, columns, layers].contains(&0) {
+            return Err(Error::malformed("an image without width, height, or lengths of its strips or tiles"));
+        }
+        let (datatype, packed) = samples_of(file, tags)?;
+        let mut image = Self {
+            shape: vec![height, width],
+            chunk: vec![rows, columns],
+            dims: vec!["y", "x"],
+            datatype,
+            order: file.order,
+            filters: String::new(),
+            is_tiled,
+        };
+        if depth > 1 || layers > 1 {
+            image.outermost(depth, layers, "z");
+        }
+        let beside = if is_planar { 1 } else { samples };
+        if is_planar {
+            image.outermost(samples, 1, "sample");
+        } else if samples > 1 {
+            image.shape.push(samples);
+            image.chunk.push(samples);
+            image.dims.push("sample");
+        }
+        image.filters = image.filters(file, tags, (columns, beside), packed)?;
+        Ok(image)
+    }
+
+    fn outermost(&mut self, len: u64, chunk: u64, name: &'static str) {
+        self.shape.insert(0, len);
+        self.chunk.insert(0, chunk);
+        self.dims.insert(0, name);
+    }
+
+    /// The words of what chunks went through, whose rows have so many pixels of so many samples.
+    fn filters(&mut self, file: &Tiff<'_>, tags: &Directory, row: (u64, u64), packed: Option<u64>) -> Result<String> {
+        let mut words = Vec::new();
+        let (columns, beside) = row;
+        let samples = columns.saturating_mul(beside);
+        if tags.number(file, id::FILL_ORDER, 1)? == 2 && packed.is_some() {
+            return Err(Error::unsupported("an image whose bytes have their bits in reverse order"));
+        }
+        if let Some(bits) = packed {
+            words.push(format!("bits({bits},{samples},{})", u8::from(self.order == Byteorder::Big)));
+        }
+        let size = self.datatype.item_size();
+        match (tags.number(file, id::PREDICTOR, 1)?, self.order) {
+            (1, _) => {}
+            (predictor @ 2..=3, _) if packed.is_some() => {
+                return Err(Error::unsupported(format!("the predictor {predictor} of samples that share bytes")));
+            }
+            (2, Byteorder::Little) => words.push(format!("delta({size},{samples},{beside})")),
+            (2, Byteorder::Big) => words.push(format!("delta({size},{samples},{beside},1)")),
+            (3, _) if matches!(self.datatype, Datatype::Float16 | Datatype::Float32 | Datatype::Float64) => {
+                words.push(format!("fdelta({size},{samples},{beside})"));
+                self.order = Byteorder::Big;
+            }
+            (other, _) => return Err(Error::unsupported(format!("the predictor {other} of {}", self.datatype))),
+        }
+        let compression = tags.number(file, id::COMPRESSION, 1)?;
+        match COMPRESSIONS.iter().find(|row| row.0 == compression) {
+            Some((_, "")) => {}
+            Some((_, word)) => words.push((*word).to_owned()),
+            None => words.push(format!("tiff:{compression}")),
+        }
+        Ok(words.join(" "))
+    }
+
+    /// Writes the item, and what is needed to find its chunks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the places are not as many as the chunks.
+    pub fn write(&self, file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<()> {
+        let (at, len) = match self.is_tiled {
+            true => (id::TILE_OFFSETS, id::TILE_BYTES),
+            false => (id::STRIP_OFFSETS, id::STRIP_BYTES),
+        };
+        let count = self.shape.iter().zip(&self.chunk).try_fold(1u64, |n, (len, chunk)| n.checked_mul(len.div_ceil(*chunk)));
+        let found = tags.tag(at).map_or(0, |tag| tag.count);
+        let Some(count) = count.filter(|count| *count == found) else {
+            return Err(Error::malformed(format!(
+                "{found} strips or tiles for an image of {:?} in {:?}",
+                self.shape, self.chunk
+            )));
+        };
+        if count > file.limits.items {
+            return Err(Limits::exceeded("items", file.limits.items, format_args!("an image has {count} strips or tiles")));
+        }
+        let starts = tags.numbers(file, at)?.unwrap_or_default();
+        if let (true, false, Some(start)) = (self.filters.is_empty(), self.is_tiled, self.is_one(&starts)) {
+            text.array(name, &self.datatype, self.order, &self.shape, start)?;
+            return self.dims(text);
+        }
+        let lens = tags.numbers(file, len)?;
+        if lens.as_ref().is_some_and(|lens| lens.len() != starts.len()) {
+            return Err(Error::malformed("the strips or tiles have more or fewer lengths than places"));
+        }
+        // Some writers left out how long the only strip is.
+        let behind = |start: &u64| file.len().saturating_sub(*start);
+        let lens = lens.unwrap_or_else(|| starts.iter().map(behind).collect());
+        let spelled = |(start, len): (&u64, &u64)| match (start, len) {
+            (0, _) | (_, 0) => "u1[0]".to_owned(),
+            (start, len) => format!("u1[{len}] @{start}"),
+        };
+        let mut table = None;
+        match (starts.as_slice(), tags.tag(at), tags.tag(len)) {
+            ([start], ..) => text.item(name, &spelled((start, lens.first().unwrap_or(&0))))?,
+            (_, Some(at), Some(len)) if starts.len() > LISTED => {
+                let no_numbers = || Error::malformed("the places of strips or tiles are no whole numbers");
+                let column = |tag| file.spelled(tag).ok_or_else(no_numbers);
+                text.item(name, &format!("{} @{}", column(at)?, at.at))?;
+                table = Some((format!("{} @{}", column(len)?, len.at), format!("{name}@bytes")));
+            }
+            _ => text.list(name, starts.iter().zip(&lens).map(spelled))?,
+        }
+        text.grid(&self.shape, &self.chunk)?;
+        let mut typed = String::new();
+        spell(&self.datatype, self.order, &[], &mut typed)?;
+        text.attribute("grid_type", typed.as_str())?;
+        if !self.filters.is_empty() {
+            text.attribute("grid_filters", self.filters.as_str())?;
+        }
+        if !self.is_tiled {
+            text.attribute("grid_edge", "cut")?;
+        }
+        if let Some((_, bytes)) = &table {
+            text.attribute("grid_at", "")?;
+            text.attribute("grid_bytes", format!("/{bytes}").as_str())?;
+        }
+        self.dims(text)?;
+        table.map_or(Ok(()), |(said, bytes)| text.item(&bytes, &said))
+    }
+
+    fn dims(&self, text: &mut LayoutText) -> Result<()> {
+        let dims: Vec<_> = self.dims.iter().map(|name| crate::layout::Literal::Text((*name).to_owned())).collect();
+        text.attribute("grid_dims", dims)
+    }
+
+    /// Where the image begins, where its strips lie one behind the other.
+    fn is_one(&self, starts: &[u64]) -> Option<u64> {
+        let cut = Cut { shape: self.shape.clone(), chunk: self.chunk.clone(), item: 1, cut_edges: true };
+        let first = starts.first().copied().filter(|start| *start != 0)?;
+        let mut next = first;
+        for (number, start) in starts.iter().enumerate() {
+            if *start != next {
+                return None;
+            }
+            let size = cut.lengths(number as u64).iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
+            next = next.checked_add(size)?;
+        }
+        Some(first)
+    }
+}
+
+/// The datatype of samples, and how many bits each has where they share bytes.
+fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Option<u64>)> {
+    let alike = |id, without: u64, what: &str| -> Result<u64> {
+        let all = tags.numbers(file, id)?.unwrap_or_else(|| vec![without]);
+        match all.first() {
+            Some(first) if all.iter().all(|one| one == first) => Ok(*first),
+            _ => Err(Error::unsupported(format!("samples of several {what} beside each other: {all:?}"))),
+        }
+    };
+    let (bits, format) = (alike(id::BITS, 1, "lengths")?, alike(id::FORMAT, 1, "kinds")?);
+    Ok(match (format, bits) {
+        (1 | 4, 8) => (Datatype::Uint8, None),
+        (1 | 4, 16) => (Datatype::Uint16, None),
+        (1 | 4, 32) => (Datatype::Uint32, None),
+        (1 | 4, 64) => (Datatype::Uint64, None),
+        (1 | 4, 1..8) => (Datatype::Uint8, Some(bits)),
+        (1 | 4, 9..16) => (Datatype::Uint16, Some(bits)),
+        (2, 8) => (Datatype::Int8, None),
+        (2, 16) => (Datatype::Int16, None),
+        (2, 32) => (Datatype::Int32, None),
+        (2, 64) => (Datatype::Int64, None),
+        (3, 16) => (Datatype::Float16, None),
+        (3, 32) => (Datatype::Float32, None),
+        (3, 64) => (Datatype::Float64, None),
+        (6, 64) => (Datatype::Complex64, None),
+        (6, 128) => (Datatype::Complex128, None),
+        _ => return Err(Error::unsupported(format!("samples of {bits} bits of the kind {format}"))),
+    })
+}

@@ -1,0 +1,188 @@
+//! TIFF and `BigTIFF`: images in strips or tiles.
+//!
+//! Every image becomes an array, `image` where there is only one, else `page0`, `page1` and so on; smaller versions of a page
+//! stand in a dict beside it. Strips that lie one behind the other without a filter are one array; all else is a grid of chunks.
+//! The other tags of an image are attributes of its array.
+
+mod directory;
+mod image;
+
+use std::collections::HashSet;
+
+use self::directory::{Directory, Tag, Tiff, Values};
+use self::image::Image;
+use super::text::{LayoutText, Said, integer};
+use crate::bytes::SourceRef;
+use crate::error::{Context, Error, ErrorKind, Result};
+use crate::layout::Literal;
+use crate::limits::Limits;
+
+/// The numbers of the tags that say where an image lies and what it is.
+mod id {
+    pub const WIDTH: u64 = 256;
+    pub const HEIGHT: u64 = 257;
+    pub const BITS: u64 = 258;
+    pub const COMPRESSION: u64 = 259;
+    pub const FILL_ORDER: u64 = 266;
+    pub const STRIP_OFFSETS: u64 = 273;
+    pub const SAMPLES: u64 = 277;
+    pub const STRIP_ROWS: u64 = 278;
+    pub const STRIP_BYTES: u64 = 279;
+    pub const PLANAR: u64 = 284;
+    pub const PREDICTOR: u64 = 317;
+    pub const TILE_WIDTH: u64 = 322;
+    pub const TILE_HEIGHT: u64 = 323;
+    pub const TILE_OFFSETS: u64 = 324;
+    pub const TILE_BYTES: u64 = 325;
+    pub const SMALLER: u64 = 330;
+    pub const FORMAT: u64 = 339;
+    pub const DEPTH: u64 = 32997;
+    pub const TILE_DEPTH: u64 = 32998;
+}
+
+/// Tags of which nothing is left to say, once the image is described.
+const STRUCTURE: &[u64] = &[
+    id::WIDTH,
+    id::HEIGHT,
+    id::BITS,
+    id::COMPRESSION,
+    id::FILL_ORDER,
+    id::STRIP_OFFSETS,
+    id::SAMPLES,
+    id::STRIP_ROWS,
+    id::STRIP_BYTES,
+    id::PLANAR,
+    id::PREDICTOR,
+    id::TILE_WIDTH,
+    id::TILE_HEIGHT,
+    id::TILE_OFFSETS,
+    id::TILE_BYTES,
+    id::SMALLER,
+    id::FORMAT,
+    id::DEPTH,
+    id::TILE_DEPTH,
+];
+
+/// The names of other tags.
+const NAMES: &[(u64, &str)] = &[
+    (254, "NewSubfileType"),
+    (255, "SubfileType"),
+    (262, "PhotometricInterpretation"),
+    (269, "DocumentName"),
+    (270, "ImageDescription"),
+    (271, "Make"),
+    (272, "Model"),
+    (274, "Orientation"),
+    (280, "MinSampleValue"),
+    (281, "MaxSampleValue"),
+    (282, "XResolution"),
+    (283, "YResolution"),
+    (285, "PageName"),
+    (286, "XPosition"),
+    (287, "YPosition"),
+    (296, "ResolutionUnit"),
+    (297, "PageNumber"),
+    (305, "Software"),
+    (306, "DateTime"),
+    (315, "Artist"),
+    (316, "HostComputer"),
+    (318, "WhitePoint"),
+    (319, "PrimaryChromaticities"),
+    (320, "ColorMap"),
+    (338, "ExtraSamples"),
+    (340, "SMinSampleValue"),
+    (341, "SMaxSampleValue"),
+    (347, "JPEGTables"),
+    (529, "YCbCrCoefficients"),
+    (530, "YCbCrSubSampling"),
+    (531, "YCbCrPositioning"),
+    (532, "ReferenceBlackWhite"),
+    (700, "XMP"),
+    (33432, "Copyright"),
+    (33550, "ModelPixelScale"),
+    (33922, "ModelTiepoint"),
+    (34264, "ModelTransformation"),
+    (34665, "ExifIFD"),
+    (34675, "ICCProfile"),
+    (34735, "GeoKeyDirectory"),
+    (34736, "GeoDoubleParams"),
+    (34737, "GeoAsciiParams"),
+    (42112, "GDAL_METADATA"),
+    (42113, "GDAL_NODATA"),
+];
+
+/// Values of a tag that are an attribute; more are an item.
+const FEW: u64 = 256;
+
+/// The layout of a TIFF file.
+pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let file = Tiff::open(source, limits)?;
+    let mut seen = HashSet::new();
+    let pages = file.directories(&mut seen)?;
+    if pages.is_empty() {
+        return Err(Error::malformed("no image in the file"));
+    }
+    let mut text = LayoutText::new("a TIFF file", limits);
+    for (number, page) in pages.iter().enumerate() {
+        let name = if pages.len() == 1 { "image".to_owned() } else { format!("page{number}") };
+        described(&file, page, &name, &mut text)?;
+        let mut smaller = Vec::new();
+        for first in page.numbers(&file, id::SMALLER)?.unwrap_or_default() {
+            smaller.extend(file.row(first, &mut seen)?);
+        }
+        if !smaller.is_empty() {
+            text.enter(&format!("{name}@smaller"))?;
+            for (number, page) in smaller.iter().enumerate() {
+                described(&file, page, &format!("level{number}"), &mut text)?;
+            }
+            text.leave()?;
+        }
+    }
+    text.finish()
+}
+
+/// An image with its tags; one that cannot be read is an item without data, which says why.
+fn described(file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<()> {
+    let before = text.mark();
+    let written = Image::read(file, tags).and_then(|image| image.write(file, tags, name, text));
+    if let Err(error) = written {
+        if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io) {
+            return Err(error).doing(|| format!("{name}, whose directory begins at byte {}", tags.at));
+        }
+        text.back_to(before);
+        text.item(name, "{}")?;
+        text.doc(&format!("not read: {}", error.message()))?;
+    }
+    let mut items = Vec::new();
+    for tag in tags.tags.iter().filter(|tag| !STRUCTURE.contains(&tag.id)) {
+        let known = NAMES.iter().find(|row| row.0 == tag.id);
+        let said = known.map_or_else(|| format!("tag{}", tag.id), |row| row.1.to_owned());
+        match attribute(file, tag) {
+            Ok(Some(value)) => text.attribute(&said, value)?,
+            Ok(None) => items.push((said, tag)),
+            Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io) => return Err(error),
+            Err(error) => text.doc(&format!("not read: {said}: {}", error.message()))?,
+        }
+    }
+    for (said, tag) in items {
+        if let Some(typed) = file.spelled(tag) {
+            text.item(&format!("{name}@{said}"), &format!("{typed} @{}", tag.at))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a tag says; None where that is an item of its own.
+fn attribute(file: &Tiff<'_>, tag: &Tag) -> Result<Option<Said>> {
+    let is_text = file.is_text(tag);
+    if tag.count > FEW && !is_text && file.spelled(tag).is_some() {
+        return Ok(None);
+    }
+    let mut values: Vec<Literal> = match file.values(tag)? {
+        Values::Text(text) => return Ok(Some(Said::from(text.as_str()))),
+        Values::Whole(numbers) => numbers.into_iter().map(integer).collect(),
+        Values::Floats(numbers) => numbers.into_iter().map(Literal::Float).collect(),
+    };
+    let one = if values.len() == 1 { values.pop() } else { None };
+    Ok(Some(one.map_or_else(|| Said::from(values), Said::from)))
+}

@@ -1,0 +1,143 @@
+"""TIFF files of tifffile and Pillow: every compression, predictor, type, byte order and arrangement that is read, and by name
+what is not."""
+
+import itertools
+import json
+
+import numpy as np
+from peer import Case, expected, sha256, trilith
+
+try:
+    import imagecodecs  # noqa: F401
+    import tifffile
+except ImportError:
+    tifffile = None
+from PIL import Image
+
+CODES = ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"]
+COMPRESSIONS = [None, "lzw", "deflate", "adobe_deflate", "packbits", "zstd"]
+#: What the axes are, and what tifffile is told of them.
+FORMS = {
+    "grey": ((37, 45), {"photometric": "minisblack"}),
+    "one row": ((1, 45), {"photometric": "minisblack", "rowsperstrip": 1}),
+    "color": ((20, 33, 3), {"photometric": "rgb", "planarconfig": "contig"}),
+    "planes": ((3, 20, 33), {"photometric": "rgb", "planarconfig": "separate"}),
+}
+CUTS = {"strip": {}, "strips": {"rowsperstrip": 7}, "tiles": {"tile": (16, 32)}}
+
+
+def pixels(code, shape, seed=5):
+    """A smooth image with some noise, so that codecs have repetitions and differences go both ways."""
+    random = np.random.default_rng(seed)
+    numbers = np.add.outer(np.arange(shape[0]) * 3, np.arange(int(np.prod(shape[1:])))).reshape(shape) % 100
+    return (numbers + random.integers(0, 3, shape)).astype(code)
+
+
+def written(folder):
+    """Files, and the arrays that are in each."""
+    cuts = itertools.cycle(CUTS)
+    for code, compression, form, order in itertools.product(CODES, COMPRESSIONS, FORMS, "<>"):
+        shape, how = FORMS[form]
+        data = pixels(order + code, shape)
+        can_predict = compression not in (None, "packbits") and code not in ("u8", "i8")
+        for predictor in (False, True) if can_predict else (False,):
+            cut = next(cuts)
+            how = {key: value for key, value in {**how, **CUTS[cut]}.items() if cut != "tiles" or key != "rowsperstrip"}
+            name = f"{code}-{compression}-{form}-{'big' if order == '>' else 'little'}-{predictor}-{cut}.tif"
+            tifffile.imwrite(
+                folder / name, data, byteorder=order, bigtiff=len(name) % 2 == 0, compression=compression, predictor=predictor, metadata=None, **how
+            )
+            yield folder / name, {"image": data}
+
+
+class Tiff(Case):
+    maxDiff = None
+
+    def setUp(self):
+        super().setUp()
+        if tifffile is None:
+            self.skipTest("tifffile and imagecodecs are not installed")
+
+    def digests(self, files):
+        listed = "".join(f"{path}\n" for path in files)
+        said = trilith("digest", "--json", "--files-from", "-", input=listed.encode()).decode().splitlines()
+        found = {entry["file"]: entry for entry in map(json.loads, said)}
+        for path, arrays in files.items():
+            entry = found[str(path)]
+            with self.subTest(file=path.name):
+                self.assertEqual(entry["errors"], {})
+                digests = {name[1:].replace('"', ""): each for name, each in entry["arrays"].items()}
+                self.assertEqual(set(digests), set(arrays))
+                for name, array in arrays.items():
+                    wanted = expected(array)
+                    self.assertEqual((digests[name]["shape"], digests[name]["datatype"]), (wanted["shape"], wanted["datatype"]), name)
+                    self.assertEqual(digests[name]["sha256"], sha256(array), name)
+
+    def test_every_form_of_tifffile(self):
+        files = dict(written(self.folder))
+        self.assertGreater(len(files), 800)
+        self.digests(files)
+
+    def test_pages_and_smaller_versions(self):
+        files = {}
+        pages = [pixels("u2", (12 + n, 9), n) for n in range(5)]
+        path = self.folder / "pages.tif"
+        with tifffile.TiffWriter(path) as file:
+            for page in pages:
+                file.write(page, metadata=None, compression="zstd", rowsperstrip=5)
+        files[path] = {f"page{n}": page for n, page in enumerate(pages)}
+        path, levels = self.folder / "levels.ome.tif", [pixels("u1", (64 >> n, 96 >> n)) for n in range(3)]
+        with tifffile.TiffWriter(path, bigtiff=True) as file:
+            file.write(levels[0], subifds=2, tile=(16, 16), metadata=None)
+            for level in levels[1:]:
+                file.write(level, subfiletype=1, tile=(16, 16), metadata=None)
+        files[path] = {"image": levels[0], "image@smaller/level0": levels[1], "image@smaller/level1": levels[2]}
+        path, volume = self.folder / "volume.tif", pixels("f4", (20, 30, 40))
+        tifffile.imwrite(path, volume, tile=(16, 16, 16), volumetric=True, metadata=None, compression="deflate")
+        files[path] = {"image": volume}
+        self.digests(files)
+
+    def test_more_chunks_than_are_named_one_by_one(self):
+        path, data = self.folder / "many.tif", pixels(">u2", (16 * 70, 16 * 70))
+        tifffile.imwrite(path, data, tile=(16, 16), byteorder=">", compression="deflate", predictor=True, metadata=None)
+        layout = trilith("layout", "from", path).decode()
+        self.assertIn("grid_at", layout)
+        self.assertLess(len(layout), 2000)
+        found = json.loads(trilith("digest", "--json", path))["arrays"]
+        self.assertEqual(found["/image"]["sha256"], sha256(data))
+        self.assertEqual(found['/"image@bytes"']["shape"], [70 * 70])
+        part = trilith("get", f"{path}#/image", "--slice", "100:300,700:710", "-o", self.folder / "part.npy")
+        self.assertEqual(part, b"")
+        np.testing.assert_array_equal(np.load(self.folder / "part.npy"), data[100:300, 700:710])
+
+    def test_samples_that_share_bytes(self):
+        files = {}
+        random = np.random.default_rng(7)
+        bits = random.integers(0, 2, (13, 21)).astype(bool)
+        for compression in (None, "packbits", "tiff_lzw", "tiff_adobe_deflate"):
+            path = self.folder / f"bits-{compression}.tif"
+            Image.fromarray(bits).save(path, compression=compression)
+            files[path] = {"image": bits.astype("u1")}
+        for count, order in itertools.product((2, 4, 10, 12, 14), "<>"):
+            data = random.integers(0, 1 << count, (13, 21)).astype("u1" if count <= 8 else order + "u2")
+            path = self.folder / f"packed-{count}-{'big' if order == '>' else 'little'}.tif"
+            tifffile.imwrite(path, data, bitspersample=count, byteorder=order, metadata=None, photometric="minisblack")
+            # tifffile turns the bytes round before it packs them, and not when it reads.
+            files[path] = {"image": tifffile.imread(path)}
+        self.digests(files)
+
+    def test_tags_are_attributes(self):
+        path = self.folder / "tags.tif"
+        extra = [(33550, "d", 3, (2.0, 3.0, 0.0), True), (42113, "s", 0, "-9999", True), (65000, "H", 300, tuple(range(300)), True)]
+        data = pixels("u1", (8, 9))
+        tifffile.imwrite(path, data, description="two\nlines", software="somebody", resolution=(72, 36), extratags=extra, metadata=None)
+        layout = trilith("layout", "from", path).decode()
+        for said in ('ImageDescription=["two","lines"]', 'Software="somebody"', "XResolution=72", "ModelPixelScale=[2", 'GDAL_NODATA="-9999"'):
+            self.assertIn(said, layout.replace(", ", ","))
+        self.digests({path: {"image": data, "image@tag65000": np.arange(300, dtype="<u2")}})
+
+    def test_what_is_not_read_is_named(self):
+        path, data = self.folder / "jpeg.tif", pixels("u1", (64, 64))
+        tifffile.imwrite(path, data, compression="jpeg", metadata=None)
+        entry = json.loads(trilith("digest", "--json", path, status=1))
+        self.assertIn("tiff:jpeg is not available", json.dumps(entry["errors"]))
