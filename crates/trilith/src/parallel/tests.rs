@@ -182,7 +182,7 @@ fn what_does_not_fit_is_an_error_that_says_how() {
     assert!(text.contains("reserved are: /group/a"), "{text}");
     // Nothing is a region, too; big-endian data are turned round.
     begun.write_region("/group/a", [Index::from(2..2)], &numbers(&[0, 3])).unwrap();
-    let big = Array::from_bytes(vec![0, 0, 1, 2].repeat(12), Datatype::Int32, Byteorder::Big, vec![4, 3]).unwrap();
+    let big = Array::from_bytes([0, 0, 1, 2].repeat(12), Datatype::Int32, Byteorder::Big, vec![4, 3]).unwrap();
     begun.write_region("/group/a", [], &big).unwrap();
     begun.finish().unwrap();
     assert_eq!(crate::open(&path).unwrap().array("/group/a").unwrap().load::<i32>().unwrap(), [258; 12]);
