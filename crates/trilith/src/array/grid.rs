@@ -429,7 +429,7 @@ impl Source for Grid {
             columns: self.chunks.is_in_columns(),
             steps,
             left_out,
-            places: (0..count).map(|number| self.chunks.place(number).map(moved)).collect(),
+            places: (0..count).map(|number| Ok(self.chunks.place(number)?.map(moved))).collect::<Result<_>>()?,
             fill: self.fill.clone(),
         })))
     }

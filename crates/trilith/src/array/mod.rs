@@ -45,8 +45,8 @@ pub use element::Element;
 pub use fetch::{RowBlocks, prefetch_all};
 pub use handle::Array;
 pub use index::Index;
-pub use manifest::Manifest;
 pub(crate) use index::taken;
+pub use manifest::Manifest;
 pub use mask::Mask;
 pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]

@@ -388,7 +388,7 @@ impl Chunks for Stored {
     }
 
     fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
-        Some((self.filters.steps(), self.mask.clone()))
+        Some((self.filters.steps(), self.mask.to_vec()))
     }
 
     fn is_in_columns(&self) -> bool {
