@@ -1,7 +1,7 @@
 //! `trilith.create`: one file that many processes write.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -38,6 +38,7 @@ use crate::write::form;
 #[pyfunction]
 #[pyo3(signature = (path, tree, *, version=None))]
 pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, version: Option<&str>) -> PyResult<ParallelWriter> {
+    let path = absolute(path);
     let form = form(version.unwrap_or("1.6"))?;
     let options = array_options(None, None)?;
     let mut collector = Collector::new(form, 0);
@@ -49,7 +50,7 @@ pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, ver
     let done = calm(py, || {
         let mut builder = Builder::new(form);
         let value = ready.place(&mut builder, &options, value)?;
-        Writer::create_from(absolute(&path), builder, value)
+        Writer::create_from(&path, builder, value)
     });
     let writer = collector.raised(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))?;
     Ok(ParallelWriter { writer })
@@ -60,7 +61,7 @@ pub fn create<'py>(py: Python<'py>, path: PathBuf, tree: &Bound<'py, PyAny>, ver
 #[pyfunction]
 #[pyo3(signature = (path, *, id=None))]
 pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<ParallelWriter> {
-    let path = absolute(&path);
+    let path = absolute(path);
     let opened = py.detach(|| match id {
         Some(id) => Writer::open_id(&path, id),
         None => Writer::open(&path),
@@ -69,8 +70,8 @@ pub fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<Paral
 }
 
 /// Another process may stand in another folder.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// One array of Python's, with its mask where something is masked: the library refuses it, rather than that it is lost here.

@@ -34,8 +34,8 @@ fn below(word: u64, limit: u8) -> u64 {
 #[inline(always)]
 pub(super) fn flow_ends(word: u64) -> u64 {
     // `[` and `]` become `{` and `}`.
-    let brackets = ((word & !HIGH | ONES * 0x20) + ONES * (0x80 - 0x7b) | word) & HIGH;
-    below(word, b'-') | equal(word, b':') | brackets
+    let brackets = (((word & !HIGH) | (ONES * 0x20)) + ONES * (0x80 - 0x7b)) | word;
+    below(word, b'-') | equal(word, b':') | (brackets & HIGH)
 }
 
 #[cfg(test)]
