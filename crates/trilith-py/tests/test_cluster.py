@@ -1,6 +1,7 @@
 """dask.distributed with worker processes: reductions, a worker that is killed, a file that is replaced, memory, writing."""
 
 import os
+import pathlib
 import pickle
 import resource
 import signal
@@ -17,7 +18,6 @@ da = pytest.importorskip("dask.array")
 xarray = pytest.importorskip("xarray")
 cloudpickle = pytest.importorskip("cloudpickle")
 
-# The workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
@@ -29,6 +29,8 @@ def client():
     import dask
     from distributed import Client, LocalCluster
 
+    # A worker begins with the paths of this process, and finds this file there, wherever the tests are run from.
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
     # A killed worker's tasks are tried again somewhere else.
     with dask.config.set({"distributed.scheduler.allowed-failures": 10}):
         options = dict(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None)

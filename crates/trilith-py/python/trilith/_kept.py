@@ -29,7 +29,7 @@ class Kept:
         way = array._way()
         if way is None:
             return
-        self._words = _values.words(array, way)
+        self._words = _values.reopening(array, way)
         self._file = _file(self._words)
         with _LOCK:
             _FILES.setdefault(self._file, weakref.WeakSet()).add(self)

@@ -272,10 +272,10 @@ def reduced(array):
         from . import dumps
 
         return copied, (dumps({"array": array}),)
-    return reopened, words(array, way)
+    return reopened, reopening(array, way)
 
 
-def words(array, way):
+def reopening(array, way):
     """What `reopened` takes to find this array, to which this is the way."""
     dtype = array.dtype.str if array.dtype.names is None else array.dtype.descr
     return (*way, array.shape, dtype, array._stamp())

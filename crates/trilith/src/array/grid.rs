@@ -117,6 +117,8 @@ impl Cut {
 /// The elements of an array in chunks, in C order.
 pub(crate) struct Grid {
     cut: Cut,
+    /// The shape and that of a chunk with all their axes, of which `cut` may have fewer.
+    said: (Vec<u64>, Vec<u64>),
     counts: Vec<u64>,
     chunks: Box<dyn Chunks>,
     /// The bytes of an element that was never written.
@@ -154,11 +156,12 @@ impl Grid {
         }
         let size = |shape: &[u64]| element_count(shape)?.checked_mul(cut.item).filter(|n| *n < 1 << 63).ok_or_else(too_large);
         let (len, chunk) = (size(&cut.shape)?, size(&cut.chunk)?);
+        let said = if cut.shape.is_empty() { (vec![1], vec![1]) } else { (cut.shape.clone(), cut.chunk.clone()) };
         let cut = cut.simplified();
         limits.charge_memory(if cut.cut_edges { chunk.min(len) } else { chunk }, "a chunk")?;
         let counts = cut.counts();
         element_count(&counts)?;
-        Ok(Self { cut, counts, chunks, fill, len, limits, kept: Mutex::default() })
+        Ok(Self { cut, said, counts, chunks, fill, len, limits, kept: Mutex::default() })
     }
 
     /// Hands the runs of a range of the elements to `take`, in their order.
@@ -422,8 +425,8 @@ impl Source for Grid {
         self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
         let moved = |place: Range<u64>| start.saturating_add(place.start)..start.saturating_add(place.end);
         Ok(Form::Grid(Box::new(GridForm {
-            shape: self.cut.shape.clone(),
-            chunk: self.cut.chunk.clone(),
+            shape: self.said.0.clone(),
+            chunk: self.said.1.clone(),
             item: self.cut.item,
             cut_edges: self.cut.cut_edges,
             columns: self.chunks.is_in_columns(),
