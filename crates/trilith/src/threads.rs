@@ -170,7 +170,6 @@ impl Drop for BusyOne<'_> {
 ///
 /// # Errors
 /// What `work` returns.
-#[cfg(any(feature = "dudley", feature = "remote"))]
 pub(crate) fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
     let others = count.min(jobs.len()).saturating_sub(1);
     let (queue, failed) = (Mutex::new(Some(jobs.into_iter().enumerate())), Mutex::new(None::<(usize, crate::Error)>));
@@ -456,7 +455,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(any(feature = "dudley", feature = "remote"))]
     fn after_an_error_no_job_is_begun() {
         let done = Mutex::new(0);
         let failed = side_by_side((0..1000).collect(), 4, |n| {
@@ -469,7 +467,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(any(feature = "dudley", feature = "remote"))]
     fn the_first_of_several_errors_is_given() {
         let all = std::sync::Barrier::new(4);
         let failed = side_by_side((0..4).collect(), 4, |n| {
