@@ -1,5 +1,6 @@
 """dask.distributed with worker processes: reductions, a worker that is killed, a file that is replaced, memory, writing."""
 
+import contextlib
 import os
 import pathlib
 import pickle
@@ -24,8 +25,8 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such 
 COUNT = 1000
 
 
-@pytest.fixture(scope="module")
-def client():
+@contextlib.contextmanager
+def cluster(workers):
     import dask
     from distributed import Client, LocalCluster
 
@@ -33,9 +34,22 @@ def client():
     sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
     # A killed worker's tasks are tried again somewhere else.
     with dask.config.set({"distributed.scheduler.allowed-failures": 10}):
-        options = dict(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None)
-        with LocalCluster(host="127.0.0.1", **options) as cluster, Client(cluster) as client:
+        options = dict(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
+        with LocalCluster(host="127.0.0.1", **options) as workplace, Client(workplace) as client:
             yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster(3) as client:
+        yield client
+
+
+@pytest.fixture
+def fresh_client():
+    """Workers that did nothing before: restarting those of a cluster sometimes waits for one that never returns."""
+    with cluster(2) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +149,9 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def test_memory_is_bounded_by_chunks(client, large):
+def test_memory_is_bounded_by_chunks(fresh_client, large):
+    client = fresh_client
     path, data = large
-    client.restart()
     lazy = trilith.open(path)["a"].to_dask(chunks=(32, data.shape[1]))
     small = lazy[:32].sum().compute()
     before = client.run(peak)
