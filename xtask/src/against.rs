@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use crate::files;
 use crate::shell::{cargo, output, program, root, run, target};
 
 const USAGE: &str = "bench --against takes COMMIT [--at-least RATIO] [--small] [--runs N]";
@@ -57,7 +58,7 @@ enum By {
 pub fn against(arguments: &[String]) -> Result<(), String> {
     let asked = Asked::parse(arguments)?;
     let folder = target().join("against");
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    files::create(&folder)?;
     let before = built(&asked.commit, &folder)?;
     run(&mut cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]))?;
     let programs = [before, program("release")];
@@ -185,7 +186,7 @@ impl Files {
             out: folder.join("out"),
             elements: megabytes << 17,
         };
-        std::fs::create_dir_all(&files.out).map_err(|error| format!("{}: {error}", files.out.display()))?;
+        files::create(&files.out)?;
         write(&files.tree, |out| tree(out, items))?;
         write(&files.large, |out| large(out, megabytes << 20))?;
         write(&files.many, |out| many(out, count))?;

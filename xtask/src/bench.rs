@@ -6,6 +6,7 @@
 
 use std::process::Command;
 
+use crate::files;
 use crate::interop::environment_for;
 use crate::python::wheel_into;
 use crate::shell::{base_python, cargo, program, root, run, target};
@@ -34,7 +35,7 @@ pub fn bench(arguments: &[String]) -> Result<(), String> {
         wheel_into(&python)?;
     }
     let folder = target().join("bench");
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    files::create(&folder)?;
     let mut measure = Command::new(python);
     measure.current_dir(root()).args(["-B", "xtask/bench/harness.py"]).args(arguments);
     measure.arg("--program").arg(program("release")).arg("--folder").arg(folder);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::files::samples;
+use crate::files::{self, samples};
 use crate::shell::{build_libraries, output, root, run, target};
 use crate::suite::Done;
 
@@ -19,7 +19,7 @@ pub fn c() -> Result<Done, String> {
     }
     let libraries = build_libraries()?;
     let folder = target().join("c");
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    files::create(&folder)?;
     let package = root().join("crates/trilith-c");
     let programs = package.join("tests/programs");
     let found = format!("-Wl,-rpath,{}", libraries.display());

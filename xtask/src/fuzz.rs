@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::files;
 use crate::shell::{cargo, output, root, run, target};
 use crate::suite::Done;
 
@@ -58,7 +59,7 @@ fn run_targets(cargo_fuzz: &PathBuf, targets: &[String], seconds: u64, seed: Opt
     for name in targets {
         let (corpus, own) = (root().join("fuzz/corpus").join(name), seeds.join(name));
         if own.is_dir() {
-            std::fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
+            files::create(&corpus)?;
             run(fuzz(&["run", name]).arg(&corpus).arg(&own).args(["--", "-merge=1", "-verbosity=0"]))?;
         }
         let mut command = fuzz(&["run", name, "--"]);
