@@ -19,15 +19,9 @@ impl<'a> Bits<'a> {
 
     /// The next `n` bits, at most 32, as a number.
     pub fn take(&mut self, n: u32) -> Option<u32> {
-        let mut value = 0u64;
-        let (from, skip) = (self.at / 8, self.at % 8);
-        let whole = (skip + n as usize).div_ceil(8);
-        for byte in self.bytes.get(from..from + whole)? {
-            value = value << 8 | u64::from(*byte);
-        }
-        value >>= whole * 8 - skip - n as usize;
+        let value = bits_at(self.bytes, self.at as u64, n)?;
         self.at += n as usize;
-        Some((value & ((1 << n) - 1)) as u32)
+        Some(value as u32)
     }
 
     /// How many zeros stand before the next one, which is taken too.

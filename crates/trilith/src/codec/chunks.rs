@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::input::{beginning, file_byte, whole};
 use super::stream::check_range;
-use crate::bytes::{Access, CodedPiece, Form, Source, SourceRef, Step, formless, read_vec, to_usize};
+use crate::bytes::{Access, CodedPiece, Form, Source, SourceRef, Step, read_vec, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, lock};
@@ -320,7 +320,7 @@ impl Source for Chunks {
     fn form(&self) -> Result<Form> {
         match self.codec.coding() {
             Coding::Whole(word) => whole(word, &self.stored, self.len),
-            Coding::None => Err(formless("no other program decodes its codec in pieces")),
+            Coding::None => Err(Error::unsupported("no other program decodes its codec in pieces")),
             Coding::Chunks(word, before) => {
                 let start = beginning(&self.stored)?;
                 let piece = |chunk: Chunk| {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use crate::bytes::{CodedPiece, Form, SourceRef, Step, formless, to_usize};
+use crate::bytes::{CodedPiece, Form, SourceRef, Step, to_usize};
 use crate::error::{Error, Result};
 
 /// As much is read at once from a source that cannot show its bytes in place.
@@ -83,7 +83,7 @@ pub(super) fn file_byte(stored: &SourceRef, at: u64) -> u64 {
 pub(super) fn beginning(stored: &SourceRef) -> Result<u64> {
     match stored.form()? {
         Form::Plain(at) => Ok(at),
-        _ => Err(formless("the block is compressed twice")),
+        _ => Err(Error::unsupported("the block is compressed twice")),
     }
 }
 

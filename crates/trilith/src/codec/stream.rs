@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use super::input::{Input, file_byte, whole};
-use crate::bytes::{Form, Source, SourceRef, formless, to_usize};
+use crate::bytes::{Form, Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::limits::Limits;
@@ -251,7 +251,7 @@ impl Source for Streamed {
     }
 
     fn form(&self) -> Result<Form> {
-        let word = self.opens.word().ok_or_else(|| formless("no other program decodes its codec in pieces"))?;
+        let word = self.opens.word().ok_or_else(|| Error::unsupported("no other program decodes its codec in pieces"))?;
         whole(word, &self.stored, self.len)
     }
 

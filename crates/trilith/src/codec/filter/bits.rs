@@ -1,6 +1,7 @@
 //! Numbers of fewer bits than their bytes have, one behind the other, each row from a byte on.
 
 use crate::bytes::to_usize;
+use crate::codec::bits::Bits;
 use crate::error::{Error, Result};
 
 /// Numbers of `bits` bits, the highest first, as numbers of 1 or 2 bytes, the latter little-endian; `row` of them are a row.
@@ -13,18 +14,13 @@ pub(super) fn undo(bytes: &[u8], bits: u64, row: u64, is_big: bool, most: usize)
     let stored = stored.ok_or_else(|| Error::malformed(format!("a row of {row} numbers of {bits} bits")))?;
     let mut out = Vec::with_capacity(most);
     for packed in bytes.chunks(stored) {
-        let (mut held, mut count, mut left) = (0u32, 0u32, packed.iter());
+        let mut packed = Bits::new(packed);
         for _ in 0..row {
             if out.len() >= most {
                 return Ok(out);
             }
-            while count < bits {
-                let Some(byte) = left.next() else { return Ok(out) };
-                held = held << 8 | u32::from(*byte);
-                count += 8;
-            }
-            count -= bits;
-            let number = (held >> count & ((1 << bits) - 1)) as u16;
+            let Some(number) = packed.take(bits) else { return Ok(out) };
+            let number = number as u16;
             match (bits, is_big) {
                 (1..=8, _) => out.push(number as u8),
                 (_, false) => out.extend_from_slice(&number.to_le_bytes()),

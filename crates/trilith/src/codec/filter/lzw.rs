@@ -3,6 +3,7 @@
 //! TIFF Revision 6.0, section 13.
 
 use super::Room;
+use crate::codec::bits::Bits;
 use crate::error::{Error, Result};
 
 /// The codes that stand for no bytes.
@@ -10,25 +11,6 @@ const CLEAR: usize = 256;
 const END: usize = 257;
 /// Codes of 12 bits.
 const MOST: usize = 4096;
-
-/// Bits, the highest first.
-struct Codes<'b> {
-    bytes: std::slice::Iter<'b, u8>,
-    held: u32,
-    count: u32,
-}
-
-impl Codes<'_> {
-    /// The next code; None at the end of the bytes.
-    fn next(&mut self, bits: u32) -> Option<usize> {
-        while self.count < bits {
-            self.held = self.held << 8 | u32::from(*self.bytes.next()?);
-            self.count += 8;
-        }
-        self.count -= bits;
-        Some((self.held >> self.count) as usize & ((1 << bits) - 1))
-    }
-}
 
 /// Decodes; what comes behind the bytes that are expected is not looked at.
 pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
@@ -38,12 +20,13 @@ pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
         return Err(Error::unsupported("LZW with the lowest bit first, as before TIFF 5.0"));
     }
     let wrong = || Error::malformed("a code of LZW that was not defined");
-    let mut codes = Codes { bytes: bytes.iter(), held: 0, count: 0 };
+    let mut codes = Bits::new(bytes);
     // Each string is the bytes that an earlier code gave and the one behind them: where they begin, and how many.
     let mut strings: Vec<(usize, usize)> = Vec::with_capacity(MOST);
     let (mut out, mut bits, mut before) = (Vec::with_capacity(room.most), 9, None::<(usize, usize)>);
     while out.len() < room.most {
-        let Some(code) = codes.next(bits) else { break };
+        let Some(code) = codes.take(bits) else { break };
+        let code = code as usize;
         match code {
             CLEAR => {
                 strings.clear();
