@@ -25,6 +25,6 @@ pub(super) fn declare(array: &Array, start: u64, name: &str, text: &mut LayoutTe
     text.array(name, array.datatype(), array.byteorder(), &turned, offset)?;
     text.grid(shape, shape)?;
     // A text has a length of its own, which is none of the array's.
-    text.elements(array.datatype(), array.byteorder())?;
+    text.elements(array.datatype(), array.byteorder(), &[])?;
     text.attribute("grid_order", "F")
 }

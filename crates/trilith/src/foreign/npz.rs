@@ -85,7 +85,7 @@ fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText,
     }
     text.item(name, &format!("u1[{}] @{start}", entry.stored))?;
     text.grid(array.shape(), array.shape())?;
-    text.elements(array.datatype(), array.byteorder())?;
+    text.elements(array.datatype(), array.byteorder(), &[])?;
     text.attribute("grid_filters", format!("skip({}) rawdeflate", array.offset()).as_str())?;
     if array.is_c_contiguous() { Ok(()) } else { text.attribute("grid_order", "F") }
 }

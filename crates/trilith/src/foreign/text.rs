@@ -109,13 +109,13 @@ impl LayoutText {
         self.line(&format!("{name} : {value}"))
     }
 
-    /// What the elements of the item before are.
+    /// What the elements of the item before are; `dims` are the lengths of elements that are arrays themselves.
     ///
     /// # Errors
     /// As [`LayoutText::array`].
-    pub fn elements(&mut self, datatype: &Datatype, order: Byteorder) -> Result<()> {
+    pub fn elements(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
         let mut typed = String::new();
-        spell(datatype, order, &[], &mut typed)?;
+        spell(datatype, order, dims, &mut typed)?;
         self.attribute("grid_type", typed.as_str())
     }
 

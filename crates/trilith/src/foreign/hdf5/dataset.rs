@@ -99,14 +99,8 @@ impl Dataset {
     fn unwritten(&self, name: &str, shape: &[u64], text: &mut LayoutText) -> Result<()> {
         text.item(name, "u1[0]")?;
         text.grid(shape, shape)?;
-        text.attribute("grid_type", self.element()?.as_str())?;
+        text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
         self.write_fill(text)
-    }
-
-    fn element(&self) -> Result<String> {
-        let mut typed = String::new();
-        spell(&self.typed.datatype, self.typed.order, &self.typed.dims, &mut typed)?;
-        Ok(typed)
     }
 
     /// The chunks of a shape.
@@ -145,7 +139,7 @@ impl Dataset {
             all => text.list(name, all.iter().map(spelled))?,
         }
         text.grid(shape, &chunked.chunk)?;
-        text.attribute("grid_type", self.element()?.as_str())?;
+        text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
         if !self.filters.is_empty() {
             text.attribute("grid_filters", self.filters.as_str())?;
         }

@@ -7,7 +7,7 @@ use super::id;
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, spell};
+use crate::foreign::text::LayoutText;
 use crate::limits::Limits;
 
 /// Chunks that are named one by one; of more the table is, which stands in the file.
@@ -177,9 +177,7 @@ impl Image {
             _ => text.list(name, starts.iter().zip(&lens).map(spelled))?,
         }
         text.grid(&self.shape, &self.chunk)?;
-        let mut typed = String::new();
-        spell(&self.datatype, self.order, &[], &mut typed)?;
-        text.attribute("grid_type", typed.as_str())?;
+        text.elements(&self.datatype, self.order, &[])?;
         if !self.filters.is_empty() {
             text.attribute("grid_filters", self.filters.as_str())?;
         }
