@@ -202,17 +202,17 @@ impl Writing {
         self.file.write_all_at(at, bytes).map_err(|e| self.draft.failed(e))
     }
 
-    /// Makes what was written last, then notes it.
+    /// Makes what was written last, then notes it, line by line.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
-    pub fn note(&self, id: &str, line: &str) -> Result<()> {
+    pub fn note(&self, id: &str, lines: &[String]) -> Result<()> {
         self.file.sync_data().map_err(|e| self.draft.failed(e))?;
         let mut path = self.draft.notes_of(id).into_os_string();
         path.push(writer());
         // In one piece: several threads may note something at once. What was cut off before stays on a line of its own.
-        let line = format!("\n{line}{END}\n");
-        disk::append(Path::new(&path), line.as_bytes()).map_err(|e| self.draft.failed(e))
+        let text: String = lines.iter().flat_map(|line| ["\n", line, END, "\n"]).collect();
+        disk::append(Path::new(&path), text.as_bytes()).map_err(|e| self.draft.failed(e))
     }
 
     /// Makes everything last, then the draft a file that readers take, and puts it in place of the target.

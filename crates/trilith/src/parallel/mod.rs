@@ -176,7 +176,7 @@ impl ParallelWriter {
         let mut writing = self.draft.share()?;
         self.check_own(&writing)?;
         put(&mut writing, reserved, &part, data)?;
-        writing.note(&self.id(), &note(reserved, &region))
+        writing.note(&self.id(), &[note(reserved, &region)])
     }
 
     /// How many elements of each array were not written yet, by path.
@@ -216,8 +216,8 @@ impl ParallelWriter {
             let part = reserved.array.slice(cover::indices(region))?;
             put(&mut writing, reserved, &part, &place::spread(value, part.shape())?)?;
         }
-        let id = self.id();
-        left.iter().try_for_each(|region| writing.note(&id, &note(reserved, region)))?;
+        let notes: Vec<String> = left.iter().map(|region| note(reserved, region)).collect();
+        writing.note(&self.id(), &notes)?;
         Ok(left.iter().fold(0, |n, region| n.saturating_add(size(region))))
     }
 
