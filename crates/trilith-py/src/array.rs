@@ -373,10 +373,9 @@ impl Array {
         self.way.as_ref().map_or(Ok(None), |way| way.words(py))
     }
 
-    /// Length and time of modification of the file that holds the elements, as they were when it was opened; None where they
-    /// come from anything else, or from several files.
-    fn _stamp(&self) -> Option<(u64, u64)> {
-        self.array.source().local().map(trilith::bytes::LocalFile::stamp)
+    /// A word for what the file held when it was opened; None where nothing says so, as for an array of several files.
+    fn _version(&self) -> Option<String> {
+        self.array.source().version()
     }
 
     /// How many decoded bytes of the block make a piece (None: any range can be read), where in the block

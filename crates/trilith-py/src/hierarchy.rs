@@ -99,9 +99,6 @@ pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<
     let py = array.py();
     let described = &array.get().array;
     let found = calm(py, || described.manifest(rows))?.or_raise(About::Argument)?;
-    let source = described.source();
-    let name = source.local().and_then(trilith::bytes::LocalFile::given_path).map(|path| path.display().to_string());
-    let name = name.unwrap_or_else(|| source.name().to_owned());
     let codecs: Result<Vec<Option<Json>>> = found.steps.iter().map(numcodec).collect();
     let codecs = codecs.or_raise(About::Argument)?;
     let codecs = codecs.iter().flatten().map(|codec| python(py, codec)).collect::<PyResult<Vec<_>>>()?;
@@ -110,7 +107,7 @@ pub fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> PyResult<
     let starts = PyArray1::from_iter(py, found.places.iter().map(|place| range(place).start));
     let lengths = PyArray1::from_iter(py, found.places.iter().map(|place| range(place).end - range(place).start));
     let fill = PyBytes::new(py, &found.fill);
-    (name, found.chunk, found.columns, codecs, starts, lengths, fill, order).into_pyobject(py)
+    (found.file, found.chunk, found.columns, codecs, starts, lengths, fill, order).into_pyobject(py)
 }
 
 /// For each array the lengths of parts of about so many bytes that can be decoded with little waste.

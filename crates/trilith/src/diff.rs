@@ -9,7 +9,7 @@ mod items;
 #[cfg(feature = "dudley")]
 mod streams;
 
-use crate::array::{Array, Datatype};
+use crate::array::{Array, Datatype, unravel};
 use crate::asdf::{AsdfFile, Found, key_text, ndarray, walk};
 use crate::error::{Error, Result};
 use crate::file::File;
@@ -384,21 +384,6 @@ impl Differences<'_> {
 
 fn is_number(datatype: &Datatype) -> bool {
     datatype.is_integer() || datatype.is_float()
-}
-
-/// The index of an element that is number `flat` in C order.
-fn unravel(mut flat: u64, shape: &[u64]) -> Vec<u64> {
-    let mut index: Vec<u64> = shape
-        .iter()
-        .rev()
-        .map(|len| {
-            let here = flat.checked_rem(*len).unwrap_or(0);
-            flat = flat.checked_div(*len).unwrap_or(0);
-            here
-        })
-        .collect();
-    index.reverse();
-    index
 }
 
 /// What a node is, in a few words.

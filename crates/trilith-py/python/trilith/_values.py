@@ -278,7 +278,7 @@ def reduced(array):
 def reopening(array, way):
     """What `reopened` takes to find this array, to which this is the way."""
     dtype = array.dtype.str if array.dtype.names is None else array.dtype.descr
-    return (*way, array.shape, dtype, array._stamp())
+    return (*way, array.shape, dtype, array._version())
 
 
 def resumed(path, id):
@@ -342,14 +342,14 @@ def _same_arrays(one, other):
     return bool(numpy.all(numpy.ma.filled(one == other, True)))
 
 
-def reopened(path, keywords, place, parts, shape, dtype, stamp=None):
-    """The array at a place of a file, which must not have changed since it had this stamp."""
+def reopened(path, keywords, place, parts, shape, dtype, version=None):
+    """The array at a place of a file, which must not have changed since it was this version."""
     array = _find(path, keywords, place)
     for part in parts:
         array = array.part(part)
     if array.shape != shape or array.dtype != numpy.dtype(dtype):
         raise OSError(f"{path}: {place} is {array.dtype} {array.shape} now, and was {dtype} {shape}")
-    if stamp is not None and array._stamp() != tuple(stamp):
+    if version is not None and array._version() != version:
         raise OSError(f"{path} was changed or replaced since it was opened: open it again, so that nothing is mixed")
     return array
 
@@ -385,8 +385,8 @@ def token(array):
         import uuid
 
         return uuid.uuid4().hex
-    state = array._stamp()
-    if state is None:
+    version = array._version()
+    if version is None:
         found = os.stat(way[0])
-        state = (found.st_size, found.st_mtime_ns)
-    return (*map(str, way), *state)
+        version = f"{found.st_size} {found.st_mtime_ns}"
+    return (*map(str, way), version)

@@ -2,6 +2,7 @@
 says is known here and nowhere else: types by name, full chunks, how a value that marks what is missing is written."""
 
 import base64
+import collections
 import functools
 import math
 import struct
@@ -54,6 +55,8 @@ class Tree:
     def __init__(self, file):
         rows, problems = _hierarchy(file)
         self.nodes, self.refused = {}, dict(problems)
+        # The names right below each group, in order.
+        self._below = collections.defaultdict(dict)
         for path, attributes, array, dims, mask, missing in rows:
             try:
                 self._add(path, attributes, array, dims, mask, missing)
@@ -65,14 +68,24 @@ class Tree:
         if array is None or not _has_subarrays(node.dtype):
             if array is not None:
                 type_of(node.dtype)
-            self.nodes[path] = node
+            self._put(node)
             return
         # Zarr's structs have no arrays in them: each field is an array of a group.
-        self.nodes[path] = Node(path, attributes)
+        self._put(Node(path, attributes))
         for name in node.dtype.names:
             field = array.part(name)
             more = tuple(f"{node.name}_{name}_{axis}" for axis in range(field.ndim - array.ndim))
             self._add(f"{path}/{name.replace('/', '%2F')}", {}, field, (*dims, *more), mask, None)
+
+    def _put(self, node):
+        self.nodes[node.path] = node
+        if node.path:
+            self._below[node.path.rpartition("/")[0]][node.name] = None
+
+    def remove(self, path):
+        """Leaves a node out, where there is one."""
+        if self.nodes.pop(path, None) is not None:
+            self._below[path.rpartition("/")[0]].pop(path.rpartition("/")[2], None)
 
     def warn(self, stacklevel=2):
         """Says what is left out."""
@@ -81,9 +94,7 @@ class Tree:
 
     def below(self, path):
         """The names of the nodes right below a group."""
-        start = f"{path}/" if path else ""
-        names = (other[len(start) :].partition("/")[0] for other in self.nodes if other and other.startswith(start))
-        return list(dict.fromkeys(names))
+        return list(self._below.get(path, ()))
 
 
 def _dtype(array):

@@ -268,7 +268,7 @@ def _filled(tree, fill_value):
         node.missing = node.fill.item() if node.dtype.kind in "iuf" else None
         if node.missing is not None:
             node.attributes = {**node.attributes, "_FillValue": node.missing}
-        tree.nodes.pop(node.mask, None)
+        tree.remove(node.mask)
 
 
 def _default(dtype):

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::handle::Array;
 use super::scalar::{ElementValue, FloatText};
+use super::shape::unravel;
 use super::structure::{Field, StructType};
 use crate::error::{Error, Result};
 
@@ -86,13 +87,7 @@ fn places(field: &Field) -> Vec<String> {
         return vec![String::new()];
     }
     let name = |i: u64| {
-        let mut rest = i;
-        let mut index: Vec<String> = Vec::new();
-        for len in field.shape.iter().rev() {
-            index.push((rest % len).to_string());
-            rest /= len;
-        }
-        index.reverse();
+        let index: Vec<String> = unravel(i, &field.shape).iter().map(u64::to_string).collect();
         format!("[{}]", index.join(","))
     };
     (0..field.count()).map(name).collect()

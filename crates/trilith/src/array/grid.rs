@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::kept::{Chunk, Kept};
-use super::shape::element_count;
-use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, formless, to_usize};
+use super::shape::{element_count, unravel};
+use crate::bytes::{Access, Form, GridForm, Source, SourceRef, Step, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::{each, lock};
@@ -303,11 +303,11 @@ impl Grid {
                 Some(known) => Some(Arc::clone(known)),
                 None => self.decode(part.number)?,
             };
-            let number = (part.number, part.known.is_none());
+            let number = part.number;
             let all = self.cut.inside(part.number).iter().fold(self.cut.item, |n, len| n.saturating_mul(*len));
-            let may_come_again = part.wanted < all || self.len <= SMALL;
+            let is_new_and_may_come_again = part.known.is_none() && (part.wanted < all || self.len <= SMALL);
             part.put(chunk.as_ref().map(|bytes| bytes.as_slice()), &self.fill)?;
-            if let (Some(chunk), (number, true), true) = (chunk, number, may_come_again) {
+            if let Some(chunk) = chunk.filter(|_| is_new_and_may_come_again) {
                 self.keep(number, chunk);
             }
             Ok(())
@@ -417,9 +417,9 @@ impl Source for Grid {
 
     fn form(&self) -> Result<Form> {
         let Form::Plain(start) = self.chunks.source().form()? else {
-            return Err(formless("its chunks lie in what is compressed as a whole"));
+            return Err(Error::unsupported("its chunks lie in what is compressed as a whole"));
         };
-        let unknown = || formless("no other program undoes the filters of its chunks");
+        let unknown = || Error::unsupported("no other program undoes the filters of its chunks");
         let (steps, left_out) = self.chunks.steps().ok_or_else(unknown)?;
         let count = element_count(&self.counts)?;
         self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
@@ -457,16 +457,6 @@ impl Source for Grid {
     fn name(&self) -> &str {
         self.chunks.source().name()
     }
-}
-
-/// The places along each axis that a row-major number means.
-fn unravel(mut number: u64, shape: &[u64]) -> Vec<u64> {
-    let mut places = vec![0; shape.len()];
-    for (place, len) in places.iter_mut().zip(shape).rev() {
-        *place = number % (*len).max(1);
-        number /= (*len).max(1);
-    }
-    places
 }
 
 /// Elements in Fortran order, put into C order.

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
-use super::shape::element_count;
+use super::shape::{element_count, unravel};
 use super::structure::StructType;
-use crate::bytes::{CodedPiece, Form, GridForm, Step, formless};
+use crate::bytes::{CodedPiece, Form, GridForm, LocalFile, Step};
 use crate::error::{Error, Result};
 
 /// Bytes of a chunk that is cut out of elements which lie as they are, as nearly as the shape allows.
@@ -21,6 +21,8 @@ const NEAR: u64 = 8;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Manifest {
+    /// The file: its path as it was given, or its address.
+    pub file: String,
     /// The lengths of a chunk. All have these; where one reaches over the end of an axis, what is there does not count.
     pub chunk: Vec<u64>,
     /// Whether elements lie in Fortran order within a chunk.
@@ -37,7 +39,7 @@ impl Manifest {
     /// One chunk that has all elements of an array, of which nobody says where it lies.
     pub fn whole(array: &Array) -> Self {
         let chunk = array.shape().iter().map(|len| (*len).max(1)).collect();
-        Self { chunk, columns: false, steps: Vec::new(), places: Vec::new(), fill: array.nothing() }
+        Self { file: array.file(), chunk, columns: false, steps: Vec::new(), places: Vec::new(), fill: array.nothing() }
     }
 }
 
@@ -94,6 +96,12 @@ impl Array {
         }
     }
 
+    /// What its file is called.
+    fn file(&self) -> String {
+        let path = self.source().local().and_then(LocalFile::given_path).map(|path| path.display().to_string());
+        path.unwrap_or_else(|| self.source().name().to_owned())
+    }
+
     /// The bytes of an element that is all zeros.
     fn nothing(&self) -> Vec<u8> {
         vec![0; usize::try_from(self.datatype().item_size()).unwrap_or(0)]
@@ -118,7 +126,8 @@ impl Array {
 
     /// Elements that lie as they are, from byte `at` of the file on.
     fn cut_plain(&self, at: u64, rows: Option<u64>) -> Result<Manifest> {
-        let apart = || formless(format!("its elements do not lie one after the other: their strides are {:?}", self.strides()));
+        let apart =
+            || Error::unsupported(format!("its elements do not lie one after the other: their strides are {:?}", self.strides()));
         let axes = self.axes_as_stored().ok_or_else(apart)?;
         // The last axes whose elements lie together.
         let mut inner = axes.lengths.len();
@@ -158,7 +167,7 @@ impl Array {
         if axes.columns {
             chunk.reverse();
         }
-        Ok(Manifest { chunk, columns: axes.columns, steps: Vec::new(), places, fill: self.nothing() })
+        Ok(Manifest { places, columns: axes.columns, chunk, ..Manifest::whole(self) })
     }
 
     /// Where chunks begin that divide the axes, in row-major order of the array's own axes.
@@ -186,13 +195,16 @@ impl Array {
     /// Elements in pieces that decode by themselves.
     fn coded(&self, codec: Option<Step>, pieces: &[CodedPiece]) -> Result<Manifest> {
         let axes = self.axes_as_stored().filter(|_| self.is_c_contiguous() || self.is_fortran_contiguous());
-        let axes = axes.ok_or_else(|| formless("it is a part of a compressed block whose elements do not lie together"))?;
+        let axes =
+            axes.ok_or_else(|| Error::unsupported("it is a part of a compressed block whose elements do not lie together"))?;
         let (start, end) = (self.offset(), self.offset().saturating_add(self.nbytes_stored()));
         let own: Vec<&CodedPiece> =
             pieces.iter().filter(|piece| piece.decoded.start < end && piece.decoded.end > start).collect();
-        let (Some(first), Some(last)) = (own.first(), own.last()) else { return Err(formless("its block has no pieces")) };
+        let (Some(first), Some(last)) = (own.first(), own.last()) else {
+            return Err(Error::unsupported("its block has no pieces"));
+        };
         if first.decoded.start != start || last.decoded.end != end {
-            return Err(formless(match own.len() {
+            return Err(Error::unsupported(match own.len() {
                 1 => "it is a part of a block that is compressed as a whole",
                 _ => "it begins or ends within a compressed piece of its block",
             }));
@@ -201,7 +213,7 @@ impl Array {
         let mut chunk = whole_rows(&axes, size)?;
         if own.iter().any(|piece| piece.decoded.end - piece.decoded.start != size) {
             let rows = chunk.first().copied().unwrap_or(1);
-            return Err(formless(format!(
+            return Err(Error::unsupported(format!(
                 "not all of its {} pieces are of one length: the first has {rows} of {} rows",
                 own.len(),
                 axes.lengths.first().copied().unwrap_or(1)
@@ -211,7 +223,7 @@ impl Array {
             chunk.reverse();
         }
         let places = self.in_order(&axes, &chunk, own.into_iter().map(|piece| Some(piece.stored.clone())).collect());
-        Ok(Manifest { chunk, columns: axes.columns, steps: codec.into_iter().collect(), places, fill: self.nothing() })
+        Ok(Manifest { places, columns: axes.columns, chunk, steps: codec.into_iter().collect(), ..Manifest::whole(self) })
     }
 
     fn nbytes_stored(&self) -> u64 {
@@ -227,18 +239,8 @@ impl Array {
         }
         let counts: Vec<u64> = self.shape().iter().zip(chunk).map(|(len, chunk)| len / (*chunk).max(1)).collect();
         let number = |at: usize| {
-            let (mut rest, mut found, mut step) = (at as u64, 0u64, 1u64);
-            let mut indices: Vec<u64> = counts
-                .iter()
-                .rev()
-                .map(|count| {
-                    let n = rest % count;
-                    rest /= count;
-                    n
-                })
-                .collect();
-            indices.reverse();
-            for (index, count) in indices.iter().zip(&counts) {
+            let (mut found, mut step) = (0u64, 1u64);
+            for (index, count) in unravel(at as u64, &counts).iter().zip(&counts) {
                 found = found.saturating_add(index.saturating_mul(step));
                 step = step.saturating_mul(*count);
             }
@@ -252,16 +254,16 @@ impl Array {
         let is_scalar = self.shape().is_empty() && grid.shape == [1];
         let is_whole = self.offset() == 0 && self.is_c_contiguous() && (grid.shape == self.shape() || is_scalar);
         if !is_whole || grid.item != self.datatype().item_size() {
-            return Err(formless("it is a part of an array in chunks"));
+            return Err(Error::unsupported("it is a part of an array in chunks"));
         }
         if grid.cut_edges && grid.shape.iter().zip(&grid.chunk).any(|(len, chunk)| !len.is_multiple_of((*chunk).max(1))) {
-            return Err(formless("its chunks at the far edges are smaller than the others"));
+            return Err(Error::unsupported("its chunks at the far edges are smaller than the others"));
         }
         let mut steps = grid.steps;
         if let Some(first) = grid.left_out.first().copied() {
             let written = grid.places.iter().enumerate().filter(|(_, place)| place.is_some());
             if written.map(|(at, _)| grid.left_out.get(at).copied().unwrap_or(0)).any(|left_out| left_out != first) {
-                return Err(formless("some of its chunks went through fewer filters than the others"));
+                return Err(Error::unsupported("some of its chunks went through fewer filters than the others"));
             }
             let mut number = 0;
             steps.retain(|_| {
@@ -270,7 +272,7 @@ impl Array {
             });
         }
         let chunk = if is_scalar { Vec::new() } else { grid.chunk };
-        Ok(Manifest { chunk, columns: grid.columns, steps, places: grid.places, fill: grid.fill })
+        Ok(Manifest { file: self.file(), chunk, columns: grid.columns, steps, places: grid.places, fill: grid.fill })
     }
 }
 
@@ -307,7 +309,9 @@ fn whole_rows(axes: &Axes, size: u64) -> Result<Vec<u64>> {
         }
         if rows <= *length {
             if !length.is_multiple_of(rows.max(1)) {
-                return Err(formless(format!("its compressed pieces hold {rows} rows each, which does not divide {length}")));
+                return Err(Error::unsupported(format!(
+                    "its compressed pieces hold {rows} rows each, which does not divide {length}"
+                )));
             }
             if let Some(to) = chunk.get_mut(axis) {
                 *to = rows;
@@ -319,7 +323,7 @@ fn whole_rows(axes: &Axes, size: u64) -> Result<Vec<u64>> {
         }
         row = row.saturating_mul(*length);
     }
-    Err(formless(format!("its compressed pieces of {size} bytes do not end where rows end")))
+    Err(Error::unsupported(format!("its compressed pieces of {size} bytes do not end where rows end")))
 }
 
 /// The lengths of chunks of about [`CUT`] bytes that divide these axes, cut along the slowest.
@@ -415,23 +419,10 @@ mod tests {
     fn assembled(manifest: &Manifest, shape: &[u64], file: &[u8], item: usize) -> Vec<u8> {
         let counts: Vec<u64> = shape.iter().zip(&manifest.chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
         let count: u64 = shape.iter().product();
-        let split = |mut rest: u64, lens: &[u64]| {
-            let mut found: Vec<u64> = lens
-                .iter()
-                .rev()
-                .map(|len| {
-                    let n = rest % len;
-                    rest /= len;
-                    n
-                })
-                .collect();
-            found.reverse();
-            found
-        };
         let joined = |at: &[u64], lens: &[u64]| at.iter().zip(lens).fold(0, |n, (at, len)| n * len + at);
         (0..count)
             .flat_map(|element| {
-                let at = split(element, shape);
+                let at = unravel(element, shape);
                 let chunk: Vec<u64> = at.iter().zip(&manifest.chunk).map(|(at, chunk)| at / chunk).collect();
                 let (mut inside, mut lens): (Vec<u64>, Vec<u64>) =
                     (at.iter().zip(&manifest.chunk).map(|(at, chunk)| at % chunk).collect(), manifest.chunk.clone());

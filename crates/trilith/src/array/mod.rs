@@ -55,6 +55,7 @@ pub(crate) use npy::numpy_name;
 pub use pages::Pages;
 pub(crate) use scalar::json_text;
 pub use scalar::{ElementValue, FloatText, Nested, Precision, complex_text, float_text};
+pub(crate) use shape::unravel;
 pub use shape::{AXES, c_strides, element_count, extent, fortran_strides, is_c_contiguous, is_fortran_contiguous, stream_rows};
 pub(crate) use structure::FIELD_COST;
 pub use structure::{Field, StructType};

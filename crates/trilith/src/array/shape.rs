@@ -20,6 +20,16 @@ pub fn element_count(shape: &[u64]) -> Result<u64> {
         .ok_or_else(|| Error::malformed(format!("an array of shape {shape:?} has more elements than 63 bits can count")))
 }
 
+/// The index along each axis of element `number` in C order.
+pub(crate) fn unravel(mut number: u64, shape: &[u64]) -> Vec<u64> {
+    let mut index = vec![0; shape.len()];
+    for (at, len) in index.iter_mut().zip(shape).rev() {
+        *at = number % (*len).max(1);
+        number /= (*len).max(1);
+    }
+    index
+}
+
 /// Strides in bytes of packed elements in C order, the last index fastest.
 ///
 /// ```

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::form::{Form, formless};
+use super::form::Form;
 use super::local::leads_to;
 use super::record::Record;
 use super::source::{Source, SourceRef, past_end};
@@ -106,7 +106,7 @@ impl Source for Before {
     }
 
     fn form(&self) -> Result<Form> {
-        Err(formless("an update of the file did not finish: its previous content lies partly in a journal"))
+        Err(Error::unsupported("an update of the file did not finish: its previous content lies partly in a journal"))
     }
 
     fn origin(&self) -> Option<&dyn Source> {

@@ -83,14 +83,8 @@ pub struct GridForm {
     pub fill: Vec<u8>,
 }
 
-/// The error of bytes that are not in a file as another program could read them.
-#[cold]
-pub fn formless(why: impl Into<String>) -> Error {
-    Error::unsupported(why)
-}
-
 /// What there is to say of most sources that are made of others.
 #[cold]
 pub(super) fn computed<T>() -> Result<T> {
-    Err(formless("its elements are computed from what the file holds"))
+    Err(Error::unsupported("its elements are computed from what the file holds"))
 }

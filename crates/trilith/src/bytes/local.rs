@@ -112,13 +112,6 @@ impl LocalFile {
         self.file.metadata().map(|metadata| identity(&metadata)).unwrap_or_default()
     }
 
-    /// Its length and when it was last written, in nanoseconds since 1970, as they were when it was opened: by these another
-    /// process, also on another machine, tells whether it finds the same content at the path.
-    pub fn stamp(&self) -> (u64, u64) {
-        let since = self.modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-        (self.size, since.map_or(0, |since| since.as_nanos() as u64))
-    }
-
     /// Whether size and modification time are still those of the moment it was opened. Bytes that an update of this
     /// process left as they were can be read even where they are not.
     pub fn is_unchanged(&self) -> bool {

@@ -45,7 +45,7 @@ pub(crate) use base::folder_named;
 pub use base::{Base, file_uri, is_url, local_path, percent_decode, percent_encode};
 pub(crate) use base64::base64;
 pub use cursor::Cursor;
-pub use form::{CodedPiece, Form, GridForm, Step, formless};
+pub use form::{CodedPiece, Form, GridForm, Step};
 #[cfg(feature = "dudley")]
 pub(crate) use gzip::deflated;
 #[cfg(any(feature = "dudley", feature = "fits"))]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::form::{Form, computed, formless};
+use super::form::{Form, computed};
 use super::large::Memory;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -189,7 +189,7 @@ impl Source for MemorySource {
     }
 
     fn form(&self) -> Result<Form> {
-        Err(formless("its elements are in memory, or in the text of the tree, and not in a block"))
+        Err(Error::unsupported("its elements are in memory, or in the text of the tree, and not in a block"))
     }
 
     fn name(&self) -> &str {
@@ -255,7 +255,7 @@ impl Source for Window {
     fn form(&self) -> Result<Form> {
         match self.inner.form()? {
             Form::Plain(at) => Ok(Form::Plain(at.saturating_add(self.start))),
-            _ => Err(formless("it is a part of what is compressed as a whole")),
+            _ => Err(Error::unsupported("it is a part of what is compressed as a whole")),
         }
     }
 
@@ -320,7 +320,7 @@ impl Source for Truncated {
 
     fn form(&self) -> Result<Form> {
         if self.present() < self.len {
-            return Err(formless(format!("the file is cut off at byte {} of {}", self.present(), self.len)));
+            return Err(Error::unsupported(format!("the file is cut off at byte {} of {}", self.present(), self.len)));
         }
         self.inner.form()
     }
@@ -369,11 +369,6 @@ impl Source for Derived {
         Some(&*self.from)
     }
 
-    fn portion(&self) -> u64 {
-        0
-    }
-
-    /// XX
     fn access(&self) -> Access {
         // They are at hand, whatever it cost to make them.
         self.bytes.access()

@@ -6,7 +6,7 @@ use super::datatype::datatype_of;
 use super::gather::extent;
 use super::read::Items;
 use crate::array::Array;
-use crate::bytes::{CodedPiece, Form, Source, SourceRef, Truncated, formless};
+use crate::bytes::{CodedPiece, Form, Source, SourceRef, Truncated};
 use crate::error::{Error, Result};
 use crate::layout::{Stack, Stretch};
 
@@ -150,7 +150,7 @@ impl Source for Elements {
 
     fn form(&self) -> Result<Form> {
         let Form::Plain(start) = self.source.form()? else {
-            return Err(formless("its items lie in what is compressed as a whole"));
+            return Err(Error::unsupported("its items lie in what is compressed as a whole"));
         };
         let mut pieces = Vec::new();
         let mut at = 0;

@@ -35,6 +35,11 @@ pub enum Json {
 }
 
 impl Json {
+    /// A whole number that is not negative.
+    pub fn whole(number: u64) -> Self {
+        i64::try_from(number).map_or_else(|_| Self::Digits(number.to_string()), Self::Int)
+    }
+
     /// A scalar of a file.
     pub(super) fn of(scalar: Scalar<'_>) -> Self {
         match scalar {

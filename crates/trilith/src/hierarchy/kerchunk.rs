@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::numcodecs::numcodec;
 use super::{Hierarchy, Json, Node};
-use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest};
-use crate::bytes::{LocalFile, base64, formless};
+use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, unravel};
+use crate::bytes::base64;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What references are made of.
@@ -22,10 +22,8 @@ pub struct ReferenceOptions {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct References {
-    /// Keys of Zarr v2, each with a document as text, or with file, first byte and length of a chunk.
+    /// Keys of Zarr v2, each with a document, with file, first byte and length of a chunk, or with a chunk as text.
     pub refs: Vec<(String, Json)>,
-    /// The documents again, by key.
-    documents: Vec<(String, Json)>,
     /// How many arrays there are.
     pub arrays: u64,
     /// How many chunks there are.
@@ -45,7 +43,6 @@ impl References {
     /// Adds those of another file behind these.
     pub fn append(&mut self, other: Self) {
         self.refs.extend(other.refs);
-        self.documents.extend(other.documents);
         self.refused.extend(other.refused);
         self.arrays += other.arrays;
         self.chunks += other.chunks;
@@ -83,19 +80,20 @@ impl References {
     /// The references as one text of JSON, in version 1 of their specification.
     pub fn json(&self) -> Json {
         // With all documents in one place nobody needs to list keys.
-        let metadata = Json::Map(vec![
-            ("zarr_consolidated_format".to_owned(), Json::Int(1)),
-            ("metadata".to_owned(), Json::Map(self.documents.clone())),
-        ]);
+        let documents = self.refs.iter().filter(|(_, value)| matches!(value, Json::Map(_))).cloned().collect();
+        let metadata =
+            Json::Map(vec![("zarr_consolidated_format".to_owned(), Json::Int(1)), ("metadata".to_owned(), Json::Map(documents))]);
         let first = (".zmetadata".to_owned(), Json::Text(metadata.to_string()));
-        let refs = std::iter::once(first).chain(self.refs.iter().cloned()).collect();
+        let as_text = |(key, value): &(String, Json)| match value {
+            Json::Map(_) => (key.clone(), Json::Text(value.to_string())),
+            chunk => (key.clone(), chunk.clone()),
+        };
+        let refs = std::iter::once(first).chain(self.refs.iter().map(as_text)).collect();
         Json::Map(vec![("version".to_owned(), Json::Int(1)), ("refs".to_owned(), Json::Map(refs))])
     }
 
     fn document(&mut self, key: &str, pairs: Vec<(String, Json)>) {
-        let document = Json::Map(pairs);
-        self.refs.push((key.to_owned(), Json::Text(document.to_string())));
-        self.documents.push((key.to_owned(), document));
+        self.refs.push((key.to_owned(), Json::Map(pairs)));
     }
 
     fn array(&mut self, node: &Node, within: &dyn Fn(&str) -> String, options: &ReferenceOptions) -> Result<()> {
@@ -116,8 +114,7 @@ impl References {
             codecs.extend(numcodec(step)?);
         }
         let compressor = codecs.pop().unwrap_or(Json::Null);
-        let lengths =
-            |lengths: &[u64]| Json::List(lengths.iter().map(|n| Json::Int(i64::try_from(*n).unwrap_or(i64::MAX))).collect());
+        let lengths = |lengths: &[u64]| Json::List(lengths.iter().map(|n| Json::whole(*n)).collect());
         let document = [
             ("zarr_format", Json::Int(2)),
             ("shape", lengths(array.shape())),
@@ -150,22 +147,14 @@ impl References {
     }
 
     fn places(&mut self, array: &Array, manifest: &Manifest, within: &dyn Fn(&str) -> String) {
-        let source = array.source();
-        let path = source.local().and_then(LocalFile::given_path).map(|path| path.display().to_string());
-        let file = Json::Text(path.unwrap_or_else(|| source.name().to_owned()));
+        let file = Json::Text(manifest.file.clone());
         let counts: Vec<u64> =
             array.shape().iter().zip(&manifest.chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect();
-        let whole = |n: u64| Json::Int(i64::try_from(n).unwrap_or(i64::MAX));
         for (number, place) in manifest.places.iter().enumerate() {
             let Some(place) = place else { continue };
-            let (mut rest, mut words) = (number as u64, Vec::with_capacity(counts.len()));
-            for count in counts.iter().rev() {
-                words.push((rest % count).to_string());
-                rest /= count;
-            }
-            words.reverse();
+            let words: Vec<String> = unravel(number as u64, &counts).iter().map(u64::to_string).collect();
             let key = if words.is_empty() { "0".to_owned() } else { words.join(".") };
-            let range = vec![file.clone(), whole(place.start), whole(place.end - place.start)];
+            let range = vec![file.clone(), Json::whole(place.start), Json::whole(place.end - place.start)];
             self.refs.push((within(&key), Json::List(range)));
             self.chunks += 1;
         }
@@ -183,20 +172,19 @@ fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Jso
         Datatype::Ascii(n) | Datatype::Utf8(n) => plain(format!("|S{n}")),
         Datatype::Ucs4(n) => plain(format!("{mark}U{n}")),
         Datatype::Float128 | Datatype::Complex256 | Datatype::Complex32 | Datatype::Ucs2(_) => {
-            Err(formless(format!("Zarr has no type for {datatype}")))
+            Err(Error::unsupported(format!("Zarr has no type for {datatype}")))
         }
         Datatype::Struct(fields) => {
             let together: u64 =
                 fields.fields().iter().map(|field| field.count().saturating_mul(field.datatype.item_size())).sum();
             if !is_packed && together != size {
-                return Err(formless("its records have bytes between their fields, for which Zarr has no word"));
+                return Err(Error::unsupported("its records have bytes between their fields, for which Zarr has no word"));
             }
             let field = |(at, field): (usize, &Field)| {
                 let order = if is_packed { Byteorder::Little } else { field.byteorder };
                 let mut words = vec![Json::Text(field.name_or(at).clone()), v2_type(&field.datatype, order, is_packed)?];
                 if !field.shape.is_empty() {
-                    words
-                        .push(Json::List(field.shape.iter().map(|n| Json::Int(i64::try_from(*n).unwrap_or(i64::MAX))).collect()));
+                    words.push(Json::List(field.shape.iter().map(|n| Json::whole(*n)).collect()));
                 }
                 Ok(Json::List(words))
             };
@@ -220,8 +208,8 @@ fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<Json> {
     let element = Array::from_bytes(manifest.fill.clone(), array.datatype().clone(), array.byteorder(), Vec::new())?;
     match element.scalar()? {
         ElementValue::Int(value) => Ok(Json::Int(value)),
-        ElementValue::Uint(value) => Ok(Json::Digits(value.to_string())),
+        ElementValue::Uint(value) => Ok(Json::whole(value)),
         ElementValue::Float(value, _) => Ok(Json::Float(value)),
-        _ => Err(formless("some of its chunks were never written, and their elements are neither zero nor a number")),
+        _ => Err(Error::unsupported("some of its chunks were never written, and their elements are neither zero nor a number")),
     }
 }

@@ -1,8 +1,8 @@
 //! Codecs by the names that programs of Zarr know them by.
 
 use super::Json;
-use crate::bytes::{Step, formless};
-use crate::error::Result;
+use crate::bytes::Step;
+use crate::error::{Error, Result};
 
 /// The codec of the registry [numcodecs](https://numcodecs.readthedocs.io) that undoes a step, as its configuration; None
 /// for a step that changes nothing. What a codec needs only to write is its usual value.
@@ -27,9 +27,7 @@ pub fn numcodec(step: &Step) -> Result<Option<Json>> {
     };
     match step.name.as_str() {
         "shuffle" => match step.arguments.first() {
-            Some(size) if *size > 1 => {
-                configured("shuffle", &[("elementsize", Json::Int(i64::try_from(*size).unwrap_or(i64::MAX)))])
-            }
+            Some(size) if *size > 1 => configured("shuffle", &[("elementsize", Json::whole(*size))]),
             _ => Ok(None),
         },
         "deflate" => configured("zlib", &[("level", Json::Int(1))]),
@@ -44,6 +42,6 @@ pub fn numcodec(step: &Step) -> Result<Option<Json>> {
         }
         "fletcher32" => configured("fletcher32", &[]),
         "crc32c" => configured("crc32c", &[]),
-        name => Err(formless(format!("no codec of Zarr undoes the filter {name} of its chunks"))),
+        name => Err(Error::unsupported(format!("no codec of Zarr undoes the filter {name} of its chunks"))),
     }
 }

@@ -8,7 +8,7 @@ use super::fetch::{Fetcher, Paced, persist};
 use super::headers::Version;
 use super::shared;
 use crate::bytes::source::past_end;
-use crate::bytes::{Access, Form, Source, SourceRef, formless, read_exact_at, spool, to_usize, unnamed_file};
+use crate::bytes::{Access, Form, Source, SourceRef, read_exact_at, spool, to_usize, unnamed_file};
 use crate::error::{Error, Result, Setting};
 use crate::threads::lock;
 
@@ -165,7 +165,7 @@ impl Source for WholeFile {
     }
 
     fn form(&self) -> Result<Form> {
-        Err(formless("the server gives the file only as a whole"))
+        Err(Error::unsupported("the server gives the file only as a whole"))
     }
 
     fn name(&self) -> &str {
