@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::files;
+use crate::interop::environment;
 use crate::shell::{cargo, output, root, run, target};
 use crate::suite::Done;
 
@@ -55,6 +56,12 @@ fn run_targets(cargo_fuzz: &PathBuf, targets: &[String], seconds: u64, seed: Opt
     run(&mut fuzz(&["build"]))?;
     let seeds = target().join("fuzz-seeds");
     run(cargo(["run", "--locked", "--quiet", "--package", "trilith", "--example", "fuzz_seeds", "--"]).arg(&seeds))?;
+    if seed.is_none() && targets.iter().any(|name| ["foreign", "hdf5"].contains(&name.as_str())) {
+        match environment() {
+            Ok(python) => run(Command::new(python).arg(root().join("fuzz/foreign_seeds.py")).arg(&seeds))?,
+            Err(reason) => println!("no seeds of other formats: {reason}"),
+        }
+    }
     let mut failed = Vec::new();
     for name in targets {
         let (corpus, own) = (root().join("fuzz/corpus").join(name), seeds.join(name));
