@@ -218,7 +218,7 @@ def processor():
 
 def versions():
     """The peers from PyPI, as they are installed."""
-    wanted = [line.split("==")[0] for line in (HERE / "requirements.txt").read_text().splitlines() if "==" in line]
+    wanted = [re.split(r"[=\[]", line)[0] for line in (HERE / "requirements.txt").read_text().splitlines() if "==" in line]
     return {name: importlib.metadata.version(name) for name in wanted}
 
 
