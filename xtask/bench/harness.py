@@ -281,6 +281,8 @@ def main():
         options.error("--callgrind needs the program valgrind")
     sys.path.insert(0, str(HERE))
     sys.dont_write_bytecode = True
+    # Cargo names folders of unoptimized libraries there, which would come before the one that a program was linked with.
+    os.environ.pop("LD_LIBRARY_PATH", None)
     sys.modules["harness"] = sys.modules["__main__"]
     bench = Bench(chosen.program, chosen.folder, chosen.small, chosen.runs)
     clear(bench.out)
