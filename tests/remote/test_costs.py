@@ -6,6 +6,7 @@ import random
 import struct
 
 import files
+import h5py
 import numpy as np
 import pytest
 from servers import trilith
@@ -289,3 +290,16 @@ def test_a_disk_cache_tells_queries_apart(web, small, scratch, proxy):
     for query, title in (("?a", b"small"), ("?b", b"other"), ("?a", b"small")):
         out, _ = trilith("get", server.url("small.asdf") + query + "#/title", "--remote", f"cache-dir={scratch / 'cache'}")
         assert out.strip() == title
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_a_cutout_of_an_hdf5_file_of_many_chunks(web, folder, scratch, libver):
+    """Nodes of the index, of which each leads to the next, are fetched level by level and not one by one."""
+    data = np.random.default_rng(4).integers(0, 9, (4096, 4096), "u1")
+    with h5py.File(folder / f"{libver}.h5", "w", libver=libver) as file:
+        file.create_dataset("x", data=data, chunks=(32, 32), maxshape=(None, None), compression="gzip")
+    target = scratch / "cutout.raw"
+    with web.counted() as requests:
+        trilith("get", web.url(f"{libver}.h5") + "#/x", "--slice", "3000:3032,1000:1032", "-o", target)
+    assert target.read_bytes() == data[3000:3032, 1000:1032].tobytes()
+    assert len(requests) <= 16, requests

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::bytes::{SourceRef, to_usize};
+use crate::bytes::{Access, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -15,6 +15,8 @@ pub(super) const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 const BLOCK: u64 = 64 << 10;
 /// Blocks that are kept.
 const BLOCKS: usize = 1024;
+/// Addresses behind the next one that are fetched with it.
+const ANNOUNCED: usize = 256;
 
 /// A file whose metadata are read.
 pub(super) struct H5 {
@@ -120,6 +122,27 @@ impl H5 {
     /// As many bytes at an address as there are, but not more than `most`.
     pub fn bytes_up_to(&self, address: u64, most: u64) -> Result<Vec<u8>> {
         self.bytes(address, most.min(self.len().saturating_sub(address)))
+    }
+
+    /// Says which addresses are read next. Where each request takes long, what is at the first of them is fetched with what is
+    /// at those behind it.
+    pub fn announce(&self, mut addresses: impl Iterator<Item = u64>) -> Result<()> {
+        let is_known = |number: &u64| self.blocks.borrow().contains_key(number);
+        let Some(first) = addresses.next().map(|address| address / BLOCK).filter(|number| !is_known(number)) else {
+            return Ok(());
+        };
+        if self.source.access() != Access::Requests {
+            return Ok(());
+        }
+        let behind = addresses.take(ANNOUNCED).map(|address| address / BLOCK).filter(|number| !is_known(number));
+        let mut numbers: Vec<u64> = behind.chain([first]).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let range = |number: &u64| {
+            let start = number.saturating_mul(BLOCK).saturating_add(self.base);
+            start..start.saturating_add(BLOCK)
+        };
+        self.source.prefetch(&numbers.iter().map(range).filter(|range| range.start < self.source.len()).collect::<Vec<_>>())
     }
 
     fn block(&self, number: u64) -> Result<Arc<Vec<u8>>> {

@@ -29,6 +29,16 @@ pub(super) struct Link {
     order: Option<u64>,
 }
 
+impl Link {
+    /// The address of the object, where it is in this file.
+    pub fn object(&self) -> Option<u64> {
+        match self.target {
+            Target::Hard(address) => Some(address),
+            _ => None,
+        }
+    }
+}
+
 /// The members of a group: in the order in which they were made where that is known, else by their names.
 pub(super) fn members(file: &H5, header: &Header) -> Result<Vec<Link>> {
     let mut links = Vec::new();

@@ -23,7 +23,7 @@ use self::dataset::Dataset;
 use self::file::H5;
 use self::header::{Header, kind};
 use self::heaps::GlobalHeaps;
-use self::links::{Target, members};
+use self::links::{Link, Target, members};
 use super::text::LayoutText;
 use crate::array::Datatype;
 use crate::bytes::SourceRef;
@@ -70,17 +70,18 @@ impl Writer<'_> {
         refused.iter().try_for_each(|why| self.text.doc(&format!("not read: {why}")))?;
         self.attribute_items("", items)?;
         let links = members(&self.file, header)?;
-        for link in links {
+        for (number, link) in links.iter().enumerate() {
+            self.file.announce(links.iter().skip(number).filter_map(Link::object))?;
             self.items += 1;
             if self.items > self.file.limits.items {
                 return Err(Limits::exceeded("items", self.file.limits.items, "the file has more groups and datasets"));
             }
-            let said = match link.target {
+            let said = match &link.target {
                 Target::Hard(address) => {
-                    self.object(&link.name, address, &format!("{path}/{}", link.name))?;
+                    self.object(&link.name, *address, &format!("{path}/{}", link.name))?;
                     continue;
                 }
-                Target::Soft(to) => ("hdf5_link", to),
+                Target::Soft(to) => ("hdf5_link", to.clone()),
                 Target::External(file, to) => ("hdf5_external_link", format!("{file}:{to}")),
                 Target::Other(kind) => ("hdf5_link", format!("a link of kind {kind}")),
             };

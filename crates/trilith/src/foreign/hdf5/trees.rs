@@ -19,7 +19,9 @@ pub(super) fn v1(
 ) -> Result<()> {
     let mut todo = vec![(root, DEPTH)];
     let mut seen = HashSet::new();
-    while let Some((address, most)) = todo.pop() {
+    loop {
+        file.announce(todo.iter().rev().map(|(address, _)| *address))?;
+        let Some((address, most)) = todo.pop() else { return Ok(()) };
         if !seen.insert(address) {
             return Err(Error::malformed("a B-tree that leads back to itself").at_byte(address.saturating_add(file.base)));
         }
@@ -48,7 +50,6 @@ pub(super) fn v1(
         // The first is gone through first.
         todo.extend(children.into_iter().rev());
     }
-    Ok(())
 }
 
 /// What the header of a B-tree of version 2 says.
@@ -125,8 +126,9 @@ fn walk(
         }
     }
     let mut records = records.into_iter();
-    for child in children {
-        walk(file, shape, child, seen, take)?;
+    for (number, child) in children.iter().enumerate() {
+        file.announce(children.iter().skip(number).map(|(address, ..)| *address))?;
+        walk(file, shape, *child, seen, take)?;
         if let Some((place, bytes)) = records.next() {
             take(&mut file.fields(bytes, place.saturating_sub(file.base)))?;
         }
