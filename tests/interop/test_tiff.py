@@ -110,6 +110,18 @@ class Tiff(Case):
         self.assertEqual(part, b"")
         np.testing.assert_array_equal(np.load(self.folder / "part.npy"), data[100:300, 700:710])
 
+    def test_a_stack_of_imagej_with_one_directory(self):
+        data = pixels(">u2", (3, 20, 15))
+        for said, name in ((3, "all"), (4, "short"), (1, "one")):
+            path = self.folder / f"{name}.tif"
+            tifffile.imwrite(path, data[0], byteorder=">", metadata=None, description=f"ImageJ=1.54f\nimages={said}\nslices={said}\n")
+            with open(path, "ab") as file:
+                file.write(data[1:].tobytes())
+        np.testing.assert_array_equal(tifffile.imread(self.folder / "all.tif"), data)
+        found = {"all": data, "short": data[0], "one": data[0]}
+        self.digests({self.folder / f"{name}.tif": {"image": array} for name, array in found.items()})
+        self.assertIn("the other 3 pages", trilith("layout", "from", self.folder / "short.tif").decode())
+
     def test_samples_that_share_bytes(self):
         files = {}
         random = np.random.default_rng(7)

@@ -2,7 +2,7 @@
 //!
 //! TIFF Revision 6.0, sections 8 to 15 and 19; supplement 1 and Technical Note 3 for tiles, deflate and the predictor of floats.
 
-use super::directory::{Directory, Tiff};
+use super::directory::{Directory, Tiff, Values};
 use super::id;
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
@@ -34,6 +34,7 @@ const COMPRESSIONS: &[(u64, &str)] = &[
 ];
 
 /// What the tags of an image say.
+#[derive(Clone)]
 pub(super) struct Image {
     /// Lengths of the array and of a chunk, the slowest axis first, with the names of the axes.
     shape: Vec<u64>,
@@ -43,6 +44,8 @@ pub(super) struct Image {
     order: Byteorder,
     filters: String,
     is_tiled: bool,
+    /// How many images there are in one directory, as ImageJ writes large stacks: all behind the first.
+    pages: u64,
 }
 
 impl Image {
@@ -73,6 +76,7 @@ impl Image {
             order: file.order,
             filters: String::new(),
             is_tiled,
+            pages: 1,
         };
         if depth > 1 || layers > 1 {
             image.outermost(depth, layers, "z");
@@ -87,6 +91,18 @@ impl Image {
         }
         image.filters = image.filters(file, tags, (columns, beside), packed)?;
         Ok(image)
+    }
+
+    /// The same, where this is the only directory of the file: of so many pages as its description says.
+    pub fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
+        // What is wrong with the description is said where it becomes an attribute.
+        if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag))
+            && text.starts_with("ImageJ=")
+        {
+            let said = text.lines().find_map(|line| line.strip_prefix("images=")?.trim().parse().ok());
+            self.pages = said.unwrap_or(1).max(1);
+        }
+        self
     }
 
     fn outermost(&mut self, len: u64, chunk: u64, name: &'static str) {
@@ -129,6 +145,29 @@ impl Image {
         Ok(words.join(" "))
     }
 
+    /// Writes an array whose elements lie behind each other; those of other pages may follow.
+    fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+        let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
+        let is_whole = start.saturating_add(size.saturating_mul(self.pages)) <= file.len();
+        if self.pages < 2 || !is_whole {
+            text.array(name, &self.datatype, self.order, &self.shape, start)?;
+            self.dims(text)?;
+            return if is_whole { Ok(()) } else { self.remark(text) };
+        }
+        let mut all = self.clone();
+        all.outermost(self.pages, 1, "page");
+        text.array(name, &all.datatype, all.order, &all.shape, start)?;
+        all.dims(text)
+    }
+
+    /// Says that there are pages which no directory describes.
+    fn remark(&self, text: &mut LayoutText) -> Result<()> {
+        if self.pages < 2 {
+            return Ok(());
+        }
+        text.doc(&format!("not read: the other {} pages that ImageJ says: no directory tells where they are", self.pages - 1))
+    }
+
     /// Writes the item, and what is needed to find its chunks.
     ///
     /// # Errors
@@ -150,9 +189,9 @@ impl Image {
             return Err(Limits::exceeded("items", file.limits.items, format_args!("an image has {count} strips or tiles")));
         }
         let starts = tags.numbers(file, at)?.unwrap_or_default();
-        if let (true, false, Some(start)) = (self.filters.is_empty(), self.is_tiled, self.is_one(&starts)) {
-            text.array(name, &self.datatype, self.order, &self.shape, start)?;
-            return self.dims(text);
+        let start = self.is_one(&starts).filter(|_| self.filters.is_empty() && !self.is_tiled);
+        if let Some(start) = start {
+            return self.contiguous(file, start, name, text);
         }
         let lens = tags.numbers(file, len)?;
         if lens.as_ref().is_some_and(|lens| lens.len() != starts.len()) {
@@ -189,6 +228,7 @@ impl Image {
             text.attribute("grid_bytes", format!("/{bytes}").as_str())?;
         }
         self.dims(text)?;
+        self.remark(text)?;
         table.map_or(Ok(()), |(said, bytes)| text.item(&bytes, &said))
     }
 

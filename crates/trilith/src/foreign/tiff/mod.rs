@@ -1,7 +1,7 @@
 //! TIFF and `BigTIFF`: images in strips or tiles.
 //!
 //! Every image becomes an array, `image` where there is only one, else `page0`, `page1` and so on; smaller versions of a page
-//! stand in a dict beside it. Strips that lie one behind the other without a filter are one array; all else is a grid of chunks.
+//! stand in a dict beside it. A stack of ImageJ that has one directory for all its images is one array. Strips that lie one behind the other without a filter are one array; all else is a grid of chunks.
 //! The other tags of an image are attributes of its array.
 
 mod directory;
@@ -24,6 +24,7 @@ mod id {
     pub const BITS: u64 = 258;
     pub const COMPRESSION: u64 = 259;
     pub const FILL_ORDER: u64 = 266;
+    pub const DESCRIPTION: u64 = 270;
     pub const STRIP_OFFSETS: u64 = 273;
     pub const SAMPLES: u64 = 277;
     pub const STRIP_ROWS: u64 = 278;
@@ -69,7 +70,7 @@ const NAMES: &[(u64, &str)] = &[
     (255, "SubfileType"),
     (262, "PhotometricInterpretation"),
     (269, "DocumentName"),
-    (270, "ImageDescription"),
+    (id::DESCRIPTION, "ImageDescription"),
     (271, "Make"),
     (272, "Model"),
     (274, "Orientation"),
@@ -125,7 +126,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
     let mut text = LayoutText::new("a TIFF file", limits);
     for (number, page) in pages.iter().enumerate() {
         let name = if pages.len() == 1 { "image".to_owned() } else { format!("page{number}") };
-        described(&file, page, &name, &mut text)?;
+        described(&file, (page, pages.len() == 1), &name, &mut text)?;
         let mut smaller = Vec::new();
         for first in page.numbers(&file, id::SMALLER)?.unwrap_or_default() {
             smaller.extend(file.row(first, &mut seen)?);
@@ -133,7 +134,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
         if !smaller.is_empty() {
             text.enter(&format!("{name}@smaller"))?;
             for (number, page) in smaller.iter().enumerate() {
-                described(&file, page, &format!("level{number}"), &mut text)?;
+                described(&file, (page, false), &format!("level{number}"), &mut text)?;
             }
             text.leave()?;
         }
@@ -142,9 +143,10 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
 }
 
 /// An image with its tags; one that cannot be read is an item without data, which says why.
-fn described(file: &Tiff<'_>, tags: &Directory, name: &str, text: &mut LayoutText) -> Result<()> {
+fn described(file: &Tiff<'_>, (tags, is_alone): (&Directory, bool), name: &str, text: &mut LayoutText) -> Result<()> {
     let before = text.mark();
-    let written = Image::read(file, tags).and_then(|image| image.write(file, tags, name, text));
+    let image = Image::read(file, tags).map(|image| if is_alone { image.alone(file, tags) } else { image });
+    let written = image.and_then(|image| image.write(file, tags, name, text));
     if let Err(error) = written {
         if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io) {
             return Err(error).doing(|| format!("{name}, whose directory begins at byte {}", tags.at));
