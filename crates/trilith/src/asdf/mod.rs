@@ -28,6 +28,7 @@ pub mod update;
 pub mod uris;
 pub mod walk;
 mod write;
+pub(crate) mod zarr;
 
 pub use append::append_rows;
 pub(crate) use append::{StreamEnd, row_bytes};

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::inline;
+use super::{inline, zarr};
 use crate::array::{Array, Byteorder, Datatype, FIELD_COST, Field, Mask, StructType, stream_rows};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
@@ -15,14 +15,18 @@ use crate::limits::Limits;
 use crate::spelling::nearest;
 use crate::tree::{Node, NodeId, Scalar};
 
-/// Whether a node is an ndarray: by its tag, whatever the generation.
+pub use super::zarr::is_chunked;
+
+/// Whether a node is an array: by its tag, that of an ndarray of whatever generation or of an array in chunks
+/// ([`is_chunked`]).
 pub fn is_ndarray(node: Node<'_>) -> bool {
     node.tag().is_some_and(is_ndarray_tag)
 }
 
-/// Whether a whole tag is that of an ndarray: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`.
+/// Whether a whole tag is that of an array: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`, and
+/// `asdf://asdf-format.org/zarr/tags/zarr-1.0.0` of the extension asdf-zarr.
 pub fn is_ndarray_tag(tag: &str) -> bool {
-    let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return false };
+    let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return zarr::is_tag(tag) };
     // Every node is asked: from the end the last word is found in a few steps.
     let slash = name.bytes().rposition(|byte| byte == b'/');
     let last = slash.and_then(|at| name.get(at + 1..)).unwrap_or(name);
@@ -41,6 +45,8 @@ pub enum Origin<'t> {
     Fits(String),
     /// In the tree.
     Inline(Node<'t>),
+    /// In chunks, which are in blocks that this node names or in a store outside of the file.
+    Chunks(Node<'t>),
 }
 
 /// One dimension of a shape.
@@ -81,6 +87,9 @@ impl<'t> Ndarray<'t> {
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is wrong.
     pub fn read(node: Node<'t>, limits: &Limits) -> Result<Self> {
+        if is_chunked(node) {
+            return zarr::described(node, limits);
+        }
         if node.is_sequence() {
             return Ok(Self {
                 node,
@@ -408,6 +417,7 @@ mod tests {
             "tag:stsci.edu:asdf/0.1.0/core/ndarray",
             "tag:stsci.edu:asdf/core/ndarray-0.1.0",
             "tag:stsci.edu:asdf/core/ndarray-1.1.0",
+            "asdf://asdf-format.org/zarr/tags/zarr-1.0.0",
         ] {
             assert!(is_ndarray_tag(tag), "{tag}");
         }
