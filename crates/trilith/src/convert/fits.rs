@@ -193,7 +193,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
     let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
     // Where a block must keep its number all do, and what goes into an HDU leaves an empty one behind.
-    let unnamed = walk::unnamed(file)?;
+    let unnamed = walk::numbered(file)?;
     let keeps_numbers = !unnamed.is_empty();
     let mut kept: Vec<usize> = if keeps_numbers { unnamed.into_iter().collect() } else { Vec::new() };
     for (node, source) in walk::sourced(file)? {
