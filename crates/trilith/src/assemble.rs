@@ -225,7 +225,9 @@ fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
 pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
     if let Some(node) = only.and_then(|only| file.tree().node(only)).filter(|node| ndarray::is_chunked(*node)) {
-        return Err(node.error("the array is in chunks, whose blocks are named by their numbers").with_kind(ErrorKind::Unsupported));
+        return Err(node
+            .error("the array is in chunks, whose blocks are named by their numbers")
+            .with_kind(ErrorKind::Unsupported));
     }
     let in_chunks = may_drop(file, drop_unnamed)?;
     let mut unnamed = walk::numbered(file)?;

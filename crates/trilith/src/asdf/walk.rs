@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{ndarray, zarr};
 use super::read::AsdfFile;
+use super::{ndarray, zarr};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{self, Node, NodeId, Places, Tree, TreePath};

@@ -15,13 +15,13 @@ use super::AsdfFile;
 use super::block::Block;
 use super::ndarray::{Dim, Ndarray, Origin};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
-use crate::array::{Array, Byteorder, element_count};
+use crate::array::{Array, Byteorder, Datatype, element_count};
 use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, Tree};
+use crate::tree::{Node, Tree, Value};
 
 /// What the tags of these nodes begin with; a version follows.
 const TAGS: &str = "asdf://asdf-format.org/zarr/tags/zarr-";
@@ -74,7 +74,8 @@ fn is_here(node: Node<'_>) -> bool {
 pub(super) fn array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
     let limits = Arc::new(file.limits().clone());
     if !is_here(node) {
-        let place = node.get("store").filter(|store| store.is_scalar()).map_or(String::new(), |store| format!(" ({})", store.text()));
+        let place =
+            node.get("store").filter(|store| store.is_scalar()).map_or(String::new(), |store| format!(" ({})", store.text()));
         return Err(Error::unsupported(format!("the array is in a store of Zarr outside of the file{place}"))
             .hint("asdf-zarr opens it; of what it writes, Trilith reads arrays whose chunks are in blocks of the file"));
     }
@@ -126,7 +127,8 @@ pub(crate) fn storage(file: &AsdfFile, node: Node<'_>) -> Result<String> {
     let count = element_count(&found.cut.counts())?;
     let lengths: Vec<String> = found.cut.chunk.iter().map(u64::to_string).collect();
     let first = numbers(file, node)?.into_iter().flatten().next();
-    let codec = first.and_then(|number| file.sections().block(number).ok()).filter(|block| !block.is_plain()).map(super::codec_name);
+    let codec =
+        first.and_then(|number| file.sections().block(number).ok()).filter(|block| !block.is_plain()).map(super::codec_name);
     let words: Vec<String> = found.filters.steps().into_iter().map(|step| step.name).chain(codec).collect();
     let plural = if count == 1 { "" } else { "s" };
     let words = if words.is_empty() { String::new() } else { format!(", {}", words.join("+")) };
@@ -271,4 +273,19 @@ impl Chunks for InBlocks {
     fn source(&self) -> &SourceRef {
         &self.source
     }
+}
+
+/// The node of an array whose map is in the block `map`.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
+pub(crate) fn node(datatype: &Datatype, shape: &[u64], chunk: &[u64], map: usize) -> Result<Value> {
+    let metadata = metadata::value(datatype, shape, chunk)?;
+    Ok(Value::map([(METADATA, metadata), (MAP, Value::from(map as u64))]).tagged(TAG))
+}
+
+/// The bytes of a map of `count` chunks in blocks from `first` on; None for numbers that it has no room for.
+pub(crate) fn map_of(first: usize, count: usize) -> Option<Vec<u8>> {
+    let (first, end) = (i32::try_from(first).ok()?, i32::try_from(first.checked_add(count)?).ok()?);
+    Some((first..end).flat_map(i32::to_le_bytes).collect())
 }

@@ -282,7 +282,7 @@ pub(super) fn is_copied_out(file: &AsdfFile, options: &ConvertOptions) -> bool {
         // What lies in an embedded ASDF file has codecs of its own.
         CodecChoice::Plain | CodecChoice::Set(_) => container.hdu == 0,
     };
-    is_direct && options.encode.is_none() && matches!(options.to, To::Same | To::Asdf)
+    is_direct && options.chunks.is_none() && options.encode.is_none() && matches!(options.to, To::Same | To::Asdf)
 }
 
 /// As a FITS file; what is one already is copied, and the ASDF file in it written anew.

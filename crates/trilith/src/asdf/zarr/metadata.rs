@@ -2,13 +2,13 @@
 
 use super::METADATA;
 use crate::array::grid::Cut;
-use crate::array::{Byteorder, Datatype, ElementValue, Literal, Precision, numpy_datatype};
+use crate::array::{Byteorder, Datatype, ElementValue, Literal, Precision, numpy_datatype, numpy_descr};
 use crate::asdf::ndarray::at_node;
 use crate::bytes::{from_base64, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, Scalar};
+use crate::tree::{Node, Scalar, Value};
 
 /// How deep a datatype may nest.
 const DEPTH: usize = 64;
@@ -178,5 +178,41 @@ fn float(node: Node<'_>) -> Option<f64> {
         (_, "-Infinity") => Some(f64::NEG_INFINITY),
         (Scalar::BigInt(digits), _) => digits.parse().ok(),
         _ => None,
+    }
+}
+
+/// The metadata of a new array, whose chunks are little-endian, in C order and, but for the codec of their blocks, as they
+/// are.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
+pub(super) fn value(datatype: &Datatype, shape: &[u64], chunk: &[u64]) -> Result<Value> {
+    let lengths = |lengths: &[u64]| Value::seq(lengths.iter().copied()).flow();
+    let fill = match datatype {
+        Datatype::Bool8 => Value::from(false),
+        number if number.is_complex() => Value::seq([0.0, 0.0]).flow(),
+        number if number.is_float() => Value::from(0.0),
+        number if number.is_integer() => Value::from(0),
+        _ => Value::null(),
+    };
+    Ok(Value::map([
+        ("zarr_format", Value::from(2)),
+        ("shape", lengths(shape)),
+        ("chunks", lengths(chunk)),
+        ("dtype", words(&numpy_descr(datatype)?)),
+        ("compressor", Value::null()),
+        ("fill_value", fill),
+        ("filters", Value::null()),
+        ("order", Value::from("C")),
+    ]))
+}
+
+/// A datatype of numpy as a value of a tree; it nests no deeper than structures do.
+fn words(literal: &Literal) -> Value {
+    match literal {
+        Literal::List(items) => Value::seq(items.iter().map(words)).flow(),
+        Literal::Int(number) => Value::from(*number),
+        Literal::Text(text) => Value::from(text.as_str()),
+        _ => Value::null(),
     }
 }
