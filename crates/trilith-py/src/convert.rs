@@ -17,8 +17,8 @@ use crate::source::{Origin, order, origin};
 /// `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
 /// stores blocks as they are, and without a codec they stay as they are stored. With `rows` blocks are compressed with lz4
 /// in pieces of so many rows, each of which can be a chunk of Zarr; with `chunks`, the length of a chunk along each axis,
-/// arrays with as many axes are cut into chunks, for readers with the package asdf-zarr. `stack` joins each list of equal arrays
-/// of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
+/// arrays with as many axes are cut into chunks, for readers with the package asdf-zarr. `stack` joins each list of
+/// equal arrays of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
 /// returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
 ///
 /// >>> import numpy, pathlib, tempfile, trilith
