@@ -116,7 +116,7 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Res
         match slot {
             // The first of the arrays that leave a block takes its place.
             Some(slot) if all_leave && !block.is_some_and(|block| staying.contains(&block)) && users.first() == Some(&place) => {
-                *slot = Content::Array(place)
+                *slot = Content::Array(place);
             }
             None if block.is_some() && users == [place] && is_open && streamed.is_some() => {
                 streamed = Some(Content::Array(place));
