@@ -286,7 +286,7 @@ impl AsdfFile {
                     Mask::Array(Arc::new(described.and_then(|described| self.unmasked(&described)).doing(|| "mask")?))
                 }
             };
-            array = array.with_mask(mask).map_err(|e| ndarray::at_node(e, node))?;
+            array = array.with_mask(mask).map_err(|e| node.locate(e))?;
         }
         Ok(array)
     }

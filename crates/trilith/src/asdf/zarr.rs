@@ -4,18 +4,15 @@
 //! has one int32 for each chunk, in row-major order: the number of the block that holds the chunk, or -1 for one that was
 //! never written. The other form (`store`) names a place outside of the file; its elements are refused.
 
-mod metadata;
-
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::metadata::Metadata;
 use super::AsdfFile;
 use super::block::Block;
-use super::ndarray::{Dim, Ndarray, Origin};
+use super::zarray::{self, METADATA, Metadata, is_chunked, is_here};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
-use crate::array::{Array, Byteorder, Datatype, element_count};
+use crate::array::{Array, Datatype, element_count};
 use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::codec::{self, CodecId};
@@ -23,52 +20,12 @@ use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, Value};
 
-/// What the tags of these nodes begin with; a version follows.
-const TAGS: &str = "asdf://asdf-format.org/zarr/tags/zarr-";
-/// The tag of the version that is written.
-pub(crate) const TAG: &str = "asdf://asdf-format.org/zarr/tags/zarr-1.0.0";
-/// The key of the metadata.
-pub(crate) const METADATA: &str = ".zarray";
-/// The key of the number of the block that names the others.
-pub(crate) const MAP: &str = "chunk_block_map";
+pub(crate) use super::zarray::{MAP, TAG};
+
 /// What stands in the map for a chunk that was never written.
 const MISSING: i32 = -1;
 /// Bytes of a number in the map.
 const NUMBER: u64 = 4;
-
-/// Whether a whole tag is that of an array in chunks.
-pub(super) fn is_tag(tag: &str) -> bool {
-    tag.strip_prefix(TAGS).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-/// Whether a node is an array in chunks, by its tag.
-///
-/// ```
-/// use trilith::asdf::ndarray::{is_chunked, is_ndarray};
-/// let tree = trilith::Tree::parse("!<asdf://asdf-format.org/zarr/tags/zarr-1.0.0> {store: x.zarr}", &Default::default())?;
-/// assert!(is_chunked(tree.root()) && is_ndarray(tree.root()));
-/// # Ok::<(), trilith::Error>(())
-/// ```
-pub fn is_chunked(node: Node<'_>) -> bool {
-    node.tag().is_some_and(is_tag)
-}
-
-/// What such a node says; shape and datatype are not known where its elements are somewhere else.
-pub(super) fn described<'t>(node: Node<'t>, limits: &Limits) -> Result<Ndarray<'t>> {
-    if !node.is_mapping() {
-        return Err(node.error("an array in chunks is a mapping, as asdf-zarr writes it"));
-    }
-    let found = if is_here(node) { Some(Metadata::read(node, limits)?) } else { None };
-    let byteorder = found.as_ref().map_or(Byteorder::Little, |found| found.byteorder);
-    let (shape, datatype) = found.map(|found| (found.cut.shape, found.datatype)).unzip();
-    let shape = shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect());
-    Ok(Ndarray { node, origin: Origin::Chunks(node), datatype, byteorder, shape, offset: 0, strides: None, mask: None })
-}
-
-/// Whether the chunks are in blocks.
-fn is_here(node: Node<'_>) -> bool {
-    node.get(METADATA).is_some() && node.get(MAP).is_some()
-}
 
 /// The array of a node of `file`; no chunk is decoded.
 pub(super) fn array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
@@ -280,7 +237,7 @@ impl Chunks for InBlocks {
 /// # Errors
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
 pub(crate) fn node(datatype: &Datatype, shape: &[u64], chunk: &[u64], map: usize) -> Result<Value> {
-    let metadata = metadata::value(datatype, shape, chunk)?;
+    let metadata = zarray::value(datatype, shape, chunk)?;
     Ok(Value::map([(METADATA, metadata), (MAP, Value::from(map as u64))]).tagged(TAG))
 }
 

@@ -1,17 +1,45 @@
-//! The metadata of an array of Zarr v2, as a node of a tree.
+//! The nodes of the extension asdf-zarr: their tag, their keys, and the metadata of an array of Zarr v2.
 
-use super::METADATA;
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype, ElementValue, Literal, Precision, numpy_datatype, numpy_descr};
-use crate::asdf::ndarray::at_node;
 use crate::bytes::{from_base64, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, Value};
 
+/// What the tags of these nodes begin with; a version follows.
+const TAGS: &str = "asdf://asdf-format.org/zarr/tags/zarr-";
+/// The tag of the version that is written.
+pub(crate) const TAG: &str = "asdf://asdf-format.org/zarr/tags/zarr-1.0.0";
+/// The key of the metadata.
+pub(crate) const METADATA: &str = ".zarray";
+/// The key of the number of the block that names the others.
+pub(crate) const MAP: &str = "chunk_block_map";
 /// How deep a datatype may nest.
 const DEPTH: usize = 64;
+
+/// Whether a whole tag is that of an array in chunks.
+pub(super) fn is_tag(tag: &str) -> bool {
+    tag.strip_prefix(TAGS).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether a node is an array in chunks, by its tag.
+///
+/// ```
+/// use trilith::asdf::ndarray::{is_chunked, is_ndarray};
+/// let tree = trilith::Tree::parse("!<asdf://asdf-format.org/zarr/tags/zarr-1.0.0> {store: x.zarr}", &Default::default())?;
+/// assert!(is_chunked(tree.root()) && is_ndarray(tree.root()));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn is_chunked(node: Node<'_>) -> bool {
+    node.tag().is_some_and(is_tag)
+}
+
+/// Whether the chunks are in blocks.
+pub(super) fn is_here(node: Node<'_>) -> bool {
+    node.get(METADATA).is_some() && node.get(MAP).is_some()
+}
 
 /// What an array is, and how its chunks are stored.
 pub(super) struct Metadata {
@@ -35,7 +63,7 @@ impl Metadata {
         let said = node.require(METADATA)?;
         match said.get("zarr_format").and_then(Node::as_i64) {
             Some(2) => {}
-            Some(other) => return Err(at_node(Error::unsupported(format!("an array of Zarr v{other}, expected v2")), said)),
+            Some(other) => return Err(said.locate(Error::unsupported(format!("an array of Zarr v{other}, expected v2")))),
             None => return Err(said.error("the metadata of Zarr state no zarr_format")),
         }
         let (shape, chunk) = (lengths(said.require("shape")?)?, lengths(said.require("chunks")?)?);
@@ -44,7 +72,7 @@ impl Metadata {
         }
         let dtype = said.require("dtype")?;
         let (datatype, byteorder) =
-            literal(dtype, 0).and_then(|literal| numpy_datatype(&literal)).map_err(|error| at_node(error, dtype))?;
+            literal(dtype, 0).and_then(|literal| numpy_datatype(&literal)).map_err(|error| dtype.locate(error))?;
         if let Some(structure) = datatype.as_struct() {
             limits.charge_work(crate::array::FIELD_COST.saturating_mul(structure.all_fields()))?;
         }
@@ -124,7 +152,7 @@ fn word(codec: Node<'_>) -> Result<Option<String>> {
 fn delta(codec: Node<'_>) -> Result<String> {
     let typed = |name: &str| codec.get(name).filter(|node| !node.is_null());
     let dtype = codec.require("dtype")?;
-    let (datatype, order) = literal(dtype, 0).and_then(|found| numpy_datatype(&found)).map_err(|error| at_node(error, dtype))?;
+    let (datatype, order) = literal(dtype, 0).and_then(|found| numpy_datatype(&found)).map_err(|error| dtype.locate(error))?;
     let is_same = typed("astype").is_none_or(|other| other.text() == dtype.text());
     if !is_same || !datatype.is_integer() {
         return Ok("numcodecs:delta-of-another-type".to_owned());
