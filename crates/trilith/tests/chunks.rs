@@ -17,7 +17,7 @@ fn file(map: &[i32], tree: &str) -> Result<AsdfFile> {
     let mut out = Cursor::new(Vec::new());
     builder.write_to(&mut out, Value::map([("blocks", Value::seq(blocks))]))?;
     let made = open_asdf_bytes(out.into_inner())?;
-    let text = made.tree().text().replacen("blocks:", &format!("a: !<{}> {tree}\nblocks:", TAG), 1);
+    let text = made.tree().text().replacen("blocks:", &format!("a: !<{TAG}> {tree}\nblocks:"), 1);
     let mut again = Cursor::new(Vec::new());
     rewrite(&made, &text, &mut again, &Default::default(), Default::default())?;
     open_asdf_bytes(again.into_inner())
