@@ -15,8 +15,13 @@ pub fn interop() -> Result<Done, String> {
     };
     let program = build_program()?;
     let mut tests = pytest_on_all_cores(&python);
-    tests.current_dir(root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", program);
+    tests.current_dir(root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", &program);
     run(&mut tests)?;
+    // With zarr before 3, and asdf would load it in each of the other tests.
+    let folder = root().join("tests/asdf-zarr");
+    let python = environment_for("asdf-zarr-venv", &folder.join("requirements.txt"))?;
+    let mut tests = pytest(&python);
+    run(tests.current_dir(root()).args(["-W", "ignore"]).arg(folder).env("TRILITH_BIN", &program))?;
     Ok(Done::Passed)
 }
 

@@ -43,6 +43,7 @@ const JSON: &[&[&str]] = &[
     &["resolve", "x.asdf", "resolved.asdf"],
     &["convert", "x.asdf", "converted.asdf"],
     &["convert", "x.asdf", "by-rows.asdf", "--rows", "2"],
+    &["convert", "x.asdf", "in-chunks.asdf", "--chunks", "2"],
     &["convert", "x.asdf", "old.asdf", "--to", "asdf-0.1"],
     &["convert", "x.asdf", "made.bd", "--allow-loss"],
     &["convert", "x.asdf", "made.fits"],

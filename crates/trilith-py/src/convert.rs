@@ -16,8 +16,9 @@ use crate::source::{Origin, order, origin};
 /// `to` is a generation such as "asdf-1.6" or "finf-0.1", or "dudley-2025" or "dudley-2026"; without it the ending of
 /// `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
 /// stores blocks as they are, and without a codec they stay as they are stored. With `rows` blocks are compressed with lz4
-/// in pieces of so many rows, each of which can be a chunk of Zarr. `stack` joins each list of equal arrays
-/// of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
+/// in pieces of so many rows, each of which can be a chunk of Zarr; with `chunks`, the length of a chunk along each axis,
+/// arrays with as many axes are cut into chunks, for readers with the package asdf-zarr. `stack` joins each list of
+/// equal arrays of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
 /// returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
 ///
 /// >>> import numpy, pathlib, tempfile, trilith
@@ -28,7 +29,7 @@ use crate::source::{Origin, order, origin};
 /// >>> trilith.open(folder / "x.bd")["a"].tolist()
 /// [1.5, 2.5]
 #[pyfunction]
-#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, stack=false, allow_loss=false, layout=None, byteorder=None, allow=Vec::new(), remote=None))]
+#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, layout=None, byteorder=None, allow=Vec::new(), remote=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn convert(
     py: Python<'_>,
@@ -38,6 +39,7 @@ pub fn convert(
     codec: Option<&str>,
     level: Option<i32>,
     rows: Option<u64>,
+    chunks: Option<Vec<u64>>,
     stack: bool,
     allow_loss: bool,
     layout: Option<&Bound<'_, PyAny>>,
@@ -56,6 +58,7 @@ pub fn convert(
         how.set_codec(name).or_raise(About::Argument)?;
     }
     (how.level, how.rows, how.stack, how.allow_loss, how.byteorder) = (level, rows, stack, allow_loss, byteorder);
+    how.chunks = chunks;
     let given = origin(source)?;
     let done = calm(py, || {
         let file = match given {

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use crate::asdf::{
     AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, StoredBlock, WriteOptions,
-    expand_within, ndarray, walk,
+    expand_within, ndarray, walk, zarr,
 };
 use crate::bytes::SourceRef;
 use crate::codec::{self, CodecId};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::file::write_around;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
@@ -203,6 +203,16 @@ pub struct Exploded {
     pub staying: Vec<Block>,
 }
 
+/// The blocks of arrays in chunks; an error where others are to be dropped, which would change the numbers of these.
+fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
+    let named = zarr::Named::of(file, file.tree())?;
+    if drop_unnamed && named.any {
+        return Err(Error::unsupported("arrays in chunks name their blocks by number, so that none is dropped")
+            .hint("keep the unused blocks"));
+    }
+    Ok(named.blocks)
+}
+
 /// Plans to move blocks into files of their own, named by `name`: those of all ndarrays, or of one.
 ///
 /// In the exploded form itself the file of the tree has no blocks. Blocks that no ndarray names stay in it all the
@@ -210,10 +220,17 @@ pub struct Exploded {
 /// `drop_unnamed` says that they are of no use.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an ndarray without block.
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an ndarray without block,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it is an array in chunks that shall leave.
 pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
-    let mut unnamed = walk::unnamed(file)?;
+    if let Some(node) = only.and_then(|only| file.tree().node(only)).filter(|node| ndarray::is_chunked(*node)) {
+        return Err(node
+            .error("the array is in chunks, whose blocks are named by their numbers")
+            .with_kind(ErrorKind::Unsupported));
+    }
+    let in_chunks = may_drop(file, drop_unnamed)?;
+    let mut unnamed = walk::numbered(file)?;
     let dropped = if drop_unnamed { std::mem::take(&mut unnamed) } else { BTreeSet::new() };
     let is_partial = only.is_some() || !unnamed.is_empty();
     let mut of_node = Vec::new();
@@ -224,7 +241,8 @@ pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: 
     }
     let mask_of = |id: NodeId| file.tree().node(id).and_then(|node| node.get("mask")).map(Node::id);
     let wanted = |id: &NodeId| only.is_none_or(|only| *id == only || mask_of(only) == Some(*id));
-    let leaving: BTreeSet<usize> = of_node.iter().filter(|(id, _)| wanted(id)).map(|(_, block)| *block).collect();
+    let mut leaving: BTreeSet<usize> = of_node.iter().filter(|(id, _)| wanted(id)).map(|(_, block)| *block).collect();
+    leaving.retain(|block| !in_chunks.contains(block));
     let mut staying: Vec<Block> = Vec::new();
     let last_unnamed = unnamed.last().copied();
     for block in blocks.into_iter().filter(|block| is_partial && !dropped.contains(&block.index)) {
@@ -351,6 +369,10 @@ impl Build<'_> {
             Part::Mapping(node) => {
                 let other = self.file.opened().into_iter().find(|other| std::ptr::eq(other.tree(), node.tree()));
                 let other = other.filter(|_| ndarray::is_ndarray(node));
+                if other.is_some() && ndarray::is_chunked(node) {
+                    let message = "an array in chunks is not taken out of another file: these are named by the numbers of blocks";
+                    return Err(node.error(message).with_kind(ErrorKind::Unsupported));
+                }
                 self.open.push((with_tag(Value::map::<&str, Value>([]), node), None, other));
                 return Ok(());
             }
@@ -419,15 +441,21 @@ pub enum Order {
 
 /// The blocks of the file in the order asked for, a streamed one the last, and the tree with their new numbers.
 ///
-/// Where there are blocks that no ndarray names ([`walk::unnamed`]) every block is kept under its number, unless
-/// `drop_unnamed` says that they are of no use. Empty blocks without a name are left out otherwise.
+/// Where there are blocks that no array names ([`walk::unnamed`]) every block is kept under its number, unless
+/// `drop_unnamed` says that they are of no use; so they are where there are arrays in chunks. Empty blocks without a name
+/// are left out otherwise.
 ///
 /// # Errors
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an ndarray without block, and
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another order where blocks must keep their numbers.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another order where blocks must keep their numbers;
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where arrays in chunks say that they must.
 pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(String, Vec<usize>)> {
+    let in_chunks = may_drop(file, drop_unnamed)?;
     let unnamed = if drop_unnamed { 0 } else { walk::unnamed(file)?.len() };
-    if unnamed > 0 {
+    if unnamed + in_chunks.len() > 0 {
+        if order != Order::Blocks && !in_chunks.is_empty() {
+            return Err(Error::unsupported("arrays in chunks name their blocks by number, so that these keep their order"));
+        }
         if order != Order::Blocks {
             let message = format!("{unnamed} blocks are not named by any array, and may be named by number elsewhere");
             return Err(Error::usage(message).hint("keep the order, or drop them"));

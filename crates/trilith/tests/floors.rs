@@ -68,7 +68,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (&["array/element", "array/handle", "array/mask", "array/number"], "an array has elements, some of which a mask hides"),
     (&["array/gather", "array/turn"], "two ways of copying that hand over to each other"),
     (&["asdf/builder", "asdf/outline"], "a builder writes inline arrays, whose datatypes it spells"),
-    (&["asdf/inline", "asdf/ndarray"], "an ndarray node may hold its elements, or a mask that is one"),
     (&["asdf/read", "asdf/uris", "asdf/walk"], "a file is walked, which opens the files that it refers to"),
     (&["convert/any", "convert/streams"], "one road for all families, a part of which streams take too"),
     (&["dudley/append", "dudley/grow"], "what is appended grows what is there, and the other way round"),

@@ -43,7 +43,7 @@ pub struct Convert {
     #[arg(long)]
     as_documented: bool,
     /// Write a FITS file that is BASE.fits with IN as the ASDF file in it: arrays that equal an HDU are stored there only
-    #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec", "rows"])]
+    #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec", "rows", "chunks"])]
     embed: Option<String>,
     /// Write OUT even if it cannot hold everything; losses are reported
     #[arg(long)]
@@ -64,6 +64,12 @@ pub struct Convert {
     /// has the usual pieces.
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
+    /// Cut arrays that have as many axes into chunks of these lengths, each a block, as the package asdf-zarr stores them
+    ///
+    /// Readers need asdf-zarr, or Trilith. Other arrays stay as they are, and so do those with a mask, streamed ones, and
+    /// those that share their block; --codec compresses each chunk by itself.
+    #[arg(long, value_name = "N,M,…", value_delimiter = ',', num_args = 1, conflicts_with_all = ["rows", "encode"])]
+    chunks: Option<Vec<u64>>,
     /// Bytes that the data of uncompressed blocks are aligned to (default: 64; generations before 1.0: none), or
     /// the items of a Dudley file (1, 2, 4, 8 or 16)
     #[arg(long, value_name = "BYTES")]
@@ -118,6 +124,7 @@ impl Convert {
         }
         (how.level, how.allow_loss, how.stack) = (self.level, self.allow_loss, self.stack);
         how.rows = self.rows;
+        how.chunks.clone_from(&self.chunks);
         how.byteorder = options.order();
         how.write.align = self.align;
         how.write.checksums = !self.no_checksums;

@@ -127,7 +127,10 @@ fn inlined(file: &AsdfFile) -> Result<String> {
             let array = file.array(node).map_err(|e| e.context(walk.path().to_string()))?;
             elements.add(&array)?;
             let value = outline::node(&array, datatype_key(file), &complex_tag(file))?;
-            if node.is_sequence() {
+            if ndarray::is_chunked(node) {
+                let target = trilith::change::target_of(file);
+                edit.set(&walk.path(), &value.tagged(format!("{}{}", target.tree.prefix, target.tree.ndarray)))?;
+            } else if node.is_sequence() {
                 // A list of items in block style cannot become a mapping where it stands.
                 edit.set(&walk.path(), &with_tag(value, node.tag()))?;
             } else {

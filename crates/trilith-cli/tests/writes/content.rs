@@ -150,7 +150,15 @@ fn of_tree(file: &AsdfFile, content: &mut Content) -> trilith::Result<()> {
         values(file.tree().root(), String::new(), &mut content.values);
     }
     content.arrays = arrays(digest::of(file)?)?;
-    let named: Vec<i64> = sources(file.tree().root());
+    let mut named: Vec<i64> = numbers(file.tree().root(), "source");
+    for map in numbers(file.tree().root(), "chunk_block_map") {
+        // asdf-zarr: int32 in the byte order of most machines, -1 for a chunk that was never written.
+        let source = file.block_data(map)?;
+        let map_bytes = bytes::read_vec(&*source, 0, source.len(), file.limits())?;
+        let (chunks, _) = map_bytes.as_chunks();
+        named.extend(chunks.iter().map(|chunk| i64::from(i32::from_le_bytes(*chunk))).filter(|chunk| *chunk >= 0));
+        named.push(map);
+    }
     for (number, block) in file.sections().all_blocks()?.iter().enumerate() {
         let source = file.block_data(number as i64)?;
         let is_named = named.contains(&(number as i64)) || named.contains(&-1) && block.is_streamed();
@@ -184,15 +192,15 @@ fn values(node: Node<'_>, path: String, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Every number after `source` in a tree.
-fn sources(node: Node<'_>) -> Vec<i64> {
-    let own = node.is_mapping().then(|| node.get("source")).flatten().and_then(|source| source.as_i64());
+/// Every number after a key in a tree.
+fn numbers(node: Node<'_>, key: &str) -> Vec<i64> {
+    let own = node.is_mapping().then(|| node.get(key)).flatten().and_then(|source| source.as_i64());
     let below: Vec<Node<'_>> = match node.kind() {
         NodeKind::Mapping => node.entries().map(|(_, value)| value).collect(),
         NodeKind::Sequence => node.items().collect(),
         NodeKind::Scalar => Vec::new(),
     };
-    own.into_iter().chain(below.into_iter().flat_map(sources)).collect()
+    own.into_iter().chain(below.into_iter().flat_map(|node| numbers(node, key))).collect()
 }
 
 /// Whatever a file refers to: nothing is refused here.

@@ -62,6 +62,12 @@ pub fn all() -> Vec<Kind> {
     }));
     kinds.push(made("streamed", "x.asdf", Kindred::Asdf, |folder| file(&folder.join("x.asdf"), newest, Shape::Streamed)));
     kinds.push(made("with a block that no array names", "x.asdf", Kindred::Asdf, unnamed));
+    kinds.push(made("with arrays in chunks", "x.asdf", Kindred::Asdf, |folder| {
+        let (plain, path) = (folder.join("plain.asdf"), folder.join("x.asdf"));
+        file(&plain, newest, Shape::Plain);
+        run(&["convert".into(), plain.clone().into(), path.into(), "--chunks".into(), "16".into()]);
+        std::fs::remove_file(plain).expect("it is there");
+    }));
     kinds.push(made("FITS", "x.fits", Kindred::Fits, |folder| write(&folder.join("x.fits"), &fits())));
     kinds.push(made("FITS with ASDF", "x.fits", Kindred::Embedded, |folder| embedded(folder, "x.fits")));
     kinds.push(made("FITS, gzip", "x.fits.gz", Kindred::Fits, |folder| write(&folder.join("x.fits.gz"), &gzip(&fits()))));

@@ -387,6 +387,7 @@ pub const ALL: &[Operation] = &[
     Operation { name: "convert", command: "convert", output: Output::Second, ..BASE },
     Operation { name: "convert --codec", command: "convert", words: &["--codec", "zlib"], output: Output::Second, ..BASE },
     Operation { name: "convert --rows", command: "convert", words: &["--rows", "2"], output: Output::Second, ..BASE },
+    Operation { name: "convert --chunks", command: "convert", words: &["--chunks", "8,2"], output: Output::Second, ..BASE },
     Operation {
         name: "convert --to asdf-1.6",
         command: "convert",

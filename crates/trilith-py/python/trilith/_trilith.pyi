@@ -1085,6 +1085,7 @@ def convert(
     codec: str | None = None,
     level: int | None = None,
     rows: int | None = None,
+    chunks: tuple[int, ...] | list[int] | None = None,
     stack: bool = False,
     allow_loss: bool = False,
     layout: _Layout | None = None,
@@ -1097,8 +1098,9 @@ def convert(
     `to` is a generation such as "asdf-1.6" or "finf-0.1", or "dudley-2025" or "dudley-2026"; without it the ending of
     `target` says what is written: `.asdf`, `.bd`, `.fits`, `.finf`. `codec` and `level` are those of `write`; "none"
     stores blocks as they are, and without a codec they stay as they are stored. With `rows` blocks are compressed with lz4
-    in pieces of so many rows, each of which can be a chunk of Zarr. `stack` joins each list of equal arrays
-    of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
+    in pieces of so many rows, each of which can be a chunk of Zarr; with `chunks`, the length of a chunk along each axis,
+    arrays with as many axes are cut into chunks, for readers with the package asdf-zarr. `stack` joins each list of
+    equal arrays of a Dudley file into one. What the new form cannot hold is an error, or with `allow_loss` the list that is
     returned. `layout`, `byteorder`, `allow` and `remote` are those of `open`.
 
     >>> import numpy, pathlib, tempfile, trilith

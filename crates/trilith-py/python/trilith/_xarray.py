@@ -200,7 +200,7 @@ def _variable(array, dims, value, attributes=None):
     if attributes == {}:
         if array.unit is not None:
             attributes["units"] = str(array.unit)
-        elif value.tag and "/ndarray-" not in value.tag:
+        elif value.tag and "/ndarray-" not in value.tag and "/tags/zarr-" not in value.tag:
             attributes["tag"] = value.tag
     return xarray.Variable(dims, indexing.LazilyIndexedArray(_Lazy(array)), attributes, encoding)
 

@@ -8,7 +8,7 @@ const DEPTH: usize = 64;
 
 /// A Python literal; tuples are lists.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Literal {
+pub(crate) enum Literal {
     Text(String),
     Int(u64),
     Bool(bool),

@@ -46,12 +46,13 @@ pub use fetch::{RowBlocks, prefetch_all};
 pub use handle::Array;
 pub use index::Index;
 pub(crate) use index::taken;
+pub(crate) use literal::Literal;
 pub use manifest::Manifest;
 pub use mask::Mask;
 pub use npy::npy_header;
 #[cfg(all(feature = "dudley", feature = "zlib"))]
 pub(crate) use npy::npy_header_len;
-pub(crate) use npy::numpy_name;
+pub(crate) use npy::{numpy_datatype, numpy_descr, numpy_name};
 pub use pages::Pages;
 pub(crate) use scalar::json_text;
 pub use scalar::{ElementValue, FloatText, Nested, Precision, complex_text, float_text};

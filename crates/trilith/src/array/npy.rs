@@ -176,19 +176,35 @@ fn struct_descr(fields: &StructType) -> Result<String> {
     Ok(format!("[{}]", parts.join(", ")))
 }
 
+/// The datatype that a name of numpy, or a list of fields, stands for, and its byte order.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
+pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
+    read_descr(descr)
+}
+
+/// What numpy calls a packed little-endian datatype.
+///
+/// # Errors
+/// As [`npy_header`].
+pub(crate) fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
+    literal::parse(&descr(datatype)?)
+}
+
 fn read_descr(descr: &Literal) -> Result<(Datatype, Byteorder)> {
     match descr {
         Literal::Text(name) => read_name(name),
         // Nesting was limited when the literal was read.
         Literal::List(fields) => Ok((Datatype::Struct(Arc::new(read_fields(fields)?)), Byteorder::Little)),
-        _ => Err(Error::unsupported("a .npy datatype that is neither a name nor a list of fields")),
+        _ => Err(Error::unsupported("a datatype of numpy that is neither a name nor a list of fields")),
     }
 }
 
 fn read_fields(list: &[Literal]) -> Result<StructType> {
     let (mut fields, mut end) = (Vec::new(), 0u64);
     for entry in list {
-        let wrong = || Error::malformed("a field in the .npy header is not (name, datatype) or (name, datatype, shape)");
+        let wrong = || Error::malformed("a field of the numpy datatype is not (name, datatype) or (name, datatype, shape)");
         let Literal::List(parts) = entry else { return Err(wrong()) };
         let (name, descr, shape) = match &parts[..] {
             [name, descr] => (name, descr, Vec::new()),
@@ -204,7 +220,7 @@ fn read_fields(list: &[Literal]) -> Result<StructType> {
             Literal::List(both) => both.last().and_then(Literal::as_text).ok_or_else(wrong)?,
             _ => return Err(wrong()),
         };
-        let past = || Error::malformed("the fields in the .npy header are larger than 2^64 bytes");
+        let past = || Error::malformed("the fields of the numpy datatype are larger than 2^64 bytes");
         if let ("", Some(padding)) = (name, descr.as_text().and_then(|text| text.strip_prefix("|V"))) {
             end = padding.parse().ok().and_then(|n| end.checked_add(n)).ok_or_else(past)?;
             continue;
@@ -218,7 +234,7 @@ fn read_fields(list: &[Literal]) -> Result<StructType> {
 }
 
 fn read_name(name: &str) -> Result<(Datatype, Byteorder)> {
-    let (datatype, order) = numpy_name(name).ok_or_else(|| Error::unsupported(format!("the .npy datatype {name:?}")))?;
+    let (datatype, order) = numpy_name(name).ok_or_else(|| Error::unsupported(format!("the numpy datatype {name:?}")))?;
     let without_sign = if name.starts_with('|') { Byteorder::Little } else { Byteorder::NATIVE };
     Ok((datatype, order.unwrap_or(without_sign)))
 }

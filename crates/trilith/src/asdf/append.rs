@@ -56,6 +56,9 @@ impl StreamEnd {
             return Err(Error::usage("this is not an ndarray").at_path(path));
         }
         let holder = found.file(file);
+        if ndarray::is_chunked(node) {
+            return Err(Error::unsupported("rows are not added to an array in chunks").at_path(path));
+        }
         let source = node.get("source").ok_or_else(|| Error::usage("an inline array has no rows to add to").at_path(path))?;
         if source.text().starts_with("fits:") {
             return Err(Error::unsupported("rows cannot be added to an HDU of a FITS file")

@@ -72,7 +72,7 @@ pub fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<
             limits.charge_memory((values.len() as u64).saturating_mul(datatype.item_size()), "inline data")?;
             for (leaf, value) in leaves.iter().zip(&values) {
                 masked.push(*value == Value::Null);
-                put(&datatype, value, &mut bytes).map_err(|e| super::ndarray::at_node(e, *leaf))?;
+                put(&datatype, value, &mut bytes).map_err(|e| leaf.locate(e))?;
             }
             datatype
         }
@@ -203,7 +203,7 @@ fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits
                 let pairs = items.into_iter().zip(inner.fields()).rev();
                 todo.extend(pairs.map(|(item, field)| (item, field.datatype.clone(), field.shape.clone())));
             }
-            simple => put(simple, &value(node)?, bytes).map_err(|e| super::ndarray::at_node(e, node))?,
+            simple => put(simple, &value(node)?, bytes).map_err(|e| node.locate(e))?,
         }
     }
     Ok(())

@@ -28,6 +28,8 @@ pub mod update;
 pub mod uris;
 pub mod walk;
 mod write;
+pub(crate) mod zarr;
+mod zarray;
 
 pub use append::append_rows;
 pub(crate) use append::{StreamEnd, row_bytes};

@@ -8,21 +8,26 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::inline;
+use super::zarray::{self, Metadata};
 use crate::array::{Array, Byteorder, Datatype, FIELD_COST, Field, Mask, StructType, stream_rows};
 use crate::bytes::SourceRef;
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Result};
 use crate::limits::Limits;
 use crate::spelling::nearest;
 use crate::tree::{Node, NodeId, Scalar};
 
-/// Whether a node is an ndarray: by its tag, whatever the generation.
+pub use super::zarray::is_chunked;
+
+/// Whether a node is an array: by its tag, that of an ndarray of whatever generation or of an array in chunks
+/// ([`is_chunked`]).
 pub fn is_ndarray(node: Node<'_>) -> bool {
     node.tag().is_some_and(is_ndarray_tag)
 }
 
-/// Whether a whole tag is that of an ndarray: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`.
+/// Whether a whole tag is that of an array: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`, and
+/// `asdf://asdf-format.org/zarr/tags/zarr-1.0.0` of the extension asdf-zarr.
 pub fn is_ndarray_tag(tag: &str) -> bool {
-    let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return false };
+    let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return zarray::is_tag(tag) };
     // Every node is asked: from the end the last word is found in a few steps.
     let slash = name.bytes().rposition(|byte| byte == b'/');
     let last = slash.and_then(|at| name.get(at + 1..)).unwrap_or(name);
@@ -41,6 +46,8 @@ pub enum Origin<'t> {
     Fits(String),
     /// In the tree.
     Inline(Node<'t>),
+    /// In chunks, which are in blocks that this node names or in a store outside of the file.
+    Chunks(Node<'t>),
 }
 
 /// One dimension of a shape.
@@ -81,6 +88,9 @@ impl<'t> Ndarray<'t> {
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is wrong.
     pub fn read(node: Node<'t>, limits: &Limits) -> Result<Self> {
+        if is_chunked(node) {
+            return chunked(node, limits);
+        }
         if node.is_sequence() {
             return Ok(Self {
                 node,
@@ -136,7 +146,7 @@ impl<'t> Ndarray<'t> {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an element would lie outside.
     pub fn over(&self, source: SourceRef, limits: &Limits) -> Result<Array> {
         let datatype = self.datatype.clone().unwrap_or(Datatype::Uint8);
-        self.place(source, datatype, limits).map_err(|e| at_node(e, self.node))
+        self.place(source, datatype, limits).map_err(|e| self.node.locate(e))
     }
 
     fn place(&self, source: SourceRef, datatype: Datatype, limits: &Limits) -> Result<Array> {
@@ -206,10 +216,16 @@ impl<'t> Ndarray<'t> {
     }
 }
 
-/// Adds the place of a node to an error that has none.
-pub(super) fn at_node(error: Error, node: Node<'_>) -> Error {
-    let (line, column) = node.line_column();
-    error.at_text(line, column)
+/// What such a node says; shape and datatype are not known where its elements are somewhere else.
+fn chunked<'t>(node: Node<'t>, limits: &Limits) -> Result<Ndarray<'t>> {
+    if !node.is_mapping() {
+        return Err(node.error("an array in chunks is a mapping, as asdf-zarr writes it"));
+    }
+    let found = if zarray::is_here(node) { Some(Metadata::read(node, limits)?) } else { None };
+    let byteorder = found.as_ref().map_or(Byteorder::Little, |found| found.byteorder);
+    let (shape, datatype) = found.map(|found| (found.cut.shape, found.datatype)).unzip();
+    let shape = shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect());
+    Ok(Ndarray { node, origin: Origin::Chunks(node), datatype, byteorder, shape, offset: 0, strides: None, mask: None })
 }
 
 fn origin<'t>(source: Node<'t>) -> Result<Origin<'t>> {
@@ -322,7 +338,7 @@ pub fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> R
             continue;
         }
         let Some(done) = stack.pop() else { return Err(node.error("no datatype")) };
-        let made = Arc::new(StructType::packed_from(done.fields).map_err(|e| at_node(e, node))?);
+        let made = Arc::new(StructType::packed_from(done.fields).map_err(|e| node.locate(e))?);
         known.insert(done.place, made.clone());
         match stack.last_mut() {
             Some(outer) => outer.fields.push(made_field(done.name, Datatype::Struct(made), done.byteorder, done.shape)),
@@ -389,7 +405,7 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
         if let Some(length) = length {
             let name = first.text();
             if name == "ascii" || name == "ucs4" {
-                return Datatype::with_length(&name, length).map(Some).map_err(|e| at_node(e, node));
+                return Datatype::with_length(&name, length).map(Some).map_err(|e| node.locate(e));
             }
         }
     }
@@ -408,6 +424,7 @@ mod tests {
             "tag:stsci.edu:asdf/0.1.0/core/ndarray",
             "tag:stsci.edu:asdf/core/ndarray-0.1.0",
             "tag:stsci.edu:asdf/core/ndarray-1.1.0",
+            "asdf://asdf-format.org/zarr/tags/zarr-1.0.0",
         ] {
             assert!(is_ndarray_tag(tag), "{tag}");
         }

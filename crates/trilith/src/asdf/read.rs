@@ -9,6 +9,7 @@ use super::chain;
 use super::ndarray::{self, Ndarray, Origin};
 use super::sections::Sections;
 use super::uris::{self, Notes};
+use super::zarr;
 use crate::array::{Array, Mask};
 use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec, to_usize};
 use crate::codec::chain::Described;
@@ -285,7 +286,7 @@ impl AsdfFile {
                     Mask::Array(Arc::new(described.and_then(|described| self.unmasked(&described)).doing(|| "mask")?))
                 }
             };
-            array = array.with_mask(mask).map_err(|e| ndarray::at_node(e, node))?;
+            array = array.with_mask(mask).map_err(|e| node.locate(e))?;
         }
         Ok(array)
     }
@@ -310,6 +311,7 @@ impl AsdfFile {
                 let file = self.external(uri).map_err(|e| e.context(at_line(node)))?;
                 described.over(file.block_for(0, Some(described))?, &self.limits)
             }
+            Origin::Chunks(node) => zarr::array(self, *node).map_err(|e| e.context(at_line(*node))),
             Origin::Fits(spec) => match &self.fits {
                 Some(fits) => fits.hdu(spec).map_err(|e| e.context(at_line(node))),
                 None => Err(node.error(format!("source fits:{spec}, but this file is not inside a FITS file"))),

@@ -288,9 +288,9 @@ fn is_chain(file: &AsdfFile, blocks: &[&Block]) -> bool {
     report.valid != Some(false) && follows && closed
 }
 
-/// The blocks that ndarrays of the file's own tree refer to.
+/// The blocks that arrays of the file's own tree refer to.
 fn used_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
-    let mut used = BTreeSet::new();
+    let mut used = super::zarr::Named::of(file, file.tree())?.blocks;
     let mut walk = file.tree().root().walk(file.limits()).as_written();
     while let Some(visit) = walk.step()? {
         let node = visit.node;

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::ndarray;
 use super::read::AsdfFile;
+use super::{ndarray, zarr};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{self, Node, NodeId, Places, Tree, TreePath};
@@ -262,10 +262,10 @@ pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
     if ndarray::is_ndarray(node) { node.get("source") } else { None }
 }
 
-/// Numbers of the blocks that hold something although no ndarray of the file's tree names them.
+/// Numbers of the blocks that hold something although no array of the file's tree names them.
 ///
-/// Something else may refer to them by number, from the tree or from the bytes of another block, as chunked
-/// arrays do, or from another file. Who writes the file anew therefore keeps them, and the numbers of all.
+/// Something else may refer to them by number, from the tree or from the bytes of another block, or from another file. Who
+/// writes the file anew therefore keeps them, and the numbers of all ([`numbered`]).
 ///
 /// # Errors
 /// As [`sourced`].
@@ -277,6 +277,20 @@ pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
             numbers.remove(&block.index);
         }
     }
+    for index in zarr::Named::of(file, file.tree())?.blocks {
+        numbers.remove(&index);
+    }
+    Ok(numbers)
+}
+
+/// Numbers of the blocks that must keep theirs when the file is written anew: those that no array names ([`unnamed`]),
+/// and those of [arrays in chunks](super::ndarray::is_chunked), which are named by the bytes of another block.
+///
+/// # Errors
+/// As [`sourced`].
+pub fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
+    let mut numbers = unnamed(file)?;
+    numbers.extend(zarr::Named::of(file, file.tree())?.blocks);
     Ok(numbers)
 }
 

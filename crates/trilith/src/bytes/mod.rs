@@ -43,7 +43,7 @@ use system::read_exact_at;
 
 pub(crate) use base::folder_named;
 pub use base::{Base, file_uri, is_url, local_path, percent_decode, percent_encode};
-pub(crate) use base64::base64;
+pub(crate) use base64::{base64, from_base64};
 pub use cursor::Cursor;
 pub use form::{CodedPiece, Form, GridForm, Step};
 #[cfg(feature = "dudley")]

@@ -13,7 +13,7 @@ use crate::array::Array;
 use crate::asdf::generation::Generation;
 use crate::asdf::update::{self, Placement};
 use crate::asdf::{
-    ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk,
+    ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, StoredBlock, Target, WriteOptions, ndarray, walk, zarr,
 };
 use crate::assemble::{self, Copied, NewSource, Parts, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
@@ -341,9 +341,10 @@ impl<'f> Change<'f> {
         parent.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
     }
 
-    /// Numbers of the blocks that the tree of the file refers to.
+    /// Numbers of the blocks that a tree of the file refers to.
     fn used(&self, tree: &Tree) -> Result<BTreeSet<i64>> {
-        let mut used = BTreeSet::new();
+        let in_chunks = zarr::Named::of(self.file, tree)?.blocks;
+        let mut used: BTreeSet<i64> = in_chunks.into_iter().map(|number| number as i64).collect();
         for (_, source) in walk::sourced_in(tree, self.file.limits())? {
             if let Some(number) = source.as_i64() {
                 used.insert(self.absolute(number));
@@ -363,6 +364,10 @@ impl<'f> Change<'f> {
     /// Blocks that the old tree refers to and the new one does not.
     fn freed(&self) -> Result<BTreeSet<usize>> {
         let Some(tree) = self.tree.as_ref().filter(|_| !self.keeps_blocks) else { return Ok(BTreeSet::new()) };
+        if zarr::Named::of(self.file, tree)?.unknown.is_some() {
+            // Nobody knows which blocks those chunks are in.
+            return Ok(BTreeSet::new());
+        }
         let (old, new) = (self.used(self.file.tree())?, self.used(tree)?);
         let known = self.file.sections().blocks()?.len();
         let freed = old.difference(&new).filter_map(|number| usize::try_from(*number).ok());
@@ -413,8 +418,8 @@ impl<'f> Change<'f> {
     }
 
     /// Writes the changed file into `out`, which is at its start. Blocks that are given up are left out, and
-    /// so are empty ones; where the file has blocks that no ndarray refers to, all keep their numbers, since
-    /// something else may name them.
+    /// so are empty ones; where the file has blocks that no array refers to, or whose numbers stand in
+    /// another block, all keep their numbers.
     ///
     /// New files of the exploded form are not written: that is done by [`Change::save`].
     ///
@@ -429,7 +434,7 @@ impl<'f> Change<'f> {
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
         let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
-        let keeps_numbers = !walk::unnamed(self.file)?.is_empty();
+        let keeps_numbers = !walk::unnamed(self.file)?.is_empty() || zarr::Named::of(self.file, tree)?.any;
         let stays = |block: &&Block| keeps_numbers || (is_used(block) && !freed.contains(&block.index));
         let kept = old.iter().copied().filter(stays);
         // A streamed block is the last.

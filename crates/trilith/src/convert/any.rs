@@ -4,7 +4,7 @@ use std::path::Path;
 
 #[cfg(feature = "dudley")]
 use super::streams;
-use super::{CodecChoice, ConvertOptions, Converted, Plan, convert, fits, items};
+use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, Basis, WriteSeek};
 use crate::diagnostic::Diagnostic;
@@ -79,6 +79,15 @@ impl To {
         }
     }
 
+    /// Whether it is ASDF 1.x, as far as that is said.
+    pub(super) fn may_have_chunks(self) -> bool {
+        match self {
+            Self::Generation(target) => target.standard.is_some(),
+            Self::Finf => false,
+            other => other.has_blocks(),
+        }
+    }
+
     /// The form that the ending of a file's name stands for, `.gz` behind it aside.
     ///
     /// ```
@@ -124,6 +133,7 @@ impl File {
             return Err(Error::usage("only blocks of ASDF that are compressed by a codec have pieces of whole rows")
                 .hint("name the output .asdf"));
         }
+        chunks::check(options)?;
         let _call = self.limits().call();
         let mut done = match self.as_asdf() {
             Some(file) => of_asdf(file, options, out, progress)?,
@@ -205,9 +215,23 @@ fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, p
 
 /// A file of the ASDF family as one.
 fn asdf_to_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
-    let done = match target(file, options)? {
-        None => convert(file, out, options, progress)?,
-        Some(to) => {
+    let done = match (target(file, options)?, &options.chunks) {
+        (None, None) => convert(file, out, options, progress)?,
+        (None, Some(lengths)) => chunks::convert(file, lengths, out, options, progress)?,
+        (Some(to), Some(lengths)) => {
+            let mut done = Converted::default();
+            let made = bytes::set_aside(file.sections().source().name(), |out| {
+                done = Plan::new(file, to, options)?.write(out, Progress::default())?;
+                Ok(())
+            })?;
+            if !done.losses.is_empty() && !options.allow_loss {
+                return Ok(Converted { losses: done.losses, ..Converted::default() });
+            }
+            let made = AsdfFile::open(made, file.limits())?.with_resolver(file.resolver().clone());
+            let last = chunks::convert(&made, lengths, out, options, progress)?;
+            Converted { losses: done.losses, notes: [done.notes, last.notes.clone()].concat(), ..last }
+        }
+        (Some(to), None) => {
             let plan = Plan::new(file, to, options)?;
             if !plan.losses().is_empty() && !options.allow_loss {
                 return Ok(Converted { losses: plan.losses().to_vec(), ..Converted::default() });
@@ -268,7 +292,8 @@ pub(super) fn as_new_asdf(
         return Err(Error::unsupported(format!("{what} is not converted to FITS")).hint("convert it to ASDF, and that to FITS"));
     }
     let layout = &options.write;
-    let is_rare = options.codec == CodecChoice::Auto || options.encode.is_some() || options.rows.is_some();
+    let is_rare =
+        options.codec == CodecChoice::Auto || options.encode.is_some() || options.rows.is_some() || options.chunks.is_some();
     if is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
         return through_asdf(what, limits, options, write, |file| asdf_to_asdf(file, options, out, progress));
     }

@@ -1,10 +1,10 @@
 //! The arrays of a file that is to be converted: which block each is in, and which need one of their own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::array::{Array, Datatype};
 use crate::asdf::ndarray::{Dim, Ndarray, Origin, is_ndarray};
-use crate::asdf::{AsdfFile, Target};
+use crate::asdf::{AsdfFile, Target, zarr};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::tree::{Node, TreePath};
@@ -35,6 +35,8 @@ pub(super) enum Content {
     Block(usize),
     /// The elements of one ndarray: its number in the list of uses.
     Array(usize),
+    /// Nothing: the number is kept for those behind it.
+    Nothing,
 }
 
 /// Every ndarray as written, in document order; what cannot be read as one is left as it is.
@@ -49,7 +51,16 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
         let Ok(described) = Ndarray::read(node, file.limits()) else { continue };
         let path = walk.path();
         file.limits().charge_text(&mut text, path.text_len(), "the paths of the arrays")?;
+        let in_chunks = matches!(described.origin, Origin::Chunks(_));
+        // The standards 1.x have these as an extension; what is outside of the file is nowhere else.
+        if in_chunks && (target.standard.is_some() || described.datatype.is_none()) {
+            continue;
+        }
         let block = match &described.origin {
+            Origin::Chunks(node) => {
+                let map = node.get(zarr::MAP).and_then(|map| map.as_i64());
+                map.and_then(|number| file.sections().block(number).ok()).map(|block| block.index)
+            }
             Origin::Block(number) => file.sections().block(*number).ok().map(|block| block.index),
             _ => None,
         };
@@ -64,6 +75,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
             Origin::Inline(_) => false,
             // An HDU of the FITS file around this one stays behind.
             Origin::Fits(_) => file.container().is_some(),
+            Origin::Chunks(_) => true,
             _ => datatype.is_some(),
         };
         let own = if apart { Some(file.array(node)?.without_mask()) } else { None };
@@ -77,6 +89,10 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
 /// `streams`, every block has its place from the start.
 pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Result<Vec<Content>> {
     let blocks = file.sections().all_blocks()?;
+    // Either all arrays in chunks stay what they are, or none.
+    let in_chunks = zarr::Named::of(file, file.tree())?.blocks;
+    let leave_chunks = uses.iter().any(|item| matches!(item.described.origin, Origin::Chunks(_)));
+    let (staying, left) = if leave_chunks { (BTreeSet::new(), in_chunks) } else { (in_chunks, BTreeSet::new()) };
     if let Some(lost) = uses.iter().filter_map(|item| item.block).find(|block| *block >= blocks.len()) {
         let found = format!("block {lost} is known from the index alone: the blocks before it are broken");
         return Err(Error::malformed(found).hint("repair the file first"));
@@ -99,7 +115,9 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Res
         let slot = block.and_then(|block| contents.get_mut(block));
         match slot {
             // The first of the arrays that leave a block takes its place.
-            Some(slot) if all_leave && users.first() == Some(&place) => *slot = Content::Array(place),
+            Some(slot) if all_leave && !block.is_some_and(|block| staying.contains(&block)) && users.first() == Some(&place) => {
+                *slot = Content::Array(place);
+            }
             None if block.is_some() && users == [place] && is_open && streamed.is_some() => {
                 streamed = Some(Content::Array(place));
                 if let Some(item) = uses.get_mut(place) {
@@ -108,6 +126,15 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Res
             }
             _ => added.push(place),
         }
+    }
+    for slot in &mut contents {
+        let is_used = |index: &usize| users.get(index).is_some_and(|users| !users.is_empty());
+        if matches!(slot, Content::Block(index) if left.contains(index) && !is_used(index)) {
+            *slot = Content::Nothing;
+        }
+    }
+    while contents.last() == Some(&Content::Nothing) {
+        contents.pop();
     }
     let first = contents.len();
     for (i, place) in added.iter().enumerate() {

@@ -193,7 +193,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
     let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
     // Where a block must keep its number all do, and what goes into an HDU leaves an empty one behind.
-    let unnamed = walk::unnamed(file)?;
+    let unnamed = walk::numbered(file)?;
     let keeps_numbers = !unnamed.is_empty();
     let mut kept: Vec<usize> = if keeps_numbers { unnamed.into_iter().collect() } else { Vec::new() };
     for (node, source) in walk::sourced(file)? {
@@ -282,7 +282,7 @@ pub(super) fn is_copied_out(file: &AsdfFile, options: &ConvertOptions) -> bool {
         // What lies in an embedded ASDF file has codecs of its own.
         CodecChoice::Plain | CodecChoice::Set(_) => container.hdu == 0,
     };
-    is_direct && options.encode.is_none() && matches!(options.to, To::Same | To::Asdf)
+    is_direct && options.chunks.is_none() && options.encode.is_none() && matches!(options.to, To::Same | To::Asdf)
 }
 
 /// As a FITS file; what is one already is copied, and the ASDF file in it written anew.

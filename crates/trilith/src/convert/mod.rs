@@ -8,6 +8,7 @@
 mod any;
 mod arrays;
 mod choose;
+mod chunks;
 #[cfg(feature = "dudley")]
 mod describe;
 mod elements;
@@ -46,7 +47,7 @@ pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits}
 pub use plan::{Plan, convert_to};
 
 use crate::array::{Byteorder, Datatype};
-use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, walk};
+use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, WriteOptions, Written, walk};
 use crate::bytes::SourceRef;
 use crate::codec::chain::Step;
 use crate::codec::{self, Blosc, CodecId};
@@ -117,6 +118,10 @@ pub struct ConvertOptions {
     /// that it can be a chunk of Zarr. A block whose array does not begin with it, or lies in another order than C, has
     /// the usual pieces.
     pub rows: Option<u64>,
+    /// The lengths of the chunks that arrays with as many axes are cut into, each in a block of its own, in the form of the
+    /// extension asdf-zarr ([`File::convert_into`](crate::File::convert_into) only). Other arrays stay as they are, and so do
+    /// those with a mask, streamed ones, and those that share their block.
+    pub chunks: Option<Vec<u64>>,
     /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
     pub encode: Option<Vec<Step>>,
     /// Whether to write the file although something is lost ([`convert_to`] only).
@@ -194,6 +199,14 @@ pub struct Converted {
     pub written: bool,
 }
 
+impl Converted {
+    fn count(&mut self, written: &Written) {
+        self.blocks += 1;
+        self.decoded += written.data_size;
+        self.stored += written.used;
+    }
+}
+
 /// Writes `file` into `out`, which is at its start; `progress` hears of decoded bytes. Where `file` lies
 /// in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
@@ -268,17 +281,29 @@ fn write_alone<W: Write + Seek>(
     let hints = if is_copy { HashMap::new() } else { block_hints(file)? };
     let mut done = Converted::default();
     for block in blocks {
-        let stored = block.stored(sections.source())?;
-        let written = write_block(file, &mut writer, block, &stored, options, hints.get(&block.index))
-            .doing(|| format!("block {}", block.index))?;
-        done.notes.extend(lost_flags(block).filter(|_| !copies(block, options)));
-        done.blocks += 1;
-        done.decoded += written.data_size;
-        done.stored += written.used;
-        progress.add(written.data_size);
+        write_old(file, &mut writer, block, options, &hints, &mut done, progress)?;
     }
     writer.finish()?;
     Ok(done)
+}
+
+/// A block of the file, stored as the options say.
+fn write_old<W: Write + Seek>(
+    file: &AsdfFile,
+    writer: &mut FileWriter<W>,
+    block: &Block,
+    options: &ConvertOptions,
+    hints: &HashMap<usize, Hint>,
+    done: &mut Converted,
+    progress: Progress<'_>,
+) -> Result<()> {
+    let stored = block.stored(file.sections().source())?;
+    let written =
+        write_block(file, writer, block, &stored, options, hints.get(&block.index)).doing(|| format!("block {}", block.index))?;
+    done.notes.extend(lost_flags(block).filter(|_| !copies(block, options)));
+    done.count(&written);
+    progress.add(written.data_size);
+    Ok(())
 }
 
 fn write_block<W: Write + Seek>(
@@ -288,7 +313,7 @@ fn write_block<W: Write + Seek>(
     stored: &SourceRef,
     options: &ConvertOptions,
     hint: Option<&Hint>,
-) -> Result<crate::asdf::Written> {
+) -> Result<Written> {
     let mut how = BlockOptions::default();
     if block.is_streamed() {
         how.streamed = true;

@@ -72,9 +72,7 @@ impl Plan<'_> {
         let mut done = Converted::default();
         for (number, planned) in self.blocks.iter().enumerate() {
             let written = self.write_block(&mut writer, planned).doing(|| format!("block {number}"))?;
-            done.blocks += 1;
-            done.decoded += written.data_size;
-            done.stored += written.used;
+            done.count(&written);
             progress.add(written.data_size);
         }
         writer.finish()?;

@@ -176,6 +176,10 @@ impl<'f> Plan<'f> {
                 };
                 Ok(Planned { data, form })
             }
+            Content::Nothing => {
+                let data = Data::Array { array: Array::from_slice::<u8>(&[], &[0])?, change: None, order: Byteorder::Little };
+                Ok(Planned { data, form: Form::Codec(None) })
+            }
             Content::Block(index) => {
                 let block = self.file.sections().block(index as i64)?;
                 let data = Data::Block(index);

@@ -53,6 +53,12 @@ pub(super) fn translate(
         }
         work.retag(visit.node);
         if let Some(item) = arrays.get(&visit.node.id()).and_then(|place| uses.get(*place)) {
+            if matches!(item.described.origin, Origin::Chunks(_)) {
+                work.out_of_chunks(item)?;
+                notes.push(format!("{}: not in chunks any more, which {} does not have", item.path, target.name));
+                walk.skip_children();
+                continue;
+            }
             work.ndarray(file, item)?;
         } else {
             work.reference(visit.node);
@@ -280,6 +286,22 @@ impl<'t> Translation<'t> {
             self.scalar_mask(described, from)?;
         }
         Ok(())
+    }
+
+    /// An ndarray in the place of an array in chunks.
+    fn out_of_chunks(&mut self, item: &Use<'t>) -> Result<()> {
+        let Some(array) = &item.own else { return Ok(()) };
+        let (key, order) = (self.target.tree.datatype_key, item.described.byteorder);
+        let source = item.source.or(item.block.map(|block| block as i64)).unwrap_or_default();
+        let datatype = item.datatype.as_ref().unwrap_or_else(|| array.datatype());
+        let node = Value::map([
+            ("source", Value::from(source)),
+            (key, datatype_value(datatype, Some(order), key).flow()),
+            ("byteorder", Value::from(order.name())),
+            ("shape", Value::seq(array.shape().iter().copied()).flow()),
+        ]);
+        let tag = format!("{}{}", self.target.tree.prefix, self.target.tree.ndarray);
+        self.edit.set(&item.path, &node.tagged(tag))
     }
 
     /// `source`, `offset`, `strides` and `shape` of an array in a block, and what the target requires.

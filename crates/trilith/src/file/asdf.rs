@@ -171,6 +171,7 @@ impl Backend for AsdfFile {
         let array = Backend::array(self, at)?;
         let mut described = Description::of(&array);
         described.storage = match node.get("source") {
+            _ if ndarray::is_chunked(node) => asdf::zarr::storage(self, node)?,
             None => "inline".to_owned(),
             Some(source) => match source.as_i64().map(|n| self.sections().block(n)) {
                 Some(Ok(block)) if block.is_streamed() => "streamed".to_owned(),

@@ -3,6 +3,7 @@
 use super::Json;
 use super::dims::{Known, Said};
 use crate::array::{Array, Mask};
+use crate::asdf::ndarray::is_ndarray_tag;
 #[cfg(feature = "dudley")]
 use crate::dudley::{DudleyFile, LayoutOrigin, OutlineId};
 use crate::error::Result;
@@ -51,7 +52,7 @@ impl Leaf {
             |attributes: &[(String, Json)]| attributes.iter().any(|(name, _)| matches!(name.as_str(), "unit" | "units"));
         match (unit, notes.tag) {
             (Some(unit), _) if !is_named(&attributes) => attributes.push(("units".to_owned(), Json::Text(unit))),
-            (_, Some(tag)) if attributes.is_empty() && !tag.contains("/ndarray-") => {
+            (_, Some(tag)) if attributes.is_empty() && !is_ndarray_tag(tag) => {
                 attributes.push(("tag".to_owned(), Json::Text(tag.to_owned())));
             }
             _ => {}

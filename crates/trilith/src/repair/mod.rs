@@ -234,6 +234,10 @@ fn mend(tree: &Tree, pieces: &[blocks::Piece], limits: &Limits, report: &mut Rep
 
 /// What becomes of an array; None where it is whole.
 fn fate(node: Node<'_>, pieces: &[blocks::Piece], limits: &Limits) -> Result<Option<ArrayFate>> {
+    if ndarray::is_chunked(node) {
+        // Each block keeps its number; what its chunks have lost is told when the file is verified.
+        return Ok(None);
+    }
     let array = Ndarray::read(node, limits)?;
     let Origin::Block(number) = array.origin else { return Ok(None) };
     let place = if number < 0 { number + pieces.len() as i64 } else { number };

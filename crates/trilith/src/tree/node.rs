@@ -464,6 +464,12 @@ impl<'t> Node<'t> {
         Error::malformed(message).at_text(line, column)
     }
 
+    /// Adds the place of this node to an error that has none.
+    pub(crate) fn locate(self, error: Error) -> Error {
+        let (line, column) = self.line_column();
+        error.at_text(line, column)
+    }
+
     /// Whether it is a scalar with this text.
     #[inline]
     pub(super) fn is_key(self, key: &str) -> bool {

@@ -180,6 +180,8 @@ impl Filter {
             #[cfg(feature = "lz4")]
             "lz4" => room.fill(|into| Ok(lz4_flex::block::decompress_into(bytes, into).ok())),
             #[cfg(feature = "lz4")]
+            "lz4size" => lz4_with_size(bytes, room.most),
+            #[cfg(feature = "lz4")]
             "lz4h5" => lz4h5::undo(bytes, room.most),
             #[cfg(feature = "bzip2")]
             "bzip2" => room.read(&mut bzip2::read::BzDecoder::new(bytes)),
@@ -200,7 +202,7 @@ impl Filter {
             #[cfg(not(feature = "zstd"))]
             "zstd" => Err(super::left_out::feature("zstd")),
             #[cfg(not(feature = "lz4"))]
-            "lz4" | "lz4h5" => Err(super::left_out::feature("lz4")),
+            "lz4" | "lz4size" | "lz4h5" => Err(super::left_out::feature("lz4")),
             #[cfg(not(feature = "bzip2"))]
             "bzip2" => Err(super::left_out::feature("bzip2")),
             #[cfg(not(feature = "blosc"))]
@@ -244,6 +246,21 @@ impl Room {
             return Err(Error::malformed(format!("decodes to more than the {} bytes expected", self.most)));
         }
         Ok(out)
+    }
+}
+
+/// Decodes an LZ4 block behind its decoded length in four bytes, the least significant first.
+#[cfg(feature = "lz4")]
+fn lz4_with_size(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
+    let (len, body) = bytes.split_first_chunk().ok_or_else(|| Error::malformed("the lz4 chunk is cut short"))?;
+    let len = u32::from_le_bytes(*len) as usize;
+    if len > most {
+        return Err(Error::malformed(format!("decodes to {len} bytes, expected {most} at most")));
+    }
+    let mut out = vec![0; len];
+    match lz4_flex::block::decompress_into(body, &mut out) {
+        Ok(written) if written == len => Ok(out),
+        _ => Err(Error::malformed(format!("no valid lz4 data for {len} bytes"))),
     }
 }
 

@@ -1,0 +1,246 @@
+//! The nodes of the extension asdf-zarr: their tag, their keys, and the metadata of an array of Zarr v2.
+
+use crate::array::grid::Cut;
+use crate::array::{Byteorder, Datatype, ElementValue, Literal, Precision, numpy_datatype, numpy_descr};
+use crate::bytes::{from_base64, to_usize};
+use crate::codec::filter::Filters;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, Scalar, Value};
+
+/// What the tags of these nodes begin with; a version follows.
+const TAGS: &str = "asdf://asdf-format.org/zarr/tags/zarr-";
+/// The tag of the version that is written.
+pub(crate) const TAG: &str = "asdf://asdf-format.org/zarr/tags/zarr-1.0.0";
+/// The key of the metadata.
+pub(crate) const METADATA: &str = ".zarray";
+/// The key of the number of the block that names the others.
+pub(crate) const MAP: &str = "chunk_block_map";
+/// How deep a datatype may nest.
+const DEPTH: usize = 64;
+
+/// Whether a whole tag is that of an array in chunks.
+pub(super) fn is_tag(tag: &str) -> bool {
+    tag.strip_prefix(TAGS).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether a node is an array in chunks, by its tag.
+///
+/// ```
+/// use trilith::asdf::ndarray::{is_chunked, is_ndarray};
+/// let tree = trilith::Tree::parse("!<asdf://asdf-format.org/zarr/tags/zarr-1.0.0> {store: x.zarr}", &Default::default())?;
+/// assert!(is_chunked(tree.root()) && is_ndarray(tree.root()));
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn is_chunked(node: Node<'_>) -> bool {
+    node.tag().is_some_and(is_tag)
+}
+
+/// Whether the chunks are in blocks.
+pub(super) fn is_here(node: Node<'_>) -> bool {
+    node.get(METADATA).is_some() && node.get(MAP).is_some()
+}
+
+/// What an array is, and how its chunks are stored.
+pub(super) struct Metadata {
+    pub cut: Cut,
+    pub datatype: Datatype,
+    pub byteorder: Byteorder,
+    /// The bytes of an element that was never written.
+    pub fill: Vec<u8>,
+    pub filters: Filters,
+    /// Whether the elements of a chunk are in Fortran order.
+    pub columns: bool,
+}
+
+impl Metadata {
+    /// Reads `.zarray` of a node.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it does not say what it must,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype or a version that is not known here.
+    pub fn read(node: Node<'_>, limits: &Limits) -> Result<Self> {
+        let said = node.require(METADATA)?;
+        match said.get("zarr_format").and_then(Node::as_i64) {
+            Some(2) => {}
+            Some(other) => return Err(said.locate(Error::unsupported(format!("an array of Zarr v{other}, expected v2")))),
+            None => return Err(said.error("the metadata of Zarr state no zarr_format")),
+        }
+        let (shape, chunk) = (lengths(said.require("shape")?)?, lengths(said.require("chunks")?)?);
+        if shape.len() != chunk.len() || chunk.contains(&0) {
+            return Err(said.error(format!("chunks of {chunk:?} do not fit an array of {shape:?}")));
+        }
+        let dtype = said.require("dtype")?;
+        let (datatype, byteorder) =
+            literal(dtype, 0).and_then(|literal| numpy_datatype(&literal)).map_err(|error| dtype.locate(error))?;
+        if let Some(structure) = datatype.as_struct() {
+            limits.charge_work(crate::array::FIELD_COST.saturating_mul(structure.all_fields()))?;
+        }
+        let columns = match said.get("order").map(|order| order.text().into_owned()).as_deref() {
+            None | Some("C") => false,
+            Some("F") => true,
+            Some(other) => return Err(said.error(format!("the order of elements is {other:?}, expected C or F"))),
+        };
+        let fill = fill(said.get("fill_value"), &datatype, byteorder)?;
+        let cut = Cut { shape, chunk, item: datatype.item_size(), cut_edges: false };
+        Ok(Self { cut, datatype, byteorder, fill, filters: filters(said)?, columns })
+    }
+}
+
+fn lengths(node: Node<'_>) -> Result<Vec<u64>> {
+    if !node.is_sequence() {
+        return Err(node.error("expected a list of lengths"));
+    }
+    node.items().map(|item| item.as_u64().ok_or_else(|| item.error("a length is a whole number from 0"))).collect()
+}
+
+/// A datatype as numpy writes it; recursion is limited by [`DEPTH`].
+fn literal(node: Node<'_>, depth: usize) -> Result<Literal> {
+    if depth > DEPTH {
+        return Err(Error::limit(format!("a datatype nests more than {DEPTH} deep")));
+    }
+    if node.is_sequence() {
+        return node.items().map(|item| literal(item, depth + 1)).collect::<Result<_>>().map(Literal::List);
+    }
+    match node.as_u64() {
+        Some(number) => Ok(Literal::Int(number)),
+        None if node.is_scalar() => Ok(Literal::Text(node.text().into_owned())),
+        None => Err(node.error("a datatype of numpy is a name or a list of fields")),
+    }
+}
+
+/// The filters and the compressor by the words that they have here.
+fn filters(said: Node<'_>) -> Result<Filters> {
+    let mut words: Vec<String> = Vec::new();
+    if let Some(list) = said.get("filters").filter(|list| !list.is_null()) {
+        for filter in list.items() {
+            words.extend(word(filter)?);
+        }
+    }
+    if let Some(compressor) = said.get("compressor").filter(|compressor| !compressor.is_null()) {
+        words.extend(word(compressor)?);
+    }
+    Filters::parse(&words.join(" "))
+}
+
+/// The word for a codec of numcodecs; None where nothing is to be undone.
+fn word(codec: Node<'_>) -> Result<Option<String>> {
+    let id = codec.require("id")?;
+    let plain = match &*id.text() {
+        "zlib" => "deflate",
+        "gzip" => "gzip",
+        "zstd" => "zstd",
+        "lz4" => "lz4size",
+        "blosc" => "blosc",
+        "bz2" => "bzip2",
+        "fletcher32" => "fletcher32",
+        "shuffle" => {
+            let size = codec.get("elementsize").map_or(Some(4), Node::as_u64);
+            let size = size.ok_or_else(|| codec.error("elementsize of shuffle is not a number of bytes"))?;
+            return Ok(Some(format!("shuffle({size})")));
+        }
+        "delta" => return delta(codec).map(Some),
+        // It rounded when it was written.
+        "bitround" => return Ok(None),
+        // Filters are refused when a chunk is decoded, so that everything else can be seen.
+        other => return Ok(Some(format!("numcodecs:{}", other.replace([' ', '(', ')'], "_")))),
+    };
+    Ok(Some(plain.to_owned()))
+}
+
+/// Differences of whole numbers of the type that they have themselves.
+fn delta(codec: Node<'_>) -> Result<String> {
+    let typed = |name: &str| codec.get(name).filter(|node| !node.is_null());
+    let dtype = codec.require("dtype")?;
+    let (datatype, order) = literal(dtype, 0).and_then(|found| numpy_datatype(&found)).map_err(|error| dtype.locate(error))?;
+    let is_same = typed("astype").is_none_or(|other| other.text() == dtype.text());
+    if !is_same || !datatype.is_integer() {
+        return Ok("numcodecs:delta-of-another-type".to_owned());
+    }
+    Ok(format!("delta({},0,1,{})", datatype.item_size(), u8::from(order == Byteorder::Big)))
+}
+
+/// The bytes of `fill_value`; zeros where none is given.
+fn fill(said: Option<Node<'_>>, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
+    let size = to_usize(datatype.item_size())?;
+    let Some(said) = said.filter(|said| !said.is_null()) else { return Ok(vec![0; size]) };
+    let wrong = || said.error(format!("fill_value {} is not an element of the type {datatype}", said.raw()));
+    if said.untagged() == Scalar::Int(0) {
+        return Ok(vec![0; size]);
+    }
+    if matches!(datatype, Datatype::Struct(_) | Datatype::Ascii(_)) {
+        let mut bytes = from_base64(&said.text()).filter(|bytes| bytes.len() <= size).ok_or_else(wrong)?;
+        bytes.resize(size, 0);
+        return Ok(bytes);
+    }
+    let value = match (datatype, said.untagged()) {
+        (Datatype::Bool8, Scalar::Bool(value)) => ElementValue::Bool(value),
+        (Datatype::Bool8, Scalar::Int(value)) => ElementValue::Bool(value != 0),
+        (Datatype::Ucs4(_), _) => ElementValue::Text(said.text().into_owned()),
+        (number, _) if number.is_complex() => {
+            let parts: Option<Vec<f64>> = said.items().map(float).collect();
+            match (parts.as_deref(), float(said)) {
+                (Some([re, im]), _) => ElementValue::Complex(*re, *im, Precision::Double),
+                (_, Some(re)) => ElementValue::Complex(re, 0.0, Precision::Double),
+                _ => return Err(wrong()),
+            }
+        }
+        (number, _) if number.is_float() => ElementValue::Float(float(said).ok_or_else(wrong)?, Precision::Double),
+        (_, Scalar::Int(value)) => ElementValue::Int(value),
+        (_, Scalar::BigInt(digits)) => ElementValue::Uint(digits.parse().map_err(|_| wrong())?),
+        (_, Scalar::Float(value)) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => ElementValue::Int(value as i64),
+        _ => return Err(wrong()),
+    };
+    let mut bytes = Vec::with_capacity(size);
+    value.encode(datatype, order, &mut bytes).map_err(|_| wrong())?;
+    Ok(bytes)
+}
+
+/// A number, or the name that JSON gives to one that is not finite.
+fn float(node: Node<'_>) -> Option<f64> {
+    match (node.untagged(), &*node.text()) {
+        (Scalar::Float(value), _) => Some(value),
+        (Scalar::Int(value), _) => Some(value as f64),
+        (_, "NaN") => Some(f64::NAN),
+        (_, "Infinity") => Some(f64::INFINITY),
+        (_, "-Infinity") => Some(f64::NEG_INFINITY),
+        (Scalar::BigInt(digits), _) => digits.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The metadata of a new array, whose chunks are little-endian, in C order and, but for the codec of their blocks, as they
+/// are.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
+pub(super) fn value(datatype: &Datatype, shape: &[u64], chunk: &[u64]) -> Result<Value> {
+    let lengths = |lengths: &[u64]| Value::seq(lengths.iter().copied()).flow();
+    let fill = match datatype {
+        Datatype::Bool8 => Value::from(false),
+        number if number.is_complex() => Value::seq([0.0, 0.0]).flow(),
+        number if number.is_float() => Value::from(0.0),
+        number if number.is_integer() => Value::from(0),
+        _ => Value::null(),
+    };
+    Ok(Value::map([
+        ("zarr_format", Value::from(2)),
+        ("shape", lengths(shape)),
+        ("chunks", lengths(chunk)),
+        ("dtype", words(&numpy_descr(datatype)?)),
+        ("compressor", Value::null()),
+        ("fill_value", fill),
+        ("filters", Value::null()),
+        ("order", Value::from("C")),
+    ]))
+}
+
+/// A datatype of numpy as a value of a tree; it nests no deeper than structures do.
+fn words(literal: &Literal) -> Value {
+    match literal {
+        Literal::List(items) => Value::seq(items.iter().map(words)).flow(),
+        Literal::Int(number) => Value::from(*number),
+        Literal::Text(text) => Value::from(text.as_str()),
+        _ => Value::null(),
+    }
+}

@@ -1,0 +1,335 @@
+//! Arrays cut into chunks, each in a block of its own: the form of the extension asdf-zarr.
+//!
+//! The chunks go behind all blocks that there are, so that these keep their numbers, and the block of the array becomes the
+//! map that names its chunks.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{Seek, Write};
+use std::sync::Arc;
+
+use super::{CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, copies, write_old};
+use crate::array::{Array, Byteorder, Datatype, Index, numpy_descr, unravel};
+use crate::asdf::ndarray::{self, Ndarray, Origin};
+use crate::asdf::{AsdfFile, BlockOptions, FileWriter, TARGETS, walk, zarr};
+use crate::bytes::{MemorySource, to_usize};
+use crate::codec::{CodecId, opt_codec};
+use crate::error::{Context, Error, Result, counted};
+use crate::limits::Limits;
+use crate::progress::Progress;
+use crate::tree::{Edit, Node, TreePath, Value};
+
+/// An array that is to be cut.
+struct Cut {
+    array: Array,
+    /// The lengths of a chunk.
+    chunk: Vec<u64>,
+    /// How many chunks there are along each axis.
+    counts: Vec<u64>,
+    /// The number of the block of its first chunk, and how many there are.
+    first: usize,
+    count: usize,
+    codec: Option<CodecId>,
+}
+
+/// What becomes of a file.
+struct Cuts {
+    tree: String,
+    /// By the number of the block that an array is in.
+    arrays: BTreeMap<usize, Cut>,
+    notes: Vec<String>,
+}
+
+/// Refuses what has no chunks, whatever the file holds.
+pub(super) fn check(options: &ConvertOptions) -> Result<()> {
+    let Some(lengths) = &options.chunks else { return Ok(()) };
+    if lengths.is_empty() || lengths.contains(&0) {
+        return Err(Error::usage(format!("chunks of {lengths:?}, expected the length of a chunk along each axis")));
+    }
+    if options.rows.is_some() || options.encode.is_some() {
+        return Err(Error::usage("chunks exclude pieces of whole rows and encoding chains").hint("ask for one of them"));
+    }
+    if !options.to.may_have_chunks() {
+        return Err(Error::usage("only files of ASDF 1.x have arrays in chunks").hint("name the output .asdf"));
+    }
+    Ok(())
+}
+
+/// Writes `file` with the arrays in chunks that have as many axes as `options.chunks` has lengths.
+///
+/// # Errors
+/// As [`super::convert`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file of another generation than ASDF 1.x.
+pub(super) fn convert<W: Write + Seek>(
+    file: &AsdfFile,
+    lengths: &[u64],
+    out: W,
+    options: &ConvertOptions,
+    progress: Progress<'_>,
+) -> Result<Converted> {
+    let _call = file.limits().call();
+    let sections = file.sections();
+    let generation = sections.generation().filter(|row| row.name == "asdf-1.x");
+    let generation = generation.ok_or_else(|| {
+        Error::usage(format!("a file of {} has no arrays in chunks", sections.generation_name()))
+            .hint("convert it to ASDF 1.x with --to as well")
+    })?;
+    let cuts = Cuts::plan(file, lengths)?;
+    let blocks = sections.all_blocks()?;
+    file.check_decoding(
+        blocks.iter().copied().filter(|block| cuts.arrays.contains_key(&block.index) || !copies(block, options)),
+    )?;
+    let hints = block_hints(file)?;
+    let mut writer = FileWriter::new(out, generation, options.write.clone());
+    if sections.filling()? == b' ' {
+        writer.keep_spaces();
+    }
+    writer.header(&sections.header().line, &sections.header().comments, sections.tree().map(|_| cuts.tree.as_str()))?;
+    let mut done = Converted { notes: cuts.notes.clone(), ..Converted::default() };
+    let (streamed, sized): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.is_streamed());
+    for block in sized {
+        match cuts.arrays.get(&block.index) {
+            Some(cut) => {
+                let too_many = || Error::usage("more chunks than a map has numbers for");
+                let map = zarr::map_of(cut.first, cut.count).ok_or_else(too_many)?;
+                let written = writer.block(&MemorySource::new(map, "a map"), &BlockOptions::default())?;
+                done.count(&written);
+            }
+            None => write_old(file, &mut writer, block, options, &hints, &mut done, progress)?,
+        }
+    }
+    // They were numbered in the order of the tree.
+    let mut in_order: Vec<_> = cuts.arrays.iter().collect();
+    in_order.sort_by_key(|(_, cut)| cut.first);
+    for (block, cut) in in_order {
+        cut.write(&mut writer, options, hints.get(block), &mut done, progress)
+            .doing(|| format!("the chunks of block {block}"))?;
+    }
+    for block in streamed {
+        write_old(file, &mut writer, block, options, &hints, &mut done, progress)?;
+    }
+    writer.finish()?;
+    Ok(done)
+}
+
+impl Cuts {
+    /// Which arrays are cut, and the tree that names their maps.
+    fn plan(file: &AsdfFile, lengths: &[u64]) -> Result<Self> {
+        let blocks = file.sections().all_blocks()?;
+        let streamed = blocks.last().filter(|block| block.is_streamed());
+        let mut next = blocks.len() - usize::from(streamed.is_some());
+        let (mut edit, mut notes, mut arrays) = (file.tree().edit(), Vec::new(), BTreeMap::new());
+        let users = users(file)?;
+        let mut walk = file.tree().root().walk(file.limits()).as_written();
+        while let Some(visit) = walk.step()? {
+            let node = visit.node;
+            if node.is_alias() || !ndarray::is_ndarray(node) {
+                continue;
+            }
+            // A mask stays what it is.
+            walk.skip_children();
+            let path = walk.path();
+            let (block, array) = match candidate(file, node, lengths.len(), &users)? {
+                Candidate::Other => continue,
+                Candidate::Left(why) => {
+                    notes.push(format!("{path} stays as it is: {why}"));
+                    continue;
+                }
+                Candidate::Whole(block, array) => (block, array),
+            };
+            let cut = Cut::new(file, block, array, lengths, next)?;
+            edit.set(&path, &zarr::node(cut.array.datatype(), cut.array.shape(), &cut.chunk, block)?)?;
+            next += cut.count;
+            arrays.insert(block, cut);
+        }
+        if arrays.is_empty() {
+            let axes = if lengths.len() == 1 { "1 axis".to_owned() } else { format!("{} axes", lengths.len()) };
+            notes.push(format!("nothing is in chunks: there is no array with {axes} that has a block of its own"));
+            return Ok(Self { tree: file.tree().text().to_owned(), arrays, notes });
+        }
+        notes.push(format!("{} in chunks: readers need the package asdf-zarr, or Trilith", counted(arrays.len(), "array")));
+        for (_, source) in walk::sourced(file)? {
+            let number = source.as_i64().filter(|number| *number >= 0).and_then(|number| usize::try_from(number).ok());
+            if number.is_some() && number == streamed.map(|block| block.index) {
+                edit.replace_node(source, &Value::from(-1));
+            }
+        }
+        name_extension(file, &mut edit)?;
+        Ok(Self { tree: edit.finish(file.limits())?.into_text(), arrays, notes })
+    }
+}
+
+/// For each block, how many arrays have elements in it.
+fn users(file: &AsdfFile) -> Result<HashMap<usize, usize>> {
+    let mut users = HashMap::new();
+    for (_, source) in walk::sourced(file)? {
+        if let Some(block) = source.as_i64().and_then(|number| file.sections().block(number).ok()) {
+            *users.entry(block.index).or_default() += 1;
+        }
+    }
+    for block in zarr::Named::of(file, file.tree())?.blocks {
+        *users.entry(block).or_default() += 1;
+    }
+    Ok(users)
+}
+
+/// Whether an array can be cut.
+enum Candidate {
+    /// It has other axes.
+    Other,
+    /// It cannot, for this reason.
+    Left(String),
+    /// It can, and is all of this block.
+    Whole(usize, Array),
+}
+
+fn candidate(file: &AsdfFile, node: Node<'_>, axes: usize, users: &HashMap<usize, usize>) -> Result<Candidate> {
+    let left = |why: &str| Ok(Candidate::Left(why.to_owned()));
+    let Ok(described) = Ndarray::read(node, file.limits()) else { return Ok(Candidate::Other) };
+    if described.shape.as_ref().is_none_or(|shape| shape.len() != axes) {
+        return Ok(Candidate::Other);
+    }
+    let number = match described.origin {
+        Origin::Block(number) => number,
+        Origin::Chunks(_) => return left("it is in chunks already"),
+        Origin::Inline(_) => return left("its elements are in the tree"),
+        Origin::External(_) | Origin::Fits(_) => return left("it is in another file"),
+    };
+    let block = file.sections().block(number)?;
+    if described.mask.is_some() {
+        return left("it has a mask, which arrays of Zarr have not");
+    }
+    if block.is_streamed() {
+        return left("it is streamed");
+    }
+    if users.get(&block.index).is_some_and(|users| *users > 1) {
+        return left("other arrays are in the same block");
+    }
+    let array = match file.array(node) {
+        Ok(array) => array,
+        Err(error) if error.kind() == crate::ErrorKind::Unsupported => return Ok(Candidate::Left(error.to_string())),
+        Err(error) => return Err(error),
+    };
+    if array.is_empty() {
+        return left("it has no elements");
+    }
+    if array.nbytes() != block.decoded_len() {
+        return left("its block has other bytes besides its elements");
+    }
+    match numpy_descr(array.datatype()) {
+        Ok(_) => Ok(Candidate::Whole(block.index, array)),
+        Err(error) => Ok(Candidate::Left(error.message().to_owned())),
+    }
+}
+
+/// Lists the extension in the history, where readers look whether they have it.
+fn name_extension(file: &AsdfFile, edit: &mut Edit<'_>) -> Result<()> {
+    let (key, standard) = ("history", file.standard());
+    let Some(target) = TARGETS.iter().find(|target| target.history_map && target.standard == standard.as_deref()) else {
+        return Ok(());
+    };
+    let tag = format!("{}core/extension_metadata-1.0.0", target.tree.prefix);
+    let entry = Value::map([("extension_class", "asdf_zarr.extensions.ZarrExtension"), ("extension_uri", zarr::TAG)]).tagged(tag);
+    let (history, list) = (TreePath::root().join(key), TreePath::root().join(key).join("extensions"));
+    match (file.tree().find(&history), file.tree().find(&list)) {
+        (_, Some(extensions)) if extensions.is_sequence() => {
+            let is_named = |item: Node<'_>| item.get("extension_uri").is_some_and(|uri| uri.text() == zarr::TAG);
+            if !extensions.items().any(is_named) {
+                edit.append(&list, &entry)?;
+            }
+            Ok(())
+        }
+        (None, _) if file.tree().root().is_mapping() => edit.set(&history, &Value::map([("extensions", Value::seq([entry]))])),
+        _ => Ok(()),
+    }
+}
+
+impl Cut {
+    fn new(file: &AsdfFile, block: usize, array: Array, lengths: &[u64], first: usize) -> Result<Self> {
+        let chunk: Vec<u64> = lengths.iter().zip(array.shape()).map(|(chunk, len)| *chunk.min(len)).collect();
+        let counts: Vec<u64> = array.shape().iter().zip(&chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
+        let (count, most) = (counts.iter().fold(1u64, |n, count| n.saturating_mul(*count)), file.limits().items);
+        if count > most || (first as u64).saturating_add(count) > i32::MAX as u64 {
+            return Err(Limits::exceeded("items", most, format_args!("an array of {count} chunks, each a block,")));
+        }
+        let old = CodecId(file.sections().block(block as i64)?.compression);
+        let codec = Some(old).filter(|codec| !codec.is_none() && opt_codec(*codec).is_some());
+        Ok(Self { array, chunk, counts, first, count: to_usize(count)?, codec })
+    }
+
+    fn write<W: Write + Seek>(
+        &self,
+        writer: &mut FileWriter<W>,
+        options: &ConvertOptions,
+        hint: Option<&Hint>,
+        done: &mut Converted,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        let (rows, height) = (self.array.shape().first().copied().unwrap_or(1), self.chunk.first().copied().unwrap_or(1));
+        let across = self.counts.get(1..).unwrap_or_default();
+        let mut how = BlockOptions::default();
+        (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
+        how.encode.item_size = to_usize(self.item())?.max(1);
+        how.encode.row_bytes = self.chunk.get(1..).map(|inner| inner.iter().fold(self.item(), |n, len| n.saturating_mul(*len)));
+        for start in (0..rows).step_by(to_usize(height)?) {
+            let strip = self.strip(start, height.min(rows - start))?;
+            for number in 0..across.iter().product() {
+                let bytes = self.chunk_of(&strip, &unravel(number, across))?;
+                let data = Arc::new(MemorySource::new(bytes, "a chunk"));
+                how.codec = match options.codec {
+                    CodecChoice::Set(id) => Some(id),
+                    CodecChoice::Plain => None,
+                    CodecChoice::Keep => self.codec,
+                    CodecChoice::Auto => choose(&(data.clone() as _), hint)?,
+                };
+                done.count(&writer.block(&*data, &how)?);
+            }
+            progress.add(strip.nbytes());
+        }
+        Ok(())
+    }
+
+    /// Bytes of a packed element.
+    fn item(&self) -> u64 {
+        self.array.datatype().packed_size()
+    }
+
+    /// Some rows, in memory where there is room: each of their bytes is needed once, but not in this order.
+    fn strip(&self, start: u64, count: u64) -> Result<Array> {
+        let part = self.array.rows(start, count)?;
+        if part.nbytes() > part.limits().memory / 4 {
+            return Ok(part);
+        }
+        let limits = part.limits().clone();
+        limits.charge_memory(part.nbytes(), "a row of chunks")?;
+        let packed = Datatype::packed(part.datatype(), Byteorder::Little);
+        let strip = Array::from_bytes(part.read_bytes(Byteorder::Little)?, packed, Byteorder::Little, part.shape().to_vec())?;
+        Ok(strip.with_limits(limits))
+    }
+
+    /// The whole chunk at a place of a strip: what is not in the array is zeros, the fill value.
+    fn chunk_of(&self, strip: &Array, across: &[u64]) -> Result<Vec<u8>> {
+        let mut indices = vec![Index::from(..)];
+        let inner = across.iter().zip(self.chunk.iter().zip(self.array.shape()).skip(1));
+        indices.extend(inner.map(|(at, (chunk, len))| {
+            let start = at * chunk;
+            Index::from(start as i64..start.saturating_add(*chunk).min(*len) as i64)
+        }));
+        let part = strip.slice(&indices)?;
+        let bytes = part.read_bytes(Byteorder::Little)?;
+        if part.shape() == self.chunk {
+            return Ok(bytes);
+        }
+        let whole = self.chunk.iter().fold(self.item(), |n, len| n.saturating_mul(*len));
+        part.limits().charge_memory(whole, "a chunk")?;
+        let (Some((width, outer)), Some(pitch)) = (part.shape().split_last(), self.chunk.last()) else { return Ok(bytes) };
+        let (run, pitch) = (to_usize(width * self.item())?, pitch * self.item());
+        let mut out = vec![0; to_usize(whole)?];
+        for (row, from) in bytes.chunks_exact(run.max(1)).enumerate() {
+            let place = unravel(row as u64, outer).iter().zip(&self.chunk).fold(0, |at, (place, len)| at * len + place);
+            let at = to_usize(place * pitch)?;
+            if let Some(to) = out.get_mut(at..at + run) {
+                to.copy_from_slice(from);
+            }
+        }
+        Ok(out)
+    }
+}
