@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::array::{Byteorder, Datatype, StructType};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::{Attribute, Literal, primitive_of, quoted_name};
 use crate::limits::Limits;
 
@@ -195,6 +195,9 @@ impl LayoutText {
     }
 
     fn line(&mut self, line: &str) -> Result<()> {
+        if !line.trim_start().starts_with('#') {
+            check_numbers(line)?;
+        }
         let mut sum = self.out.len() as u64;
         self.limits.charge_text(&mut sum, line.len() + 1, "the lines of the layout")?;
         if !line.starts_with('#') {
@@ -364,10 +367,49 @@ fn members(fields: &StructType, out: &mut String) -> Result<()> {
     Ok(())
 }
 
+/// Refuses numbers that a layout cannot hold, such as places that lie behind the end of every file.
+fn check_numbers(line: &str) -> Result<()> {
+    let (mut number, mut is_name) = (String::new(), false);
+    let mut bytes = line.bytes().chain([b' ']);
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => is_name = !is_name,
+            b'\\' if is_name => drop(bytes.next()),
+            b'0'..=b'9' if !is_name => {
+                number.push(char::from(byte));
+                continue;
+            }
+            _ => {}
+        }
+        if number.len() >= 19 && number.parse::<i64>().is_err() {
+            return Err(Error::malformed(format!("the file says the number {number}, which does not fit in 63 bits")));
+        }
+        number.clear();
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::Layout;
+
+    #[test]
+    fn numbers_that_no_layout_has_are_refused() {
+        let mut text = LayoutText::new("a test", &Limits::default());
+        for (name, said, is_fine) in [
+            ("most", "u1 @9223372036854775807", true),
+            ("more", "u1 @9223372036854775808", false),
+            ("address", "u1[3] @18446742974197938034", false),
+            ("shape", "u1[99999999999999999999]", false),
+            ("9999999999999999999999", "u1", true),
+            ("a\"9999999999999999999999\"b", "u1", true),
+        ] {
+            assert_eq!(text.item(name, said).is_ok(), is_fine, "{name} = {said}");
+        }
+        text.list("list", ["u1 @18446742974197938034".to_owned()].into_iter()).unwrap_err();
+        text.attribute("digits", "9999999999999999999999").unwrap();
+    }
 
     #[test]
     fn what_is_written_is_read_again_whatever_the_names_and_values() {
