@@ -63,7 +63,7 @@ pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId
 /// lies in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the blocks says.
+/// [`ErrorKind::Io`], and what reading the blocks says.
 pub fn write<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
@@ -220,8 +220,8 @@ fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
 /// `drop_unnamed` says that they are of no use.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an ndarray without block,
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it is an array in chunks that shall leave.
+/// [`ErrorKind::Malformed`] for an ndarray without block,
+/// [`ErrorKind::Unsupported`] where it is an array in chunks that shall leave.
 pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
     let blocks = file.sections().all_blocks()?;
     if let Some(node) = only.and_then(|only| file.tree().node(only)).filter(|node| ndarray::is_chunked(*node)) {
@@ -279,7 +279,7 @@ pub struct Imploded {
 /// Plans to take in the external blocks: all of them, or that of one ndarray.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a source that is refused, and as opening it.
+/// [`ErrorKind::Limit`] for a source that is refused, and as opening it.
 pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
@@ -322,8 +322,8 @@ pub struct Resolved {
 /// Plans to write the target of every `$ref` in its place; everything else of the text stays.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a reference that leads nowhere or into a circle,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for one that is refused.
+/// [`ErrorKind::Malformed`] for a reference that leads nowhere or into a circle,
+/// [`ErrorKind::Limit`] for one that is refused.
 pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
@@ -446,9 +446,9 @@ pub enum Order {
 /// are left out otherwise.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an ndarray without block, and
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for another order where blocks must keep their numbers;
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where arrays in chunks say that they must.
+/// [`ErrorKind::Malformed`] for an ndarray without block, and
+/// [`ErrorKind::Usage`] for another order where blocks must keep their numbers;
+/// [`ErrorKind::Unsupported`] where arrays in chunks say that they must.
 pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(String, Vec<usize>)> {
     let in_chunks = may_drop(file, drop_unnamed)?;
     let unnamed = if drop_unnamed { 0 } else { walk::unnamed(file)?.len() };
