@@ -215,31 +215,30 @@ fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, p
 
 /// A file of the ASDF family as one.
 fn asdf_to_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
-    let done = match (target(file, options)?, &options.chunks) {
-        (None, None) => convert(file, out, options, progress)?,
-        (None, Some(lengths)) => chunks::convert(file, lengths, out, options, progress)?,
-        (Some(to), Some(lengths)) => {
-            let mut done = Converted::default();
-            let made = bytes::set_aside(file.sections().source().name(), |out| {
-                done = Plan::new(file, to, options)?.write(out, Progress::default())?;
-                Ok(())
-            })?;
-            if !done.losses.is_empty() && !options.allow_loss {
-                return Ok(Converted { losses: done.losses, ..Converted::default() });
-            }
-            let made = AsdfFile::open(made, file.limits())?.with_resolver(file.resolver().clone());
-            let last = chunks::convert(&made, lengths, out, options, progress)?;
-            Converted { losses: done.losses, notes: [done.notes, last.notes.clone()].concat(), ..last }
-        }
-        (Some(to), None) => {
-            let plan = Plan::new(file, to, options)?;
-            if !plan.losses().is_empty() && !options.allow_loss {
-                return Ok(Converted { losses: plan.losses().to_vec(), ..Converted::default() });
-            }
-            plan.write(out, progress)?
-        }
+    let Some(to) = target(file, options)? else {
+        let done = match &options.chunks {
+            None => convert(file, out, options, progress)?,
+            Some(lengths) => chunks::convert(file, lengths, out, options, progress)?,
+        };
+        return Ok(Converted { is_counted: true, ..done });
     };
-    Ok(Converted { is_counted: true, ..done })
+    let plan = Plan::new(file, to, options)?;
+    let losses = plan.losses().to_vec();
+    if !losses.is_empty() && !options.allow_loss {
+        return Ok(Converted { losses, ..Converted::default() });
+    }
+    let Some(lengths) = &options.chunks else {
+        return Ok(Converted { is_counted: true, ..plan.write(out, progress)? });
+    };
+    let mut notes = Vec::new();
+    let made = bytes::set_aside(file.sections().source().name(), |out| {
+        notes = plan.write(out, Progress::default())?.notes;
+        Ok(())
+    })?;
+    let made = AsdfFile::open(made, file.limits())?.with_resolver(file.resolver().clone());
+    let done = chunks::convert(&made, lengths, out, options, progress)?;
+    notes.extend(done.notes);
+    Ok(Converted { is_counted: true, losses, notes, ..done })
 }
 
 /// The generation to write; None keeps that of the file.
