@@ -148,16 +148,15 @@ impl Image {
     /// Writes an array whose elements lie behind each other; those of other pages may follow.
     fn contiguous(&self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
-        let is_whole = start.saturating_add(size.saturating_mul(self.pages)) <= file.len();
-        if self.pages < 2 || !is_whole {
-            text.array(name, &self.datatype, self.order, &self.shape, start)?;
-            self.dims(text)?;
-            return if is_whole { Ok(()) } else { self.remark(text) };
+        let all_are_there = start.saturating_add(size.saturating_mul(self.pages)) <= file.len();
+        let mut image = self.clone();
+        if self.pages > 1 && all_are_there {
+            image.outermost(self.pages, 1, "page");
+            image.pages = 1;
         }
-        let mut all = self.clone();
-        all.outermost(self.pages, 1, "page");
-        text.array(name, &all.datatype, all.order, &all.shape, start)?;
-        all.dims(text)
+        text.array(name, &image.datatype, image.order, &image.shape, start)?;
+        image.dims(text)?;
+        image.remark(text)
     }
 
     /// Says that there are pages which no directory describes.
