@@ -216,6 +216,9 @@ impl ParallelWriter {
             let part = reserved.array.slice(cover::indices(region))?;
             put(&mut writing, reserved, &part, &place::spread(value, part.shape())?)?;
         }
+        if left.is_empty() {
+            return Ok(0);
+        }
         let notes: Vec<String> = left.iter().map(|region| note(reserved, region)).collect();
         writing.note(&self.id(), &notes)?;
         Ok(left.iter().fold(0, |n, region| n.saturating_add(size(region))))
