@@ -69,7 +69,7 @@ impl Array {
         };
         let header = literal::parse(&text).doing(|| "reading the .npy header")?;
         let entry = |key| header.entry(key).ok_or_else(|| Error::malformed(format!("the .npy header has no {key:?}")));
-        let (datatype, byteorder) = read_descr(entry("descr")?)?;
+        let (datatype, byteorder) = numpy_datatype(entry("descr")?)?;
         let shape: Vec<u64> = match entry("shape")? {
             Literal::List(lengths) => lengths.iter().map(Literal::as_u64).collect::<Option<_>>(),
             _ => None,
@@ -181,7 +181,12 @@ fn struct_descr(fields: &StructType) -> Result<String> {
 /// # Errors
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
 pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
-    read_descr(descr)
+    match descr {
+        Literal::Text(name) => read_name(name),
+        // Nesting was limited when the literal was read.
+        Literal::List(fields) => Ok((Datatype::Struct(Arc::new(read_fields(fields)?)), Byteorder::Little)),
+        _ => Err(Error::unsupported("a datatype of numpy that is neither a name nor a list of fields")),
+    }
 }
 
 /// What numpy calls a packed little-endian datatype.
@@ -190,15 +195,6 @@ pub(crate) fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
 /// As [`npy_header`].
 pub(crate) fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
     literal::parse(&descr(datatype)?)
-}
-
-fn read_descr(descr: &Literal) -> Result<(Datatype, Byteorder)> {
-    match descr {
-        Literal::Text(name) => read_name(name),
-        // Nesting was limited when the literal was read.
-        Literal::List(fields) => Ok((Datatype::Struct(Arc::new(read_fields(fields)?)), Byteorder::Little)),
-        _ => Err(Error::unsupported("a datatype of numpy that is neither a name nor a list of fields")),
-    }
 }
 
 fn read_fields(list: &[Literal]) -> Result<StructType> {
@@ -225,7 +221,7 @@ fn read_fields(list: &[Literal]) -> Result<StructType> {
             end = padding.parse().ok().and_then(|n| end.checked_add(n)).ok_or_else(past)?;
             continue;
         }
-        let (datatype, byteorder) = read_descr(descr)?;
+        let (datatype, byteorder) = numpy_datatype(descr)?;
         let field = Field { name: Some(name.to_owned()), datatype, byteorder, shape, offset: end };
         end = field.count().checked_mul(field.datatype.item_size()).and_then(|n| end.checked_add(n)).ok_or_else(past)?;
         fields.push(field);

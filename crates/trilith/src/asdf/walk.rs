@@ -270,6 +270,11 @@ pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
 /// # Errors
 /// As [`sourced`].
 pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
+    unnamed_beside(file, &zarr::Named::of(file, file.tree())?.blocks)
+}
+
+/// Those, where these are named by arrays in chunks.
+fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeSet<usize>> {
     let mut numbers: BTreeSet<usize> =
         file.sections().all_blocks()?.iter().filter(|block| block.stored_len() > 0).map(|block| block.index).collect();
     for (_, source) in sourced(file)? {
@@ -277,9 +282,7 @@ pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
             numbers.remove(&block.index);
         }
     }
-    for index in zarr::Named::of(file, file.tree())?.blocks {
-        numbers.remove(&index);
-    }
+    numbers.retain(|number| !in_chunks.contains(number));
     Ok(numbers)
 }
 
@@ -289,8 +292,9 @@ pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
 /// # Errors
 /// As [`sourced`].
 pub fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
-    let mut numbers = unnamed(file)?;
-    numbers.extend(zarr::Named::of(file, file.tree())?.blocks);
+    let in_chunks = zarr::Named::of(file, file.tree())?.blocks;
+    let mut numbers = unnamed_beside(file, &in_chunks)?;
+    numbers.extend(in_chunks);
     Ok(numbers)
 }
 

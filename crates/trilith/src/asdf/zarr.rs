@@ -110,6 +110,10 @@ impl Named {
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
     pub fn of(file: &AsdfFile, tree: &Tree) -> Result<Self> {
         let (mut found, mut maps) = (Self::default(), BTreeSet::new());
+        // Few files have such arrays, and every command that writes asks.
+        if !tree.tags().any(zarray::is_tag) {
+            return Ok(found);
+        }
         let mut walk = tree.root().walk(file.limits()).as_written();
         while let Some(visit) = walk.step()? {
             let node = visit.node;
