@@ -40,6 +40,10 @@ impl Default for LocalOptions {
     }
 }
 
+/// How much of a file is read at once when something at its beginning is: a header, a tree and what follows it are asked for
+/// in small pieces.
+const HEAD: u64 = 4 << 10;
+
 /// Bytes that this process has read from files, without those of views.
 static READ: AtomicU64 = AtomicU64::new(0);
 
@@ -73,13 +77,16 @@ pub struct LocalFile {
     notice: Option<String>,
     options: LocalOptions,
     map: OnceLock<Option<Map>>,
+    /// The first [`HEAD`] bytes, as they were when it was opened.
+    head: OnceLock<Box<[u8]>>,
 }
 
 impl LocalFile {
     pub(super) fn new(file: File, metadata: &Metadata, name: String, options: LocalOptions) -> Self {
         let (size, modified) = (metadata.len(), metadata.modified().ok());
         let reader = Reader::new(metadata);
-        Self { file, name, size, modified, reader, place: None, notice: None, options, map: OnceLock::new() }
+        let (map, head) = (OnceLock::new(), OnceLock::new());
+        Self { file, name, size, modified, reader, place: None, notice: None, options, map, head }
     }
 
     /// The same file, which was found at a place, with what is odd about it.
@@ -118,6 +125,19 @@ impl LocalFile {
         self.file.metadata().is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.modified)
     }
 
+    /// Bytes as they are in the file now.
+    fn read(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let read = super::disk::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
+        READ.fetch_add(into.len() as u64, Ordering::Relaxed);
+        read.map_err(|error| {
+            if error.kind() == std::io::ErrorKind::UnexpectedEof {
+                Error::new(crate::ErrorKind::Io, "the file was truncated while it was open").at_byte(offset)
+            } else {
+                Error::io(format!("reading {}", self.name), error).at_byte(offset)
+            }
+        })
+    }
+
     #[cold]
     fn was_changed(&self) -> Error {
         // Where the file as a whole is what this process made of it, so are these bytes.
@@ -144,17 +164,19 @@ impl Source for LocalFile {
             return Err(past_end(offset, into.len() as u64, self.size));
         }
         crate::interrupt::check()?;
-        let read = super::disk::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
-        read.map_err(|error| {
-            if error.kind() == std::io::ErrorKind::UnexpectedEof {
-                Error::new(crate::ErrorKind::Io, "the file was truncated while it was open").at_byte(offset)
-            } else {
-                Error::io(format!("reading {}", self.name), error).at_byte(offset)
-            }
-        })?;
-        READ.fetch_add(into.len() as u64, Ordering::Relaxed);
-        // After reading: what was read is then from before any change.
         let range = offset..offset + into.len() as u64;
+        if range.end <= HEAD && self.head.get().is_none() {
+            let mut head = vec![0; self.size.min(HEAD) as usize];
+            if self.read(0, &mut head).is_ok() && self.reader.is_unchanged(&self.file, 0..head.len() as u64) {
+                self.head.get_or_init(|| head.into());
+            }
+        }
+        let head = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+        match head.and_then(|(from, to)| self.head.get()?.get(from..to)) {
+            Some(bytes) => into.copy_from_slice(bytes),
+            None => self.read(offset, into)?,
+        }
+        // After reading: what was read is then from before any change.
         if self.reader.is_unchanged(&self.file, range) { Ok(()) } else { Err(self.was_changed().at_byte(offset)) }
     }
 
