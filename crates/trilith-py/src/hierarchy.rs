@@ -7,13 +7,14 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use trilith::Result;
 use trilith::array::Byteorder;
 use trilith::file::Backend;
-use trilith::hierarchy::{Hierarchy, Json, Node, numcodec};
+use trilith::hierarchy::{AxisNames, Conventions, Hierarchy, Json, Node, Said, numcodec};
 
 use crate::array::Array;
 use crate::calm::calm;
 use crate::errors::{About, Raise};
 use crate::family::Family;
 use crate::file::File;
+use crate::mapping::Keyed;
 use crate::stream::Stream;
 
 /// Does something with what an open file is made on.
@@ -79,6 +80,43 @@ pub fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
     let found = with_backend(opened, Hierarchy::of_backend)?;
     let rows = found.nodes.into_iter().map(|node| row(opened.py(), node)).collect::<PyResult<_>>()?;
     Ok((rows, found.problems.into_iter().map(|(path, error)| (path, error.to_string())).collect()))
+}
+
+/// The names that the arrays of these keys and numbers of axes have by what their group says; None where nothing says them.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+pub fn _conventions(group: &Bound<'_, Keyed>, arrays: Vec<(String, usize)>) -> PyResult<Vec<Option<Vec<String>>>> {
+    let place = &group.get().0;
+    calm(group.py(), || {
+        let found = Conventions::of(&place.item());
+        arrays.iter().map(|(key, axes)| found.as_ref()?.names(key, *axes)).collect()
+    })
+}
+
+/// Names of the axes of arrays in a group and the groups below it.
+#[pyclass(name = "_AxisNames", module = "trilith._trilith")]
+#[derive(Default)]
+pub struct Axes(AxisNames);
+
+#[pymethods]
+impl Axes {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Those that a group below begins with.
+    fn __copy__(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// The names of the axes of arrays: each is a key, a shape, and what is said of its axes. `first` are the names of the
+    /// first axes of all.
+    #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn name(&mut self, arrays: Vec<(String, Vec<u64>, Said)>, first: Vec<String>) -> Vec<Vec<String>> {
+        let arrays: Vec<_> = arrays.iter().map(|(key, shape, said)| (key.as_str(), shape.as_slice(), said.clone())).collect();
+        self.0.name(&arrays, &first)
+    }
 }
 
 /// What an open file is called, a word for what it held when it was opened, and whether it has become another since.

@@ -66,6 +66,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<family::Family>()?;
     module.add_class::<picture::Picture>()?;
     module.add_class::<parallel::ParallelWriter>()?;
+    module.add_class::<hierarchy::Axes>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(parallel::create, module)?)?;
@@ -77,6 +78,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::_table, module)?)?;
     module.add_function(wrap_pyfunction!(picture::show, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_hierarchy, module)?)?;
+    module.add_function(wrap_pyfunction!(hierarchy::_conventions, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_state, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_manifest, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_tiles, module)?)?;

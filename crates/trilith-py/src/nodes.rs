@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString, PyType};
 use trilith::asdf::walk::{self, Found};
 use trilith::asdf::{AsdfFile, expand, ndarray};
-use trilith::file::{Backend, Place as At};
+use trilith::file::{Item, Place as At};
 use trilith::tree::{Node, NodeKind, TreePath};
 
 use crate::array::Array;
@@ -183,9 +183,14 @@ impl Place {
         Ok(Some((self.at(node).into_python(py)?, key.to_owned())))
     }
 
+    /// The node as an item of its file.
+    pub fn item(&self) -> Item<'_> {
+        Item::new(self.backend(), At::Node(self.node().id().index()))
+    }
+
     /// How its array is stored, as a listing names it.
     pub fn storage(&self) -> trilith::Result<String> {
-        Ok(Backend::describe(self.backend(), &At::Node(self.node().id().index()))?.storage)
+        Ok(self.item().describe()?.storage)
     }
 
     /// How what stands here is pickled: as the way to it, or as its values where no path leads there.

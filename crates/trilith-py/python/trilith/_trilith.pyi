@@ -1169,6 +1169,21 @@ def _hierarchy(
     opened: File | Stream | Family,
 ) -> tuple[list[tuple[str, dict[str, Any], Array | None, list[str], str | None, Any]], list[tuple[str, str]]]:
     """The nodes of an open file, and what cannot be reached with the reason."""
+def _conventions(group: _Keyed, arrays: list[tuple[str, int]]) -> list[list[str] | None]:
+    """The names that the arrays of these keys and numbers of axes have by what their group says; None where nothing says
+    them.
+    """
+class _AxisNames:
+    """Names of the axes of arrays in a group and the groups below it."""
+
+    def __new__(cls) -> _AxisNames: ...
+    def __copy__(self) -> _AxisNames:
+        """Those that a group below begins with."""
+    def name(self, arrays: list[tuple[str, tuple[int, ...], list[str | None] | None]], first: list[str]) -> list[list[str]]:
+        """The names of the axes of arrays: each is a key, a shape, and what is said of its axes. `first` are the names of the
+        first axes of all.
+        """
+
 def _state(opened: File | Stream | Family) -> tuple[str, str | None, bool]:
     """What an open file is called, a word for what it held when it was opened, and whether it has become another since."""
 def _manifest(

@@ -1,5 +1,6 @@
 """The backend `trilith` of xarray: `xarray.open_dataset(path, engine="trilith")`, and `open_datatree`."""
 
+import copy
 import os
 
 import numpy
@@ -8,7 +9,7 @@ from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
 from . import _chunks, _dims, _kept, _laid_out
-from ._trilith import Array, Family, Items, Sequence, _Keyed, open
+from ._trilith import Array, Family, Items, Sequence, _AxisNames, _Keyed, open
 
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
@@ -44,19 +45,19 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
 
     def open_dataset(self, filename_or_obj, *, group=None, layout=None, family=None, **how):
         """One group: the top, or that of a path."""
-        return _opened(_top(filename_or_obj, layout, family, group), how, {})
+        return _opened(_top(filename_or_obj, layout, family, group), how, _AxisNames())
 
     def open_groups_as_dict(self, filename_or_obj, *, group=None, layout=None, family=None, **how):
         """All groups, by their paths."""
-        groups, todo = {}, [("/", _top(filename_or_obj, layout, family, group), {})]
+        groups, todo = {}, [("/", _top(filename_or_obj, layout, family, group), _AxisNames())]
         while todo:
             path, node, above = todo.pop()
-            known = dict(above)
-            groups[path] = _opened(node, how, known)
+            axes = copy.copy(above)
+            groups[path] = _opened(node, how, axes)
             below = node.get("children") if _is_written(node) else node
             for key, value in below.items() if below is not None else ():
                 if _is_group(value) and _array(value) is None and isinstance(key, str) and "/" not in key:
-                    todo.append((path.rstrip("/") + "/" + key, value, known))
+                    todo.append((path.rstrip("/") + "/" + key, value, axes))
         return dict(sorted(groups.items()))
 
     def open_datatree(self, filename_or_obj, **options):
@@ -64,11 +65,11 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
         return xarray.DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
 
-def _opened(node, how, known):
+def _opened(node, how, axes):
     """The dataset of a group, with the arguments of `open_dataset`."""
     how = dict(how)
     drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
-    dataset = _dataset(node, drop, dims, known)
+    dataset = _dataset(node, drop, dims, axes)
     if isinstance(node, Items):
         dataset = _laid_out.decoded(dataset, how)
     # open_mfdataset calls it, whether there is anything to close or not.
@@ -90,21 +91,18 @@ def _is_group(value):
     return not isinstance(value, (Array, *_SCALARS)) and hasattr(value, "items")
 
 
-def _dataset(node, drop, dims, known=None):
-    """The variables and attributes of a mapping; `known` are the dimensions of shapes in the groups above."""
+def _dataset(node, drop, dims, axes):
+    """The variables and attributes of a mapping; `axes` are the names of axes in the groups above."""
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     if _is_written(node):
         return _written(node, drop)
     found = {str(key): value for key, value in node.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
     laid_out = isinstance(node, Items)
-    records = isinstance(node, Family)
-    given = dims or {}
-    said = {} if records else _said(node, arrays, given)
-    names = _dimensions(arrays, {**said, **given}, {} if known is None else known, ("record",) if records else ())
+    names = _dimensions(node, arrays, dims or {}, axes)
     said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out else {}
     variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
-    attributes = {"files": node.files} if records else _laid_out.attributes(node) if laid_out else {}
+    attributes = {"files": node.files} if isinstance(node, Family) else _laid_out.attributes(node) if laid_out else {}
     for key, value in node.items():
         if laid_out and node._is_derived:
             continue  # the lengths of dimensions
@@ -124,27 +122,6 @@ def _array(value):
     is_quantity = isinstance(value, _Keyed) and (value.tag or "").rpartition("/")[2].startswith("quantity-")
     held = value.get("value") if is_quantity else None
     return held if isinstance(held, Array) else None
-
-
-def _said(node, arrays, given):
-    """Dimensions by the file and the conventions. Where a name would have two lengths, the later array has its own."""
-    known, lengths, names = _dims.known(node), {}, {}
-    for key, array in arrays.items():
-        said = None if key in given else _dims.laid_out(array) or _dims.of(known, key, array)
-        if said is None:
-            continue
-        said = _named(said, key)
-        own = tuple(
-            name if lengths.setdefault(name, length) == length else f"{key}_{name}"
-            for name, length in zip(said, array.shape, strict=True)
-        )
-        names[key] = own
-    return names
-
-
-def _named(names, key):
-    """Names of axes; one without a name is named by the key and its number."""
-    return tuple(name or f"{key}_{axis}" for axis, name in enumerate(names))
 
 
 def _is_written(node):
@@ -175,22 +152,14 @@ def _one(value):
     return xarray.Variable(dims, data, attributes)
 
 
-def _dimensions(arrays, given, known, first=()):
-    """Names of the axes: those that were given; otherwise one set of numbers for each shape.
-
-    `first` are names of the first axes of all, which no shape tells apart.
-    """
-    names, count = {}, sum(map(len, known.values()))
-    for key, array in arrays.items():
-        if key in given:
-            names[key] = (given[key],) if isinstance(given[key], str) else tuple(given[key])
-        else:
-            shape = array.shape[len(first) :]
-            if shape not in known:
-                known[shape] = tuple(f"dim_{count + axis}" for axis in range(len(shape)))
-                count += len(shape)
-            names[key] = (*first, *known[shape])
-    return names
+def _dimensions(node, arrays, given, axes):
+    """Names of the axes of the arrays of a group: those that were given, otherwise by the file and the conventions."""
+    left = {key: array for key, array in arrays.items() if key not in given}
+    is_family = isinstance(node, Family)
+    said = dict.fromkeys(left) if is_family else _dims.said(node, left)
+    named = axes.name([(key, array.shape, said[key]) for key, array in left.items()], ["record"] if is_family else [])
+    names = {key: (names,) if isinstance(names, str) else tuple(names) for key, names in given.items()}
+    return names | {key: tuple(names) for key, names in zip(left, named, strict=True)}
 
 
 def _variable(array, dims, value, attributes=None):
@@ -200,7 +169,7 @@ def _variable(array, dims, value, attributes=None):
     if attributes == {}:
         if array.unit is not None:
             attributes["units"] = str(array.unit)
-        elif value.tag and "/ndarray-" not in value.tag and "/tags/zarr-" not in value.tag:
+        elif value is not array and value.tag:
             attributes["tag"] = value.tag
     return xarray.Variable(dims, indexing.LazilyIndexedArray(_Lazy(array)), attributes, encoding)
 
@@ -213,9 +182,9 @@ def to_xarray(array, dims=None, name=None):
         if key == "value" and _array(group) is not None and (above := group._above()) is not None:
             # A quantity stands in the group under a name of its own.
             group, key = above
-        dims = dims or _dims.of(_dims.known(group), key, array)
     if dims is None:
-        dims = _named(_dims.laid_out(array) or (None,) * array.ndim, "dim")
+        said = _dims.said(group, {key: array})[key] or (None,) * array.ndim
+        dims = tuple(name or f"dim_{axis}" for axis, name in enumerate(said))
     dims = (dims,) if isinstance(dims, str) else dims
     if len(dims) != array.ndim:
         raise ValueError(f"{len(dims)} names of dimensions for an array of {array.ndim} axes")

@@ -18,15 +18,25 @@ const DATAMODELS: &str = "asdf://stsci.edu/datamodels/";
 const WORLDS: &[&[&str]] = &[&["meta", "wcs"], &["wcs"]];
 const AXES: &[&str] = &["steps", "0", "frame", "axes_names"];
 
-/// What is known of the axes of all arrays in a group.
+/// What a group of a tree says of the axes of all arrays in it: by its WCS, or by the data model of an instrument.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub struct Conventions {
     names: Vec<String>,
     telescope: Option<String>,
 }
 
-impl Known {
+impl Conventions {
     /// What a group says; None where it says nothing.
+    ///
+    /// ```
+    /// use trilith::hierarchy::Conventions;
+    ///
+    /// let text = "#ASDF 1.0.0\n--- {meta: {telescope: ROMAN}, data: 1}\n...\n";
+    /// let file = trilith::OpenOptions::new().open_bytes(text.as_bytes().to_vec())?;
+    /// let found = Conventions::of(&file.root()).expect("Roman has conventions");
+    /// assert_eq!(found.names("data", 3).expect("a cube has names"), ["resultant", "y", "x"]);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
     pub fn of(group: &Item<'_>) -> Option<Self> {
         let telescope = telescope(group);
         let image = || vec!["y".to_owned(), "x".to_owned()];
@@ -84,17 +94,27 @@ pub(super) fn find<'f>(item: &Item<'f>, path: &[&str]) -> Option<Item<'f>> {
     Some(at)
 }
 
-/// The names that were given to axes in a group and the groups above it.
+/// The names that a file says for the axes of one array; an axis without a name has None. None where it says nothing.
+pub type Said = Option<Vec<Option<String>>>;
+
+/// The names that were given to axes in a group and the groups above it: every axis gets one, and no name has two lengths
+/// in one group.
+///
+/// ```
+/// use trilith::hierarchy::AxisNames;
+///
+/// let said = Some(vec![Some("y".to_owned()), None]);
+/// let arrays = [("image", &[4, 5][..], said), ("table", &[7][..], None), ("other", &[7][..], None)];
+/// let names = AxisNames::default().name(&arrays, &[]);
+/// assert_eq!(names, [vec!["y", "image_1"], vec!["dim_0"], vec!["dim_0"]]);
+/// ```
 #[derive(Debug, Clone, Default)]
-pub(super) struct Given {
+pub struct AxisNames {
     shapes: HashMap<Vec<u64>, Vec<String>>,
     count: usize,
 }
 
-/// The names that a file says for the axes of one array; an axis without a name has None.
-pub(super) type Said = Option<Vec<Option<String>>>;
-
-impl Given {
+impl AxisNames {
     /// The names of the axes of the arrays of one group, each with its key, its shape and what is said of it. `first` are the
     /// names of the first axes of all.
     pub fn name(&mut self, arrays: &[(&str, &[u64], Said)], first: &[String]) -> Vec<Vec<String>> {

@@ -1,7 +1,7 @@
 //! What is said of one array, and of a dict of a layout.
 
 use super::Json;
-use super::dims::{Known, Said};
+use super::dims::{Conventions, Said};
 use crate::array::{Array, Mask};
 use crate::asdf::ndarray::is_ndarray_tag;
 #[cfg(feature = "dudley")]
@@ -61,7 +61,7 @@ impl Leaf {
     }
 
     /// The names of its axes by what is known of its group.
-    pub fn said_in(&self, key: &str, known: Option<&Known>) -> Said {
+    pub fn said_in(&self, key: &str, known: Option<&Conventions>) -> Said {
         if self.said.is_some() {
             return self.said.clone();
         }

@@ -17,6 +17,7 @@ mod names;
 mod numcodecs;
 mod walk;
 
+pub use dims::{AxisNames, Conventions, Said};
 pub use json::Json;
 pub use kerchunk::{ReferenceOptions, References};
 pub use names::stored_name;

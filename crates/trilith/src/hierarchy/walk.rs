@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::dims::{Given, Known, Said, find};
+use super::dims::{AxisNames, Conventions, Said, find};
 use super::leaf::{Leaf, has_lengths, of_dict};
 use super::names::{apart, stored_name};
 use super::{Hierarchy, Json, Node, is_family};
@@ -28,7 +28,7 @@ pub(super) struct Group {
     attributes: Vec<(String, Json)>,
     /// Its arrays and groups, in the order of the file.
     below: Vec<(String, Built)>,
-    known: Option<Known>,
+    known: Option<Conventions>,
 }
 
 impl Group {
@@ -155,7 +155,7 @@ impl<'l> Walk<'l> {
             }));
         }
         group.attributes.extend(values);
-        group.known = Known::of(item);
+        group.known = Conventions::of(item);
         Ok(Built::Group(group))
     }
 
@@ -262,11 +262,11 @@ impl Hierarchy {
             Built::Array(leaf) => Group { below: vec![("data".to_owned(), Built::Array(leaf))], ..Group::default() },
             Built::Value(value) => Group { attributes: vec![("value".to_owned(), value)], ..Group::default() },
         };
-        self.add("", group, Given::default(), first);
+        self.add("", group, AxisNames::default(), first);
     }
 
     // Groups nest no deeper than `Limits::depth`.
-    fn add(&mut self, path: &str, group: Group, mut given: Given, first: &[String]) {
+    fn add(&mut self, path: &str, group: Group, mut given: AxisNames, first: &[String]) {
         let within = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
         self.nodes.push(Node::new(path.to_owned(), group.attributes));
         let mut taken = HashSet::new();
