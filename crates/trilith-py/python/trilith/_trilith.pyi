@@ -1170,9 +1170,7 @@ def _hierarchy(
 ) -> tuple[list[tuple[str, dict[str, Any], Array | None, list[str], str | None, Any]], list[tuple[str, str]]]:
     """The nodes of an open file, and what cannot be reached with the reason."""
 def _conventions(group: _Keyed, arrays: list[tuple[str, int]]) -> list[list[str] | None]:
-    """The names that the arrays of these keys and numbers of axes have by what their group says; None where nothing says
-    them.
-    """
+    """The names that the arrays of these keys and numbers of axes have by what their group says; None where nothing says them."""
 class _AxisNames:
     """Names of the axes of arrays in a group and the groups below it."""
 
