@@ -413,7 +413,14 @@ def served(tmp_path):
         sys.path.remove(str(REMOTE.parent))
     server = web.Server(tmp_path, 0, tmp_path / "log", "a:b")
     asked = []
-    server.note = lambda line: asked.append(line.split('"')[1])
+
+    class Noting(web.Handler):
+        def answer(self, body):
+            # Before the answer: whoever has it sees its request in the list.
+            asked.append(self.headers.get("Range", "-"))
+            super().answer(body)
+
+    server.RequestHandlerClass = Noting
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/", asked
     server.shutdown()
