@@ -16,11 +16,13 @@ use trilith::{Error, Limits, Result};
 use crate::errors::{About, Raise};
 use crate::value::{Collector, Ready};
 
-/// One array of Python's.
+/// One array of Python's, with its mask: whoever has no place for one refuses it.
 pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     let mut collector = Collector::new(Target::newest(), 0);
     let numpy = crate::dtype::numpy(given.py())?;
-    let value = collector.value(&numpy.call_method1("asarray", (given,))?)?;
+    let is_masked = numpy.getattr("ma")?.call_method1("isMaskedArray", (given,))?.is_truthy()?;
+    let array = if is_masked { given.clone() } else { numpy.call_method1("asarray", (given,))? };
+    let value = collector.value(&array)?;
     collector.ready()?.whole(&value).or_raise(About::Argument)
 }
 

@@ -74,17 +74,6 @@ fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// One array of Python's, with its mask where something is masked: the library refuses it, rather than that it is lost here.
-fn with_mask(given: &Bound<'_, PyAny>) -> PyResult<trilith::Array> {
-    let masked = crate::dtype::numpy(given.py())?.getattr("ma")?;
-    if !masked.call_method1("is_masked", (given,))?.is_truthy()? {
-        return drafts::array(given);
-    }
-    let mut collector = Collector::new(trilith::Target::newest(), 0);
-    let value = collector.value(given)?;
-    collector.ready()?.whole(&value).or_raise(About::Argument)
-}
-
 /// A path of the tree, with or without a `/` at its beginning.
 fn place(path: &str) -> String {
     format!("/{}", path.trim_start_matches('/'))
@@ -137,7 +126,7 @@ impl ParallelWriter {
         let Wanted::Part(indices, _) = wanted(region)? else {
             return Err(PyTypeError::new_err("a region is named by numbers, slices and ..."));
         };
-        let data = with_mask(data)?;
+        let data = drafts::array(data)?;
         let path = place(path);
         calm(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(About::Argument)
     }

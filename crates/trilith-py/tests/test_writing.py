@@ -590,6 +590,91 @@ def test_masked_arrays_in_pieces(tmp_path, monkeypatch):
     assert trilith.open(path)["a"].masked().tolist() == data.tolist()
 
 
+MASKED = np.ma.masked_array(np.arange(6.0).reshape(2, 3), [[0, 1, 0], [0, 0, 0]])
+
+
+def _set(folder, data):
+    trilith.write(folder / "x.asdf", {"a": 1})
+    with trilith.open(folder / "x.asdf") as f:
+        f["a"] = data
+        f.update()
+    return trilith.open(folder / "x.asdf")["a"]
+
+
+def _append(folder, data):
+    trilith.write(folder / "x.asdf", {"a": trilith.Pieces([np.zeros((1, 3))], (None, 3), "f8")})
+    with trilith.open(folder / "x.asdf") as f:
+        f.append("a", data)
+    return trilith.open(folder / "x.asdf")["a"]
+
+
+def _append_records(folder, data):
+    trilith.write(folder / "x.bd", {"h": [np.zeros(3)]})
+    with trilith.open(folder / "x.bd") as f:
+        f.append("h", data)
+
+
+def _extend(folder, data):
+    trilith.write(folder / "x.bd", {"h": 1})
+    with trilith.open(folder / "x.bd") as f:
+        f.extend({"a": data})
+
+
+def _region(folder, data):
+    work = trilith.create(folder / "x.asdf", {"a": trilith.Reserved((2, 3), "f8")})
+    try:
+        work.write_region("a", ..., data)
+    finally:
+        work.abort()
+
+
+def _written(folder, data, name="x.asdf"):
+    trilith.write(folder / name, {"a": data})
+    return trilith.open(folder / name)["a"]
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        _written,
+        lambda folder, data: _written(folder, data, "x.bd"),
+        lambda folder, data: trilith.open(trilith.dumps({"a": data}))["a"],
+        lambda folder, data: trilith.dumps({"a": data}, version="dudley-2026"),
+        lambda folder, data: trilith.Layout("a = f8[2,3]").write(folder / "x.bd", a=data),
+        _set,
+        _append,
+        _append_records,
+        _extend,
+        _region,
+    ],
+)
+def test_a_mask_is_kept_or_refused(tmp_path, way):
+    """Whichever way an array takes into a file: what is masked is never written as if it were data."""
+    try:
+        array = way(tmp_path, MASKED)
+    except NotImplementedError as error:
+        assert "mask" in str(error)
+        # Where nothing is masked there is nothing to be lost.
+        way(tmp_path, np.ma.masked_array(MASKED.data, False))
+        return
+    assert array.masked().tolist() == MASKED.tolist()
+
+
+def test_rows_do_not_outgrow_a_mask(tmp_path):
+    text = (
+        b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+        b"a: !core/ndarray-1.1.0 {source: -1, datatype: uint8, byteorder: big, shape: ['*'], mask: !core/ndarray-1.1.0\n"
+        b"  {data: [true, false], datatype: bool8, shape: [2]}}\n...\n"
+    )
+    path = tmp_path / "x.asdf"
+    path.write_bytes(text + b"\xd3BLK\x00\x30" + (1).to_bytes(4, "big") + bytes(44) + b"ab")
+    with trilith.open(path) as f:
+        assert f["a"].masked().tolist() == [None, 98]
+        with pytest.raises(NotImplementedError, match="mask"):
+            f.append("a", np.zeros(1, "u1"))
+    assert trilith.open(path)["a"].masked().tolist() == [None, 98]
+
+
 def test_dask_arrays_are_written_chunk_by_chunk(tmp_path):
     da = pytest.importorskip("dask.array")
     data = np.arange(600.0).reshape(30, 20)

@@ -59,6 +59,22 @@ impl Mask {
 }
 
 impl Array {
+    /// Refuses an array of which something is masked where there is no place for a mask: it would be taken for data.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported), and as [`Array::for_each_mask_piece`].
+    pub(crate) fn check_unmasked(&self, place: &str) -> Result<()> {
+        let mut is_masked = false;
+        self.for_each_mask_piece(1 << 18, |piece| {
+            is_masked |= piece.contains(&1);
+            Ok(())
+        })?;
+        if !is_masked {
+            return Ok(());
+        }
+        Err(Error::unsupported(format!("masks have no place in {place}")).hint("store the mask as an array of its own"))
+    }
+
     /// The mask as an array of `bool8` of this array's shape; nothing where there is no mask.
     ///
     /// A mask by value reads the elements, and an array of numbers as mask is read too; one of single bytes is

@@ -7,7 +7,7 @@ use super::block::Block;
 use super::ndarray::{Dim, Ndarray};
 use super::read::AsdfFile;
 use super::{ndarray, walk};
-use crate::array::{Array, Byteorder, Datatype, element_count};
+use crate::array::{Array, Byteorder, Datatype, Mask, element_count};
 use crate::bytes::{SourceRef, Update};
 use crate::error::{Error, Result};
 
@@ -16,11 +16,13 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such array, where its block is not streamed, and for
-/// rows that do not fit; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an unfinished row stands at the end;
+/// rows that do not fit; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for rows with a mask, and where the array
+/// has one for each of its rows; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an unfinished row stands at the end;
 /// [`ErrorKind::Io`](crate::ErrorKind::Io), after which the file is as it was.
 pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> {
     let end = StreamEnd::find(file, path)?;
     end.check(rows.datatype(), rows.shape().get(1..)).map_err(|error| error.at_path(path))?;
+    rows.check_unmasked("a streamed array").map_err(|error| error.at_path(path))?;
     let (mut update, mut at) = (Update::new(), end.at);
     rows.pieces(end.order, 4 << 20, &mut |piece| {
         update.put(at, piece)?;
@@ -83,6 +85,13 @@ impl StreamEnd {
                 .hint("let its shape begin with '*'"));
         }
         let array = found.file(file).array(node)?;
+        if let Some(Mask::Array(mask)) = array.mask()
+            && mask.strides().first() != Some(&0)
+        {
+            return Err(Error::unsupported("the array has a mask of its rows, which would not fit more of them")
+                .at_path(path)
+                .hint("write the array anew, with all rows and their mask"));
+        }
         let order = stored_order(&array).map_err(|error| error.at_path(path))?;
         // Half a row at the end, left by a killed writer, would shift all that follow.
         let row = row_bytes(array.datatype(), array.shape().get(1..).unwrap_or_default())?;

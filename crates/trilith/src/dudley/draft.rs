@@ -284,11 +284,7 @@ impl Printer {
     }
 
     fn array(&mut self, array: &Array) -> Result<()> {
-        if array.mask().is_some() {
-            return Err(
-                Error::unsupported("masks have no place in a Dudley stream").hint("store the mask as an array of its own")
-            );
-        }
+        array.check_unmasked("a Dudley stream")?;
         spell(array.datatype(), array.shape(), &mut self.out)?;
         self.arrays.push(array.clone());
         Ok(())

@@ -28,9 +28,7 @@ pub(super) fn store(
     shape: &[u64],
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    if array.mask().is_some() {
-        return Err(Error::unsupported("masks have no place in a Dudley stream").hint("store the mask as an array of its own"));
-    }
+    array.check_unmasked("a Dudley stream")?;
     if !array.datatype().means(datatype) || array.shape() != shape {
         let given = format!("{} {:?}", array.datatype(), array.shape());
         return Err(Error::usage(format!("the data are {given}, the layout says {datatype} {shape:?}")));

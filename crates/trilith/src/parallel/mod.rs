@@ -329,10 +329,7 @@ fn check(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
         return Err(Error::usage(format!("data of {} for an array of {}", data.datatype(), array.datatype()))
             .hint("convert them first: what would be lost is for you to say"));
     }
-    if data.mask().is_some() {
-        return Err(Error::usage("data with a mask cannot be written as a region").hint("reserve an array for the mask, too"));
-    }
-    Ok(())
+    data.check_unmasked("a region that is written")
 }
 
 /// Writes data to where a part of an array lies.
