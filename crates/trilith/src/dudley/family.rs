@@ -5,19 +5,21 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::datatype::datatype_of;
 use super::draft::Draft;
 use super::read::{DudleyFile, Items};
 use super::write::base_of;
 use crate::array::{Array, Datatype};
-use crate::error::{Error, Result};
+use crate::bytes::Source;
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
     Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Literal, Located, Options, ResolvedType, Supply, quoted_name,
 };
 use crate::limits::Limits;
 use crate::span::Span;
+use crate::threads::lock;
 
 /// The files of a family and the stored parameters of each.
 ///
@@ -26,9 +28,41 @@ use crate::span::Span;
 /// parameters in the order of the text; where several streams share a file, `offset` says where each begins.
 #[derive(Debug)]
 pub struct Catalog {
-    files: Arc<Vec<String>>,
+    files: Arc<Files>,
     records: Records,
     offsets: Option<Vec<i64>>,
+}
+
+/// The files of a family by the names that the catalog has for them, and what those held that were opened.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub names: Vec<String>,
+    seen: Mutex<HashMap<String, String>>,
+}
+
+impl Files {
+    /// Files of which none was opened yet.
+    pub fn new(names: Vec<String>) -> Self {
+        Self { names, seen: Mutex::default() }
+    }
+
+    /// Fails where a file is opened again that holds something else by now: what was read of it before would not go together
+    /// with what is read of it now.
+    pub fn check(&self, name: &str, source: &dyn Source) -> Result<()> {
+        let Some(version) = source.version() else { return Ok(()) };
+        let mut seen = lock(&self.seen);
+        match seen.get(name) {
+            None => {
+                seen.insert(name.to_owned(), version);
+                Ok(())
+            }
+            Some(before) if *before == version => Ok(()),
+            Some(_) => {
+                let message = "it was replaced or written to while the family was open";
+                Err(Error::new(ErrorKind::Io, message).hint("open the family again"))
+            }
+        }
+    }
 }
 
 /// The records of a catalog.
@@ -85,7 +119,7 @@ impl Catalog {
         if rows != files.len() as u64 || offsets.as_ref().is_some_and(|offsets| offsets.len() != files.len()) {
             return Err(Error::usage(format!("the catalog has {} files and {rows} records", files.len())));
         }
-        Ok(Self { files: Arc::new(files), records, offsets })
+        Ok(Self { files: Arc::new(Files::new(files)), records, offsets })
     }
 
     /// A catalog to be written, in which `template` is named as the layout of the files (if it has a name), each file with
@@ -119,21 +153,21 @@ impl Catalog {
 
     /// How many files there are.
     pub fn len(&self) -> usize {
-        self.files.len()
+        self.files.names.len()
     }
 
     /// The files, as the catalog names them.
     pub fn files(&self) -> &[String] {
-        &self.files
+        &self.files.names
     }
 
-    pub(super) fn shared_files(&self) -> Arc<Vec<String>> {
+    pub(super) fn shared_files(&self) -> Arc<Files> {
         Arc::clone(&self.files)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.names.is_empty()
     }
 
     /// Tells for each file where an item lies, without opening the file; the layout is evaluated once for
@@ -150,7 +184,7 @@ impl Catalog {
         options: &Options,
         take: &mut dyn FnMut(Place<'_>) -> Result<()>,
     ) -> Result<()> {
-        let all = 0..self.files.len();
+        let all = 0..self.files.names.len();
         self.locate_rows(template, item, &[all], options, &mut |_, place| take(place))
     }
 
@@ -166,8 +200,13 @@ impl Catalog {
         options: &Options,
         take: &mut dyn FnMut(usize, Place<'_>) -> Result<()>,
     ) -> Result<()> {
-        if let Some(rows) = rows.iter().find(|rows| self.files.get((*rows).clone()).is_none()) {
-            return Err(Error::usage(format!("the catalog has {} files, not {}..{}", self.files.len(), rows.start, rows.end)));
+        if let Some(rows) = rows.iter().find(|rows| self.files.names.get((*rows).clone()).is_none()) {
+            return Err(Error::usage(format!(
+                "the catalog has {} files, not {}..{}",
+                self.files.names.len(),
+                rows.start,
+                rows.end
+            )));
         }
         if template.dialect() == Dialect::D2025 {
             template.require_template()?;
@@ -175,7 +214,7 @@ impl Catalog {
         let table = self.table(template, &options.limits)?;
         let base = if options.native { base_of(template.dialect()) } else { 0 };
         let mut evaluation = None;
-        let chosen = rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files.get(row)?)));
+        let chosen = rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files.names.get(row)?)));
         for (row, file) in chosen {
             let supply = |request: &crate::layout::ParamRequest| {
                 let value = table.value(row, request.item, request.ordinal);
@@ -213,7 +252,7 @@ impl Catalog {
     }
 
     pub(super) fn table(&self, template: &Layout, limits: &Limits) -> Result<Table> {
-        let rows = self.files.len();
+        let rows = self.files.names.len();
         let needed = (0..template.item_count()).filter_map(|at| template.item_at(at));
         let needed = needed
             .filter(|id| template.kind(*id) == Kind::Param && template.param_of(*id).is_some_and(|param| param.fixed.is_none()));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::family::Files;
 use super::inflate::{Form, inflated};
 use super::signature::Signature;
 use crate::bytes::{Access, Resolve, Source, SourceRef, Window};
@@ -53,7 +54,7 @@ pub(super) fn uri_of(file: &str) -> String {
 pub(super) struct Joined {
     pub name: String,
     pub len: u64,
-    pub files: Arc<Vec<String>>,
+    pub files: Arc<Files>,
     pub pieces: Vec<Piece>,
     /// How many bytes of each file there are.
     pub span: u64,
@@ -119,6 +120,7 @@ impl Joined {
             }
         }
         let (source, _) = self.resolve.resolve_parts(&uri_of(file), &ranges)?;
+        self.files.check(file, &*source)?;
         if self.native {
             let found = Signature::read(&*source)?;
             let found = found.ok_or_else(|| Error::malformed("E404: it has no Dudley signature").at_byte(0))?;
@@ -157,7 +159,7 @@ impl Joined {
 
     /// What a file is called.
     fn file(&self, at: usize) -> &str {
-        self.pieces.get(at).and_then(|piece| self.files.get(piece.row)).map_or("", String::as_str)
+        self.pieces.get(at).and_then(|piece| self.files.names.get(piece.row)).map_or("", String::as_str)
     }
 
     /// Where the item lies in a file; None where it is omitted.

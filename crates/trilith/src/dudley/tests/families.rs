@@ -79,6 +79,34 @@ fn an_item_of_a_whole_family_is_one_array_with_a_leading_axis() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "tests lay out files of their own")]
+fn a_file_of_a_family_that_was_replaced_is_named() {
+    use crate::bytes::{DirectoryResolver, LocalOptions};
+    let folder = tempfile::tempdir().unwrap();
+    let (catalog, template, files) = family(3, |_| 2, "{ N : i8 }  rho = f8[N]  te = f8[N]", Byteorder::Little);
+    for (name, bytes) in &files.0 {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let resolve = Arc::new(DirectoryResolver::new(folder.path(), LocalOptions::default(), 8));
+    let options = crate::layout::Options { native: true, order: Some(Byteorder::Little), limits: Limits::default() };
+    let at = |item: &str| catalog.array_at(&template, item, &[0..3], &options, resolve.clone()).unwrap();
+    let (rho, te) = (at("/rho"), at("/te"));
+    assert_eq!(rho.load::<f64>().unwrap(), [0.0, 1.0, 10.0, 11.0, 20.0, 21.0]);
+    let first = folder.path().join("run0000.bd");
+    std::fs::write(folder.path().join("new"), files.0.get("run0001.bd").unwrap()).unwrap();
+    std::fs::rename(folder.path().join("new"), &first).unwrap();
+    let new = std::fs::File::options().append(true).open(&first).unwrap();
+    new.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    // Whichever item is read: what was read of the others is of the file before.
+    for array in [&rho, &te] {
+        let error = array.load::<f64>().unwrap_err().to_string();
+        assert!(error.contains("run0000.bd") && error.contains("replaced"), "{error}");
+    }
+    let one = rho.slice(crate::array::Index::parse_list("2").unwrap()).unwrap();
+    assert_eq!(one.load::<f64>().unwrap(), [20.0, 21.0]);
+}
+
+#[test]
 fn a_family_whose_files_differ_is_read_where_they_are_alike() {
     let (catalog, template, files) = family(6, |k| if k < 4 { 2 } else { 0 }, "{ N : i8 }  rho = f8[N]", Byteorder::Little);
     let options = crate::layout::Options { native: true, order: Some(Byteorder::Little), limits: Limits::default() };
