@@ -201,6 +201,10 @@ pub struct Exploded {
     /// The blocks that stay, in their order, and empty ones in the places of those that leave where numbers
     /// must not change.
     pub staying: Vec<Block>,
+    /// How many of these no array names.
+    pub unnamed: usize,
+    /// How many belong to arrays in chunks, which name them by their numbers.
+    pub in_chunks: usize,
 }
 
 /// The blocks of arrays in chunks; an error where others are to be dropped, which would change the numbers of these.
@@ -263,7 +267,8 @@ pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: 
         sources.insert(id, new);
     }
     let leaving = leaving.into_iter().enumerate().map(|(position, index)| (index, name(position))).collect();
-    Ok(Exploded { tree: with_sources(file, &sources)?, leaving, staying })
+    let unnamed = unnamed.difference(&in_chunks).count();
+    Ok(Exploded { tree: with_sources(file, &sources)?, leaving, staying, unnamed, in_chunks: in_chunks.len() })
 }
 
 /// The tree and the blocks of a file with external blocks taken in.

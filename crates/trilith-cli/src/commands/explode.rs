@@ -72,9 +72,15 @@ impl Explode {
             }
         })?;
         let kept = plan.staying.iter().filter(|block| block.stored_len() > 0).count();
-        if kept > 0 && only.is_none() {
+        if only.is_none() {
             let name = main.display();
-            options.warn(&format!("{name} keeps the blocks that no array names ({kept}), beside its YAML; --drop-unused drops them"));
+            if plan.in_chunks > 0 {
+                options.warn(&format!("{name} keeps the blocks of arrays in chunks ({}): their numbers name them", plan.in_chunks));
+            }
+            if plan.unnamed > 0 {
+                let way = if plan.in_chunks > 0 { "" } else { "; --drop-unused drops them" };
+                options.warn(&format!("{name} keeps the blocks that no array names ({}), beside its YAML{way}", plan.unnamed));
+            }
         }
         let names: Vec<_> = planned.iter().map(|path| path.display().to_string()).collect();
         if options.json {
