@@ -1,7 +1,13 @@
 """`trilith.concat`: one array of many files."""
 
+import concurrent.futures
 import glob
 import os
+
+from ._trilith import Array, open
+
+# Files that are opened side by side: more than cores, since servers let one wait.
+_AT_ONCE = 16
 
 
 def concat(files, path, dim="file", *, dims=None, join="new"):
@@ -24,23 +30,13 @@ def concat(files, path, dim="file", *, dims=None, join="new"):
     """
     import xarray
 
-    from ._trilith import Array, open
-
     if join not in ("new", "existing"):
         raise ValueError(f'join is "new" or "existing", not {join!r}')
     names = sorted(glob.glob(files, recursive=True)) if isinstance(files, str) else [os.fspath(name) for name in files]
     if not names:
         raise FileNotFoundError(f"no file fits {files!r}")
-    parts = []
-    for name in names:
-        with open(name) as file:
-            array = file[path]
-            if not isinstance(array, Array):
-                raise TypeError(f"{name}: {path} is not an array")
-            if array.mask is not None:
-                raise NotImplementedError(f"{name}: {path} has a mask, which dask does not join lazily: open the files one by one")
-            part = array.to_xarray(dims)
-            parts.append(part.copy(data=array.to_dask()))
+    with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        parts = list(pool.map(lambda name: _part(name, path, dims), names))
     if join == "existing" and dim not in parts[0].dims:
         raise ValueError(f"{path} has no dimension {dim!r}; there are: {', '.join(map(str, parts[0].dims))}")
     differing = next((n for n, part in zip(names, parts, strict=True) if part.dtype != parts[0].dtype), None)
@@ -50,3 +46,15 @@ def concat(files, path, dim="file", *, dims=None, join="new"):
         other = next(n for n, part in zip(names, parts, strict=True) if part.shape != parts[0].shape)
         raise ValueError(f"{other}: {path} has another shape than in {names[0]}")
     return xarray.concat(parts, dim)
+
+
+def _part(name, path, dims):
+    """The array at a path of one file, to be read later."""
+    with open(name) as file:
+        array = file[path]
+        if not isinstance(array, Array):
+            raise TypeError(f"{name}: {path} is not an array")
+        if array.mask is not None:
+            raise NotImplementedError(f"{name}: {path} has a mask, which dask does not join lazily: open the files one by one")
+        part = array.to_xarray(dims)
+        return part.copy(data=array.to_dask())
