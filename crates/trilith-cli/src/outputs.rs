@@ -47,7 +47,8 @@ pub enum Form {
 }
 
 impl Form {
-    fn name(self) -> &'static str {
+    /// What it is called in messages.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Asdf => "ASDF",
             Self::Dudley => "Dudley",

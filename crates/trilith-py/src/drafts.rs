@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, Target};
@@ -16,10 +16,17 @@ use trilith::{Error, Limits, Result};
 use crate::errors::{About, Raise};
 use crate::value::{Collector, Ready};
 
-/// One array of Python's, with its mask: whoever has no place for one refuses it.
+/// One array of Python's, with its mask: whoever has no place for one refuses it. Nobody who asks has a place for a unit.
 pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     let mut collector = Collector::new(Target::newest(), 0);
     let numpy = crate::dtype::numpy(given.py())?;
+    if given.hasattr("to_value")? && given.hasattr("unit")? {
+        let unit = given.getattr("unit")?.str()?;
+        if unit.len()? > 0 {
+            let message = format!("there is no place for the unit {unit}; hand over the numbers alone, as to_value gives them");
+            return Err(PyNotImplementedError::new_err(message));
+        }
+    }
     let is_masked = numpy.getattr("ma")?.call_method1("isMaskedArray", (given,))?.is_truthy()?;
     let array = if is_masked { given.clone() } else { numpy.call_method1("asarray", (given,))? };
     let value = collector.value(&array)?;

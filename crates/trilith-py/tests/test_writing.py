@@ -660,6 +660,17 @@ def test_a_mask_is_kept_or_refused(tmp_path, way):
     assert array.masked().tolist() == MASKED.tolist()
 
 
+def test_a_unit_is_kept_or_refused(tmp_path):
+    units = pytest.importorskip("astropy.units")
+    for data in (np.ones((2, 3)) * units.m, np.ones((2, 3)) * units.dimensionless_unscaled):
+        for way in (_append, _append_records, _region, lambda folder, data: trilith.Layout("a = f8[2,3]").write(folder / "x.bd", a=data)):
+            if data.unit == units.m:
+                with pytest.raises(NotImplementedError, match="unit m"):
+                    way(tmp_path, data)
+            else:
+                way(tmp_path, data)
+
+
 def test_rows_do_not_outgrow_a_mask(tmp_path):
     text = (
         b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"

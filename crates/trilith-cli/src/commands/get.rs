@@ -160,6 +160,13 @@ impl Get {
             }
         }
         self.save(format, Some(array.shape()), job, output, |out| format::array(&array, format, out))?;
+        if format.is_binary() {
+            let masked = array.masked_count()?;
+            if masked > 0 {
+                let (label, form, masked) = (job.label(), format.form().name(), counted(masked as usize, "masked element"));
+                job.options.warn(&format!("{label}: {masked} written as plain data: there are no masks in {form}, as there are in CSV, JSON and text"));
+            }
+        }
         Ok(Outcome::Yes)
     }
 

@@ -59,17 +59,32 @@ impl Mask {
 }
 
 impl Array {
+    /// How many elements are masked.
+    ///
+    /// ```
+    /// use trilith::array::{Array, Mask};
+    /// let array = Array::from_slice(&[1i32, -1, -1], &[3])?.with_mask(Mask::Integer(-1))?;
+    /// assert_eq!(array.masked_count()?, 2);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::for_each_mask_piece`].
+    pub fn masked_count(&self) -> Result<u64> {
+        let mut count = 0;
+        self.for_each_mask_piece(1 << 18, |piece| {
+            count += piece.iter().map(|masked| u64::from(*masked)).sum::<u64>();
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
     /// Refuses an array of which something is masked where there is no place for a mask: it would be taken for data.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported), and as [`Array::for_each_mask_piece`].
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported), and as [`Array::masked_count`].
     pub(crate) fn check_unmasked(&self, place: &str) -> Result<()> {
-        let mut is_masked = false;
-        self.for_each_mask_piece(1 << 18, |piece| {
-            is_masked |= piece.contains(&1);
-            Ok(())
-        })?;
-        if !is_masked {
+        if self.masked_count()? == 0 {
             return Ok(());
         }
         Err(Error::unsupported(format!("masks have no place in {place}")).hint("store the mask as an array of its own"))
