@@ -192,15 +192,24 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
     // The blanks in front of a first word, that is no mark, say how deep it stands.
     start = line;
     let mut chunk_len = 64 << 10;
-    let mut text = Vec::new();
+    // What lies in memory is looked at where it is; another program may change what is mapped from a file.
+    let view = if source.local().is_none() { source.view(start, size - start) } else { None };
+    let mut read = Vec::new();
+    let mut have = 0;
     loop {
-        let have = text.len();
         let want = (size - start - have as u64).min(chunk_len);
         if have as u64 + want > limits.text {
             return Err(Limits::exceeded("text", limits.text, "the tree has no end marker in that many bytes").at_byte(start));
         }
-        text.resize(have + want as usize, 0);
-        source.read_at(start + have as u64, &mut text[have..])?;
+        let len = have + want as usize;
+        let text = match view.and_then(|view| view.get(..len)) {
+            Some(text) => text,
+            None => {
+                read.resize(len, 0);
+                source.read_at(start + have as u64, &mut read[have..])?;
+                &read
+            }
+        };
         let at_end = start + text.len() as u64 == size;
         // The marker, its line end and a block mark may lie across two reads.
         let from = have.saturating_sub(8);
@@ -215,7 +224,7 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         if at_end || mark.is_some() {
             return Ok(Some(TreeExtent { start, end: start + tree.len() as u64, closed: false }));
         }
-        chunk_len = chunk_len.saturating_mul(2);
+        (have, chunk_len) = (len, chunk_len.saturating_mul(2));
     }
 }
 
@@ -224,7 +233,10 @@ fn stray_line(ahead: &[u8], start: u64) -> Result<()> {
     let is_content = |line: &[u8]| !line.starts_with(b"#") && !line.trim_ascii().is_empty();
     let Some(first) = ahead.split(|b| *b == b'\n').find(|line| is_content(line)) else { return Ok(()) };
     let begins = |mark: &[u8]| first.strip_prefix(MARK).unwrap_or(first).starts_with(mark);
-    let Some(tree) = memmem::find(ahead, b"\n%YAML").filter(|_| !begins(b"%") && !begins(b"---")) else { return Ok(()) };
+    if begins(b"%") || begins(b"---") {
+        return Ok(());
+    }
+    let Some(tree) = memmem::find(ahead, b"\n%YAML") else { return Ok(()) };
     // Inside a document that begins without a marker it may be text.
     if memmem::find(ahead.get(..tree).unwrap_or(&[]), b"\n---").is_some() {
         return Ok(());

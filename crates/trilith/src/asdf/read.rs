@@ -11,7 +11,7 @@ use super::sections::Sections;
 use super::uris::{self, Notes};
 use super::zarr;
 use crate::array::{Array, Mask};
-use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec, to_usize};
+use crate::bytes::{NoReferences, Resolve, Source, SourceRef, prefer_large_pages, read_vec, to_usize};
 use crate::codec::chain::Described;
 use crate::codec::{self, CodecId};
 use crate::error::{Context, Error, Result};
@@ -389,6 +389,7 @@ fn read_tree(sections: &Sections, limits: &Limits) -> Result<Tree> {
     let lines = memchr::memchr_iter(b'\n', &before).count();
     limits.charge_memory(extent.end - extent.start, "the tree")?;
     let mut text = vec![0; to_usize(extent.end - extent.start)?];
+    prefer_large_pages(&mut text);
     source.read_at(extent.start, &mut text)?;
     let origin = tree::Origin { byte: extent.start, line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1) };
     Tree::parse_bytes(text, origin, limits)

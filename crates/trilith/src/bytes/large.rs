@@ -1,9 +1,8 @@
 //! Large fresh memory without its usual cost.
 //!
 //! A system hands out memory in pages of 4 KiB and clears each when it is first touched, which for
-//! gigabytes costs more than reading them. Anonymous maps can ask for pages of 2 MiB instead; the
-//! memory of a `Vec` cannot. (numpy asks for them too.) What is written to a file from large pages
-//! is copied faster as well.
+//! gigabytes costs more than reading them. Programs can ask for pages of 2 MiB instead. (numpy
+//! does.) What is written to a file from large pages is copied faster as well.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,6 +11,10 @@ use memmap2::MmapMut;
 
 /// From this size on large pages are worth asking for.
 const LARGE: usize = 8 << 20;
+
+/// A large page, or a part of one: a multiple of every small one.
+#[cfg(target_os = "linux")]
+const PAGE: usize = 2 << 20;
 
 /// This many zero bytes on large pages; None where they are few, or the system has no memory of this kind.
 pub(crate) fn large_pages(size: usize) -> Option<MmapMut> {
@@ -22,6 +25,29 @@ pub(crate) fn large_pages(size: usize) -> Option<MmapMut> {
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage); // Without large pages it is merely slower.
     Some(map)
+}
+
+/// Asks for large pages under the memory of a `Vec`, where they are many: before anything is written there.
+#[cfg_attr(
+    target_os = "linux",
+    allow(unsafe_code, reason = "advice about pages, of which only whole ones of this `Vec` are named")
+)]
+pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
+    #[cfg(target_os = "linux")]
+    {
+        let size = memory.capacity().saturating_mul(size_of::<T>());
+        let start: *mut u8 = memory.as_mut_ptr().cast();
+        let skipped = start.align_offset(PAGE);
+        let whole = size.saturating_sub(skipped) / PAGE * PAGE;
+        if size < LARGE || whole == 0 {
+            return;
+        }
+        // SAFETY: the pages lie within memory that the `Vec` owns, since what is in front of the first whole one and behind
+        // the last is left out; the advice changes neither what they hold nor whether they can be read and written.
+        let _ = unsafe { rustix::mm::madvise(start.wrapping_add(skipped).cast(), whole, rustix::mm::Advice::LinuxHugepage) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
 }
 
 /// Bytes in memory of their own.
@@ -72,5 +98,20 @@ mod tests {
             assert_eq!(matches!(copy, Memory::Map(_)), size >= LARGE);
             assert!(copy[..] == bytes[..]);
         }
+    }
+
+    #[test]
+    fn asking_for_large_pages_changes_nothing_else() {
+        for size in [0, 1, LARGE - 1, LARGE, LARGE + 4097, 3 * LARGE] {
+            let mut bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
+            prefer_large_pages(&mut bytes);
+            bytes.resize(2 * size, 7);
+            assert!(bytes.iter().take(size).enumerate().all(|(i, byte)| *byte == (i % 251) as u8));
+            let mut empty = Vec::<[u64; 5]>::with_capacity(size / 40);
+            prefer_large_pages(&mut empty);
+            empty.push([size as u64; 5]);
+            assert_eq!(empty[0], [size as u64; 5]);
+        }
+        prefer_large_pages(&mut vec![(); 5]);
     }
 }

@@ -1,4 +1,4 @@
-//! The one module with `unsafe`: memory maps.
+//! Memory maps.
 #![allow(unsafe_code, reason = "mapping a file is unsafe: another process can change the bytes; see `Map`")]
 
 use std::fs::File;

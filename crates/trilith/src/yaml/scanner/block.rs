@@ -1,7 +1,7 @@
 //! Block structure: lines, entries and items.
 
 use super::super::event::{Layout, Receiver, Style, What};
-use super::token::{Key, PLAIN};
+use super::token::{Key, LONGEST_KEY, PLAIN};
 use super::{Level, Props, Scan, Scanner, Stop, Wanted};
 use crate::span::Span;
 
@@ -33,7 +33,50 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         if top.indent != column || top.mapping == dash {
             return Err(Stop);
         }
-        if dash { self.item(start, column) } else { self.entry(start, column) }
+        match dash {
+            true => self.item(start, column),
+            // Nearly every key is plain and has no properties.
+            false if PLAIN[self.byte(start) as usize] => {
+                let colon = self.colon(start)?;
+                self.entries(start, colon, column)
+            }
+            false => self.entry(start, column),
+        }
+    }
+
+    /// The colon behind the plain key at `start`.
+    #[inline(always)]
+    fn colon(&self, start: usize) -> Scan<usize> {
+        let colon = self.plain_end(start + 1);
+        if self.byte(colon) == b':' && colon - start <= LONGEST_KEY { Ok(colon) } else { Err(Stop) }
+    }
+
+    /// `key: …` of the innermost mapping with a plain key, and those that follow it at once; the start of the line after them.
+    #[inline(never)]
+    fn entries(&mut self, mut start: usize, mut colon: usize, column: usize) -> Scan<usize> {
+        loop {
+            let key = self.trimmed(start, colon)?;
+            self.scalar(key, Style::Plain, true, Props::default())?;
+            // Most values are plain and on its line, and the next line is no part of them.
+            let value = colon + 2;
+            if !PLAIN[self.byte(value) as usize] || self.byte(colon + 1) != b' ' {
+                return self.value(colon + 1, column);
+            }
+            let end = self.plain_end(value + 1);
+            let line = end + 1;
+            start = self.skip_spaces(line);
+            let next = self.byte(start);
+            if self.byte(end) != b'\n' || next == b'\n' || start - line > column {
+                return self.value(colon + 1, column);
+            }
+            let value = self.trimmed(value, end)?;
+            self.scalar(value, Style::Plain, true, Props::default())?;
+            // Dots at the start of a line may end the document.
+            if start - line < column || !PLAIN[next as usize] || (column == 0 && next == b'.') {
+                return Ok(line);
+            }
+            colon = self.colon(start)?;
+        }
     }
 
     #[inline]
@@ -81,19 +124,8 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         self.node(start, column + (start - dash), wanted)
     }
 
-    /// `key: …` of the innermost mapping.
-    #[inline]
+    /// `key: …` of the innermost mapping, of any kind.
     fn entry(&mut self, start: usize, column: usize) -> Scan<usize> {
-        // Nearly every key is plain and has no properties.
-        if PLAIN[self.byte(start) as usize] {
-            let colon = self.plain_end(start + 1);
-            if self.byte(colon) != b':' || colon - start > 1000 {
-                return Err(Stop);
-            }
-            let span = self.trimmed(start, colon)?;
-            self.scalar(span, Style::Plain, true, Props::default())?;
-            return self.value(colon + 1, column);
-        }
         let (at, props) = self.props(start)?;
         let key = self.key(at)?.ok_or(Stop)?;
         self.pair(start, key, props, column)
@@ -101,8 +133,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
 
     /// A key and what follows it on its line.
     fn pair(&mut self, start: usize, key: Key, props: Props, column: usize) -> Scan<usize> {
-        // Keys over lines, or long ones, are for the complete reader.
-        if key.colon - start > 1000 {
+        if key.colon - start > LONGEST_KEY {
             return Err(Stop);
         }
         self.scalar(key.span, key.style, key.verbatim, props)?;
@@ -151,6 +182,9 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
         if let Some(key) = self.key(at)? {
             self.enter(true, start, column, wanted.props)?;
+            if key.style == Style::Plain && !props.any() && key.colon - start <= LONGEST_KEY {
+                return self.entries(start, key.colon, column);
+            }
             return self.pair(start, key, props, column);
         }
         if props.any() && wanted.props.any() {

@@ -1,7 +1,7 @@
 //! Collections between brackets.
 
 use super::super::event::{Layout, Receiver, Style, What};
-use super::token::{ENDS, PLAIN, begins_no_plain};
+use super::token::{ENDS, LONGEST_KEY, PLAIN, begins_no_plain};
 use super::{Props, Scan, Scanner, Stop, swar};
 use crate::span::Span;
 
@@ -38,6 +38,11 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                 }
                 _ if !entry => return Err(Stop),
                 _ if mapping => {
+                    let (next, more) = self.plain_pairs(at)?;
+                    if next != at {
+                        (at, entry) = (next, more);
+                        continue;
+                    }
                     at = self.flow_key(at, outer)?;
                     let after = at;
                     at = self.gap(at, outer)?;
@@ -66,9 +71,39 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             if !matches!(after, b',' | b']') {
                 break;
             }
-            let span = self.without_blanks(at, end)?;
+            let span = self.trimmed(at, end)?;
             self.scalar(span, Style::Plain, true, Props::default())?;
             if after == b']' {
+                return Ok((end, false));
+            }
+            at = end + 1 + usize::from(self.byte(end + 1) == b' ');
+        }
+        Ok((at, true))
+    }
+
+    /// Plain keys with plain values on one line, one after the other; where something else stands, and whether that may be
+    /// an entry.
+    #[inline(never)]
+    fn plain_pairs(&mut self, mut at: usize) -> Scan<(usize, bool)> {
+        while PLAIN[self.byte(at) as usize] {
+            let colon = self.flow_plain_end(at + 1)?;
+            let start = colon + 2;
+            if self.byte(colon) != b':'
+                || self.byte(colon + 1) != b' '
+                || colon - at > LONGEST_KEY
+                || !PLAIN[self.byte(start) as usize]
+            {
+                break;
+            }
+            let end = self.flow_plain_end(start + 1)?;
+            let after = self.byte(end);
+            if !matches!(after, b',' | b'}') {
+                break;
+            }
+            let (key, value) = (self.trimmed(at, colon)?, self.trimmed(start, end)?);
+            self.scalar(key, Style::Plain, true, Props::default())?;
+            self.scalar(value, Style::Plain, true, Props::default())?;
+            if after == b'}' {
                 return Ok((end, false));
             }
             at = end + 1 + usize::from(self.byte(end + 1) == b' ');
@@ -124,7 +159,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         }
         let colon = self.skip_spaces(key.next);
         let adjacent = key.style != Style::Plain;
-        if self.byte(colon) != b':' || colon - at > 1000 || !(self.is_gap(colon + 1) || adjacent) {
+        if self.byte(colon) != b':' || colon - at > LONGEST_KEY || !(self.is_gap(colon + 1) || adjacent) {
             return Err(Stop);
         }
         self.scalar(key.span, key.style, key.verbatim, props)?;
@@ -138,7 +173,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
         if PLAIN[self.byte(at) as usize] {
             let end = self.flow_plain_end(at + 1)?;
             if self.byte(end) != b'\n' {
-                let span = self.without_blanks(at, end)?;
+                let span = self.trimmed(at, end)?;
                 self.scalar(span, Style::Plain, true, Props::default())?;
                 return Ok((end, false));
             }
@@ -179,7 +214,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             first => {
                 let second = self.byte(at + 1);
                 if begins_no_plain(first)
-                    || (matches!(first, b'-' | b'?' | b':') && (ENDS[second as usize] != 0 || matches!(second, b' ' | b'\t')))
+                    || (matches!(first, b'-' | b'?' | b':') && (ENDS[second as usize] || matches!(second, b' ' | b'\t')))
                 {
                     return Err(Stop);
                 }
@@ -191,7 +226,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     #[inline]
     fn flow_plain(&mut self, start: usize, outer: Option<usize>) -> Scan<Plain> {
         let end = self.flow_plain_end(start + 1)?;
-        let span = self.without_blanks(start, end)?;
+        let span = self.trimmed(start, end)?;
         if self.byte(end) == b'\n' {
             return self.flow_lines(span, end, outer);
         }
@@ -205,13 +240,13 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             if let Some(word) = swar::word(self.bytes, at) {
                 let found = swar::first(swar::flow_ends(word));
                 at += found;
-                if found == 8 || ENDS[self.byte(at) as usize] == 0 {
+                if found == 8 || !ENDS[self.byte(at) as usize] {
                     at += usize::from(found < 8);
                     continue;
                 }
             } else {
                 let rest = self.bytes.get(at..).unwrap_or(&[]);
-                at += rest.iter().position(|byte| ENDS[*byte as usize] != 0).ok_or(Stop)?;
+                at += rest.iter().position(|byte| ENDS[*byte as usize]).ok_or(Stop)?;
             }
             match self.byte(at) {
                 b':' => match self.byte(at + 1) {
@@ -244,7 +279,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
                 _ => {}
             }
             end = self.flow_plain_end(start + 1)?;
-            span.end = self.without_blanks(start, end)?.end;
+            span.end = self.trimmed(start, end)?.end;
             match self.byte(end) {
                 b'\n' => {}
                 b':' => return Err(Stop),
@@ -252,16 +287,5 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             }
         }
         Ok(Plain { span, style: Style::Plain, verbatim: span == first, lines: true, next: end })
-    }
-
-    #[inline(always)]
-    fn without_blanks(&self, start: usize, mut end: usize) -> Scan<Span> {
-        if self.tabs && self.bytes.get(start..end).is_some_and(|part| part.contains(&b'\t')) {
-            return Err(Stop);
-        }
-        while end > start && self.byte(end - 1) == b' ' {
-            end -= 1;
-        }
-        Ok(Span::of(start, end))
     }
 }

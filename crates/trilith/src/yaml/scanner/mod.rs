@@ -155,6 +155,13 @@ impl<R: Receiver> Scanner<'_, '_, R> {
 
     #[inline(always)]
     pub(super) fn skip_spaces(&self, mut at: usize) -> usize {
+        while let Some(word) = swar::word(self.bytes, at) {
+            let count = swar::spaces(word);
+            at += count;
+            if count < 8 {
+                return at;
+            }
+        }
         while self.byte(at) == b' ' {
             at += 1;
         }

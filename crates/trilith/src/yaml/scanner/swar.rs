@@ -1,4 +1,4 @@
-//! Eight bytes of text at a time: where a plain scalar between brackets may end, without a branch for each byte.
+//! Eight bytes of text at a time: where blanks or a plain scalar may end, without a branch for each byte.
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = ONES * 0x80;
@@ -29,6 +29,18 @@ fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * limit as u64) & !word & HIGH
 }
 
+/// How many of the bytes are spaces, up to the first that is none.
+#[inline(always)]
+pub(super) fn spaces(word: u64) -> usize {
+    first(word ^ (ONES * b' ' as u64))
+}
+
+/// Marks what may end a plain scalar in a block: a line break, a colon, the sign of a comment.
+#[inline(always)]
+pub(super) fn block_ends(word: u64) -> u64 {
+    equal(word, b'\n') | equal(word, b':') | equal(word, b'#')
+}
+
 /// Marks what may end a plain scalar between brackets, and some bytes that do not: blanks, most of what is below `-`, `_`, `|`,
 /// `~`, and letters beyond ASCII.
 #[inline(always)]
@@ -48,12 +60,15 @@ mod tests {
         // Each pair of neighbours, so that a borrow or carry from one byte into the next is seen.
         for low in 0..=255u8 {
             for high in 0..=255u8 {
-                for at in [0, 3, 6] {
-                    let mut bytes = *b"aZ0z.-aa";
+                for (at, around) in [(0, b"aZ0z.-aa"), (3, b"aZ0z.-aa"), (6, b"aZ0z.-aa"), (2, b"        ")] {
+                    let mut bytes = *around;
                     (bytes[at], bytes[at + 1]) = (low, high);
                     let word = u64::from_le_bytes(bytes);
                     let place = bytes.iter().position(|byte| flows(*byte)).unwrap_or(8);
                     assert_eq!(first(flow_ends(word)), place, "{bytes:?}");
+                    let place = bytes.iter().position(|byte| b"\n:#".contains(byte)).unwrap_or(8);
+                    assert_eq!(first(block_ends(word)), place, "{bytes:?}");
+                    assert_eq!(spaces(word), bytes.iter().take_while(|byte| **byte == b' ').count(), "{bytes:?}");
                 }
             }
         }

@@ -2,8 +2,11 @@
 
 use super::super::cook::{block_end, escape_digits};
 use super::super::event::{Receiver, Style};
-use super::{Props, Scan, Scanner, Stop};
+use super::{Props, Scan, Scanner, Stop, swar};
 use crate::span::Span;
+
+/// Bytes of a key: longer ones, or those over lines, are for the complete reader.
+pub(super) const LONGEST_KEY: usize = 1000;
 
 /// A scalar with `:` after it.
 #[derive(Clone, Copy)]
@@ -59,18 +62,14 @@ pub(super) static PLAIN: [bool; 256] = {
     table
 };
 
-/// What may end a plain scalar: 1 in blocks, 2 between brackets only.
-pub(super) static ENDS: [u8; 256] = {
-    let mut table = [0; 256];
-    table[0] = 1;
-    table[b'\n' as usize] = 1;
-    table[b':' as usize] = 1;
-    table[b'#' as usize] = 1;
-    table[b',' as usize] = 2;
-    table[b'[' as usize] = 2;
-    table[b']' as usize] = 2;
-    table[b'{' as usize] = 2;
-    table[b'}' as usize] = 2;
+/// What may end a plain scalar between brackets.
+pub(super) static ENDS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < b"\0\n:#,[]{}".len() {
+        table[b"\0\n:#,[]{}"[at] as usize] = true;
+        at += 1;
+    }
     table
 };
 
@@ -116,22 +115,37 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     }
 
     /// The end of a plain scalar on its line, in a block: a line break, the colon of a key, a comment.
-    #[inline]
-    pub(super) fn plain_end(&self, mut at: usize) -> usize {
+    #[inline(always)]
+    pub(super) fn plain_end(&self, at: usize) -> usize {
+        // Most are short.
+        if let Some(word) = swar::word(self.bytes, at) {
+            let found = swar::first(swar::block_ends(word));
+            if found < 8 && self.ends_plain(at + found) {
+                return at + found;
+            }
+        }
+        self.far_plain_end(at)
+    }
+
+    #[inline(never)]
+    fn far_plain_end(&self, mut at: usize) -> usize {
         loop {
             let rest = self.bytes.get(at..).unwrap_or(&[]);
-            // Most are short; long ones are left to a vectorised search.
-            let near = rest.get(..32).unwrap_or(rest);
-            at += match near.iter().position(|byte| ENDS[*byte as usize] & 1 != 0) {
-                Some(found) => found,
-                None => memchr::memchr3(b'\n', b':', b'#', rest).unwrap_or(rest.len()),
-            };
-            match self.byte(at) {
-                b':' if !matches!(self.byte(at + 1), b' ' | b'\n' | b'\t' | 0) => {}
-                b'#' if !matches!(self.byte(at - 1), b' ' | b'\t') => {}
-                _ => return at,
+            at += memchr::memchr3(b'\n', b':', b'#', rest).unwrap_or(rest.len());
+            if self.ends_plain(at) {
+                return at;
             }
             at += 1;
+        }
+    }
+
+    /// Whether a plain scalar in a block ends at this line break, colon, number sign or end of the text.
+    #[inline(always)]
+    fn ends_plain(&self, at: usize) -> bool {
+        match self.byte(at) {
+            b':' => matches!(self.byte(at + 1), b' ' | b'\n' | b'\t' | 0),
+            b'#' => matches!(self.byte(at - 1), b' ' | b'\t'),
+            _ => true,
         }
     }
 
