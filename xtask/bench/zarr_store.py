@@ -3,6 +3,8 @@
 What is measured begins behind the imports, which differ by far, and ends with the elements in memory. Each run is a fresh process.
 """
 
+import os
+
 from harness import Work
 
 SIDE = 4088
@@ -43,6 +45,14 @@ def make_lz4(path):
     trilith.write(path, {"data": pixels()}, codec="lz4")
 
 
+def make_chunks(path):
+    import trilith
+
+    make_lz4(path + ".whole")
+    trilith.convert(path + ".whole", path, chunks=(512, 512), codec="lz4")
+    os.remove(path + ".whole")
+
+
 def make_h5(path):
     import h5py
 
@@ -53,9 +63,11 @@ def make_h5(path):
 
 def works(bench):
     lz4 = bench.file("zarr-image.asdf", make_lz4)
+    chunks = bench.file("zarr-image-chunks.asdf", make_chunks)
     h5 = bench.file("zarr-image.h5", make_h5)
     commands = {
         "trilith": bench.python(OURS, lz4),
+        "trilith, in chunks": bench.python(OURS, chunks),
         "trilith, the HDF5 file": bench.python(OURS, h5),
         "virtualizarr": bench.python(THEIRS, h5),
     }

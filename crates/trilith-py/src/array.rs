@@ -378,12 +378,27 @@ impl Array {
         self.array.source().version()
     }
 
-    /// How many decoded bytes of the block make a piece (None: any range can be read), where in the block
-    /// the array begins, and how far its rows are apart.
-    fn _pieces(&self, py: Python<'_>) -> PyResult<(Option<u64>, u64, i64)> {
-        let piece = py.detach(|| self.array.piece()).or_raise(About::Argument)?;
-        let row = self.array.strides().first().copied().unwrap_or(0);
-        Ok((piece, self.array.offset(), row))
+    /// The shape of what is decoded together, as h5py and zarr have it; None where any part can be read by itself.
+    ///
+    /// A block whose pieces do not end at rows counts as whole rows, at least one; one without pieces as a whole.
+    ///
+    /// >>> import numpy, trilith
+    /// >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}))
+    /// >>> f["a"].chunks is None
+    /// True
+    /// >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}, codec="zlib"))
+    /// >>> f["a"].chunks
+    /// (10, 4)
+    #[getter]
+    fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let chunk = calm(py, || self.array.chunk_shape())?.or_raise(About::Argument)?;
+        chunk.map(|chunk| PyTuple::new(py, chunk)).transpose()
+    }
+
+    /// Lengths of parts of whole rows of about so many bytes that suit how the array is stored.
+    fn _row_parts<'py>(&self, py: Python<'py>, bytes: u64) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let parts = calm(py, || self.array.row_parts(bytes))?.or_raise(About::Argument)?;
+        parts.map(|parts| PyTuple::new(py, parts)).transpose()
     }
 
     fn __reduce__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -182,6 +182,26 @@ def test_dask_stores_into_it(tmp_path):
     np.testing.assert_array_equal(trilith.open(tmp_path / "x.asdf")["a"].read(), data * 2)
 
 
+@pytest.mark.parametrize("codec", [None, "lz4", "zlib"])
+def test_chunks_of_a_grid_are_what_everyone_cuts_along(tmp_path, codec):
+    """However its chunks are stored: in Zarr, in dask, and for whoever asks."""
+    dask, zarr = pytest.importorskip("dask"), pytest.importorskip("trilith.zarr")
+    data = (np.arange(300 * 200) // 7).astype("i4").reshape(300, 200)
+    trilith.write(tmp_path / "x.asdf", {"a": data, "square": data[:200]})
+    trilith.convert(tmp_path / "x.asdf", tmp_path / "y.asdf", chunks=(64, 50), codec=codec)
+    with trilith.open(tmp_path / "y.asdf") as f:
+        assert f["a"].chunks == f["square"].chunks == (64, 50)
+        group = zarr.open(tmp_path / "y.asdf")
+        rows, columns = group["a"].chunks
+        assert rows % 64 == 0 or rows == 300, "whole chunks"
+        assert columns % 50 == 0
+        np.testing.assert_array_equal(group["a"][...], data)
+        with dask.config.set({"array.chunk-size": "60kB"}):
+            lazy = f["a"].to_dask()
+        assert lazy.chunks == ((64, 64, 64, 64, 44), (200,))
+        np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), data)
+
+
 def test_pieces_of_rows_are_read_by_asdf_and_by_zarrs_codec(tmp_path):
     """Not parallel itself, but for it: each piece of the block is a chunk."""
     asdf, lz4 = pytest.importorskip("asdf"), pytest.importorskip("lz4.block")

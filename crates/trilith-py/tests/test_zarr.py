@@ -268,6 +268,8 @@ def test_files_of_other_formats(tmp_path):
                     np.testing.assert_array_equal(found, array[...][field])
         assert count, path
     group = trilith.zarr.open(tmp_path / "x.h5")
+    with pytest.importorskip("h5py").File(tmp_path / "x.h5") as file:
+        assert trilith.open(tmp_path / "x.h5")["g/gz"].chunks == file["g/gz"].chunks
     assert group["g/gz"].chunks == (6, 8) and group["g/gz"].attrs["units"] == "m" and dict(group["g"].attrs) == {"n": 3}
 
 

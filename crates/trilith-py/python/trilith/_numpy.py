@@ -9,7 +9,6 @@ import operator
 
 import numpy
 
-from . import _chunks
 from ._trilith import Array
 
 # What gives new arrays or numbers, so that elements may be taken where they lie.
@@ -264,7 +263,6 @@ def _install():
     Array.__bool__, Array.__contains__, Array.__iter__, Array.__array_ufunc__ = _bool, _contains, _iter, _ufunc
     Array.oindex = property(lambda self: _Indexer(self, _orthogonal), doc=_OINDEX)
     Array.vindex = property(lambda self: _Indexer(self, _pointwise), doc=_VINDEX)
-    Array.chunks = property(_chunks.shape)
     Array._mask, Array._baseclass = property(_mask), numpy.ndarray
     # What cannot be changed is its own copy.
     Array.__copy__, Array.__deepcopy__ = (lambda self: self), (lambda self, memo: self)

@@ -127,6 +127,20 @@ class Array:
     def path(self) -> str | None:
         """The path of the node that describes the array, from the top of the tree; None where there is none."""
     @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """The shape of what is decoded together, as h5py and zarr have it; None where any part can be read by itself.
+
+        A block whose pieces do not end at rows counts as whole rows, at least one; one without pieces as a whole.
+
+        >>> import numpy, trilith
+        >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}))
+        >>> f["a"].chunks is None
+        True
+        >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}, codec="zlib"))
+        >>> f["a"].chunks
+        (10, 4)
+        """
+    @property
     def codec(self) -> str | None:
         """How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so."""
     @property
@@ -142,7 +156,7 @@ class Array:
     def _above(self) -> tuple[Any, str] | None: ...
     def _way(self) -> tuple[str, bool, str | None, str, tuple[Any, ...]] | None: ...
     def _version(self) -> str | None: ...
-    def _pieces(self) -> tuple[int | None, int, int]: ...
+    def _row_parts(self, bytes: int) -> tuple[int, ...] | None: ...
     def __dask_tokenize__(self) -> Any: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -158,20 +172,6 @@ class Array:
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
     # What numpy does, see _numpy.py.
-    @property
-    def chunks(self) -> tuple[int, ...] | None:
-        """The shape of what is decoded together, as h5py and zarr have it; None where any part can be read by itself.
-
-        A block whose pieces do not end at rows counts as whole rows, at least one; one without pieces as a whole.
-
-        >>> import numpy, trilith
-        >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}))
-        >>> f["a"].chunks is None
-        True
-        >>> f = trilith.open(trilith.dumps({"a": numpy.zeros((10, 4))}, codec="zlib"))
-        >>> f["a"].chunks
-        (10, 4)
-        """
     @property
     def oindex(self) -> Any:
         """Reads the block where places of each axis cross: `a.oindex[[1, 3], :, [0, 5]]`, as zarr has it.

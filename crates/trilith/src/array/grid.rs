@@ -415,6 +415,10 @@ impl Source for Grid {
         Ok(stored)
     }
 
+    fn grid(&self) -> Option<(&[u64], &[u64])> {
+        Some((&self.said.0, &self.said.1))
+    }
+
     fn form(&self) -> Result<Form> {
         let Form::Plain(start) = self.chunks.source().form()? else {
             return Err(Error::unsupported("its chunks lie in what is compressed as a whole"));

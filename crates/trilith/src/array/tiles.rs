@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::handle::Array;
-use crate::bytes::Form;
+use super::shape::is_c_contiguous;
 use crate::error::{ErrorKind, Result};
 use crate::threads::{lock, side_by_side};
 
@@ -105,12 +105,86 @@ impl Array {
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The lengths of the chunks of a grid that the array is.
-    fn grid_chunk(&self) -> Option<Vec<u64>> {
-        match self.source().form() {
-            Ok(Form::Grid(grid)) if grid.shape == self.shape() && self.offset() == 0 => Some(grid.chunk),
-            _ => None,
+    /// The shape of what is decoded together; None where any part can be read by itself.
+    ///
+    /// A chunk of a grid is as the file says, and may reach beyond the array. A block whose pieces do not end at rows counts
+    /// as whole rows, at least one; one without pieces as a whole.
+    ///
+    /// # Errors
+    /// As [`Array::piece`].
+    ///
+    /// ```
+    /// use trilith::array::Array;
+    /// let array = Array::from_slice(&[0u8; 4000], &[40, 100])?;
+    /// assert_eq!(array.chunk_shape()?, None);
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn chunk_shape(&self) -> Result<Option<Vec<u64>>> {
+        if self.is_empty() || self.shape().is_empty() {
+            return Ok(None);
         }
+        if let Some(chunk) = self.grid_chunk() {
+            return Ok(Some(chunk));
+        }
+        let Some(piece) = self.piece()? else { return Ok(None) };
+        let mut chunk = self.shape().to_vec();
+        if let (Some(row), Some(first)) = (self.row_bytes(), chunk.first_mut()) {
+            *first = (piece / row).clamp(1, *first);
+        }
+        Ok(Some(chunk))
+    }
+
+    /// The lengths of parts of whole rows of about so many bytes, whose borders are those of what is decoded together as far
+    /// as these are rows: chunks of a grid, or the first row that begins in another piece of a compressed block, so that two
+    /// parts share no more than one piece. None where rows do not lie together.
+    ///
+    /// # Errors
+    /// As [`Array::piece`].
+    ///
+    /// ```
+    /// use trilith::array::Array;
+    /// let array = Array::from_slice(&[0u8; 4000], &[40, 100])?;
+    /// assert_eq!(array.row_parts(1500)?, Some(vec![15, 15, 10]));
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    pub fn row_parts(&self, bytes: u64) -> Result<Option<Vec<u64>>> {
+        let (Some(row), Some(rows)) = (self.row_bytes(), self.shape().first().copied()) else { return Ok(None) };
+        let (whole, chunk) = (self.nbytes(), self.grid_chunk());
+        let step_of = |unit: u64| (bytes / unit.max(1)).max(1).saturating_mul(unit.max(1));
+        // Where parts end, in bytes from here on.
+        let (step, from) = match chunk.and_then(|chunk| chunk.first().copied()) {
+            Some(chunk) => (step_of(chunk.saturating_mul(row)), 0),
+            None => match self.piece()? {
+                Some(piece) => (step_of(piece), self.offset()),
+                None => (step_of(row), 0),
+            },
+        };
+        let (mut parts, mut start, mut end) = (Vec::new(), 0, (from / step).saturating_add(1).saturating_mul(step));
+        while end < from.saturating_add(whole) {
+            let next = (end - from).div_ceil(row);
+            if next > start && next < rows {
+                parts.push(next - start);
+                start = next;
+            }
+            end = end.saturating_add(step);
+        }
+        parts.push(rows - start);
+        Ok(Some(parts))
+    }
+
+    /// Bytes of a row, where rows lie one after the other and there are elements.
+    fn row_bytes(&self) -> Option<u64> {
+        let row = u64::try_from(*self.strides().first()?).ok().filter(|row| *row > 0)?;
+        let rows = self.shape().first()?;
+        (!self.is_empty() && row.checked_mul(*rows) == Some(self.nbytes())).then_some(row)
+    }
+
+    /// The lengths of the chunks of a grid whose elements, or fields of them, the array has in their order.
+    fn grid_chunk(&self) -> Option<Vec<u64>> {
+        let (shape, chunk) = self.source().grid()?;
+        let item = self.source().len().checked_div(self.len())?;
+        let is_all = shape == self.shape() && self.offset() < item && is_c_contiguous(shape, self.strides(), item);
+        is_all.then(|| chunk.to_vec())
     }
 
     /// Chunks put together to about so many bytes, first along the last axis.

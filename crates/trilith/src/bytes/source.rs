@@ -98,6 +98,12 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// The lengths of the axes and those of a whole chunk, where the bytes are the elements of an array in a grid of chunks
+    /// that are decoded each by itself.
+    fn grid(&self) -> Option<(&[u64], &[u64])> {
+        None
+    }
+
     /// In what form the bytes lie in the file, for programs that read it without this library. Lengths of pieces are
     /// read; nothing is decoded.
     ///
