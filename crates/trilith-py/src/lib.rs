@@ -75,6 +75,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parts::write_parts, module)?)?;
     module.add_function(wrap_pyfunction!(parts::toward, module)?)?;
     module.add_function(wrap_pyfunction!(parts::decodes, module)?)?;
+    module.add_function(wrap_pyfunction!(tagged::load_yaml, module)?)?;
     module.add_function(wrap_pyfunction!(table::_table, module)?)?;
     module.add_function(wrap_pyfunction!(picture::show, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_hierarchy, module)?)?;

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySet, PyString, PyTuple};
+use trilith::Limits;
 use trilith::asdf::{AsdfFile, ndarray};
-use trilith::tree::{Node, NodeKind, Scalar};
+use trilith::tree::{Node, NodeKind, Scalar, Tree};
 
 use crate::errors::{About, Raise};
 use crate::{array, scalar};
@@ -35,6 +36,16 @@ impl<'py> Classes<'py> {
 /// What is below a node, with its arrays read; nothing where only `asdf` can say.
 pub fn below<'py>(py: Python<'py>, file: &AsdfFile, node: Node<'_>, classes: &Classes<'py>) -> Made<'py> {
     Copier { py, classes, done: HashMap::new(), arrays: Some(file) }.copy(node)
+}
+
+/// A YAML text as `asdf` parses it, or nothing where PyYAML has to read it (and to say what is wrong with it).
+#[pyfunction]
+#[pyo3(name = "_load_yaml")]
+pub fn load_yaml<'py>(py: Python<'py>, text: &[u8], classes: &Bound<'py, PyAny>) -> Made<'py> {
+    let parsed = std::str::from_utf8(text).ok().and_then(|text| Tree::parse(text, &Limits::default()).ok());
+    let classes = Classes::of(classes)?;
+    let Some(tree) = parsed else { return Ok(None) };
+    Copier { py, classes: &classes, done: HashMap::new(), arrays: None }.copy(tree.root())
 }
 
 /// The tree of a file, or nothing where `asdf` has to read it.

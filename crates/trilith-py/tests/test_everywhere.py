@@ -11,10 +11,12 @@ import time
 import asdf
 import numpy as np
 import pytest
+import yaml
 from asdf.exceptions import AsdfSerializationError
 from asdf.extension import Compressor, Extension, TagDefinition
 from asdf.tagged import TaggedDict, TaggedList, TaggedString
 from asdf.tags.core.ndarray import NDArrayType
+from asdf.yamlutil import AsdfLoader
 
 import trilith
 import trilith.asdf
@@ -307,3 +309,22 @@ def test_schemas_are_parsed_once_and_are_those_of_the_moment(tmp_path, monkeypat
                 with pytest.raises(asdf.exceptions.ValidationError):
                     asdf.AsdfFile({"thing": TaggedDict({"depth": limit + 1}, tag)}).validate()
     assert len(parsed) == len(set(parsed)) and any(b"maximum: 3" in content for content in parsed)
+
+
+def test_every_schema_is_parsed_as_asdf_parses_it():
+    resources = asdf.get_config().resource_manager
+    left = []
+    for uri in resources:
+        content = resources[uri]
+        expected = yaml.load(content, Loader=AsdfLoader)  # noqa: S506, a safe loader
+        found = trilith._trilith._load_yaml(content, (TaggedDict, TaggedList, TaggedString))
+        if found is None:
+            left.append(uri)
+            continue
+        assert repr(found) == repr(expected), uri
+    assert len(left) < len(list(resources)) / 20, left
+
+
+@pytest.mark.parametrize("text", [b"a: [1", b"{a: 1, <<: 2}", b"a: =\n", b"\xff", b"a: &x !!unknown 1\n"])
+def test_what_pyyaml_alone_can_say_of_a_schema_is_left_to_it(text):
+    assert trilith._trilith._load_yaml(text, (TaggedDict, TaggedList, TaggedString)) is None

@@ -312,7 +312,8 @@ def _make_schema_loader():
 @functools.lru_cache(1024)
 def _schema(content):
     """A schema by its text: asdf parses those that others refer to anew for each tree."""
-    return yaml.load(content, Loader=yamlutil.AsdfLoader)  # noqa: S506, a safe loader, as asdf has it
+    made = _trilith._load_yaml(content, (TaggedDict, TaggedList, TaggedString)) if isinstance(content, bytes) else None
+    return yaml.load(content, Loader=yamlutil.AsdfLoader) if made is None else made  # noqa: S506, a safe loader, as asdf has it
 
 
 _close_before = Manager.close

@@ -1159,6 +1159,8 @@ def _table(
     """The table of `trilith.table`, column by column."""
 def _decodes(label: bytes) -> bool:
     """Whether blocks of this codec, as the file names it, can be read."""
+def _load_yaml(text: bytes, classes: tuple[type, type, type]) -> Any:
+    """A YAML text as `asdf` parses it, or nothing where PyYAML has to read it (and to say what is wrong with it)."""
 def _toward(old: str, new: str) -> str | None:
     """The text of a tree in which all of `new` is said, and what `old` says as well stands as it does there, with
     its comments; None where that cannot be.
