@@ -3,7 +3,7 @@
 //! Each begins with seeds, small files that the library's own writer makes (`examples/fuzz_seeds.rs`), of which
 //! only those are kept that reach code no other reaches; and with a dictionary where `fuzz/README.md` names one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
@@ -20,6 +20,27 @@ pub fn smoke() -> Result<Done, String> {
     // The same inputs on every run: what the tests say must not hang on luck. Finding is what `cargo xtask fuzz` is for.
     run_targets(&cargo_fuzz, &targets()?, 5, Some(1))?;
     Ok(Done::Passed)
+}
+
+/// Builds every target at a low priority and without a word, for [`smoke`] to find them built: that says what is wrong.
+pub fn build_beside() {
+    let Ok(cargo_fuzz) = cargo_fuzz() else { return };
+    let build = command(&cargo_fuzz, &["build"]);
+    let mut calm = Command::new("nice");
+    calm.arg("-n10").arg(build.get_program()).args(build.get_args()).current_dir(root());
+    for (name, value) in build.get_envs() {
+        calm.env(name, value.unwrap_or_default());
+    }
+    let _ = output(&mut calm);
+}
+
+/// `cargo fuzz` with these words, the first of which is its own command.
+fn command(cargo_fuzz: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(cargo_fuzz);
+    command.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").args(words.iter().take(1)).args(["--fuzz-dir", "fuzz"]);
+    command.args(words.iter().skip(1));
+    crate::trust::set_c_flags(&mut command);
+    command
 }
 
 /// `cargo xtask fuzz [--minutes N] [TARGET…]`: the minutes are shared by the targets.
@@ -45,14 +66,8 @@ pub fn fuzz(arguments: &[String]) -> Result<(), String> {
     run_targets(&cargo_fuzz()?, &chosen, seconds, None)
 }
 
-fn run_targets(cargo_fuzz: &PathBuf, targets: &[String], seconds: u64, seed: Option<u32>) -> Result<(), String> {
-    let fuzz = |words: &[&str]| {
-        let mut command = Command::new(cargo_fuzz);
-        command.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").args(words.iter().take(1)).args(["--fuzz-dir", "fuzz"]);
-        command.args(words.iter().skip(1));
-        crate::trust::set_c_flags(&mut command);
-        command
-    };
+fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option<u32>) -> Result<(), String> {
+    let fuzz = |words: &[&str]| command(cargo_fuzz, words);
     run(&mut fuzz(&["build"]))?;
     let seeds = target().join("fuzz-seeds");
     run(cargo(["run", "--locked", "--quiet", "--package", "trilith", "--example", "fuzz_seeds", "--"]).arg(&seeds))?;

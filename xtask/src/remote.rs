@@ -1,6 +1,6 @@
 //! Remote files: real servers on loopback, and the tests that ask them.
 
-use crate::interop::{environment_for, pytest};
+use crate::interop::{environment_for, pytest_on_all_cores};
 use crate::python;
 use crate::shell::{build_program, root, run, target};
 use crate::suite::Done;
@@ -15,7 +15,7 @@ pub fn remote() -> Result<Done, String> {
     let program = build_program()?;
     python::develop(&python)?;
     let folder = root().join("tests/remote");
-    let mut tests = pytest(&python);
+    let mut tests = pytest_on_all_cores(&python);
     tests.current_dir(target()).env("TRILITH_BIN", program).arg("--rootdir").arg(&folder).arg(&folder);
     run(&mut tests)?;
     Ok(Done::Passed)

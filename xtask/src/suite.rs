@@ -39,10 +39,20 @@ pub fn test(names: &[String]) -> Result<(), String> {
         let known: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
         return Err(format!("no part {unknown:?}; there are {}", known.join(", ")));
     }
-    let mut rows = Vec::new();
-    for (name, part) in PARTS.iter().filter(|(part, _)| names.is_empty() || names.iter().any(|name| name == part)) {
+    let is_chosen = |part: &str| names.is_empty() || names.iter().any(|name| name == part);
+    let (mut rows, mut beside) = (Vec::new(), None);
+    for (name, part) in PARTS.iter().filter(|(part, _)| is_chosen(part)) {
         println!("\n==== {name} ====");
         let start = Instant::now();
+        // The remote files and the browser are waited for more than computed with, and the fuzz targets take long to build.
+        if ["remote", "browser"].contains(name) && is_chosen("fuzz") && beside.is_none() {
+            beside = Some(std::thread::spawn(fuzz::build_beside));
+        }
+        if *name == "fuzz"
+            && let Some(built) = beside.take()
+        {
+            let _ = built.join();
+        }
         let outcome = match part() {
             Ok(Done::Skipped(reason)) if in_ci() => Err(format!("could not run, and CI is set: {reason}")),
             outcome => outcome,
