@@ -36,6 +36,8 @@ pub fn pytest_on_all_cores(python: &Path) -> Command {
 pub fn pytest(python: &Path) -> Command {
     let mut tests = Command::new(python);
     tests.args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider"]);
+    // Gigabytes of temporary files otherwise stay of three runs.
+    tests.args(["-o", "tmp_path_retention_policy=failed"]);
     tests.env("PYTHONDONTWRITEBYTECODE", "1");
     if let Some(shared) = shared() {
         tests.env("TRILITH_SHARED", shared);

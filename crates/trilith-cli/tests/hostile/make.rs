@@ -35,7 +35,8 @@ pub struct Case {
     pub role: Role,
     pub beside: Vec<(String, Vec<u8>)>,
     pub links: Vec<(String, String)>,
-    /// Limits that are lower than the defaults, where a debug build would take too long to reach those.
+    /// The limits of a debug build, where they are not a tenth of the defaults for nodes: the case needs
+    /// more, or other ones would take it too long to reach.
     pub limits: Option<&'static str>,
 }
 

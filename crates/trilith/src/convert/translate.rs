@@ -13,8 +13,8 @@ use crate::diagnostic::Diagnostic;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::span::Span;
-use crate::tree::{Data, Edit, Layout, Node, NodeId, PrintOptions, Scalar, Tree, TreePath, Value};
-use crate::yaml::written_tag;
+use crate::tree::{Data, Edit, Layout, Node, NodeId, Scalar, Tree, TreePath, Value};
+use crate::yaml::Handles;
 
 /// The handle that the standard's own tags are written with.
 const PRIMARY: &str = "!";
@@ -110,7 +110,8 @@ struct Translation<'t> {
     /// Whether the block headers of the target can be those of streams, so that a shape may begin with `*`.
     streams: bool,
     edit: Edit<'t>,
-    print: PrintOptions,
+    /// Those of the new tree.
+    handles: Handles,
     /// Whether `!` stands for something else in the new tree.
     primary_changes: bool,
     file: &'t AsdfFile,
@@ -121,15 +122,16 @@ impl<'t> Translation<'t> {
         let tree = file.tree();
         let standard = |prefix: &str| generation::GENERATIONS.iter().any(|row| row.tree.prefix == prefix);
         let mut primary_changes = false;
-        let handles = tree.tag_handles().map(|(handle, prefix)| {
+        let declared = tree.tag_handles().map(|(handle, prefix)| {
             let changes = handle == PRIMARY && standard(prefix) && prefix != target.tree.prefix;
             primary_changes |= changes;
             (handle.to_owned(), if changes { target.tree.prefix } else { prefix }.to_owned())
         });
-        let print = PrintOptions { handles: handles.collect(), ..PrintOptions::default() };
+        let declared: Vec<_> = declared.collect();
+        let handles = Handles::new(&declared);
         let mut edit = tree.edit();
-        edit.options_mut().handles.clone_from(&print.handles);
-        Self { tree, limits: file.limits().clone(), target, streams, edit, print, primary_changes, file }
+        edit.options_mut().handles = declared;
+        Self { tree, limits: file.limits().clone(), target, streams, edit, handles, primary_changes, file }
     }
 
     /// The prefix in `%TAG !`, and the comments that move here from behind the header line.
@@ -166,7 +168,7 @@ impl<'t> Translation<'t> {
         // What another era could only spell out in full has a short name again.
         let is_own = written.starts_with("!<") && tag.starts_with(self.target.tree.prefix);
         if new.is_some() || ((is_short || is_own) && self.primary_changes) {
-            let text = written_tag(new.as_deref().unwrap_or(tag), &self.print.handles);
+            let text = self.handles.written(new.as_deref().unwrap_or(tag));
             self.edit.replace(span, text);
         }
     }

@@ -3,8 +3,10 @@
 //! Text is quoted where any reader of YAML 1.1 or 1.2 would take it for something else; floats are the
 //! shortest that read back the same, with a point and a signed exponent (`1.0e+22`).
 
+use std::cell::OnceCell;
+
 use super::event::Layout;
-use super::head::CORE;
+use super::handles::Handles;
 use super::plain;
 use super::value::{Data, Value};
 
@@ -47,7 +49,7 @@ pub fn print_document(value: &Value, options: &PrintOptions) -> String {
         out.push_str(&format!("%TAG {handle} {prefix}\n"));
     }
     out.push_str("---");
-    let mut printer = Printer { out, options };
+    let mut printer = Printer { out, options, handles: OnceCell::new() };
     printer.value(value, 0, Place::Value);
     printer.out.push_str("\n...\n");
     printer.out
@@ -55,7 +57,7 @@ pub fn print_document(value: &Value, options: &PrintOptions) -> String {
 
 /// Prints a value alone, as it would stand at the start of a line indented by `column`; no line break at the end.
 pub fn print_value(value: &Value, column: usize, options: &PrintOptions) -> String {
-    let mut printer = Printer { out: String::new(), options };
+    let mut printer = Printer { out: String::new(), options, handles: OnceCell::new() };
     printer.value(value, column, Place::Item);
     printer.out
 }
@@ -63,7 +65,7 @@ pub fn print_value(value: &Value, column: usize, options: &PrintOptions) -> Stri
 /// Prints a value as it would stand after `key:` in a mapping indented by `column`, the blank or line
 /// break before it included; no line break at the end.
 pub(crate) fn print_after_key(value: &Value, column: Option<usize>, options: &PrintOptions) -> String {
-    let mut printer = Printer { out: String::new(), options };
+    let mut printer = Printer { out: String::new(), options, handles: OnceCell::new() };
     printer.value(value, column.map_or(0, |c| c + options.indent), if column.is_none() { Place::Value } else { Place::Key });
     printer.out
 }
@@ -71,39 +73,9 @@ pub(crate) fn print_after_key(value: &Value, column: Option<usize>, options: &Pr
 /// Prints a value between brackets, on one line.
 pub(crate) fn print_flow(value: &Value, options: &PrintOptions) -> String {
     let options = PrintOptions { width: usize::MAX, ..options.clone() };
-    let mut printer = Printer { out: String::new(), options: &options };
+    let mut printer = Printer { out: String::new(), options: &options, handles: OnceCell::new() };
     printer.flow(value, 0);
     printer.out
-}
-
-/// A tag as it is written under `handles`: `!!x`, `!x`, `!h!x` or `!<x>`.
-pub(crate) fn written_tag(tag: &str, handles: &[(String, String)]) -> String {
-    if tag == "!" {
-        return tag.to_owned();
-    }
-    let declared = handles.iter().filter(|(_, prefix)| !prefix.is_empty() && tag.starts_with(prefix.as_str()));
-    let longest = declared.max_by_key(|(_, prefix)| prefix.len()).map(|(handle, prefix)| (handle.as_str(), prefix.as_str()));
-    let own = |handle: &str| handles.iter().all(|(name, _)| name != handle);
-    let found = longest
-        .or_else(|| (own("!!") && tag.starts_with(CORE)).then_some(("!!", CORE)))
-        .or_else(|| (own("!") && tag.starts_with('!')).then_some(("!", "!")));
-    match found.map(|(handle, prefix)| (handle, tag.get(prefix.len()..).unwrap_or(""))) {
-        Some((handle, suffix)) if !suffix.is_empty() => format!("{handle}{}", encoded(suffix)),
-        _ => format!("!<{}>", encoded(tag)),
-    }
-}
-
-/// A tag's characters, percent-encoded where they would end it.
-fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_./:~@*();?&=+$#".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 /// The shortest text that reads back as this number, and as a float.
@@ -140,6 +112,8 @@ enum Place {
 struct Printer<'o> {
     out: String,
     options: &'o PrintOptions,
+    /// Made at the first tag.
+    handles: OnceCell<Handles>,
 }
 
 impl Printer<'_> {
@@ -198,7 +172,7 @@ impl Printer<'_> {
 
     /// Anchor and tag as they are written.
     fn properties(&self, value: &Value) -> Option<String> {
-        let tag = value.tag.as_deref().map(|tag| written_tag(tag, &self.options.handles));
+        let tag = value.tag.as_deref().map(|tag| self.handles.get_or_init(|| Handles::new(&self.options.handles)).written(tag));
         match (&value.anchor, tag) {
             (None, tag) => tag,
             (Some(anchor), None) => Some(format!("&{anchor}")),
@@ -410,17 +384,6 @@ mod tests {
         ] {
             assert_eq!(float_text(value), text);
         }
-    }
-
-    #[test]
-    fn tags_are_short_where_a_handle_allows() {
-        let handles = [("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
-        assert_eq!(written_tag("tag:stsci.edu:asdf/core/asdf-1.1.0", &handles), "!core/asdf-1.1.0");
-        assert_eq!(written_tag("tag:yaml.org,2002:set", &handles), "!!set");
-        assert_eq!(written_tag("asdf://x/tags/y-1.0.0", &handles), "!<asdf://x/tags/y-1.0.0>");
-        assert_eq!(written_tag("!local", &handles), "!<%21local>");
-        assert_eq!(written_tag("!local", &[]), "!local");
-        assert_eq!(written_tag("tag:stsci.edu:asdf/a{b}", &handles), "!a%7Bb%7D");
     }
 
     #[test]
