@@ -11,16 +11,20 @@ use common::{run, say, trilith};
 use trilith::asdf::{ArrayOptions, Builder, Target};
 use trilith::{Array, Value};
 
+/// The numbers of the block: so many pieces of it that a fast machine, too, is still at several of them
+/// after the time that the bar waits before it appears.
+const COUNT: u32 = 16 << 20;
+
 /// One plain block that takes seconds to compress.
 fn one_block(path: &std::path::Path) {
     let mut state = 1u64;
-    let mut numbers = vec![0u32; 6 << 20];
+    let mut numbers = vec![0u32; COUNT as usize];
     for number in &mut numbers {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         *number = (state >> 33) as u32;
     }
     let mut builder = Builder::new(Target::newest());
-    let data = builder.array(&Array::from_slice(&numbers, &[6 << 20]).unwrap(), &ArrayOptions::default()).unwrap();
+    let data = builder.array(&Array::from_slice(&numbers, &[u64::from(COUNT)]).unwrap(), &ArrayOptions::default()).unwrap();
     builder.write(path, Value::map([("data", data)])).unwrap();
 }
 
