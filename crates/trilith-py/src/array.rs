@@ -67,14 +67,21 @@ pub fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAn
     Ok(made)
 }
 
+/// The bytes of a C-contiguous numpy array that has some.
+pub fn memory<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    let py = array.py();
+    let flat = array.call_method1(intern!(py, "reshape"), (-1,))?;
+    Ok(flat.call_method1(intern!(py, "view"), (intern!(py, "u1"),))?.cast_into()?)
+}
+
 /// Reads the elements into an array in C order whose dtype is that of [`to_numpy`].
 fn fill(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = into.py();
     if array.nbytes() == 0 {
         return Ok(());
     }
-    let flat = into.call_method1(intern!(py, "reshape"), (-1,))?.call_method1(intern!(py, "view"), (intern!(py, "u1"),))?;
-    let mut bytes = flat.cast_into::<PyArray1<u8>>()?.try_readwrite()?;
+    let memory = memory(into)?;
+    let mut bytes = memory.try_readwrite()?;
     let bytes = bytes.as_slice_mut()?;
     calm(py, || array.read_bytes_into(bytes, Byteorder::NATIVE))?.or_raise(About::Argument)
 }

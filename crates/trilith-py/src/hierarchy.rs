@@ -1,6 +1,6 @@
 //! What `trilith.zarr` and `trilith.virtual` are made on: files as groups and arrays, and where their chunks lie.
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -9,7 +9,7 @@ use trilith::array::Byteorder;
 use trilith::file::Backend;
 use trilith::hierarchy::{AxisNames, Conventions, Hierarchy, Json, Node, Said, numcodec};
 
-use crate::array::Array;
+use crate::array::{Array, memory};
 use crate::calm::calm;
 use crate::errors::{About, Raise};
 use crate::family::Family;
@@ -156,13 +156,14 @@ pub fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyRe
     calm(py, || trilith::Array::tiles_of_all(&described, bytes))?.or_raise(About::Argument)
 }
 
-/// Fetches what these parts of one array need, in as few requests as for one part.
+/// Reads parts of arrays, each into a C-contiguous array of its shape and dtype: all that they need is asked for together.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
-pub fn _prefetch(parts: Vec<PyRef<'_, Array>>) -> PyResult<()> {
-    let Some(first) = parts.first() else { return Ok(()) };
-    let py = first.py();
-    let arrays: Vec<_> = parts.iter().map(|part| part.array.clone()).collect();
-    drop(parts);
-    calm(py, || trilith::array::prefetch_all(&arrays))?.or_raise(About::Argument)
+#[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
+pub fn _read_together(py: Python<'_>, parts: Vec<(Bound<'_, Array>, Bound<'_, PyAny>)>) -> PyResult<()> {
+    let parts: Vec<_> = parts.iter().map(|(part, out)| (&part.get().array, out)).filter(|(part, _)| part.nbytes() > 0).collect();
+    let outs = parts.iter().map(|(_, out)| memory(out)).collect::<PyResult<Vec<_>>>()?;
+    let mut outs = outs.iter().map(|out| Ok(out.try_readwrite()?)).collect::<PyResult<Vec<_>>>()?;
+    let outs = outs.iter_mut().map(|out| Ok(out.as_slice_mut()?)).collect::<PyResult<Vec<_>>>()?;
+    let parts = parts.into_iter().map(|(part, _)| part).zip(outs).collect();
+    calm(py, || trilith::array::read_all(parts, Byteorder::NATIVE))?.or_raise(About::Argument)
 }

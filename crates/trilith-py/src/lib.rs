@@ -83,7 +83,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hierarchy::_state, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_manifest, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_tiles, module)?)?;
-    module.add_function(wrap_pyfunction!(hierarchy::_prefetch, module)?)?;
+    module.add_function(wrap_pyfunction!(hierarchy::_read_together, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     Ok(())
 }

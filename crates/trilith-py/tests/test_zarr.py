@@ -395,6 +395,116 @@ def test_keys(tmp_path):
         store.with_read_only(False)
 
 
+SELECTIONS = [
+    np.s_[...],
+    np.s_[13:61, 7:9],
+    np.s_[::7, ::-1][:1],
+    np.s_[5:50:3, 39:2:1],
+    np.s_[5:50:3, 2:39:5],
+    np.s_[44],
+    np.s_[:, 3],
+    np.s_[44, 3],
+    np.s_[-1, -40:],
+    np.s_[0:0],
+    np.s_[69:70, 39:40],
+]
+CUT = {
+    "whole rows": {"chunks": 16},
+    "a grid": {"chunks": (16, 9)},
+    "one": {"chunks": (70, 40)},
+    "as stored": {},
+}
+
+
+@pytest.mark.parametrize("cut", CUT)
+@pytest.mark.parametrize("codec", [None, "lz4", "zlib"])
+def test_a_part_is_what_numpy_has_there(tmp_path, cut, codec):
+    data = RNG.normal(size=(70, 40)).astype(">f4")
+    trilith.write(tmp_path / "x.asdf", {"a": data, "m": np.ma.masked_less(data, 0), "r": np.array([(n, n / 2) for n in range(70)], "i4,f8")}, codec=codec)
+    options = {"chunks": {"a": chunks, "m": chunks} for chunks in CUT[cut].values()}
+    group = trilith.zarr.open(tmp_path / "x.asdf", **({} if not options else {"chunks": {key: (CUT[cut]["chunks"]) for key in ("a", "m")}}))
+    filled = trilith.zarr.open(tmp_path / "x.asdf", masks="fill", fill_value=-9)["m"]
+    for at in SELECTIONS:
+        np.testing.assert_array_equal(group["a"][at], data[at], err_msg=str(at))
+        np.testing.assert_array_equal(group["m_mask"][at], (data < 0)[at], err_msg=str(at))
+        np.testing.assert_array_equal(filled[at], np.where(data < 0, np.float32(-9), data)[at], err_msg=str(at))
+    rows, columns = [69, 3, 3, 16], [39, 0, 8]
+    np.testing.assert_array_equal(group["a"].oindex[rows, columns], data[np.ix_(rows, columns)])
+    np.testing.assert_array_equal(group["a"].oindex[rows, 4:30:3], data[rows, 4:30:3])
+    np.testing.assert_array_equal(group["a"].oindex[5, columns], data[5, columns])
+    np.testing.assert_array_equal(group["a"].vindex[[1, 69, 17], [2, 39, 0]], data[[1, 69, 17], [2, 39, 0]])
+    np.testing.assert_array_equal(group["a"].vindex[data > 1], data[data > 1])
+    np.testing.assert_array_equal(group["r"]["f1"] if isinstance(group["r"], zarr.Group) else group["r"][5:9]["f1"], np.arange(5, 9) / 2)
+
+
+def test_only_what_is_asked_for_is_read(tmp_path):
+    whole = np.zeros((512, 512))
+    trilith.write(tmp_path / "x.asdf", {"a": whole})
+    array = trilith.zarr.open(tmp_path / "x.asdf", chunks=(512, 512))["a"]
+    asked = []
+    read = trilith.zarr._read_together
+    trilith.zarr._read_together = lambda parts: asked.extend(part.shape for part, _ in parts) or read(parts)
+    try:
+        array[3:10, 5:7]
+    finally:
+        trilith.zarr._read_together = read
+    assert asked == [(7, 2)]
+
+
+def test_what_is_copied_out_of_a_store_is_read_without_trilith(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    data = RNG.normal(size=(30, 20))
+    trilith.write(tmp_path / "x.asdf", {"a": data})
+    group = trilith.zarr.open(tmp_path / "x.asdf", chunks=(7, 6))
+    assert [codec.to_dict()["name"] for codec in group["a"].metadata.codecs] == ["bytes"]
+    with xarray.open_zarr(group.store) as ds:
+        ds.to_zarr(tmp_path / "copy.zarr", zarr_format=3)
+    store = trilith.zarr.Store(tmp_path / "x.asdf", chunks=(7, 6))
+
+    async def files():
+        for key in [key async for key in store.list()]:
+            (tmp_path / "raw.zarr" / key).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "raw.zarr" / key).write_bytes((await store.get(key)).to_bytes())
+
+    asyncio.run(files())
+    code = """
+import sys, zarr
+for path in sys.argv[1:]:
+    print(zarr.open_group(path, mode="r")["a"][...].sum())
+assert "trilith" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code, tmp_path / "copy.zarr", tmp_path / "raw.zarr"], check=True, capture_output=True, text=True)
+    assert np.allclose([float(line) for line in done.stdout.split()], data.sum())
+    pickled = pickle.loads(pickle.dumps(group["a"]))
+    np.testing.assert_array_equal(pickled[3:20, 4:5], data[3:20, 4:5])
+
+
+def test_each_chunk_fails_by_itself(tmp_path):
+    data = RNG.integers(0, 99, (3000, 1024), "i4")
+    trilith.write(tmp_path / "x.asdf", {"a": data}, codec="lz4")
+    raw = bytearray((tmp_path / "x.asdf").read_bytes())
+    at = trilith.open(tmp_path / "x.asdf").info()["blocks"][0]["data_offset"]
+    raw[at + 8 : at + 60] = b"\xff" * 52
+    (tmp_path / "x.asdf").write_bytes(raw)
+    store = trilith.zarr.Store(tmp_path / "x.asdf", chunks=(1024, 512))
+
+    async def all_chunks(keys):
+        return await asyncio.gather(*map(store.get, keys), return_exceptions=True)
+
+    async def cancelled():
+        tasks = [asyncio.create_task(store.get(f"a/c/{n}/0")) for n in (1, 2)]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, other, second, nothing = asyncio.run(all_chunks(["a/c/0/0", "a/c/0/1", "a/c/1/1", "a/c/9/9"]))
+    assert isinstance(first, trilith.FormatError) and isinstance(other, trilith.FormatError) and nothing is None
+    np.testing.assert_array_equal(np.frombuffer(second.to_bytes(), "i4").reshape(1024, 512), data[1024:2048, 512:])
+    gone, left = asyncio.run(cancelled())
+    assert isinstance(gone, asyncio.CancelledError)
+    np.testing.assert_array_equal(np.frombuffer(left.to_bytes(), "i4").reshape(1024, 512)[: 3000 - 2048], data[2048:, :512])
+
+
 def test_zarr_is_imported_only_when_it_is_asked_for():
     code = "import sys, trilith; assert not {'zarr', 'virtualizarr', 'numcodecs'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

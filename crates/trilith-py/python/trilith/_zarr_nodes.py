@@ -111,9 +111,20 @@ def _has_subarrays(dtype):
     return any(field.subdtype is not None or _has_subarrays(field) for field in fields)
 
 
+#: The types that the specification of Zarr v3 has itself, which are called as in numpy, with their zeros.
+_CORE = {
+    "bool": False,
+    **{f"{sign}int{bits}": 0 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": 0.0 for bits in (16, 32, 64)},
+    **{f"complex{bits}": [0.0, 0.0] for bits in (64, 128)},
+}
+
+
 @functools.lru_cache(256)
 def type_of(dtype):
     """The name of a dtype in Zarr v3, and the value of chunks that were never written."""
+    if (zero := _CORE.get(dtype.name)) is not None:
+        return dtype.name, zero
     from zarr.dtype import parse_data_type
 
     if dtype.itemsize > 16 and dtype.kind in "fc" or dtype.kind == "f" and dtype.itemsize > 8:

@@ -23,8 +23,9 @@ import zarr
 from zarr.abc import store as _abc
 from zarr.core.buffer import default_buffer_prototype
 
+from . import _zarr_codec as _codec
 from . import _zarr_nodes as _nodes
-from ._trilith import _prefetch, _state
+from ._trilith import _read_together, _state
 from ._trilith import open as _open
 
 __all__ = ["Store", "open"]
@@ -33,9 +34,9 @@ __all__ = ["Store", "open"]
 def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
     """A file as a `zarr.Group` that can be read: a path, an address, or what else `trilith.open` takes.
 
-    The arguments are those of `Store`.
+    The arguments are those of `Store`. Of a chunk, only the elements that are asked for are read.
     """
-    store = Store(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
+    store = _Direct(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
     return zarr.open_group(store, mode="r")
 
 
@@ -80,8 +81,11 @@ class Store(_abc.Store):
             _filled(tree, fill_value)
         self._tree = tree
         _nodes.cut([node for node in tree.nodes.values() if node.array is not None], chunks)
-        self._documents = _written({path: _nodes.document(node) for path, node in tree.nodes.items()})
+        self._documents = _written({path: self._document(node) for path, node in tree.nodes.items()})
         self._batches, self._lock = {}, threading.Lock()
+
+    def _document(self, node):
+        return _nodes.document(node)
 
     @property
     def refused(self):
@@ -123,11 +127,7 @@ class Store(_abc.Store):
         found = self._chunk(key)
         if found is None:
             return None
-        node, index = found
-        part = node.array.part((*node.part(index), Ellipsis))
-        await self._announced(part)
-        elements = await asyncio.to_thread(self._read, node, index, part)
-        data = elements.reshape(-1).view("u1")
+        data = (await self._elements(found[0], found[0].part(found[1]))).reshape(-1).view("u1")
         return prototype.buffer.from_array_like(data[_range(byte_range, len(data))])
 
     async def get_partial_values(self, prototype, key_ranges):
@@ -210,51 +210,153 @@ class Store(_abc.Store):
         # A number is written in one way.
         return (node, index) if is_there and words[at + 1 :] == [str(number) for number in index] else None
 
-    def _read(self, node, index, part):
-        """The elements of a whole chunk; behind the end of the array they are zero."""
-        if node.fill is not None:
-            read = part.masked().filled(node.fill)
-        elif part.dtype == node.dtype and part.shape[1:] == node.chunks[1:]:
-            # Whole rows are read to where they belong.
-            made = numpy.empty(node.chunks, node.dtype)
-            rows = part.shape[0] if part.shape else None
-            part.read(out=made[:rows] if part.shape else made)
-            if part.shape:
-                made[rows:] = 0 if node.dtype.names is None and node.dtype.kind not in "SU" else numpy.zeros((), node.dtype)
-            read = made
-        else:
-            read = part.read()
-        if read.shape != node.chunks or read.dtype != node.dtype:
-            made = numpy.zeros(node.chunks, node.dtype)
-            made[tuple(map(slice, read.shape))] = read
-            read = made
+    async def part(self, key, selection):
+        """What a chunk has at an index of numpy; None where there is no chunk."""
+        found = self._chunk(key)
+        if found is None:
+            return None
+        node, index = found
+        where = _inside(selection, node.part(index))
+        if where is None:
+            return (await self._elements(node, node.part(index)))[selection]
+        return await self._elements(node, where, is_chunk=False)
+
+    async def _elements(self, node, where, is_chunk=True):
+        """The elements at a place of an array, read together with what else is wanted at the same time."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            # A task begins when those that are ready have had their turn: the others come before it.
+            batch = self._batches.get(loop)
+            if batch is None:
+                wanted = []
+                batch = self._batches[loop] = (wanted, loop.create_task(self._batch(loop, wanted)))
+            wanted, task = batch
+            at = len(wanted)
+            wanted.append(_Wanted(node, where, is_chunk))
+        # Who does not wait any more leaves the others theirs.
+        found = (await asyncio.shield(task))[at]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def _batch(self, loop, wanted):
+        """What is found for each place: its elements, or the error."""
+        with self._lock:
+            del self._batches[loop]
+        return await asyncio.to_thread(self._found, wanted)
+
+    def _found(self, wanted):
+        try:
+            self._read(wanted)
+            return [one.elements for one in wanted]
+        except Exception as error:
+            # Each of several is read by itself, so that it fails by itself.
+            return [error] if len(wanted) == 1 else [self._found([one])[0] for one in wanted]
+
+    def _read(self, wanted):
+        """Reads what is wanted; behind the end of an array, chunks are zero."""
+        filled = [one for one in wanted if one.node.fill is not None]
+        for one in filled:
+            one.take(one.node.array.part((*one.where, Ellipsis)).masked().filled(one.node.fill))
+        runs = [(run, *_place(run)) for run in _runs([one for one in wanted if one.node.fill is None])]
+        _read_together([(part, out) for _, part, out in runs])
+        for run, _, out in runs:
+            for one, elements in _split(run, out):
+                one.take(elements)
         # After reading: what was read is then from before any change.
         if _state(self._file)[2]:
             raise OSError(f"{self._name} was replaced or written to while its store was open: make the store again")
-        return numpy.ascontiguousarray(read)
 
-    async def _announced(self, part):
-        """Waits until what is needed was asked for, together with the other chunks that are wanted at the same time."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            batch = self._batches.get(loop)
-            is_first = batch is None
-            if is_first:
-                batch = self._batches[loop] = ([], loop.create_future())
-            batch[0].append(part)
-        if not is_first:
-            await batch[1]
-            return
-        # The others come before this goes on.
-        await asyncio.sleep(0)
-        with self._lock:
-            del self._batches[loop]
-        try:
-            if len(batch[0]) > 1:
-                await asyncio.to_thread(_prefetch, batch[0])
-        finally:
-            # What could not be fetched fails again where it is read, and says why.
-            batch[1].set_result(None)
+
+class _Direct(Store):
+    """A store whose arrays read of a chunk what is asked for."""
+
+    def _document(self, node):
+        document = _nodes.document(node)
+        if node.array is not None:
+            document["codecs"] = [{**codec, "name": _codec.NAME} for codec in document["codecs"]]
+        return document
+
+
+class _Wanted:
+    """A place of an array, and its elements once they are read."""
+
+    def __init__(self, node, where, is_chunk):
+        self.node, self.where, self.is_chunk = node, where, is_chunk
+        self.elements = None
+
+    def take(self, read):
+        """Keeps what was read: of a chunk all its elements, also those behind the end of the array."""
+        node = self.node
+        if self.is_chunk and read.shape != node.chunks or read.dtype != node.dtype:
+            made = numpy.zeros(node.chunks if self.is_chunk else read.shape, node.dtype)
+            made[tuple(map(slice, read.shape))] = read
+            read = made
+        self.elements = numpy.ascontiguousarray(read) if read.shape else read
+
+    def follows(self, other):
+        """Whether its rows begin where those of another end, and both are rows of the same elements."""
+        if self.node is not other.node or not self.where or self.where[1:] != other.where[1:]:
+            return False
+        rows, before = self.where[0], other.where[0]
+        return isinstance(rows, slice) and isinstance(before, slice) and {rows.step, before.step} <= {None, 1} and rows.start == before.stop
+
+
+def _runs(wanted):
+    """The places that are read as one, together."""
+
+    def order(one):
+        # Rows of the same elements stand together.
+        numbers = [(at.start, at.stop, at.step or 1) if isinstance(at, slice) else (at, at, 0) for at in one.where]
+        return one.node.path, numbers[1:], numbers[:1]
+
+    runs = []
+    for one in sorted(wanted, key=order):
+        if runs and one.follows(runs[-1][-1]):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+def _place(run):
+    """The part of the array that a run is, and memory for its elements."""
+    first, last = run[0], run[-1]
+    where = first.where if first is last else (slice(first.where[0].start, last.where[0].stop), *first.where[1:])
+    part = first.node.array.part((*where, Ellipsis))
+    # What has no bytes is read nowhere.
+    return part, (numpy.empty if part.nbytes else numpy.zeros)(part.shape, part.dtype)
+
+
+def _split(run, elements):
+    """The elements of each place of a run."""
+    if len(run) == 1:
+        yield run[0], elements
+        return
+    at = 0
+    for one in run:
+        rows = one.where[0].stop - one.where[0].start
+        yield one, elements[at : at + rows]
+        at += rows
+
+
+def _inside(selection, chunk):
+    """A selection within a chunk as one of its array; None where it is not made of numbers and slices, or goes beyond it."""
+    if not isinstance(selection, tuple) or len(selection) != len(chunk):
+        return None
+    where = []
+    for wanted, here in zip(selection, chunk, strict=True):
+        length = here.stop - here.start
+        if isinstance(wanted, slice):
+            start, stop, step = wanted.start or 0, length if wanted.stop is None else wanted.stop, wanted.step or 1
+            if not (0 <= start <= stop <= length and step > 0):
+                return None
+            where.append(slice(here.start + start, here.start + stop, step))
+        elif isinstance(wanted, int | numpy.integer) and not isinstance(wanted, bool) and 0 <= wanted < length:
+            where.append(here.start + int(wanted))
+        else:
+            return None
+    return tuple(where)
 
 
 def _filled(tree, fill_value):

@@ -28,32 +28,46 @@ const TURNED: u64 = 64 << 20;
 /// More ranges than this are merged across wider gaps.
 const RANGES: u64 = 1 << 16;
 
-/// Says to their sources which bytes of several arrays are about to be read: those of one source, as parts of one array
-/// have it, are asked for at once.
+/// Reads several arrays, each as [`Array::read_bytes_into`] does: what they need of one source is asked for at once, and
+/// they are read side by side.
+///
+/// ```
+/// use trilith::array::{Array, Byteorder, Index, read_all};
+/// let array = Array::from_slice(&[1u16, 2, 3, 4], &[2, 2])?;
+/// let (one, two) = (array.slice(&[Index::At(1)])?, array.slice(&[Index::Ellipsis, Index::At(0)])?);
+/// let (mut a, mut b) = ([0; 4], [0; 4]);
+/// read_all(vec![(&one, &mut a), (&two, &mut b)], Byteorder::Big)?;
+/// assert_eq!((a, b), ([0, 3, 0, 4], [0, 1, 0, 3]));
+/// # Ok::<(), trilith::Error>(())
+/// ```
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io).
-pub fn prefetch_all(arrays: &[Array]) -> Result<()> {
-    let mut rest: Vec<&Array> = arrays.iter().collect();
+/// Those of the first that fails, as of [`Array::read_bytes_into`].
+pub fn read_all(arrays: Vec<(&Array, &mut [u8])>, order: Byteorder) -> Result<()> {
+    let mut rest: Vec<&Array> = arrays.iter().map(|(array, _)| *array).collect();
     while let Some(first) = rest.first().map(|array| array.source().clone()) {
         let (same, others): (Vec<&Array>, Vec<&Array>) =
             rest.into_iter().partition(|array| std::sync::Arc::ptr_eq(array.source(), &first));
-        if first.access() == Access::Requests {
-            let mut ranges: Vec<Range<u64>> = same.iter().flat_map(|array| array.plan(GAP)).collect();
-            ranges.sort_unstable_by_key(|range| range.start);
-            // As one array of them would have them.
-            ranges.dedup_by(|next, last| {
-                let is_one = next.start <= last.end.saturating_add(GAP);
-                if is_one {
-                    last.end = last.end.max(next.end);
-                }
-                is_one
-            });
-            first.prefetch(&ranges)?;
+        if same.len() > 1 && first.access() == Access::Requests {
+            prefetch_all(&*first, &same)?;
         }
         rest = others;
     }
-    Ok(())
+    each(arrays, |(array, into)| array.read_bytes_into(into, order)).map(drop)
+}
+
+/// Says to a source which bytes of it are about to be read, as one array of all these parts would have them.
+fn prefetch_all(source: &dyn Source, parts: &[&Array]) -> Result<()> {
+    let mut ranges: Vec<Range<u64>> = parts.iter().flat_map(|array| array.plan(GAP)).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let is_one = next.start <= last.end.saturating_add(GAP);
+        if is_one {
+            last.end = last.end.max(next.end);
+        }
+        is_one
+    });
+    source.prefetch(&ranges)
 }
 
 impl Array {
@@ -261,6 +275,9 @@ impl Array {
         if self.source.access() == Access::Requests && self.announce(program, into)? {
             return Ok(());
         }
+        if self.fill_by_pieces(program, into)? {
+            return Ok(());
+        }
         let axes = self.axes(program.packed)?;
         let mut reader = Reader { source: &*self.source, program, limits: &self.limits, scratch: Vec::new() };
         reader.read(self.offset, &axes, into, 0)
@@ -297,7 +314,7 @@ impl Array {
     }
 
     /// Fills `into` from bytes in memory, the first of which is byte `start` of the source.
-    fn fill_from(&self, program: &Program, bytes: &[u8], start: u64, into: &mut [u8]) -> Result<()> {
+    pub(super) fn fill_from(&self, program: &Program, bytes: &[u8], start: u64, into: &mut [u8]) -> Result<()> {
         let threads = if into.len() < PARALLEL { 1 } else { threads() };
         if threads == 1 {
             gather(program, bytes, to_usize(self.offset - start)?, into, 0, &self.axes(program.packed)?);

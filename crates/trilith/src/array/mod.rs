@@ -8,6 +8,7 @@
 //! copied as packed bytes ([`Array::read_bytes`]), borrowed ([`Array::view`]), or piece by piece as
 //! canonical bytes ([`Array::for_each_piece`]), which is what digests are made of.
 
+mod by_pieces;
 mod csv;
 mod datatype;
 mod element;
@@ -42,7 +43,7 @@ mod view;
 
 pub use datatype::{Byteorder, Datatype};
 pub use element::Element;
-pub use fetch::{RowBlocks, prefetch_all};
+pub use fetch::{RowBlocks, read_all};
 pub use handle::Array;
 pub use index::Index;
 pub(crate) use index::taken;
