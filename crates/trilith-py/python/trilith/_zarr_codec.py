@@ -23,9 +23,11 @@ class Elements(BytesCodec, ArrayBytesCodecPartialDecodeMixin):
         return cls(**data.get("configuration", {"endian": None}))
 
     async def _decode_partial_single(self, byte_getter, selection, chunk_spec):
-        part = getattr(getattr(byte_getter, "store", None), "part", None)
-        if part is not None:
-            elements = await part(byte_getter.path, selection)
+        from .zarr import Store
+
+        store = getattr(byte_getter, "store", None)
+        if isinstance(store, Store):
+            elements = await store._part(byte_getter.path, selection)
             return None if elements is None else chunk_spec.prototype.nd_buffer.from_ndarray_like(elements)
         # What was written by it lies in a store of another kind.
         stored = await byte_getter.get(chunk_spec.prototype)

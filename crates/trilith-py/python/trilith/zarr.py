@@ -210,7 +210,7 @@ class Store(_abc.Store):
         # A number is written in one way.
         return (node, index) if is_there and words[at + 1 :] == [str(number) for number in index] else None
 
-    async def part(self, key, selection):
+    async def _part(self, key, selection):
         """What a chunk has at an index of numpy; None where there is no chunk."""
         found = self._chunk(key)
         if found is None:

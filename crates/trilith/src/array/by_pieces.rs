@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use memmap2::MmapMut;
-
 use super::handle::Array;
 use super::index::Index;
 use super::program::Program;
-use crate::bytes::{Access, Source, large_pages, to_usize};
+use crate::bytes::{Access, LargePages, Source, large_pages, to_usize};
 use crate::error::{Error, Result};
 use crate::threads::threads;
 
@@ -24,7 +22,7 @@ struct Decoded<'s> {
 
 enum Memory {
     Vec(Vec<u8>),
-    Map(MmapMut),
+    Map(LargePages),
 }
 
 impl Memory {
@@ -169,7 +167,7 @@ mod tests {
                     false => Index::Range { start: Some(left), stop: Some(left + width), step: 1 },
                     true => Index::Range { start: Some(left + width), stop: Some(left), step: -1 },
                 };
-                array.slice(&[row, column]).unwrap()
+                array.slice([row, column]).unwrap()
             };
             let plain = Arc::new(MemorySource::new(source.bytes.clone(), "plain"));
             let expected = part(&plane(plain, rows, columns, Byteorder::Big)).read_bytes(Byteorder::Little).unwrap();
@@ -184,8 +182,9 @@ mod tests {
     #[test]
     fn whole_pieces_are_read_and_none_that_is_not_needed() {
         let source = coded(400 * 100 * 2, 1000);
-        let index = [Index::Range { start: Some(13), stop: Some(288), step: 1 }, Index::Range { start: Some(7), stop: Some(9), step: 1 }];
-        plane(source.clone(), 400, 100, Byteorder::Little).slice(&index).unwrap().read_bytes(Byteorder::Little).unwrap();
+        let index =
+            [Index::Range { start: Some(13), stop: Some(288), step: 1 }, Index::Range { start: Some(7), stop: Some(9), step: 1 }];
+        plane(source.clone(), 400, 100, Byteorder::Little).slice(index).unwrap().read_bytes(Byteorder::Little).unwrap();
         let read = source.read.lock().unwrap();
         assert_eq!((read.first().unwrap().start, read.last().unwrap().end), (2000, 58_000));
         assert!(read.iter().all(|range| range.start % 1000 == 0 && range.end % 1000 == 0), "{read:?}");

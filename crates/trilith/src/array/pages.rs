@@ -3,11 +3,9 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use memmap2::MmapMut;
-
 use super::element::Element;
 use super::handle::Array;
-use crate::bytes::{large_pages, to_usize};
+use crate::bytes::{LargePages, large_pages, to_usize};
 use crate::error::Result;
 
 /// Elements in memory of their own: a slice of `T`, on large pages where the system has them.
@@ -15,7 +13,7 @@ pub struct Pages<T>(Memory<T>);
 
 enum Memory<T> {
     Vec(Vec<T>),
-    Map(MmapMut),
+    Map(LargePages),
 }
 
 impl<T: Element> Pages<T> {

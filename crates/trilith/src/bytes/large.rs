@@ -5,7 +5,7 @@
 //! does.) What is written to a file from large pages is copied faster as well.
 
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 
@@ -13,18 +13,38 @@ use memmap2::MmapMut;
 const LARGE: usize = 8 << 20;
 
 /// A large page, or a part of one: a multiple of every small one.
-#[cfg(target_os = "linux")]
 const PAGE: usize = 2 << 20;
 
+/// Bytes of their own on large pages.
+pub(crate) struct LargePages {
+    map: MmapMut,
+    len: usize,
+}
+
 /// This many zero bytes on large pages; None where they are few, or the system has no memory of this kind.
-pub(crate) fn large_pages(size: usize) -> Option<MmapMut> {
+pub(crate) fn large_pages(size: usize) -> Option<LargePages> {
     if size < LARGE {
         return None;
     }
-    let map = MmapMut::map_anon(size).ok()?;
+    // What begins and ends with a large page is made of nothing else.
+    let map = MmapMut::map_anon(size.checked_next_multiple_of(PAGE)?).ok()?;
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage); // Without large pages it is merely slower.
-    Some(map)
+    Some(LargePages { map, len: size })
+}
+
+impl Deref for LargePages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.map.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl DerefMut for LargePages {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        self.map.get_mut(..self.len).unwrap_or_default()
+    }
 }
 
 /// Asks for large pages under the memory of a `Vec`, where they are many: before anything is written there.
@@ -53,7 +73,7 @@ pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
 /// Bytes in memory of their own.
 pub(super) enum Memory {
     Vec(Vec<u8>),
-    Map(MmapMut),
+    Map(LargePages),
 }
 
 impl Memory {
