@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::handle::Array;
 use super::index::Index;
 use super::program::Program;
-use crate::bytes::{Access, LargePages, Source, large_pages, to_usize};
+use crate::bytes::{Access, Memory, Source, to_usize};
 use crate::error::{Error, Result};
 use crate::threads::threads;
 
@@ -20,24 +20,6 @@ struct Decoded<'s> {
     range: Range<u64>,
 }
 
-enum Memory {
-    Vec(Vec<u8>),
-    Map(LargePages),
-}
-
-impl Memory {
-    fn zeroed(size: usize) -> Result<Self> {
-        large_pages(size).map_or_else(|| super::fetch::zeroed(size).map(Self::Vec), |map| Ok(Self::Map(map)))
-    }
-
-    fn bytes(&mut self) -> &mut [u8] {
-        match self {
-            Self::Vec(bytes) => bytes,
-            Self::Map(map) => map,
-        }
-    }
-}
-
 impl Decoded<'_> {
     /// Decodes the pieces that hold a range which begins no earlier than the one before: those that are here already stay.
     fn show(&mut self, range: &Range<u64>) -> Result<&[u8]> {
@@ -46,7 +28,7 @@ impl Decoded<'_> {
         let kept = start.max(self.range.start)..self.range.end.max(start);
         let (from, len) = (to_usize(kept.start - self.range.start.min(kept.start))?, to_usize(kept.end - kept.start)?);
         let short = || Error::limit("the memory for decoded pieces is too small");
-        let bytes = self.memory.bytes();
+        let bytes = &mut *self.memory;
         if len > 0 {
             bytes.copy_within(from..from.checked_add(len).filter(|end| *end <= bytes.len()).ok_or_else(short)?, 0);
         }
@@ -65,7 +47,7 @@ impl Array {
         let (rows, stride) = (self.shape()[axis], self.strides()[axis].unsigned_abs());
         let extent = self.extent();
         // One piece for each thread.
-        let wide = (MOST / piece).clamp(1, threads() as u64).saturating_mul(piece);
+        let wide = (self.most_together() / piece).clamp(1, threads() as u64).saturating_mul(piece);
         let inner = extent.end - extent.start - (rows - 1).saturating_mul(stride);
         let together = wide.saturating_sub(inner) / stride + 1;
         let span = inner.saturating_add((together - 1).saturating_mul(stride)).min(extent.end - extent.start);
@@ -87,6 +69,11 @@ impl Array {
         Ok(true)
     }
 
+    /// Bytes that are decoded at once.
+    fn most_together(&self) -> u64 {
+        MOST.min(self.limits().memory / 8)
+    }
+
     /// The axis along which rows lie, and the bytes of a piece, where parts of rows lie in several pieces that decode alone
     /// and no piece between them is without any.
     fn axis_over_pieces(&self) -> Result<Option<(usize, u64)>> {
@@ -101,7 +88,7 @@ impl Array {
         let extent = self.extent();
         let fits = |piece: &u64| {
             let is_split = *piece > 0 && extent.start / piece != (extent.end - 1) / piece;
-            is_split && stride.unsigned_abs() <= *piece && *piece <= MOST && *piece < source.len()
+            is_split && stride.unsigned_abs() <= *piece && *piece <= self.most_together() && *piece < source.len()
         };
         Ok(source.first_piece()?.filter(fits).map(|piece| (axis, piece)))
     }

@@ -9,6 +9,8 @@ use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 
+use crate::error::{Error, Result};
+
 /// From this size on large pages are worth asking for.
 const LARGE: usize = 8 << 20;
 
@@ -71,12 +73,24 @@ pub(crate) fn prefer_large_pages<T>(memory: &mut Vec<T>) {
 }
 
 /// Bytes in memory of their own.
-pub(super) enum Memory {
+pub(crate) enum Memory {
     Vec(Vec<u8>),
     Map(LargePages),
 }
 
 impl Memory {
+    /// This many zero bytes, on large pages where they pay.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the system has not so many.
+    pub(crate) fn zeroed(size: usize) -> Result<Self> {
+        if let Some(map) = large_pages(size) {
+            return Ok(Self::Map(map));
+        }
+        let bytes = bytemuck::allocation::try_zeroed_vec(size);
+        bytes.map(Self::Vec).map_err(|()| Error::limit(format!("no memory for {size} bytes")))
+    }
+
     /// A copy, on large pages where they pay.
     pub(super) fn copy_of(bytes: &[u8]) -> Self {
         match large_pages(bytes.len()) {
@@ -93,6 +107,15 @@ impl Deref for Memory {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
+        match self {
+            Self::Vec(bytes) => bytes,
+            Self::Map(map) => map,
+        }
+    }
+}
+
+impl DerefMut for Memory {
+    fn deref_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Vec(bytes) => bytes,
             Self::Map(map) => map,

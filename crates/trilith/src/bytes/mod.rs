@@ -52,7 +52,7 @@ pub(crate) use gzip::deflated;
 pub(crate) use gzip::gunzipped;
 pub use gzip::{gunzip, gzip, is_gzip, is_packed};
 pub use journal::Journal;
-pub(crate) use large::{LargePages, large_pages, prefer_large_pages};
+pub(crate) use large::{LargePages, Memory, large_pages, prefer_large_pages};
 pub(crate) use listing::{files_of, is_plain_file};
 pub use local::{LocalFile, LocalOptions, bytes_read, is_one_file};
 pub use lock::{Basis, remove_stale};
