@@ -1195,5 +1195,5 @@ def _manifest(
     """
 def _tiles(arrays: list[Array], bytes: int) -> list[list[int]]:
     """For each array the lengths of parts of about so many bytes that can be decoded with little waste."""
-def _prefetch(parts: list[Array]) -> None:
-    """Fetches what these parts of one array need, in as few requests as for one part."""
+def _read_together(parts: list[tuple[Array, numpy.typing.NDArray[Any]]]) -> None:
+    """Reads parts of arrays, each into a C-contiguous array of its shape and dtype: all that they need is asked for together."""
