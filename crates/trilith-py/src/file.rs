@@ -324,6 +324,12 @@ impl File {
         Ok(tagged::blocks(py, &file)?.map(|blocks| (tree, blocks)))
     }
 
+    /// The text of the tree after what Python's `asdf` has tagged takes its place: see [`parts::tagged_toward`].
+    #[pyo3(name = "_toward")]
+    fn toward<'py>(&self, tree: &Bound<'py, PyAny>, classes: &Bound<'py, PyAny>) -> PyResult<Option<String>> {
+        parts::tagged_toward(&*self.opened()?, tree, &tagged::Classes::of(classes)?)
+    }
+
     /// The headers of the blocks, as Python's `asdf` has them; None where only that package can say.
     #[pyo3(name = "_headers")]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {

@@ -14,11 +14,13 @@ use trilith::bytes::{AtomicFile, Basis, Source};
 use trilith::change::{Change, SaveOptions};
 use trilith::codec::{self, CodecId};
 use trilith::tree::Tree;
+use trilith::yaml::{PrintOptions, print_document};
 
 use crate::calm::calm;
 use crate::errors::{About, Raise};
 use crate::file::File;
 use crate::held::Held;
+use crate::tagged::{self, Classes};
 use crate::write::form;
 
 /// How many bytes a codec gets at once.
@@ -221,8 +223,21 @@ pub fn decodes(label: [u8; 4]) -> bool {
 pub fn toward(py: Python<'_>, old: &str, new: &str) -> PyResult<Option<String>> {
     let made = py.detach(|| {
         let limits = Limits::from_env()?;
-        let (old, new) = (Tree::parse(old, &limits)?, Tree::parse(new, &limits)?);
-        Ok(old.toward(&new, &limits)?.map(|made| made.text().to_owned()))
+        text_toward(&Tree::parse(old, &limits)?, new, &limits)
     });
     made.or_raise(About::Argument)
+}
+
+/// As [`toward`], for the tree of a file and one that `asdf` has tagged; nothing either where only `asdf` prints it.
+///
+/// # Errors
+/// Where the file was closed, and what Python says of the tree.
+pub fn tagged_toward<'py>(file: &AsdfFile, tree: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<String>> {
+    let Some(value) = tagged::value(tree, classes)? else { return Ok(None) };
+    let made = tree.py().detach(|| text_toward(file.tree(), &print_document(&value, &PrintOptions::default()), file.limits()));
+    made.or_raise(About::Argument)
+}
+
+fn text_toward(old: &Tree, new: &str, limits: &Limits) -> trilith::Result<Option<String>> {
+    Ok(old.toward(&Tree::parse(new, limits)?, limits)?.map(Tree::into_text))
 }

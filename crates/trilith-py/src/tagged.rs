@@ -1,16 +1,16 @@
-//! The tree as Python's `asdf` parses it: dictionaries, lists and scalars, with the tags that are left.
+//! The tree as Python's `asdf` parses it, and as it prints one: dictionaries, lists and scalars, with the tags that are left.
 //!
-//! What only that package itself can say (an odd key, a tag of YAML in an odd place) is not decided
-//! here: there is no tree then, and the caller lets `asdf` read the file.
+//! What only that package itself can say (an odd key, a tag of YAML in an odd place, a number of numpy) is not decided
+//! here: there is no tree then, and the caller lets `asdf` read or print it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySet, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PySet, PyString, PyTuple};
 use trilith::Limits;
 use trilith::asdf::{AsdfFile, ndarray};
-use trilith::tree::{Node, NodeKind, Scalar, Tree};
+use trilith::tree::{Data, Node, NodeKind, Scalar, Tree, Value};
 
 use crate::errors::{About, Raise};
 use crate::{array, scalar};
@@ -189,6 +189,115 @@ impl<'py> Copier<'_, 'py> {
         }
         Ok(Some(made.into_any()))
     }
+}
+
+/// The value that `asdf` prints of a tagged tree, or nothing where only it can say: one object in several places, say.
+pub fn value<'py>(given: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<Value>> {
+    FromTagged { classes, seen: HashSet::new(), depth: 0 }.value(given)
+}
+
+struct FromTagged<'a, 'py> {
+    classes: &'a Classes<'py>,
+    /// The collections so far: PyYAML gives an anchor to one that is met again.
+    seen: HashSet<usize>,
+    depth: usize,
+}
+
+/// Deeper trees are left to PyYAML.
+const DEPTH: usize = 256;
+
+impl<'py> FromTagged<'_, 'py> {
+    fn value(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+        let py = given.py();
+        if let Ok(text) = given.cast_exact::<PyString>() {
+            return Ok(text.to_str().ok().map(Value::from));
+        }
+        if given.is_none() {
+            return Ok(Some(Value::null()));
+        }
+        if let Ok(value) = given.cast_exact::<PyBool>() {
+            return Ok(Some(value.is_true().into()));
+        }
+        if given.is_exact_instance_of::<PyInt>() {
+            let small = given.extract::<i64>().ok().map(Value::from);
+            return small
+                .map_or_else(|| Ok(Some(Data::BigInt(given.str()?.to_str()?.to_owned()).into())), |small| Ok(Some(small)));
+        }
+        if given.is_exact_instance_of::<PyFloat>() {
+            return Ok(Some(given.extract::<f64>()?.into()));
+        }
+        let kind = given.get_type();
+        if kind.is(&self.classes.text) {
+            let data = given.getattr(intern!(py, "data"))?;
+            let Some(text) = data.cast_exact::<PyString>().ok().and_then(|text| text.to_str().ok()) else { return Ok(None) };
+            return Ok(Some(Value { tag: tag(given)?, ..Value::from(text) }));
+        }
+        if self.depth == DEPTH || !self.seen.insert(given.as_ptr() as usize) {
+            return Ok(None);
+        }
+        self.depth += 1;
+        let made = if kind.is(&self.classes.mapping) || kind.is(&self.classes.sequence) {
+            let data = given.getattr(intern!(py, "data"))?;
+            let made = match (data.cast_exact::<PyDict>(), data.cast_exact::<PyList>()) {
+                (Ok(dict), _) => self.mapping(dict, &given.getattr(intern!(py, "property_order"))?)?,
+                (_, Ok(list)) => self.sequence(list.iter())?,
+                _ => None,
+            };
+            let style: Option<String> = given.getattr(intern!(py, "flow_style"))?.extract().unwrap_or_default();
+            let tag = tag(given)?;
+            made.map(|made| Value { tag, ..made }).map(|made| match style.as_deref() {
+                Some("flow") => made.flow(),
+                Some("block") => made.block(),
+                _ => made,
+            })
+        } else if let Ok(dict) = given.cast_exact::<PyDict>() {
+            self.mapping(dict, &py.None().into_bound(py))?
+        } else if let Ok(list) = given.cast_exact::<PyList>() {
+            self.sequence(list.iter())?
+        } else if let Ok(tuple) = given.cast_exact::<PyTuple>() {
+            self.sequence(tuple.iter())?
+        } else {
+            None
+        };
+        self.depth -= 1;
+        Ok(made)
+    }
+
+    fn sequence(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Option<Value>> {
+        let items: Option<Vec<Value>> = items.map(|item| self.value(&item)).collect::<PyResult<_>>()?;
+        Ok(items.map(Value::from))
+    }
+
+    /// The pairs: first those that a schema wants first.
+    fn mapping(&mut self, dict: &Bound<'py, PyDict>, first: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+        let first: Vec<Bound<'py, PyAny>> = if first.is_none() { Vec::new() } else { first.extract()? };
+        let mut pairs = Vec::with_capacity(dict.len());
+        for key in &first {
+            if let Some(value) = dict.get_item(key)? {
+                let (Some(key), Some(value)) = (self.key(key)?, self.value(&value)?) else { return Ok(None) };
+                pairs.push((key, value));
+            }
+        }
+        for (key, value) in dict.iter() {
+            let is_first = || first.iter().map(|one| one.eq(&key)).collect::<PyResult<Vec<_>>>();
+            if !first.is_empty() && is_first()?.contains(&true) {
+                continue;
+            }
+            let (Some(key), Some(value)) = (self.key(&key)?, self.value(&value)?) else { return Ok(None) };
+            pairs.push((key, value));
+        }
+        Ok(Some(Data::Map(pairs).into()))
+    }
+
+    /// A key, where it is a scalar without a tag.
+    fn key(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+        Ok(self.value(key)?.filter(|key| key.tag.is_none() && !matches!(key.data, Data::Seq(_) | Data::Map(_))))
+    }
+}
+
+/// The tag of a tagged object.
+fn tag(given: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    given.getattr(intern!(given.py(), "_tag"))?.extract()
 }
 
 /// The blocks of a file as `asdf` describes them: a dictionary of its header fields, and where header and data begin.

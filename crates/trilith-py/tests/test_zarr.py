@@ -409,10 +409,10 @@ SELECTIONS = [
     np.s_[69:70, 39:40],
 ]
 CUT = {
-    "whole rows": {"chunks": 16},
-    "a grid": {"chunks": (16, 9)},
-    "one": {"chunks": (70, 40)},
-    "as stored": {},
+    "whole rows": 16,
+    "a grid": (16, 9),
+    "one": (70, 40),
+    "as stored": None,
 }
 
 
@@ -421,9 +421,9 @@ CUT = {
 def test_a_part_is_what_numpy_has_there(tmp_path, cut, codec):
     data = RNG.normal(size=(70, 40)).astype(">f4")
     trilith.write(tmp_path / "x.asdf", {"a": data, "m": np.ma.masked_less(data, 0), "r": np.array([(n, n / 2) for n in range(70)], "i4,f8")}, codec=codec)
-    options = {"chunks": {"a": chunks, "m": chunks} for chunks in CUT[cut].values()}
-    group = trilith.zarr.open(tmp_path / "x.asdf", **({} if not options else {"chunks": {key: (CUT[cut]["chunks"]) for key in ("a", "m")}}))
-    filled = trilith.zarr.open(tmp_path / "x.asdf", masks="fill", fill_value=-9)["m"]
+    chunks = CUT[cut]
+    group = trilith.zarr.open(tmp_path / "x.asdf", chunks=chunks and {name: chunks for name in ("a", "m", "m_mask")})
+    filled = trilith.zarr.open(tmp_path / "x.asdf", masks="fill", fill_value=-9, chunks=chunks and {"m": chunks})["m"]
     for at in SELECTIONS:
         np.testing.assert_array_equal(group["a"][at], data[at], err_msg=str(at))
         np.testing.assert_array_equal(group["m_mask"][at], (data < 0)[at], err_msg=str(at))
@@ -432,6 +432,8 @@ def test_a_part_is_what_numpy_has_there(tmp_path, cut, codec):
     np.testing.assert_array_equal(group["a"].oindex[rows, columns], data[np.ix_(rows, columns)])
     np.testing.assert_array_equal(group["a"].oindex[rows, 4:30:3], data[rows, 4:30:3])
     np.testing.assert_array_equal(group["a"].oindex[5, columns], data[5, columns])
+    np.testing.assert_array_equal(group["a"].oindex[rows, 7], data[rows, 7])
+    np.testing.assert_array_equal(filled.oindex[rows, columns], np.where(data < 0, np.float32(-9), data)[np.ix_(rows, columns)])
     np.testing.assert_array_equal(group["a"].vindex[[1, 69, 17], [2, 39, 0]], data[[1, 69, 17], [2, 39, 0]])
     np.testing.assert_array_equal(group["a"].vindex[data > 1], data[data > 1])
     np.testing.assert_array_equal(group["r"]["f1"] if isinstance(group["r"], zarr.Group) else group["r"][5:9]["f1"], np.arange(5, 9) / 2)
@@ -446,9 +448,88 @@ def test_only_what_is_asked_for_is_read(tmp_path):
     trilith.zarr._read_together = lambda parts: asked.extend(part.shape for part, _ in parts) or read(parts)
     try:
         array[3:10, 5:7]
+        # The smallest box around numbers of rows and columns.
+        array.oindex[[9, 3, 5], [6, 5]]
+        array.vindex[[300, 302], [7, 9]]
     finally:
         trilith.zarr._read_together = read
-    assert asked == [(7, 2)]
+    assert asked == [(7, 2), (7, 2), (3, 3)]
+
+
+def test_masks_by_value_and_by_an_array_are_filled(tmp_path):
+    data = np.array([[1.0, np.nan, 3], [4, 5, np.nan]])
+    (tmp_path / "x.asdf").write_text(
+        "#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+        "nan: !core/ndarray-1.0.0 {data: [[1.0, .nan, 3.0], [4.0, 5.0, .nan]], datatype: float64, mask: .nan}\n"
+        "number: !core/ndarray-1.0.0 {data: [[1, 7, 3], [4, 5, 7]], datatype: uint8, mask: 7}\n"
+        "beyond: !core/ndarray-1.0.0 {data: [[1, 7, 3], [4, 5, 7]], datatype: uint8, mask: -7}\n"
+        "rows: !core/ndarray-1.0.0\n  data: [[1, 7, 3], [4, 5, 7]]\n  datatype: int16\n"
+        "  mask: !core/ndarray-1.0.0 {data: [[0, 1, 0], [0, 0, 1]], datatype: uint8}\n...\n"
+    )
+    group = trilith.zarr.open(tmp_path / "x.asdf", masks="fill", fill_value=9, chunks=(1, 2))
+    expected = np.where(np.isnan(data), 9, data)
+    for name in ("nan", "number", "rows"):
+        np.testing.assert_array_equal(group[name][...], expected, err_msg=name)
+        np.testing.assert_array_equal(group[name][:, 1], expected[:, 1], err_msg=name)
+    np.testing.assert_array_equal(group["beyond"][...], [[1, 7, 3], [4, 5, 7]])
+
+
+def test_tasks_that_are_cancelled_leave_the_store_as_it_was(tmp_path):
+    trilith.write(tmp_path / "x.asdf", {"a": np.arange(12.0).reshape(3, 4)})
+    store = trilith.zarr.Store(tmp_path / "x.asdf", chunks=(1, 4))
+
+    async def cancelled():
+        waiting = asyncio.create_task(store.get("a/c/0/0"))
+        await asyncio.sleep(0)
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return (await asyncio.wait_for(store.get("a/c/1/0"), 30)).to_bytes()
+
+    assert asyncio.run(cancelled()) == np.arange(4.0, 8).tobytes()
+
+
+@pytest.mark.skipif(not hasattr(asyncio, "eager_task_factory"), reason="before Python 3.12 no task begins at once")
+def test_tasks_that_begin_at_once_are_read_together(tmp_path):
+    trilith.write(tmp_path / "x.asdf", {"a": np.arange(12.0).reshape(3, 4)})
+    store = trilith.zarr.Store(tmp_path / "x.asdf", chunks=(1, 4))
+
+    async def together():
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        tasks = [asyncio.create_task(store.get(f"a/c/{row}/0")) for row in range(3)]
+        return b"".join(found.to_bytes() for found in await asyncio.wait_for(asyncio.gather(*tasks), 30))
+
+    assert asyncio.run(together()) == np.arange(12.0).tobytes()
+
+
+def test_each_of_several_fails_by_itself_and_an_error_of_all_is_one(tmp_path):
+    """Where a block is damaged the others are read; a server that is gone is not asked for each."""
+    trilith.write(tmp_path / "x.asdf", {"a": np.zeros((300, 300)), "b": np.ones((4, 4))}, codec="zlib")
+    content = bytearray((tmp_path / "x.asdf").read_bytes())
+    at = content.index(b"\xd3BLK") + 54 + 20
+    content[at : at + 40] = b"\xff" * 40
+    (tmp_path / "x.asdf").write_bytes(content)
+    store = trilith.zarr.Store(tmp_path / "x.asdf")
+
+    async def both():
+        return await asyncio.gather(store.get("a/c/0/0"), store.get("b/c/0/0"), return_exceptions=True)
+
+    broken, whole = asyncio.run(both())
+    assert isinstance(broken, ValueError) and whole.to_bytes() == np.ones((4, 4)).tobytes()
+
+    calls = []
+
+    def gone(parts):
+        calls.append(len(parts))
+        raise OSError("no such server")
+
+    read, trilith.zarr._read_together = trilith.zarr._read_together, gone
+    try:
+        assert [type(error) for error in asyncio.run(both())] == [OSError, OSError]
+    finally:
+        trilith.zarr._read_together = read
+    assert calls == [2]
 
 
 def test_what_is_copied_out_of_a_store_is_read_without_trilith(tmp_path):

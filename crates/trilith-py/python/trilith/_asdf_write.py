@@ -17,6 +17,7 @@ from asdf._block.manager import ReadBlocks
 from asdf._block.writer import WriteBlock
 from asdf._core._converters.ndarray import NDArrayConverter
 from asdf.extension._serialization_context import BlockAccess
+from asdf.tagged import TaggedDict, TaggedList, TaggedString
 from asdf.tags.core import Software
 from asdf.tags.core.ndarray import NDArrayType, numpy_dtype_to_asdf_datatype
 from asdf.util import NOT_SET
@@ -267,6 +268,12 @@ def _text(file):
         tagged.data = {key: tagged[key] for key in [*new, *(key for key in tagged if key not in new)]}
     with _asdf_use.here("write"):
         schema.validate(tagged, file)
+    origin = getattr(file._blocks, "_trilith", None)
+    origin = None if origin is None or origin.closed else origin
+    if origin is not None:
+        text = _changed_text(origin, tagged)
+        if text is not None:
+            return text
     handles = {"!": "tag:stsci.edu:asdf/"}
     for extension in context._extensions_used:
         handles = {**extension.yaml_tag_handles, **handles}
@@ -283,8 +290,15 @@ def _text(file):
         )
     except yaml.representer.RepresenterError as error:
         raise Left("what cannot be written, asdf says in its own words") from error
-    origin = getattr(file._blocks, "_trilith", None)
-    return text if origin is None or origin.closed else _kept(origin.text, text)
+    return text if origin is None else _kept(origin.text, text)
+
+
+def _changed_text(origin, tagged):
+    """As `_kept`, without PyYAML; None where only that prints the tree."""
+    try:
+        return origin._toward(tagged, (TaggedDict, TaggedList, TaggedString))
+    except ValueError:
+        return None
 
 
 def _kept(old, new):

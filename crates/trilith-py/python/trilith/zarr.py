@@ -25,6 +25,7 @@ from zarr.core.buffer import default_buffer_prototype
 
 from . import _zarr_codec as _codec
 from . import _zarr_nodes as _nodes
+from ._trilith import Array as _Array
 from ._trilith import _read_together, _state
 from ._trilith import open as _open
 
@@ -34,7 +35,9 @@ __all__ = ["Store", "open"]
 def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, **options):
     """A file as a `zarr.Group` that can be read: a path, an address, or what else `trilith.open` takes.
 
-    The arguments are those of `Store`. Of a chunk, only the elements that are asked for are read.
+    The arguments are those of `Store`. Of a chunk, only the elements that are asked for are read; with arrays of indices, the
+    smallest box that holds them. The documents of the group's own store name a codec that only Trilith has: to copy them
+    key by key, take those of a `Store`. What zarr or xarray copies says `bytes`.
     """
     store = _Direct(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
     return zarr.open_group(store, mode="r")
@@ -103,7 +106,7 @@ class Store(_abc.Store):
         self._start(state["version"])
 
     def __eq__(self, other):
-        return isinstance(other, Store) and (self._words, self._version) == (other._words, other._version)
+        return type(self) is type(other) and (self._words, self._version) == (other._words, other._version)
 
     __hash__ = None
 
@@ -216,53 +219,67 @@ class Store(_abc.Store):
         if found is None:
             return None
         node, index = found
-        where = _inside(selection, node.part(index))
-        if where is None:
-            return (await self._elements(node, node.part(index)))[selection]
-        return await self._elements(node, where, is_chunk=False)
+        chunk = node.part(index)
+        where, within = _box(selection, chunk, node.chunks)
+        elements = await self._elements(node, where or chunk, is_chunk=where is None)
+        return elements if within is None else elements[within]
 
     async def _elements(self, node, where, is_chunk=True):
         """The elements at a place of an array, read together with what else is wanted at the same time."""
         loop = asyncio.get_running_loop()
+        one = _Wanted(node, where, is_chunk)
         with self._lock:
-            # A task begins when those that are ready have had their turn: the others come before it.
             batch = self._batches.get(loop)
             if batch is None:
-                wanted = []
-                batch = self._batches[loop] = (wanted, loop.create_task(self._batch(loop, wanted)))
-            wanted, task = batch
-            at = len(wanted)
-            wanted.append(_Wanted(node, where, is_chunk))
+                batch = self._batches[loop] = ([], loop.create_future())
+                # What is ready to run has its turn before it is called: the others are wanted in that time.
+                loop.call_soon(self._begin, loop)
+            wanted, done = batch
+            wanted.append(one)
         # Who does not wait any more leaves the others theirs.
-        found = (await asyncio.shield(task))[at]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        await asyncio.shield(done)
+        if one.error is not None:
+            raise one.error
+        return one.elements
 
-    async def _batch(self, loop, wanted):
-        """What is found for each place: its elements, or the error."""
+    def _begin(self, loop):
+        """Has a thread read what is wanted until now."""
         with self._lock:
-            del self._batches[loop]
-        return await asyncio.to_thread(self._found, wanted)
+            wanted, done = self._batches.pop(loop)
+
+        def tell(read):
+            if not done.done():
+                done.set_result(None) if read.exception() is None else done.set_exception(read.exception())
+
+        try:
+            loop.run_in_executor(None, self._found, wanted).add_done_callback(tell)
+        except RuntimeError as error:
+            # No thread is begun any more while the program ends.
+            done.set_exception(error)
 
     def _found(self, wanted):
+        """Reads what is wanted; what cannot be read has its error."""
         try:
             self._read(wanted)
-            return [one.elements for one in wanted]
+        except (ValueError, NotImplementedError) as error:
+            # That of one of them: each is read by itself, so that it fails by itself.
+            for one in wanted:
+                one.elements, one.error = None, error
+                if len(wanted) > 1:
+                    self._found([one])
         except Exception as error:
-            # Each of several is read by itself, so that it fails by itself.
-            return [error] if len(wanted) == 1 else [self._found([one])[0] for one in wanted]
+            for one in wanted:
+                one.error = error
+        else:
+            for one in wanted:
+                one.error = None
 
     def _read(self, wanted):
         """Reads what is wanted; behind the end of an array, chunks are zero."""
-        filled = [one for one in wanted if one.node.fill is not None]
-        for one in filled:
-            one.take(one.node.array.part((*one.where, Ellipsis)).masked().filled(one.node.fill))
-        runs = [(run, *_place(run)) for run in _runs([one for one in wanted if one.node.fill is None])]
-        _read_together([(part, out) for _, part, out in runs])
-        for run, _, out in runs:
-            for one, elements in _split(run, out):
-                one.take(elements)
+        places = [_Place(run) for run in _runs(wanted)]
+        _read_together([part for place in places for part in place.parts])
+        for place in places:
+            place.hand_out()
         # After reading: what was read is then from before any change.
         if _state(self._file)[2]:
             raise OSError(f"{self._name} was replaced or written to while its store was open: make the store again")
@@ -279,11 +296,11 @@ class _Direct(Store):
 
 
 class _Wanted:
-    """A place of an array, and its elements once they are read."""
+    """A place of an array, and its elements, or the error, once they are read."""
 
     def __init__(self, node, where, is_chunk):
         self.node, self.where, self.is_chunk = node, where, is_chunk
-        self.elements = None
+        self.elements = self.error = None
 
     def take(self, read):
         """Keeps what was read: of a chunk all its elements, also those behind the end of the array."""
@@ -319,44 +336,69 @@ def _runs(wanted):
     return runs
 
 
-def _place(run):
-    """The part of the array that a run is, and memory for its elements."""
-    first, last = run[0], run[-1]
-    where = first.where if first is last else (slice(first.where[0].start, last.where[0].stop), *first.where[1:])
-    part = first.node.array.part((*where, Ellipsis))
-    # What has no bytes is read nowhere.
-    return part, (numpy.empty if part.nbytes else numpy.zeros)(part.shape, part.dtype)
+class _Place:
+    """The part of an array that a run is, with memory for its elements."""
+
+    def __init__(self, run):
+        self.run = run
+        node, first, last = run[0].node, run[0].where, run[-1].where
+        where = first if len(run) == 1 else (slice(first[0].start, last[0].stop), *first[1:])
+        part = node.array.part((*where, Ellipsis))
+        #: Parts of arrays, each with what its elements are read into.
+        self.parts = [(part, _memory(part))]
+        self.mask = None if node.fill is None else part.mask
+        if isinstance(self.mask, _Array):
+            self.parts.append((self.mask, _memory(self.mask)))
+
+    def hand_out(self):
+        """Gives each place of the run its elements."""
+        elements, fill = self.parts[0][1], self.run[0].node.fill
+        if len(self.parts) > 1:
+            elements[self.parts[1][1]] = fill
+        elif self.mask is not None:
+            elements[numpy.isnan(elements) if self.mask != self.mask else elements == self.mask] = fill
+        if len(self.run) == 1:
+            self.run[0].take(elements)
+            return
+        at = 0
+        for one in self.run:
+            rows = one.where[0].stop - one.where[0].start
+            one.take(elements[at : at + rows])
+            at += rows
 
 
-def _split(run, elements):
-    """The elements of each place of a run."""
-    if len(run) == 1:
-        yield run[0], elements
-        return
-    at = 0
-    for one in run:
-        rows = one.where[0].stop - one.where[0].start
-        yield one, elements[at : at + rows]
-        at += rows
+def _memory(part):
+    """An array for the elements of a part. What has no bytes is read nowhere."""
+    return (numpy.empty if part.nbytes else numpy.zeros)(part.shape, part.dtype)
 
 
-def _inside(selection, chunk):
-    """A selection within a chunk as one of its array; None where it is not made of numbers and slices, or goes beyond it."""
+def _box(selection, chunk, full):
+    """The place in its array that holds a selection within a chunk, and which of it is selected, None for all of it; no
+    place where the whole chunk has to be read, with the elements behind the end of the array.
+    """
     if not isinstance(selection, tuple) or len(selection) != len(chunk):
-        return None
-    where = []
-    for wanted, here in zip(selection, chunk, strict=True):
-        length = here.stop - here.start
+        return None, selection
+    where, within, is_box = [], [], True
+    for wanted, here, length in zip(selection, chunk, full, strict=True):
         if isinstance(wanted, slice):
-            start, stop, step = wanted.start or 0, length if wanted.stop is None else wanted.stop, wanted.step or 1
-            if not (0 <= start <= stop <= length and step > 0):
-                return None
-            where.append(slice(here.start + start, here.start + stop, step))
-        elif isinstance(wanted, int | numpy.integer) and not isinstance(wanted, bool) and 0 <= wanted < length:
-            where.append(here.start + int(wanted))
+            start, stop, step = wanted.start or 0, length if wanted.stop is None else wanted.stop, 1 if wanted.step is None else wanted.step
+            first, last, inner = start, stop, slice(None)
+        elif isinstance(wanted, int | numpy.integer) and not isinstance(wanted, bool):
+            first, last, step, inner = int(wanted), int(wanted) + 1, None, 0
+        elif isinstance(wanted, numpy.ndarray) and wanted.dtype.kind in "iu" and wanted.size:
+            first, last, step, is_box = int(wanted.min()), int(wanted.max()) + 1, 1, False
+            inner = wanted - first
         else:
-            return None
-    return tuple(where)
+            return None, selection
+        if not 0 <= first <= last <= here.stop - here.start or step is not None and step < 1:
+            return None, selection
+        where.append((here.start + first, here.start + last, step))
+        within.append(inner)
+    if is_box:
+        return tuple(start if step is None else slice(start, stop, step) for start, stop, step in where), None
+    # Beside arrays of indices, numbers and slices stand for other axes than they do alone.
+    steps = [slice(None, None, step) if isinstance(inner, slice) else inner for (_, _, step), inner in zip(where, within, strict=True)]
+    return tuple(slice(start, stop) for start, stop, _ in where), tuple(steps)
 
 
 def _filled(tree, fill_value):

@@ -6,11 +6,12 @@ use super::handle::Array;
 use super::index::Index;
 use super::program::Program;
 use crate::bytes::{Access, Memory, Source, to_usize};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::threads::threads;
 
-/// Decoded bytes that are held at once, besides the pieces at both ends.
+/// Decoded bytes that are held at once, besides the pieces at both ends: at most, and at least where there are so many.
 const MOST: u64 = 64 << 20;
+const LEAST: u64 = 8 << 20;
 
 /// Decoded bytes of a source, from the beginning of a piece to the end of one.
 struct Decoded<'s> {
@@ -45,10 +46,10 @@ impl Array {
     pub(super) fn fill_by_pieces(&self, program: &Program, into: &mut [u8]) -> Result<bool> {
         let Some((axis, piece)) = self.axis_over_pieces()? else { return Ok(false) };
         let (rows, stride) = (self.shape()[axis], self.strides()[axis].unsigned_abs());
-        let extent = self.extent();
-        // One piece for each thread.
-        let wide = (self.most_together() / piece).clamp(1, threads() as u64).saturating_mul(piece);
-        let inner = extent.end - extent.start - (rows - 1).saturating_mul(stride);
+        let (extent, inner) = (self.extent(), self.row_extent(axis));
+        // One piece for each thread, but enough of small ones for several threads to be worth it.
+        let enough = (threads() as u64).max(LEAST.div_ceil(piece));
+        let wide = (self.most_together() / piece).clamp(1, enough).saturating_mul(piece);
         let together = wide.saturating_sub(inner) / stride + 1;
         let span = inner.saturating_add((together - 1).saturating_mul(stride)).min(extent.end - extent.start);
         let size = span.saturating_add(piece.saturating_mul(2)).min(self.source().len());
@@ -62,11 +63,22 @@ impl Array {
             index.push(Index::Range { start: i64::try_from(start).ok(), stop: i64::try_from(end).ok(), step: 1 });
             let block = self.clone().without_mask().slice(&index)?;
             let (part, more) = std::mem::take(&mut rest).split_at_mut(to_usize(block.nbytes())?);
-            let bytes = decoded.show(&block.extent())?;
+            let bytes = match decoded.show(&block.extent()) {
+                Ok(bytes) => bytes,
+                // Perhaps where whole pieces reach beyond what is needed: that is then read to the byte.
+                Err(error) if error.kind() == ErrorKind::Malformed => return Ok(false),
+                Err(error) => return Err(error),
+            };
             block.fill_from(program, bytes, block.extent().start / piece * piece, part)?;
             (start, rest) = (end, more);
         }
         Ok(true)
+    }
+
+    /// Bytes from the first to the last of one row.
+    fn row_extent(&self, axis: usize) -> u64 {
+        let (extent, before) = (self.extent(), (self.shape()[axis] - 1).saturating_mul(self.strides()[axis].unsigned_abs()));
+        (extent.end - extent.start).saturating_sub(before)
     }
 
     /// Bytes that are decoded at once.
@@ -74,15 +86,18 @@ impl Array {
         MOST.min(self.limits().memory / 8)
     }
 
-    /// The axis along which rows lie, and the bytes of a piece, where parts of rows lie in several pieces that decode alone
-    /// and no piece between them is without any.
+    /// The axis along which rows lie one behind the other, and the bytes of a piece, where parts of rows lie in several pieces
+    /// that decode alone and no piece between them is without any.
     fn axis_over_pieces(&self) -> Result<Option<(usize, u64)>> {
         let source = self.source();
         let Some(axis) = self.shape().iter().position(|len| *len > 1) else { return Ok(None) };
         let stride = self.strides()[axis];
-        let is_widest =
-            self.strides().iter().zip(self.shape()).all(|(other, len)| *len < 2 || other.unsigned_abs() <= stride.unsigned_abs());
-        if stride <= 0 || !is_widest || self.is_c_contiguous() || source.access() == Access::Requests || source.grid().is_some() {
+        if stride <= 0
+            || self.row_extent(axis) > stride.unsigned_abs()
+            || self.is_c_contiguous()
+            || source.access() == Access::Requests
+            || source.grid().is_some()
+        {
             return Ok(None);
         }
         let extent = self.extent();
@@ -104,10 +119,11 @@ mod tests {
     use crate::array::{Array, Byteorder, Datatype};
     use crate::bytes::{MemorySource, SourceRef};
 
-    /// Bytes that say what was read of them, as a codec gives them.
+    /// Bytes that say what was read of them, as a codec gives them; from `whole` on they cannot be decoded.
     struct Coded {
         bytes: Vec<u8>,
         piece: u64,
+        whole: u64,
         read: Mutex<Vec<Range<u64>>>,
     }
 
@@ -117,6 +133,9 @@ mod tests {
         }
 
         fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+            if offset + into.len() as u64 > self.whole {
+                return Err(Error::malformed("cut off"));
+            }
             into.copy_from_slice(&self.bytes[offset as usize..][..into.len()]);
             self.read.lock().unwrap().push(offset..offset + into.len() as u64);
             Ok(())
@@ -133,7 +152,7 @@ mod tests {
 
     fn coded(len: usize, piece: u64) -> Arc<Coded> {
         let bytes = (0..len).map(|n| (n * 7 % 251) as u8).collect();
-        Arc::new(Coded { bytes, piece, read: Mutex::default() })
+        Arc::new(Coded { bytes, piece, whole: u64::MAX, read: Mutex::default() })
     }
 
     fn plane(source: SourceRef, rows: u64, columns: u64, order: Byteorder) -> Array {
@@ -175,5 +194,25 @@ mod tests {
         let read = source.read.lock().unwrap();
         assert_eq!((read.first().unwrap().start, read.last().unwrap().end), (2000, 58_000));
         assert!(read.iter().all(|range| range.start % 1000 == 0 && range.end % 1000 == 0), "{read:?}");
+    }
+    #[test]
+    fn what_lies_before_a_break_inside_of_a_piece_is_read() {
+        let mut source = Arc::into_inner(coded(400 * 100 * 2, 1000)).unwrap();
+        source.whole = 58_500;
+        let rows = |from, to| {
+            [Index::Range { start: Some(from), stop: Some(to), step: 1 }, Index::Range { start: Some(7), stop: Some(9), step: 1 }]
+        };
+        let array = plane(Arc::new(source), 400, 100, Byteorder::Little);
+        // Row 292 ends before the break, row 293 behind it.
+        assert_eq!(array.slice(rows(13, 292)).unwrap().read_bytes(Byteorder::Little).unwrap().len(), 279 * 4);
+        let error = array.slice(rows(13, 294)).unwrap().read_bytes(Byteorder::Little).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+    }
+
+    #[test]
+    fn rows_that_lie_in_each_other_are_no_rows() {
+        let source = coded(64 * 1000, 1000);
+        let array = Array::strided(source, 0, Datatype::Uint16, Byteorder::Little, vec![8, 8], vec![1000, 998]).unwrap();
+        assert_eq!(array.axis_over_pieces().unwrap(), None);
     }
 }
