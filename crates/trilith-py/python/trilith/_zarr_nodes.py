@@ -14,7 +14,7 @@ import numpy
 from ._trilith import _hierarchy, _tiles
 
 #: Bytes of a chunk where the file leaves it open.
-TILE = 1 << 20
+TILE = 4 << 20
 
 
 class Node:

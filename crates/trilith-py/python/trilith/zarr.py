@@ -40,7 +40,7 @@ def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, *
     key by key, take those of a `Store`. What zarr or xarray copies says `bytes`.
     """
     store = _Direct(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
-    return zarr.open_group(store, mode="r")
+    return zarr.open_group(store, mode="r", zarr_format=3, use_consolidated=True)
 
 
 class Store(_abc.Store):

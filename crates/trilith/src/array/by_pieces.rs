@@ -1,112 +1,192 @@
-//! Parts of the rows of a compressed block: its pieces are decoded once each, several at a time.
+//! Parts of the rows of a compressed block: each of its pieces is decoded once, several at the same time, each by a thread
+//! that hands out what it holds.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::handle::Array;
 use super::index::Index;
 use super::program::Program;
-use crate::bytes::{Access, Memory, Source, to_usize};
+use crate::bytes::{Access, Memory, to_usize};
 use crate::error::{Error, ErrorKind, Result};
-use crate::threads::threads;
+use crate::threads::{each, threads};
 
-/// Decoded bytes that are held at once, besides the pieces at both ends: at most, and at least where there are so many.
-const MOST: u64 = 64 << 20;
-const LEAST: u64 = 8 << 20;
+/// Decoded bytes that a thread holds at once: smaller pieces are decoded several together.
+#[cfg(not(test))]
+const LEAST: u64 = 1 << 20;
+#[cfg(test)]
+const LEAST: u64 = 1;
 
-/// Decoded bytes of a source, from the beginning of a piece to the end of one.
-struct Decoded<'s> {
-    source: &'s dyn Source,
-    piece: u64,
-    memory: Memory,
-    range: Range<u64>,
+/// Rows that lie one behind the other, apart from each other or not.
+struct Rows {
+    axis: usize,
+    /// The first byte of the first one.
+    first: u64,
+    /// From the beginning of one to that of the next.
+    stride: u64,
+    /// Bytes from the first to the last of one, of which some may not be wanted.
+    inner: u64,
+    count: u64,
 }
 
-impl Decoded<'_> {
-    /// Decodes the pieces that hold a range which begins no earlier than the one before: those that are here already stay.
-    fn show(&mut self, range: &Range<u64>) -> Result<&[u8]> {
-        let start = range.start / self.piece * self.piece;
-        let end = range.end.div_ceil(self.piece).saturating_mul(self.piece).min(self.source.len());
-        let kept = start.max(self.range.start)..self.range.end.max(start);
-        let (from, len) = (to_usize(kept.start - self.range.start.min(kept.start))?, to_usize(kept.end - kept.start)?);
-        let short = || Error::limit("the memory for decoded pieces is too small");
-        let bytes = &mut *self.memory;
-        if len > 0 {
-            bytes.copy_within(from..from.checked_add(len).filter(|end| *end <= bytes.len()).ok_or_else(short)?, 0);
-        }
-        let size = to_usize(end.max(kept.end) - start)?;
-        self.source.read_at(start + len as u64, bytes.get_mut(len..size).ok_or_else(short)?)?;
-        self.range = start..end.max(kept.end);
-        bytes.get(..size).ok_or_else(short)
+impl Rows {
+    fn start(&self, row: u64) -> u64 {
+        self.first.saturating_add(row.saturating_mul(self.stride))
+    }
+
+    fn end(&self, row: u64) -> u64 {
+        self.start(row).saturating_add(self.inner)
+    }
+
+    /// How many end at a byte or before it.
+    fn before(&self, byte: u64) -> u64 {
+        byte.checked_sub(self.end(0)).map_or(0, |more| (more / self.stride + 1).min(self.count))
     }
 }
 
+/// What one thread does at once.
+struct Job<'o, 't> {
+    /// The decoded bytes: whole pieces.
+    bytes: Range<u64>,
+    rows: Range<u64>,
+    out: &'o mut [u8],
+    /// The end of a row that begins in the job before, and the beginning of one that ends in the next.
+    ends: Option<&'t mut [u8]>,
+    begins: Option<&'t mut [u8]>,
+}
+
 impl Array {
-    /// Fills `into` with parts of rows that lie in several pieces of a compressed block; false, and nothing done, where the
-    /// elements lie otherwise.
+    /// Fills `into` with parts of rows that lie in several pieces of a compressed block; false where the elements lie
+    /// otherwise, or a piece is damaged, perhaps where nothing is wanted of it.
     pub(super) fn fill_by_pieces(&self, program: &Program, into: &mut [u8]) -> Result<bool> {
-        let Some((axis, piece)) = self.axis_over_pieces()? else { return Ok(false) };
-        let (rows, stride) = (self.shape()[axis], self.strides()[axis].unsigned_abs());
-        let (extent, inner) = (self.extent(), self.row_extent(axis));
-        // One piece for each thread, but enough of small ones for several threads to be worth it.
-        let enough = (threads() as u64).max(LEAST.div_ceil(piece));
-        let wide = (self.most_together() / piece).clamp(1, enough).saturating_mul(piece);
-        let together = wide.saturating_sub(inner) / stride + 1;
-        let span = inner.saturating_add((together - 1).saturating_mul(stride)).min(extent.end - extent.start);
-        let size = span.saturating_add(piece.saturating_mul(2)).min(self.source().len());
-        self.limits().charge_memory(size, "decoding pieces of a block")?;
-        let source = self.source().clone();
-        let mut decoded = Decoded { source: &*source, piece, memory: Memory::zeroed(to_usize(size)?)?, range: 0..0 };
-        let (mut start, mut rest) = (0, into);
-        while start < rows {
-            let end = start.saturating_add(together).min(rows);
-            let mut index = vec![Index::Range { start: None, stop: None, step: 1 }; axis];
-            index.push(Index::Range { start: i64::try_from(start).ok(), stop: i64::try_from(end).ok(), step: 1 });
-            let block = self.clone().without_mask().slice(&index)?;
-            let (part, more) = std::mem::take(&mut rest).split_at_mut(to_usize(block.nbytes())?);
-            let bytes = match decoded.show(&block.extent()) {
-                Ok(bytes) => bytes,
-                // Perhaps where whole pieces reach beyond what is needed: that is then read to the byte.
-                Err(error) if error.kind() == ErrorKind::Malformed => return Ok(false),
-                Err(error) => return Err(error),
-            };
-            block.fill_from(program, bytes, block.extent().start / piece * piece, part)?;
-            (start, rest) = (end, more);
+        let Some((rows, piece, size)) = self.rows_over_pieces()? else { return Ok(false) };
+        let array = self.clone().without_mask();
+        let row_bytes = into.len() / to_usize(rows.count)?;
+        let jobs = rows.end(rows.count - 1).div_ceil(size) - rows.first / size;
+        let torn_bytes = jobs.saturating_mul(rows.inner);
+        let held = size.saturating_mul(jobs.min(threads() as u64)).saturating_add(torn_bytes);
+        self.limits().charge_memory(held, "decoding pieces of a block")?;
+        let mut torn_rows = Memory::zeroed(to_usize(torn_bytes)?)?;
+        let (jobs, torn) = plan(&rows, piece, size, self.source().len(), (into, row_bytes), &mut torn_rows)?;
+        let memories = Mutex::new(Vec::new());
+        let lock = || memories.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = each(jobs, |job| {
+            let kept = lock().pop();
+            let mut memory = kept.map_or_else(|| Memory::scratch(to_usize(size)?), Ok)?;
+            let bytes = part_of(&mut memory, 0, to_usize(job.bytes.end - job.bytes.start)?)?;
+            self.source().read_at(job.bytes.start, bytes)?;
+            if let Some(ends) = job.ends {
+                ends.copy_from_slice(part_of(bytes, 0, ends.len())?);
+            }
+            if let Some(begins) = job.begins {
+                begins.copy_from_slice(part_of(bytes, bytes.len().saturating_sub(begins.len()), begins.len())?);
+            }
+            if !job.rows.is_empty() {
+                array.along(rows.axis, job.rows)?.fill_from(program, bytes, job.bytes.start, job.out)?;
+            }
+            lock().push(memory);
+            Ok(())
+        });
+        match done {
+            // What is needed is then read to the byte.
+            Err(error) if error.kind() == ErrorKind::Malformed => return Ok(false),
+            done => done?,
+        };
+        let mut rest: &mut [u8] = &mut torn_rows;
+        for (row, out) in torn {
+            let bytes = take(&mut rest, to_usize(rows.inner)?)?;
+            array.along(rows.axis, row..row + 1)?.fill_from(program, bytes, rows.start(row), out)?;
         }
         Ok(true)
     }
 
-    /// Bytes from the first to the last of one row.
-    fn row_extent(&self, axis: usize) -> u64 {
-        let (extent, before) = (self.extent(), (self.shape()[axis] - 1).saturating_mul(self.strides()[axis].unsigned_abs()));
-        (extent.end - extent.start).saturating_sub(before)
+    /// A part of one axis.
+    fn along(&self, axis: usize, wanted: Range<u64>) -> Result<Self> {
+        let mut index = vec![Index::Range { start: None, stop: None, step: 1 }; axis];
+        index.push(Index::Range { start: i64::try_from(wanted.start).ok(), stop: i64::try_from(wanted.end).ok(), step: 1 });
+        self.slice(&index)
     }
 
-    /// Bytes that are decoded at once.
-    fn most_together(&self) -> u64 {
-        MOST.min(self.limits().memory / 8)
-    }
-
-    /// The axis along which rows lie one behind the other, and the bytes of a piece, where parts of rows lie in several pieces
+    /// The rows, the bytes of a piece, and how many bytes a thread decodes at once, where parts of rows lie in several pieces
     /// that decode alone and no piece between them is without any.
-    fn axis_over_pieces(&self) -> Result<Option<(usize, u64)>> {
+    fn rows_over_pieces(&self) -> Result<Option<(Rows, u64, u64)>> {
         let source = self.source();
         let Some(axis) = self.shape().iter().position(|len| *len > 1) else { return Ok(None) };
-        let stride = self.strides()[axis];
-        if stride <= 0
-            || self.row_extent(axis) > stride.unsigned_abs()
-            || self.is_c_contiguous()
-            || source.access() == Access::Requests
-            || source.grid().is_some()
-        {
+        let (count, stride, extent) = (self.shape()[axis], self.strides()[axis].unsigned_abs(), self.extent());
+        let inner = (extent.end - extent.start).saturating_sub((count - 1).saturating_mul(stride));
+        let lie_apart = self.strides()[axis] > 0 && inner <= stride;
+        if !lie_apart || self.is_c_contiguous() || source.access() == Access::Requests || source.grid().is_some() {
             return Ok(None);
         }
-        let extent = self.extent();
-        let fits = |piece: &u64| {
-            let is_split = *piece > 0 && extent.start / piece != (extent.end - 1) / piece;
-            is_split && stride.unsigned_abs() <= *piece && *piece <= self.most_together() && *piece < source.len()
+        let Some(piece) = source.first_piece()?.filter(|piece| *piece >= stride && *piece < source.len()) else {
+            return Ok(None);
         };
-        Ok(source.first_piece()?.filter(fits).map(|piece| (axis, piece)))
+        if extent.start / piece == (extent.end - 1) / piece {
+            return Ok(None);
+        }
+        // Few rows shall lie in two.
+        let size = LEAST.max(inner.saturating_mul(4)).div_ceil(piece).saturating_mul(piece);
+        let fits = size.saturating_mul(threads() as u64) <= self.limits().memory / 8;
+        Ok(fits.then_some((Rows { axis, first: extent.start, stride, inner, count }, piece, size)))
     }
+}
+
+/// Rows that lie in two jobs, each with the place of its elements.
+type Torn<'a> = Vec<(u64, &'a mut [u8])>;
+
+/// Who decodes and hands out what; each torn row gets as many bytes of `torn_rows` as it has.
+fn plan<'o, 't>(
+    rows: &Rows,
+    piece: u64,
+    size: u64,
+    len: u64,
+    (mut into, row_bytes): (&'o mut [u8], usize),
+    mut torn_rows: &'t mut [u8],
+) -> Result<(Vec<Job<'o, 't>>, Torn<'o>)> {
+    let (mut jobs, mut torn) = (Vec::new(), Vec::new());
+    let (mut row, mut at, mut ends) = (0, rows.first / size * size, None);
+    while row < rows.count || ends.is_some() {
+        let stop = at.saturating_add(size);
+        let (whole, begins_here) = (rows.before(stop).max(row), |row| row < rows.count && rows.start(row) < stop);
+        let is_torn = begins_here(whole);
+        let first = if ends.is_some() { at } else { rows.start(row) };
+        let last = match (is_torn, whole > row) {
+            (true, _) => stop,
+            (false, true) => rows.end(whole - 1),
+            (false, false) => at.saturating_add(ends.as_ref().map_or(0, |ends: &&mut [u8]| ends.len() as u64)),
+        };
+        let bytes = first / piece * piece..last.div_ceil(piece).saturating_mul(piece).min(len);
+        let out = take(&mut into, to_usize(whole - row)?.saturating_mul(row_bytes))?;
+        let mut job = Job { bytes, rows: row..whole, out, ends: ends.take(), begins: None };
+        row = whole;
+        if is_torn {
+            job.begins = Some(take(&mut torn_rows, to_usize(stop - rows.start(row))?)?);
+            ends = Some(take(&mut torn_rows, to_usize(rows.end(row) - stop)?)?);
+            torn.push((row, take(&mut into, row_bytes)?));
+            row += 1;
+        }
+        if !job.bytes.is_empty() {
+            jobs.push(job);
+        }
+        at = stop;
+    }
+    Ok((jobs, torn))
+}
+
+#[cold]
+fn short() -> Error {
+    Error::limit("the memory for decoded pieces is too small")
+}
+
+/// The first bytes, which are then taken off.
+fn take<'a>(rest: &mut &'a mut [u8], count: usize) -> Result<&'a mut [u8]> {
+    let (taken, more) = std::mem::take(rest).split_at_mut_checked(count).ok_or_else(short)?;
+    *rest = more;
+    Ok(taken)
+}
+
+fn part_of(bytes: &mut [u8], from: usize, len: usize) -> Result<&mut [u8]> {
+    from.checked_add(len).and_then(|end| bytes.get_mut(from..end)).ok_or_else(short)
 }
 
 #[cfg(test)]
@@ -117,7 +197,7 @@ mod tests {
 
     use super::*;
     use crate::array::{Array, Byteorder, Datatype};
-    use crate::bytes::{MemorySource, SourceRef};
+    use crate::bytes::{MemorySource, Source, SourceRef};
 
     /// Bytes that say what was read of them, as a codec gives them; from `whole` on they cannot be decoded.
     struct Coded {
@@ -213,6 +293,6 @@ mod tests {
     fn rows_that_lie_in_each_other_are_no_rows() {
         let source = coded(64 * 1000, 1000);
         let array = Array::strided(source, 0, Datatype::Uint16, Byteorder::Little, vec![8, 8], vec![1000, 998]).unwrap();
-        assert_eq!(array.axis_over_pieces().unwrap(), None);
+        assert!(array.rows_over_pieces().unwrap().is_none());
     }
 }

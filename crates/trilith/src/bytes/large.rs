@@ -25,9 +25,10 @@ pub(crate) struct LargePages {
 
 /// This many zero bytes on large pages; None where they are few, or the system has no memory of this kind.
 pub(crate) fn large_pages(size: usize) -> Option<LargePages> {
-    if size < LARGE {
-        return None;
-    }
+    if size < LARGE { None } else { on_large_pages(size) }
+}
+
+fn on_large_pages(size: usize) -> Option<LargePages> {
     // What begins and ends with a large page is made of nothing else.
     let map = MmapMut::map_anon(size.checked_next_multiple_of(PAGE)?).ok()?;
     #[cfg(target_os = "linux")]
@@ -89,6 +90,19 @@ impl Memory {
         }
         let bytes = bytemuck::allocation::try_zeroed_vec(size);
         bytes.map(Self::Vec).map_err(|()| Error::limit(format!("no memory for {size} bytes")))
+    }
+
+    /// As [`Memory::zeroed`], for bytes that soon go again: a large page is then worth it for fewer.
+    ///
+    /// # Errors
+    /// As [`Memory::zeroed`].
+    pub(crate) fn scratch(size: usize) -> Result<Self> {
+        if size >= PAGE / 2
+            && let Some(map) = on_large_pages(size)
+        {
+            return Ok(Self::Map(map));
+        }
+        Self::zeroed(size)
     }
 
     /// A copy, on large pages where they pay.

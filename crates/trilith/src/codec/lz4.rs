@@ -3,7 +3,8 @@
 //! The stored bytes are a sequence of sub-blocks: a `u32` big-endian count n, then n bytes, which
 //! are a `u32` little-endian decoded length and one raw LZ4 block. Python writes sub-blocks of 4 MiB
 //! decoded, any other length is read as well. Since the lengths can be hopped over, a slice decodes
-//! only the sub-blocks that hold it, and these decode in parallel.
+//! only the sub-blocks that hold it, and these decode in parallel. Those that are written here are smaller,
+//! so that a slice decodes less that it does not need; a match reaches back 64 KiB at most, so that this costs no space.
 //!
 //! The standard does not define `lz4`; the reference implementation does (`asdf/_compression.py`).
 //! Readers: Python asdf, asdf-cxx, libasdf, asdf-rs.
@@ -20,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Decoded bytes of a sub-block: at most this many are written.
-const SUB_BLOCK: u64 = 4 << 20;
+const SUB_BLOCK: u64 = 1 << 20;
 
 /// The longest sub-block that the format can hold.
 const LONGEST: u64 = 0x7e00_0000;
