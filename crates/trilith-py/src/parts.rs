@@ -64,6 +64,16 @@ impl<'py> Content<'py> {
     }
 }
 
+impl Ready<'_> {
+    /// Its bytes, where they are known to be stored as they are.
+    fn plain_bytes(&self) -> u64 {
+        match self {
+            Self::Memory(bytes, options) if options.codec.is_none() => bytes.len() as u64,
+            _ => 0,
+        }
+    }
+}
+
 /// Writes a file with this tree (the whole YAML document) and these blocks, to a path or a file object.
 #[pyfunction]
 #[pyo3(name = "_write_parts", signature = (target, version, comments, text, blocks, *, checksums=true, index=true))]
@@ -97,6 +107,7 @@ pub fn write_parts<'py>(
     let path: PathBuf = target.extract()?;
     let done = calm(py, || {
         let mut file = AtomicFile::create(path, Basis::Nothing)?;
+        file.reserve(ready.iter().map(Ready::plain_bytes).sum())?;
         put(BufWriter::with_capacity(1 << 20, &mut file), form, layout, &comments, text, &ready)?;
         file.commit().map(drop)
     });

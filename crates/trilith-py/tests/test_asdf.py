@@ -478,6 +478,66 @@ def test_everywhere(image):
 LINES = st.text(alphabet=st.sampled_from("ab \n\x85\u2028\u2029'\":#-\u00e9"), max_size=12)
 
 
+CLASSES = (TaggedDict, TaggedList, TaggedString)
+
+
+def tagged_text(text, tag):
+    made = TaggedString(text)
+    made._tag = tag
+    return made
+
+
+def printed(tree, old=b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n" + HEAD.encode() + b"old: 1\n...\n"):
+    """The text that Trilith gives a tree in place of an old one, and the one of PyYAML, both parsed by the latter."""
+    with trilith.open(old) as f:
+        ours = f._toward(tree, CLASSES)
+    handles = {"!": "tag:stsci.edu:asdf/"}
+    theirs = yaml.dump_all([tree], Dumper=yamlutil.AsdfDumper, explicit_start=True, explicit_end=True, version=(1, 1), allow_unicode=True, sort_keys=False, tags=handles)
+    return None if ours is None else yamlutil.load_tree(io.BytesIO(ours.encode())), yamlutil.load_tree(io.BytesIO(theirs.encode()))
+
+
+@hypothesis.settings(max_examples=300, deadline=None)
+@hypothesis.given(
+    st.dictionaries(st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1), VALUES, max_size=5),
+    st.sampled_from(["core/asdf-1.1.0", "x"]),
+)
+def test_a_changed_tree_says_what_pyyaml_prints(tree, tag):
+    tree = TaggedDict(tree, f"tag:stsci.edu:asdf/{tag}")
+    ours, theirs = printed(tree)
+    if ours is not None:
+        same(ours, theirs)
+
+
+def test_tagged_trees_say_what_pyyaml_prints():
+    inner = TaggedDict({"b": 1, "a": [1, 2.5, None, True, -0.0, float("nan"), float("inf"), 2**70, -(2**63)]}, "asdf://x.org/y-1.0.0")
+    inner.property_order = ["a", "z", "b"]
+    tree = {
+        "inner": inner,
+        "list": TaggedList([tagged_text("1", "tag:stsci.edu:asdf/unit/unit-1.0.0"), (1, "2"), [], {}], "tag:stsci.edu:asdf/q"),
+        "texts": ["", " a", "a: b", "- a", "yes", "1e3", "~", "=", "<<", "a\nb\n", "\u2028x", "\x85", "x #y", "&a", "*a", "!t", "%", "\t"],
+        1: "number",
+        None: "none",
+        2.5: "half",
+        True is None: "truth",
+    }
+    ours, theirs = printed(TaggedDict(tree, "tag:stsci.edu:asdf/core/asdf-1.1.0"))
+    assert ours is not None and list(ours["inner"]) == ["a", "b"]
+    same(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.float32(1.5), np.int16(3), np.str_("x"), b"x", datetime.date(2001, 1, 1), collections.OrderedDict(a=1), {1}, 1j, {(1, 2): 3}, "\ud800"],
+    ids=repr,
+)
+def test_what_pyyaml_alone_prints_is_left_to_it(value):
+    with trilith.open(trilith.dumps({"a": 1})) as f:
+        assert f._toward({"a": value}, CLASSES) is None
+        shared = [1]
+        assert f._toward({"a": shared, "b": shared}, CLASSES) is None
+        assert f._toward({1: "a number", "1": "its text"}, CLASSES) is None
+
+
 @hypothesis.settings(max_examples=400, deadline=None)
 @hypothesis.given(LINES)
 def test_the_line_breaks_of_yaml_1_1_in_what_asdf_writes(text):

@@ -118,7 +118,7 @@ def test_chunks_are_those_that_are_asked_for(tmp_path, chunks):
         trilith.zarr.open(tmp_path / "x.asdf", chunks={"long": (1, 2, 3)})
 
 
-@pytest.mark.parametrize(("codec", "rows"), [("lz4", 1024), ("zlib", 3000), (None, 256)])
+@pytest.mark.parametrize(("codec", "rows"), [("lz4", 1024), ("zlib", 3000), (None, 1024)])
 def test_chunks_end_where_pieces_end(tmp_path, codec, rows):
     data = RNG.integers(0, 999, (3000, 1024), "i4")
     trilith.write(tmp_path / "x.asdf", {"a": data}, codec=codec)
@@ -467,10 +467,13 @@ def test_masks_by_value_and_by_an_array_are_filled(tmp_path):
         "  mask: !core/ndarray-1.0.0 {data: [[0, 1, 0], [0, 0, 1]], datatype: uint8}\n...\n"
     )
     group = trilith.zarr.open(tmp_path / "x.asdf", masks="fill", fill_value=9, chunks=(1, 2))
-    expected = np.where(np.isnan(data), 9, data)
-    for name in ("nan", "number", "rows"):
+    # Where the file has a value for what is missing, that stays, and is what Zarr calls the fill value.
+    for name, value in (("nan", np.nan), ("number", 7), ("rows", 9)):
+        expected = np.where(np.isnan(data), value, [[1, 7, 3], [4, 5, 7]])
         np.testing.assert_array_equal(group[name][...], expected, err_msg=name)
         np.testing.assert_array_equal(group[name][:, 1], expected[:, 1], err_msg=name)
+        np.testing.assert_equal(group[name].fill_value, value)
+    # A value that no element can have is no fill value.
     np.testing.assert_array_equal(group["beyond"][...], [[1, 7, 3], [4, 5, 7]])
 
 

@@ -24,6 +24,8 @@ class Node:
         self.path, self.attributes, self.array = path, attributes, array
         self.dims, self.mask, self.missing = tuple(dims), mask, missing
         self.dtype = None if array is None else _dtype(array)
+        if self.missing is not None and not _holds(self.dtype, self.missing):
+            self.missing = None
         self.chunks = None
         #: The value that what is masked gets, where masks are filled.
         self.fill = None
@@ -101,6 +103,14 @@ def _dtype(array):
     """What its elements are read as; text without letters has one, since Zarr knows none."""
     dtype = array.dtype
     return numpy.dtype(f"{dtype.kind}1") if dtype.kind in "SU" and dtype.itemsize == 0 else dtype
+
+
+def _holds(dtype, value):
+    """Whether an element can have this value: one that none has marks nothing."""
+    if dtype is None or dtype.kind not in "iu" or not isinstance(value, (int, float)):
+        return True
+    limits = numpy.iinfo(dtype)
+    return limits.min <= value <= limits.max
 
 
 def _has_subarrays(dtype):

@@ -22,6 +22,7 @@ import numpy
 import zarr
 from zarr.abc import store as _abc
 from zarr.core.buffer import default_buffer_prototype
+from zarr.storage import StorePath
 
 from . import _zarr_codec as _codec
 from . import _zarr_nodes as _nodes
@@ -40,7 +41,7 @@ def open(source, layout=None, *, chunks=None, masks="beside", fill_value=None, *
     key by key, take those of a `Store`. What zarr or xarray copies says `bytes`.
     """
     store = _Direct(source, layout, chunks=chunks, masks=masks, fill_value=fill_value, **options)
-    return zarr.open_group(store, mode="r", zarr_format=3, use_consolidated=True)
+    return zarr.Group(zarr.AsyncGroup.from_dict(StorePath(store), _consolidated(store._described)))
 
 
 class Store(_abc.Store):
@@ -84,11 +85,19 @@ class Store(_abc.Store):
             _filled(tree, fill_value)
         self._tree = tree
         _nodes.cut([node for node in tree.nodes.values() if node.array is not None], chunks)
-        self._documents = _written({path: self._document(node) for path, node in tree.nodes.items()})
+        self._described = {path: self._document(node) for path, node in tree.nodes.items()}
+        self._texts = None
         self._batches, self._lock = {}, threading.Lock()
 
     def _document(self, node):
         return _nodes.document(node)
+
+    @property
+    def _documents(self):
+        """The bytes of the documents by key."""
+        if self._texts is None:
+            self._texts = _written(self._described)
+        return self._texts
 
     @property
     def refused(self):
@@ -422,13 +431,16 @@ def _default(dtype):
     return math.nan if dtype.kind in "fc" else numpy.zeros((), dtype)
 
 
-def _written(documents):
-    """The bytes of the documents by key; the one of the root has those of all."""
+def _consolidated(documents):
+    """The document of the root, which has those of all."""
     below = {path: document for path, document in documents.items() if path}
-    consolidated = {"kind": "inline", "must_understand": False, "metadata": below}
-    root = {**documents[""], "consolidated_metadata": consolidated}
-    made = {f"{path}/zarr.json": json.dumps(document).encode() for path, document in below.items()}
-    return {"zarr.json": json.dumps(root).encode(), **made}
+    return {**documents[""], "consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": below}}
+
+
+def _written(documents):
+    """The bytes of the documents by key."""
+    made = {f"{path}/zarr.json": json.dumps(document).encode() for path, document in documents.items() if path}
+    return {"zarr.json": json.dumps(_consolidated(documents)).encode(), **made}
 
 
 def _keys(path, node):

@@ -337,8 +337,16 @@ impl<'a> Builder<'a> {
     /// keys and integers that a writer may not write ([`Value::check_subset`]).
     pub fn write(self, path: impl AsRef<Path>, tree: Value) -> Result<()> {
         let mut file = AtomicFile::create(path, Basis::Nothing)?;
+        file.reserve(self.plain_bytes())?;
         self.write_to(std::io::BufWriter::with_capacity(1 << 20, &mut file), tree)?;
         file.commit().map(drop)
+    }
+
+    /// The bytes of all blocks that are stored as they are: at least as long is the file.
+    pub fn plain_bytes(&self) -> u64 {
+        let is_plain = |options: &ArrayOptions| options.compression().is_none() && !options.streamed;
+        let plain = self.blocks.iter().filter(|(_, options)| is_plain(options));
+        plain.filter_map(|(data, options)| data.how(options).encode.total).fold(0, u64::saturating_add)
     }
 
     /// The blocks alone, encoded for this row of the generation table: to be put into the file that `target` is made of, or

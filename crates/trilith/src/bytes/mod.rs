@@ -32,6 +32,7 @@ mod record;
 mod remote;
 mod replace;
 mod resolve;
+mod room;
 mod source;
 mod spool;
 mod system;
@@ -65,6 +66,7 @@ pub use remote::{Allowed, Parts, RemoteOptions, Watch, by_parts, open_url, reque
 pub use replace::{AtomicFile, read_text, remove};
 pub(crate) use resolve::Moved;
 pub use resolve::{DirectoryResolver, NoReferences, Resolve};
+pub use room::reserve;
 pub use source::{Access, Derived, MemorySource, Source, SourceRef, Truncated, Window, read_vec, to_usize};
 pub(crate) use spool::Spooled;
 pub use spool::{private_file, set_aside, spool, unnamed_file};

@@ -66,6 +66,14 @@ impl AtomicFile {
         Err(Error::io(doing(), std::io::ErrorKind::AlreadyExists.into()))
     }
 
+    /// Asks for room for so many bytes, as [`reserve`](super::reserve) does.
+    ///
+    /// # Errors
+    /// As that.
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        self.file.as_ref().map_or(Ok(()), |file| super::reserve(file.file(), bytes))
+    }
+
     /// A file that is complete beside `target` already, to be put in its place: it stays where it is if that fails.
     ///
     /// # Errors

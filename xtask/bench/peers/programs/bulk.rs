@@ -71,7 +71,10 @@ fn write(what: &str, path: &str, megabytes: usize) -> Outcome<(f64, f64)> {
         options.checksums = what == "write-md5";
         let mut builder = Builder::new(Target::newest()).with_options(options);
         let node = builder.array(&array, &ArrayOptions::default())?;
-        builder.write_to(std::fs::File::create(path)?, Value::map([("a", node)]))?;
+        // As `Builder::write` does, which also syncs: np.save does not.
+        let file = std::fs::File::create(path)?;
+        trilith::bytes::reserve(&file, builder.plain_bytes())?;
+        builder.write_to(file, Value::map([("a", node)]))?;
         Ok(1)
     })
 }
