@@ -20,8 +20,11 @@ use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Decoded bytes of a sub-block: at most this many are written.
+/// Decoded bytes of a sub-block: about so many are written, more where a row has more.
 const SUB_BLOCK: u64 = 1 << 20;
+
+/// A row of at most so many bytes is not cut.
+const ROW: u64 = 4 << 20;
 
 /// The longest sub-block that the format can hold.
 const LONGEST: u64 = 0x7e00_0000;
@@ -87,7 +90,7 @@ pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     no_level("lz4", options)?;
     let len = match options.rows {
         Some(rows) => by_rows(rows, options)?,
-        None => piece_len(options, SUB_BLOCK)?,
+        None => piece_len(options, options.row_bytes.filter(|row| *row <= ROW).map_or(SUB_BLOCK, |row| row.max(SUB_BLOCK)))?,
     };
     Ok(Box::new(Writer { pieces: Pieces::new(len) }))
 }
