@@ -297,7 +297,8 @@ def _changed_text(origin, tagged):
     """As `_kept`, without PyYAML; None where only that prints the tree."""
     try:
         return origin._toward(tagged, (TaggedDict, TaggedList, TaggedString))
-    except ValueError:
+    except (ValueError, TypeError, NotImplementedError):
+        # What asdf takes for a tag or an order of keys may be of other types.
         return None
 
 

@@ -257,7 +257,11 @@ class Store(_abc.Store):
             wanted, done = self._batches.pop(loop)
 
         def tell(read):
-            if not done.done():
+            if done.done():
+                return
+            if read.cancelled():
+                done.cancel()
+            else:
                 done.set_result(None) if read.exception() is None else done.set_exception(read.exception())
 
         try:

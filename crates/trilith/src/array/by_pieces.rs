@@ -17,6 +17,9 @@ const LEAST: u64 = 1 << 20;
 #[cfg(test)]
 const LEAST: u64 = 1;
 
+/// Bytes of rows that lie in two jobs, at most.
+const MOST: u64 = 64 << 20;
+
 /// Rows that lie one behind the other, apart from each other or not.
 struct Rows {
     axis: usize,
@@ -65,7 +68,9 @@ impl Array {
         let jobs = rows.end(rows.count - 1).div_ceil(size) - rows.first / size;
         let torn_bytes = jobs.saturating_mul(rows.inner);
         let held = size.saturating_mul(jobs.min(threads() as u64)).saturating_add(torn_bytes);
-        self.limits().charge_memory(held, "decoding pieces of a block")?;
+        if torn_bytes > MOST || held > self.limits().memory / 8 {
+            return Ok(false);
+        }
         let mut torn_rows = Memory::zeroed(to_usize(torn_bytes)?)?;
         let (jobs, torn) = plan(&rows, piece, size, self.source().len(), (into, row_bytes), &mut torn_rows)?;
         let memories = Mutex::new(Vec::new());
