@@ -20,7 +20,7 @@ const LEAST: u64 = 1;
 /// Bytes of rows that lie in two jobs, at most.
 const MOST: u64 = 64 << 20;
 
-/// Rows that lie one behind the other, apart from each other or not.
+/// Rows that lie one behind the other and do not reach into each other.
 struct Rows {
     axis: usize,
     /// The first byte of the first one.
