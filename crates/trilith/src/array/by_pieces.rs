@@ -76,6 +76,10 @@ impl Array {
         let memories = Mutex::new(Vec::new());
         let lock = || memories.lock().unwrap_or_else(PoisonError::into_inner);
         let done = each(jobs, |job| {
+            if self.source().piece_size(job.bytes.clone())? != Some(piece) {
+                // They seemed to be until another thread decoded one.
+                return Err(Error::malformed("its pieces are not of one size"));
+            }
             let kept = lock().pop();
             let mut memory = kept.map_or_else(|| Memory::scratch(to_usize(size)?), Ok)?;
             let bytes = part_of(&mut memory, 0, to_usize(job.bytes.end - job.bytes.start)?)?;
@@ -123,16 +127,18 @@ impl Array {
         if !lie_apart || self.is_c_contiguous() || source.access() == Access::Requests || source.grid().is_some() {
             return Ok(None);
         }
-        let Some(piece) = source.first_piece()?.filter(|piece| *piece >= stride && *piece < source.len()) else {
-            return Ok(None);
+        let piece = match source.piece_size(extent.clone()) {
+            Ok(Some(piece)) if piece >= stride && piece < source.len() => piece,
+            // Who reads them one by one says where they are damaged.
+            Err(error) if error.kind() != ErrorKind::Malformed => return Err(error),
+            _ => return Ok(None),
         };
         if extent.start / piece == (extent.end - 1) / piece {
             return Ok(None);
         }
         // Few rows shall lie in two.
         let size = LEAST.max(inner.saturating_mul(4)).div_ceil(piece).saturating_mul(piece);
-        let fits = size.saturating_mul(threads() as u64) <= self.limits().memory / 8;
-        Ok(fits.then_some((Rows { axis, first: extent.start, stride, inner, count }, piece, size)))
+        Ok(Some((Rows { axis, first: extent.start, stride, inner, count }, piece, size)))
     }
 }
 
@@ -204,11 +210,13 @@ mod tests {
     use crate::array::{Array, Byteorder, Datatype};
     use crate::bytes::{MemorySource, Source, SourceRef};
 
-    /// Bytes that say what was read of them, as a codec gives them; from `whole` on they cannot be decoded.
+    /// Bytes that say what was read of them, as a codec gives them; from `whole` on they cannot be decoded, and from `equal`
+    /// on, once a byte of that was read, the pieces are of other sizes.
     struct Coded {
         bytes: Vec<u8>,
         piece: u64,
         whole: u64,
+        equal: u64,
         read: Mutex<Vec<Range<u64>>>,
     }
 
@@ -226,8 +234,9 @@ mod tests {
             Ok(())
         }
 
-        fn first_piece(&self) -> Result<Option<u64>> {
-            Ok(Some(self.piece))
+        fn piece_size(&self, _range: Range<u64>) -> Result<Option<u64>> {
+            let is_found = self.read.lock().unwrap().iter().any(|read| read.end > self.equal);
+            Ok((!is_found).then_some(self.piece))
         }
 
         fn name(&self) -> &str {
@@ -237,7 +246,7 @@ mod tests {
 
     fn coded(len: usize, piece: u64) -> Arc<Coded> {
         let bytes = (0..len).map(|n| (n * 7 % 251) as u8).collect();
-        Arc::new(Coded { bytes, piece, whole: u64::MAX, read: Mutex::default() })
+        Arc::new(Coded { bytes, piece, whole: u64::MAX, equal: u64::MAX, read: Mutex::default() })
     }
 
     fn plane(source: SourceRef, rows: u64, columns: u64, order: Byteorder) -> Array {
@@ -292,6 +301,20 @@ mod tests {
         assert_eq!(array.slice(rows(13, 292)).unwrap().read_bytes(Byteorder::Little).unwrap().len(), 279 * 4);
         let error = array.slice(rows(13, 294)).unwrap().read_bytes(Byteorder::Little).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);
+    }
+
+    #[test]
+    fn pieces_that_turn_out_otherwise_are_not_read_on_their_own() {
+        let mut source = Arc::into_inner(coded(4000 * 100 * 2, 1000)).unwrap();
+        source.equal = 5000;
+        let source = Arc::new(source);
+        let index = [Index::ALL, Index::Range { start: Some(7), stop: Some(9), step: 1 }];
+        let array = plane(source.clone(), 4000, 100, Byteorder::Little).slice(index).unwrap();
+        let expected: Vec<u8> = source.bytes.chunks(200).flat_map(|row| &row[14..18]).copied().collect();
+        assert_eq!(array.read_bytes(Byteorder::Little).unwrap(), expected);
+        let whole = source.read.lock().unwrap().iter().filter(|read| read.start % 1000 == 0 && read.end % 1000 == 0).count();
+        assert!(whole <= 5 + 2 * threads(), "{whole}");
+        assert!(array.rows_over_pieces().unwrap().is_none());
     }
 
     #[test]

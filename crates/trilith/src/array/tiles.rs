@@ -24,7 +24,7 @@ impl Array {
         if len < 2 {
             return Ok(None);
         }
-        if let Some(piece) = source.first_piece()? {
+        if let Some(piece) = source.piece_size(0..1)? {
             return Ok(Some(piece));
         }
         let first = match source.stored(0..1) {

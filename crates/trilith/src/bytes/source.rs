@@ -90,11 +90,13 @@ pub trait Source: Send + Sync {
         Ok(vec![range])
     }
 
-    /// How many bytes from the first on are decoded together, where the source knows it without looking further.
+    /// How many bytes are decoded together, where the source knows it: all pieces that hold `range` begin at multiples of
+    /// it and, but for the last of the source, are as long.
     ///
     /// # Errors
     /// As [`Source::stored`].
-    fn first_piece(&self) -> Result<Option<u64>> {
+    fn piece_size(&self, range: std::ops::Range<u64>) -> Result<Option<u64>> {
+        let _ = range;
         Ok(None)
     }
 

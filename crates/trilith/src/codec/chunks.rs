@@ -313,8 +313,10 @@ impl Source for Chunks {
         Ok(ranges)
     }
 
-    fn first_piece(&self) -> Result<Option<u64>> {
-        Ok(self.covering(0..1.min(self.len))?.first().map(Chunk::end))
+    fn piece_size(&self, range: Range<u64>) -> Result<Option<u64>> {
+        let Some(size) = self.covering(0..1.min(self.len))?.first().map(Chunk::end) else { return Ok(None) };
+        let is_one = |chunk: &Chunk| chunk.decoded.0 % size == 0 && (chunk.decoded.1 == size || chunk.end() == self.len);
+        Ok(self.covering(range)?.iter().all(is_one).then_some(size))
     }
 
     fn form(&self) -> Result<Form> {

@@ -94,8 +94,8 @@ impl Source for Framed {
         self.either(|chunks| chunks.stored(range.clone()), |stream| stream.stored(range.clone()))
     }
 
-    fn first_piece(&self) -> Result<Option<u64>> {
-        self.either(Chunks::first_piece, Streamed::first_piece)
+    fn piece_size(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.either(|chunks| chunks.piece_size(range.clone()), |stream| stream.piece_size(range.clone()))
     }
 
     fn form(&self) -> Result<Form> {

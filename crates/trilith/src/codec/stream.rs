@@ -246,7 +246,7 @@ impl Source for Streamed {
         self.stored.stored(0..self.stored.len())
     }
 
-    fn first_piece(&self) -> Result<Option<u64>> {
+    fn piece_size(&self, _range: Range<u64>) -> Result<Option<u64>> {
         Ok(Some(self.len))
     }
 

@@ -164,6 +164,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
+    fn a_piece_size_holds_for_every_piece_of_its_range(
+        whole in 1usize..6, size in 1usize..3000, other in 1usize..3000, last in 1usize..3000, range: (u32, u32),
+    ) {
+        let lz4 = CodecId(*b"lz4\0");
+        // Equal pieces, then one that may differ, then some more.
+        let lengths: Vec<usize> = std::iter::repeat_n(size, whole).chain([other, size, last]).collect();
+        let (mut data, mut stored, mut borders) = (Vec::new(), Vec::new(), vec![0]);
+        for len in &lengths {
+            let piece = mixed(*len, 5);
+            stored.extend(encode(lz4, &piece, &EncodeOptions::default()).unwrap());
+            data.extend(piece);
+            borders.push(data.len() as u64);
+        }
+        let (a, b) = (u64::from(range.0) % data.len() as u64, u64::from(range.1) % data.len() as u64);
+        let range = a.min(b)..a.max(b) + 1;
+        let source = open(lz4, &stored, data.len()).unwrap();
+        let expected = borders.windows(2).filter(|pair| pair[0] < range.end && pair[1] > range.start).all(|pair| {
+            pair[0] % size as u64 == 0 && (pair[1] - pair[0] == size as u64 || pair[1] == data.len() as u64)
+        });
+        prop_assert_eq!(source.piece_size(range).unwrap(), expected.then_some(size as u64));
+    }
+
+    #[test]
     fn a_range_is_a_slice_of_the_whole(id in ids(), len in 1usize..300_000, seed: u64, ranges in proptest::collection::vec(any::<(u32, u32)>(), 1..8)) {
         let data = mixed(len, seed);
         let stored = encode(id, &data, &EncodeOptions { item_size: 4, ..EncodeOptions::default() }).unwrap();
