@@ -104,12 +104,13 @@ def works(bench):
             {
                 # numpy asks for large pages, which the system writes faster: the same for the numbers that ours are made of.
                 "trilith": ["env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1", peer, "write", out / "t.asdf", megabytes],
-                "np.save": python("sys", saved, 2, out / "p.npy"),
+                "np.save": python("sys", saved, 4, out / "p.npy"),
                 "h5py": python("h5py", h5_saved, 2, out / "p.h5"),
                 "zarr": python("zarr", zarr_saved, 1, out / "p.zarr"),
             },
             inner=True,
-            wants={"np.save": 1 / 1.3},
+            by="wall_s",  # the first touch of memory counts as CPU time, and differs from run to run
+            wants={"np.save": 0.9},
         ),
         Work(
             "save-md5",
@@ -121,6 +122,6 @@ def works(bench):
             },
             inner=True,
             by="wall_s",
-            wants={"MD5 alone": 1 / 1.05},
+            wants={"MD5 alone": 0.97},
         ),
     ]

@@ -13,7 +13,7 @@ use crate::threads::{each, threads};
 
 /// Decoded bytes that a thread holds at once: smaller pieces are decoded several together.
 #[cfg(not(test))]
-const LEAST: u64 = 1 << 20;
+const LEAST: u64 = 256 << 10;
 #[cfg(test)]
 const LEAST: u64 = 1;
 

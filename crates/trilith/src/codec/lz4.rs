@@ -10,6 +10,7 @@
 //! Readers: Python asdf, asdf-cxx, libasdf, asdf-rs.
 
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::chunks::{Chunk, Chunked, Chunks, Coding};
@@ -20,8 +21,12 @@ use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Decoded bytes of a sub-block: about so many are written, more where a row has more.
-const SUB_BLOCK: u64 = 1 << 20;
+/// Decoded bytes of a sub-block: about so many are written, more where a row has more. The fewer, the less is decoded in
+/// vain for a slice, and the sooner a processor's own memory holds them.
+const SUB_BLOCK: RangeInclusive<u64> = 256 << 10..=1 << 20;
+
+/// How many sub-blocks a block has as long as they need not be small: who looks for one hops over those before it.
+const COUNT: u64 = 256;
 
 /// A row of at most so many bytes is not cut.
 const ROW: u64 = 4 << 20;
@@ -90,7 +95,10 @@ pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
     no_level("lz4", options)?;
     let len = match options.rows {
         Some(rows) => by_rows(rows, options)?,
-        None => piece_len(options, options.row_bytes.filter(|row| *row <= ROW).map_or(SUB_BLOCK, |row| row.max(SUB_BLOCK)))?,
+        None => {
+            let about = options.total.unwrap_or(u64::MAX).div_ceil(COUNT).clamp(*SUB_BLOCK.start(), *SUB_BLOCK.end());
+            piece_len(options, options.row_bytes.filter(|row| *row <= ROW).map_or(about, |row| row.max(about)))?
+        }
     };
     Ok(Box::new(Writer { pieces: Pieces::new(len) }))
 }

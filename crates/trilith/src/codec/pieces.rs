@@ -6,6 +6,12 @@ use super::EncodeOptions;
 use crate::error::{Error, Result};
 use crate::threads::{each, threads};
 
+/// Bytes that a thread is started for, at least.
+#[cfg(not(test))]
+const LEAST: usize = 1 << 20;
+#[cfg(test)]
+const LEAST: usize = 1;
+
 /// Input cut at fixed places, whatever the lengths of the writes.
 pub(super) struct Pieces {
     /// Bytes of every piece but the last.
@@ -19,7 +25,8 @@ pub(super) struct Pieces {
 impl Pieces {
     pub(super) fn new(piece: usize) -> Self {
         let piece = piece.max(1);
-        Self { piece, group: piece.saturating_mul(2 * threads()), pending: Vec::new() }
+        let for_each = 2 * LEAST.div_ceil(piece);
+        Self { piece, group: piece.saturating_mul(for_each * threads()), pending: Vec::new() }
     }
 
     /// Takes `data`; hands full pieces to `flush`, several at a time, as soon as there are enough
