@@ -77,7 +77,7 @@ def test_chunks_end_where_pieces_end(image):
     compressed = trilith.open(path).info()["blocks"][0]["codec"] == "lz4"
     row = 4400
     # Pieces are of whole rows.
-    piece = (1 << 20) // row * row
+    piece = (256 << 10) // row * row
     assert array.chunks == ((piece // row, 1100) if compressed else None)
     with dask.config.set({"array.chunk-size": "5MB"}):
         rows, columns = array.to_dask().chunks
