@@ -151,7 +151,7 @@ fn write_alone<W: Write + Seek>(
         writer.keep_spaces();
     }
     let header = file.sections().header();
-    writer.header(&header.line, &header.comments, tree)?;
+    writer.header_of_bytes(&header.line, &header.raw_comments, tree)?;
     for (position, copied) in blocks.iter().enumerate() {
         let (block, doing) = (copied.block(), || copied.label());
         let stored = copied.stored().doing(doing)?;

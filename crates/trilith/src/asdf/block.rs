@@ -3,8 +3,9 @@
 //! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
 
 use super::generation::{self, Generation};
-use crate::bytes::{Cursor, Source, SourceRef, Window};
+use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 
 /// Flag: the block is the last and extends to the end of the file.
 pub const STREAMED: u32 = 0x1;
@@ -44,6 +45,8 @@ pub struct Block {
     pub checksum: Option<Vec<u8>>,
     /// For a streamed block, the bytes from `data_offset` to the end of the file.
     pub stored_size: Option<u64>,
+    /// What the header holds behind the fields that its generation knows, which a later version may mean something by.
+    pub extra: Vec<u8>,
 }
 
 /// The codec of a block as text: `lz4`, or `plain`.
@@ -98,6 +101,7 @@ impl Block {
             data_size: 0,
             checksum: None,
             stored_size: None,
+            extra: Vec::new(),
             ..self.clone()
         }
     }
@@ -213,17 +217,24 @@ fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, in
     };
     let data_offset = offset.saturating_add(magic as u64 + 2 + u64::from(header_size));
     let parse = |row: &'static Generation| parse(row, fields, offset, header_size, data_offset, index, source.len());
+    let with_extra = |mut block: Block| {
+        let len = u64::from(header_size.saturating_sub(block.generation.fields.size));
+        if len > 0 && data_offset <= source.len() {
+            block.extra = read_vec(source, data_offset - len, len, &Limits::default())?;
+        }
+        Ok(block)
+    };
     // An enlarged header may be that of several rows: the one whose sizes make sense is meant.
     if candidates.len() > 1 {
         for &row in &candidates {
             if let Ok(block) = parse(row)
                 && is_plausible(&block, source)
             {
-                return Ok(block);
+                return with_extra(block);
             }
         }
     }
-    parse(first)
+    parse(first).and_then(with_extra)
 }
 
 fn parse(
@@ -258,6 +269,7 @@ fn parse(
         data_size: f.data_size.map(number).transpose()?.unwrap_or(used),
         checksum: Some(field(f.checksum)?.to_vec()).filter(|sum| sum.iter().any(|b| *b != 0)),
         stored_size: (flags & STREAMED != 0).then(|| size.saturating_sub(data_offset)),
+        extra: Vec::new(),
     };
     if let Some(slot) = f.compression {
         block.compression.copy_from_slice(field(slot)?);

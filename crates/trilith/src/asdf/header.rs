@@ -17,6 +17,8 @@ pub struct Header {
     pub line: String,
     /// The comment lines between header and tree, without line ends.
     pub comments: Vec<String>,
+    /// The same as they are in the file, which may be in another encoding than UTF-8.
+    pub raw_comments: Vec<Vec<u8>>,
     /// The rows of the generation table that the line allows.
     pub rows: Vec<&'static Generation>,
     /// First byte behind header and comments.
@@ -64,29 +66,30 @@ pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
         let found = "the file begins with a byte order mark (ef bb bf), expected the header line";
         return Err(Error::malformed(found).at_byte(0).hint("remove the first three bytes"));
     }
-    let (line, mut end) = line_at(source, 0)?
+    let (line, _, mut end) = line_at(source, 0)?
         .ok_or_else(|| Error::malformed("the first line is not a header such as \"#ASDF 1.0.0\"").at_byte(0))?;
     let (token, version) = parse_line(&line)?;
     let rows = generation::candidates(token, version)?;
-    let mut comments = Vec::new();
+    let (mut comments, mut raw_comments) = (Vec::new(), Vec::new());
     let mut bytes = 0;
     // A block index without blocks is no comment.
     let is_comment = |text: &str| text.starts_with('#') && text.as_bytes() != super::index::INDEX_HEADER;
-    while let Some((text, next)) = line_at(source, end)?.filter(|(text, _)| is_comment(text)) {
+    while let Some((text, raw, next)) = line_at(source, end)?.filter(|(text, ..)| is_comment(text)) {
         bytes += text.len() as u64;
         if bytes > limits.text {
             return Err(Limits::exceeded("text", limits.text, "the comments behind the header hold more text"));
         }
         comments.push(text);
+        raw_comments.push(raw);
         end = next;
     }
     let is_directive = token.starts_with('%');
-    Ok(Header { line, comments, rows, end, is_directive })
+    Ok(Header { line, comments, raw_comments, rows, end, is_directive })
 }
 
-/// The line that starts at `at` (without its line end) and where the next starts; None where the
+/// The line that starts at `at` (without its line end), its bytes, and where the next starts; None where the
 /// bytes there are no text line.
-fn line_at(source: &dyn Source, at: u64) -> Result<Option<(String, u64)>> {
+fn line_at(source: &dyn Source, at: u64) -> Result<Option<(String, Vec<u8>, u64)>> {
     let rest = source.len().saturating_sub(at).min(LONGEST_LINE);
     let mut taken = rest.min(256);
     while taken > 0 {
@@ -106,7 +109,7 @@ fn line_at(source: &dyn Source, at: u64) -> Result<Option<(String, u64)>> {
         };
         let next = at + (end as u64 + 1).min(taken);
         let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
-        return Ok(Some((String::from_utf8_lossy(line).into_owned(), next)));
+        return Ok(Some((String::from_utf8_lossy(line).into_owned(), line.to_vec(), next)));
     }
     Ok(None)
 }
@@ -225,6 +228,29 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
             return Ok(Some(TreeExtent { start, end: start + tree.len() as u64, closed: false }));
         }
         (have, chunk_len) = (len, chunk_len.saturating_mul(2));
+    }
+}
+
+/// Refuses the text of a tree that would not be found again as it is, once it stands in a file.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where it does not begin with `%` or `---`, or where `...` does not stand on a
+/// line of its own at its end.
+pub(crate) fn check_tree(text: &str) -> Result<()> {
+    let bytes = text.as_bytes();
+    if !bytes.starts_with(b"%") && !bytes.starts_with(b"---") {
+        return Err(
+            Error::usage("the text of the tree begins with neither %YAML nor ---").hint("begin it with %YAML 1.1 and ---")
+        );
+    }
+    match find_end(bytes, 0, true) {
+        Some(end) if bytes.get(end..).unwrap_or(&[]).trim_ascii().is_empty() => Ok(()),
+        Some(end) => {
+            let line = bytes.get(..end).unwrap_or(bytes).iter().filter(|b| **b == b'\n').count() + 1;
+            Err(Error::usage(format!("text stands behind the end of the tree, from line {line} on")).hint("remove it"))
+        }
+        None => Err(Error::usage("the text of the tree has no end: ... on a line of its own, behind a line feed")
+            .hint("end it with the line ...")),
     }
 }
 

@@ -69,6 +69,41 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
     Ok(None)
 }
 
+/// Where the index that begins at a byte ends: behind the line of its end marker; None where it has none.
+///
+/// # Errors
+/// [`ErrorKind::Io`](crate::ErrorKind::Io).
+pub(super) fn end(source: &dyn Source, at: u64, limits: &Limits) -> Result<Option<u64>> {
+    let rest = source.len().saturating_sub(at);
+    let mut len = rest.min(4096);
+    loop {
+        let text = read_vec(source, at, len, limits)?;
+        // The early form has no end marker: lines of numbers.
+        if text.starts_with(EARLY_HEADER) {
+            let numbers = |b: &u8| b.is_ascii_digit() || b"\r\n \0".contains(b);
+            let line = memchr::memchr(b'\n', &text).unwrap_or(text.len());
+            match text.get(line..).and_then(|list| list.iter().position(|b| !numbers(b))) {
+                Some(place) => return Ok(Some(at + (line + place) as u64)),
+                None if len == rest => return Ok(Some(at + rest)),
+                None => {}
+            }
+        } else if let Some(place) = memmem::find(&text, b"\n...") {
+            let line = memchr::memchr(b'\n', text.get(place + 4..).unwrap_or(&[]));
+            match line {
+                Some(line) => return Ok(Some(at + (place + 4 + line + 1) as u64)),
+                None if len == rest => return Ok(Some(at + rest)),
+                None => {}
+            }
+        } else if len == rest {
+            return Ok(None);
+        }
+        if len == rest {
+            return Ok(None);
+        }
+        len = len.saturating_mul(4).min(rest);
+    }
+}
+
 /// Reads the list of offsets: `- n` lines, a flow list over any number of lines, or plain lines of the early form.
 fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not text".to_owned())?;

@@ -45,6 +45,8 @@ struct Walk {
     unreadable_index: Option<u64>,
     /// Why there may be blocks that were not found, and whose fault that is.
     incomplete: Option<Error>,
+    /// What stands where a file has nothing more: it is unused space, but perhaps somebody's.
+    behind: Option<String>,
 }
 
 /// What there is to say about the block index.
@@ -242,7 +244,8 @@ impl Sections {
     /// As [`Sections::blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where blocks may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
-        match self.incomplete() {
+        let behind = self.behind().map(|message| Error::malformed(message.to_owned()));
+        match self.incomplete().or(behind) {
             Some(error) => {
                 Err(error.context("rewriting the file would lose it").hint("save what is left with trilith repair FILE -o OUT"))
             }
@@ -254,6 +257,12 @@ impl Sections {
     pub fn incomplete(&self) -> Option<Error> {
         let error = self.walked.get().and_then(|walk| walk.incomplete.as_ref())?;
         (!self.is_chained()).then(|| error.copy())
+    }
+
+    /// What stands behind the last part of the file, or before its first block, and is none of it.
+    fn behind(&self) -> Option<&str> {
+        let behind = self.walked.get()?.behind.as_deref();
+        behind.filter(|_| !self.is_chained())
     }
 
     /// Block number `number`; a negative number counts from the end, as a streamed source does.
@@ -357,9 +366,12 @@ impl Sections {
     /// What is odd about the file but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.source.notice().into_iter().collect();
-        if let Some(problem) = self.index_report().problem {
-            let fate = if self.is_chained() { "is wrong" } else { "is ignored" };
-            warnings.push(format!("the block index {fate}: {problem}"));
+        match (self.index_report().problem, self.behind()) {
+            (Some(problem), _) => {
+                let fate = if self.is_chained() { "is wrong" } else { "is ignored" };
+                warnings.push(format!("the block index {fate}: {problem}"));
+            }
+            (None, behind) => warnings.extend(behind.map(str::to_owned)),
         }
         if let Some(walk) = self.walked.get() {
             warnings.extend(walk.warnings.iter().cloned());
@@ -402,6 +414,11 @@ impl Sections {
         let mut rows = self.header.rows.clone();
         let nearby = ReadAhead::new(self.source.clone());
         let mut next = self.first_block;
+        let from = self.tree.map_or(self.header.end, |tree| tree.end);
+        match next {
+            None => return self.note_behind(walk, from, "the tree"),
+            Some(first) => self.note_between(walk, from, first)?,
+        }
         let mut stride = Stride::default();
         while let Some(at) = next {
             if let Some(places) = stride.guess(at, size) {
@@ -425,8 +442,11 @@ impl Sections {
                 walk.warnings.push(message);
                 return Ok(());
             };
-            if end == size || Some(end) == index_at {
+            if end == size {
                 return Ok(());
+            }
+            if Some(end) == index_at {
+                return self.note_behind(walk, end, "the last block");
             }
             let until = index_at.filter(|at| *at > end).unwrap_or(size);
             if is_block(&nearby, Some(end)) {
@@ -435,12 +455,12 @@ impl Sections {
             }
             if starts_index(&self.source, end)? {
                 walk.unreadable_index = self.index.is_none().then_some(end);
-                return Ok(());
+                return self.note_behind(walk, end, "the last block");
             }
             // Blanks may stand between blocks. Anything else may be what is left of a block, so that
             // those behind it would go by wrong numbers.
             next = None;
-            match find_content(&self.source, end, until, &limits)? {
+            match find_content(&self.source, end, until, b"\0 ", &limits)? {
                 None => {}
                 Some(at) if self.is_block(Some(at)) => {
                     walk.warnings.push(format!("{} unused bytes between blocks, from byte {end} on", at - end));
@@ -452,6 +472,42 @@ impl Sections {
                     walk.warnings.push(message);
                 }
             }
+        }
+        Ok(())
+    }
+}
+
+impl Sections {
+    /// Notes another file that begins before the first block: the block may be that one's. Anything else there is unused space.
+    fn note_between(&self, walk: &mut Walk, from: u64, first: u64) -> Result<()> {
+        let limits = Limits::default();
+        let Some(at) = find_content(&self.source, from, first, BLANKS, &limits)? else { return Ok(()) };
+        let start = read_vec(&*self.source, at, (first - at).min(16), &limits)?;
+        if header::is_asdf(&start) && !start.starts_with(&index::INDEX_HEADER[..start.len().min(index::INDEX_HEADER.len())]) {
+            walk.behind = Some(format!("another file begins at byte {at}, before the first block"));
+        }
+        Ok(())
+    }
+
+    /// Notes what stands from a byte on where only an index may: it is no part of the file, but whoever writes that anew must
+    /// not drop it.
+    fn note_behind(&self, walk: &mut Walk, from: u64, what: &str) -> Result<()> {
+        let limits = Limits::default();
+        let found = match find_content(&self.source, from, self.source.len(), BLANKS, &limits)? {
+            Some(at) if self.index.as_ref().is_some_and(|index| index.offset == at) || starts_index(&self.source, at)? => {
+                match index::end(&*self.source, at, &limits)? {
+                    Some(end) => {
+                        find_content(&self.source, end, self.source.len(), BLANKS, &limits)?.map(|at| (at, "the block index"))
+                    }
+                    // An index that is cut off, or damaged: only blocks behind it count.
+                    None => next_block(&self.source, &self.header.rows, at + 1, &limits)?.map(|at| (at, "the block index")),
+                }
+            }
+            found => found.map(|at| (at, what)),
+        };
+        if let Some((at, what)) = found {
+            let bytes = self.source.len() - at;
+            walk.behind = Some(format!("{bytes} bytes behind {what}, from byte {at} on, are no part of the file"));
         }
         Ok(())
     }
@@ -495,12 +551,15 @@ fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
     Ok(header == index::INDEX_HEADER)
 }
 
-/// The first byte of the range that is neither zero nor a space.
-fn find_content(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<Option<u64>> {
+/// What may stand where nothing is.
+const BLANKS: &[u8] = b"\0 \t\r\n";
+
+/// The first byte of the range that is no blank.
+fn find_content(source: &SourceRef, from: u64, to: u64, blanks: &[u8], limits: &Limits) -> Result<Option<u64>> {
     let mut at = from;
     while at < to {
         let bytes = read_vec(&**source, at, (to - at).min(1 << 20), limits)?;
-        if let Some(place) = bytes.iter().position(|b| !matches!(b, 0 | b' ')) {
+        if let Some(place) = bytes.iter().position(|b| !blanks.contains(b)) {
             return Ok(Some(at + place as u64));
         }
         at += bytes.len() as u64;

@@ -192,5 +192,6 @@ fn header(row: &'static Generation, compression: [u8; 4], used: u64, data_size: 
         data_size,
         checksum: checksum.map(Vec::from),
         stored_size: None,
+        extra: Vec::new(),
     }
 }

@@ -128,18 +128,23 @@ impl<W: Write + Seek> FileWriter<W> {
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn header(&mut self, line: &str, comments: &[String], tree: Option<&str>) -> Result<()> {
-        let mut head = String::with_capacity(line.len() + 2);
+        self.header_of_bytes(line, comments, tree)
+    }
+
+    /// As [`FileWriter::header`], with comments in whatever encoding they are.
+    pub(crate) fn header_of_bytes(&mut self, line: &str, comments: &[impl AsRef<[u8]>], tree: Option<&str>) -> Result<()> {
+        let mut head = Vec::with_capacity(line.len() + 2);
         // A file has one kind of line end.
         let is_dos = tree.is_some_and(|tree| tree.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r')));
         let line_end = if is_dos { "\r\n" } else { "\n" };
         // Blank comments were filling, see `align`.
-        let comments =
-            comments.iter().map(String::as_str).filter(|text| tree.is_some() || !text.trim_matches(['#', ' ']).is_empty());
-        for text in std::iter::once(line).chain(comments) {
-            head.push_str(text);
-            head.push_str(line_end);
+        let is_blank = |text: &[u8]| text.iter().all(|b| matches!(b, b'#' | b' '));
+        let comments = comments.iter().map(AsRef::as_ref).filter(|text| tree.is_some() || !is_blank(text));
+        for text in std::iter::once(line.as_bytes()).chain(comments) {
+            head.extend_from_slice(text);
+            head.extend_from_slice(line_end.as_bytes());
         }
-        self.put(head.as_bytes())?;
+        self.put(&head)?;
         if let Some(tree) = tree {
             self.put(tree.as_bytes())?;
             if !tree.ends_with('\n') {
@@ -180,7 +185,8 @@ impl<W: Write + Seek> FileWriter<W> {
             _ => 0,
         };
         let flags = unknown | if block.is_encoded() { ENCODED } else { 0 };
-        self.stored_block(stored, block.compression, block.codes, flags, block.decoded_len())
+        let extra = if block.generation == self.generation { block.extra.as_slice() } else { &[] };
+        self.stored_block(stored, (block.compression, block.codes, flags, extra), block.decoded_len())
     }
 
     /// Writes a block whose encoding chain was applied already: `stored` is its YAML and the data (generation E).
@@ -191,18 +197,16 @@ impl<W: Write + Seek> FileWriter<W> {
         if !self.generation.encoded {
             return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
         }
-        self.stored_block(stored, [0; 4], [0; 16], ENCODED, memory_size)
+        self.stored_block(stored, ([0; 4], [0; 16], ENCODED, &[]), memory_size)
     }
 
     fn stored_block(
         &mut self,
         stored: &dyn Source,
-        compression: [u8; 4],
-        codes: [u8; 16],
-        flags: u32,
+        (compression, codes, flags, extra): ([u8; 4], [u8; 16], u32, &[u8]),
         data_size: u64,
     ) -> Result<Written> {
-        let mut block = self.begin_raw(compression, flags, None)?;
+        let mut block = self.begin_raw(compression, flags, None, extra)?;
         block.encoding.codes = codes;
         block.write_all(stored)?;
         block.encoding.data_size = data_size;
@@ -218,7 +222,7 @@ impl<W: Write + Seek> FileWriter<W> {
         let streams = options.streamed && options.codec.is_none();
         let (mut encoding, hashed) = (Encoding::of(self.generation, options)?, self.options.checksums && !streams);
         encoding.flags = if streams { STREAMED } else { 0 };
-        self.begin_with(if hashed { encoding } else { encoding.unhashed() })
+        self.begin_with(if hashed { encoding } else { encoding.unhashed() }, &[])
     }
 
     /// Begins a block with an encoding chain (generation E): `text` is its YAML, end marker included, and
@@ -230,7 +234,7 @@ impl<W: Write + Seek> FileWriter<W> {
         if !self.generation.encoded {
             return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
         }
-        let mut block = self.begin_raw([0; 4], ENCODED, Some(encoder))?;
+        let mut block = self.begin_raw([0; 4], ENCODED, Some(encoder), &[])?;
         block.store(text.as_bytes()).map_err(failed)?;
         Ok(block)
     }
@@ -240,12 +244,14 @@ impl<W: Write + Seek> FileWriter<W> {
         compression: [u8; 4],
         flags: u32,
         encoder: Option<Box<dyn codec::Encode>>,
+        extra: &[u8],
     ) -> Result<BlockWriter<'_, W>> {
         let hashed = self.options.checksums && self.generation.fields.checksum.len == 16 && flags & STREAMED == 0;
-        self.begin_with(Encoding::new(compression, flags, encoder, hashed))
+        self.begin_with(Encoding::new(compression, flags, encoder, hashed), extra)
     }
 
-    fn begin_with(&mut self, encoding: Encoding) -> Result<BlockWriter<'_, W>> {
+    /// Begins a block; `extra` goes behind the fields of its header.
+    fn begin_with(&mut self, encoding: Encoding, extra: &[u8]) -> Result<BlockWriter<'_, W>> {
         if self.streamed {
             return Err(Error::usage("no block can follow a streamed block"));
         }
@@ -255,18 +261,20 @@ impl<W: Write + Seek> FileWriter<W> {
         }
         let plain = encoding.compression == [0; 4] && flags & ENCODED == 0;
         let align = self.options.align.unwrap_or(if self.generation.major == 0 { 1 } else { 64 });
-        self.align(if plain { align } else { 1 })?;
-        let header_size = fields.size;
+        self.align(if plain { align } else { 1 }, extra.len() as u64)?;
+        let too_long = || Error::usage("a block header of more than 65535 bytes");
+        let header_size = u16::try_from(extra.len()).ok().and_then(|more| fields.size.checked_add(more)).ok_or_else(too_long)?;
         let magic = if self.options.as_documented { self.generation.magic_documented } else { self.generation.magic };
         let offset = self.at;
         let mut header = magic.to_vec();
         header.extend_from_slice(&header_size.to_be_bytes());
         let fields_at = offset + header.len() as u64;
-        header.resize(header.len() + usize::from(header_size), 0);
+        header.resize(header.len() + usize::from(fields.size), 0);
+        header.extend_from_slice(extra);
         self.put(&header)?;
         self.offsets.push(offset);
         self.streamed = flags & STREAMED != 0;
-        Ok(BlockWriter { file: self, offset, fields_at, header_size, encoding })
+        Ok(BlockWriter { file: self, offset, fields_at, header_size: fields.size, encoding })
     }
 
     /// Leaves room for a block that other processes write into; `id` tells the file from every other until it is finished.
@@ -274,7 +282,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub(super) fn reserve(&mut self, len: u64, id: &[u8; 16]) -> Result<Written> {
-        let mut block = self.begin_with(Encoding::new([0; 4], RESERVED, None, false))?;
+        let mut block = self.begin_with(Encoding::new([0; 4], RESERVED, None, false), &[])?;
         block.file.leave(len)?;
         (block.encoding.used, block.encoding.data_size) = (len, len);
         block.close(Some(id))
@@ -290,11 +298,11 @@ impl<W: Write + Seek> FileWriter<W> {
         self.out.write_all(&[0]).map_err(failed)
     }
 
-    /// Makes the data of the next block begin at a multiple of `align`, by spare space where there can
-    /// be some and by a blank comment otherwise.
-    fn align(&mut self, align: u64) -> Result<()> {
+    /// Makes the data of the next block, whose header has so many bytes more than others, begin at a multiple of `align`, by
+    /// spare space where there can be some and by a blank comment otherwise.
+    fn align(&mut self, align: u64, more: u64) -> Result<()> {
         let least = self.generation.fields.size;
-        let before = self.generation.magic.len() as u64 + 2 + u64::from(least);
+        let before = self.generation.magic.len() as u64 + 2 + u64::from(least) + more;
         let align = align.max(1);
         let missing = (align - (self.at + before) % align) % align;
         if missing == 0 {
@@ -420,6 +428,7 @@ pub struct BlockWriter<'a, W: Write + Seek> {
     file: &'a mut FileWriter<W>,
     offset: u64,
     fields_at: u64,
+    /// Bytes of the fields.
     header_size: u16,
     encoding: Encoding,
 }

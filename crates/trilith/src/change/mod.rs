@@ -143,6 +143,11 @@ impl<'f> Change<'f> {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where an array of the new tree cannot be made of the blocks
     /// of the file, and does not stand like that in the old tree.
     pub fn replace_tree(&mut self, tree: Tree) -> Result<()> {
+        if tree.text().trim().is_empty() {
+            return Err(
+                Error::usage("the new text is empty: the whole tree would be gone").hint("for a tree without keys write {}")
+            );
+        }
         let mut walk = tree.root().walk(self.file.limits());
         while let Some(visit) = walk.step()? {
             if !ndarray::is_ndarray(visit.node) {
@@ -426,6 +431,7 @@ impl<'f> Change<'f> {
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the blocks says.
     pub fn write<W: Write + Seek>(&self, out: W, options: &WriteOptions) -> Result<()> {
+        self.check_tree()?;
         self.write_with(self.tree(), out, options).map(drop)
     }
 

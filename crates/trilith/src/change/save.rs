@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Change;
-use crate::asdf::{AsdfFile, WriteOptions, update};
+use crate::asdf::{AsdfFile, WriteOptions, header, update};
 use crate::bytes::{Base, Basis, NewFile, is_packed};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::error::{Error, Result};
@@ -96,6 +96,7 @@ impl Change<'_> {
     /// ```
     pub fn save(&self, mut options: SaveOptions<'_>) -> Result<Saved> {
         let (file, output) = (self.file(), options.output.take());
+        self.check_tree()?;
         let _call = file.limits().call();
         if output.is_some() && self.has_new_files() {
             return Err(Error::usage("the new array gets a file of its own, beside the file that is changed")
@@ -128,6 +129,15 @@ impl Change<'_> {
         let why_anew = if options.in_place { Some(self.why_anew()?) } else { None };
         let written = self.beside_first(|| out.commit(), |_| true)?;
         Ok(Saved { why_anew, numbers, ..self.saved(false, written.warnings) })
+    }
+
+    /// Refuses a tree that would not be read again, where that of the file can be.
+    pub(super) fn check_tree(&self) -> Result<()> {
+        let (old, new) = (self.file().tree().text(), self.tree().text());
+        if new.is_empty() || (!old.is_empty() && header::check_tree(old).is_err()) {
+            return Ok(());
+        }
+        header::check_tree(new)
     }
 
     /// Why the file could not be changed where it stands.

@@ -148,7 +148,7 @@ fn write_anew(
         writer.keep_spaces();
     }
     let header = sections.header();
-    writer.header(&header.line, &header.comments, Some(text))?;
+    writer.header_of_bytes(&header.line, &header.raw_comments, Some(text))?;
     for block in blocks.into_iter().filter(|block| !block.is_streamed()) {
         writer.copy(&*block.stored(source)?, block)?;
     }

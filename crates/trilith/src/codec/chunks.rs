@@ -315,7 +315,7 @@ impl Source for Chunks {
 
     fn piece_size(&self, range: Range<u64>) -> Result<Option<u64>> {
         let Some(size) = self.covering(0..1.min(self.len))?.first().map(Chunk::end) else { return Ok(None) };
-        let is_one = |chunk: &Chunk| chunk.decoded.0 % size == 0 && (chunk.decoded.1 == size || chunk.end() == self.len);
+        let is_one = |chunk: &Chunk| chunk.decoded.0.is_multiple_of(size) && (chunk.decoded.1 == size || chunk.end() == self.len);
         Ok(self.covering(range)?.iter().all(is_one).then_some(size))
     }
 

@@ -82,7 +82,11 @@ pub(super) fn convert<W: Write + Seek>(
     if sections.filling()? == b' ' {
         writer.keep_spaces();
     }
-    writer.header(&sections.header().line, &sections.header().comments, sections.tree().map(|_| cuts.tree.as_str()))?;
+    writer.header_of_bytes(
+        &sections.header().line,
+        &sections.header().raw_comments,
+        sections.tree().map(|_| cuts.tree.as_str()),
+    )?;
     let mut done = Converted { notes: cuts.notes.clone(), ..Converted::default() };
     let (streamed, sized): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.is_streamed());
     for block in sized {

@@ -225,7 +225,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
     let generation = file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut out = std::io::Cursor::new(Vec::new());
     let mut writer = FileWriter::new(&mut out, generation, crate::asdf::WriteOptions::default());
-    writer.header(&header.line, &header.comments, file.sections().tree().map(|_| text.as_str()))?;
+    writer.header_of_bytes(&header.line, &header.raw_comments, file.sections().tree().map(|_| text.as_str()))?;
     let last = kept.iter().max().copied().filter(|_| keeps_numbers);
     let order = last.map_or_else(|| kept.clone(), |last| (0..=last).collect());
     for block in order.into_iter().filter_map(|index| blocks.get(index)) {
@@ -343,7 +343,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     let text = edit.finish(file.limits())?.into_text();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut writer = FileWriter::new(out, generation, options.write.clone());
-    writer.header(&sections.header().line, &sections.header().comments, sections.tree().map(|_| text.as_str()))?;
+    writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, sections.tree().map(|_| text.as_str()))?;
     for block in sized {
         writer.copy(&*block.stored(sections.source())?, block)?;
     }

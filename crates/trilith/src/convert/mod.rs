@@ -274,7 +274,7 @@ fn write_alone<W: Write + Seek>(
     if sections.filling()? == b' ' {
         writer.keep_spaces();
     }
-    writer.header(&sections.header().line, &sections.header().comments, tree)?;
+    writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, tree)?;
     let blocks = sections.all_blocks()?;
     // Only encoders want to know.
     let is_copy = blocks.iter().all(|block| block.is_streamed() || copies(block, options));
@@ -300,7 +300,9 @@ fn write_old<W: Write + Seek>(
     let stored = block.stored(file.sections().source())?;
     let written =
         write_block(file, writer, block, &stored, options, hints.get(&block.index)).doing(|| format!("block {}", block.index))?;
-    done.notes.extend(lost_flags(block).filter(|_| !copies(block, options)));
+    if !copies(block, options) {
+        done.notes.extend(lost_of_header(block));
+    }
     done.count(&written);
     progress.add(written.data_size);
     Ok(())
@@ -349,10 +351,13 @@ fn copies(block: &Block, options: &ConvertOptions) -> bool {
         }
 }
 
-/// What there is to say of a block that loses the flags which its generation does not define.
-fn lost_flags(block: &Block) -> Option<String> {
-    let unknown = block.unknown_flags();
-    (unknown != 0).then(|| format!("block {}: the unknown flags {unknown:#x} are left out", block.index))
+/// What there is to say of a block that loses what its generation does not define: flags, and bytes of its header.
+fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
+    let (index, unknown, extra) = (block.index, block.unknown_flags(), block.extra.len());
+    let flags = (unknown != 0).then(|| format!("block {index}: the unknown flags {unknown:#x} are left out"));
+    let bytes = (extra > 0)
+        .then(|| format!("block {index}: the last {extra} bytes of its header, which no document defines, are left out"));
+    flags.into_iter().chain(bytes)
 }
 
 /// What the arrays say of the bytes of a block.

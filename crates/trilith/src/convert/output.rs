@@ -68,7 +68,7 @@ impl Plan<'_> {
         let _call = self.file.limits().call();
         self.check_decoding()?;
         let mut writer = FileWriter::new(out, self.row(), self.options.write.clone());
-        writer.header(self.target.header, &self.comments, self.tree.as_deref())?;
+        writer.header_of_bytes(self.target.header, &self.comments, self.tree.as_deref())?;
         let mut done = Converted::default();
         for (number, planned) in self.blocks.iter().enumerate() {
             let written = self.write_block(&mut writer, planned).doing(|| format!("block {number}"))?;

@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 
 use super::arrays::{self, Content, Use};
 use super::elements::Change;
-use super::{CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, encode, loss, lost_flags, translate};
+use super::{CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, encode, loss, lost_of_header, translate};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Generation, Target, chain as text};
 use crate::codec::CodecId;
@@ -63,7 +63,7 @@ pub struct Plan<'f> {
     pub(super) target: &'static Target,
     pub(super) options: ConvertOptions,
     pub(super) tree: Option<String>,
-    pub(super) comments: Vec<String>,
+    pub(super) comments: Vec<Vec<u8>>,
     pub(super) blocks: Vec<Planned>,
     pub(super) hints: HashMap<usize, Hint>,
     pub(super) losses: Vec<Diagnostic>,
@@ -184,7 +184,7 @@ impl<'f> Plan<'f> {
                 let block = self.file.sections().block(index as i64)?;
                 let data = Data::Block(index);
                 if block.generation != self.row() {
-                    self.notes.extend(lost_flags(block));
+                    self.notes.extend(lost_of_header(block));
                 }
                 if block.is_streamed() {
                     let form = if self.row().fields.flags.is_some() { Form::Streamed } else { Form::Codec(None) };
@@ -328,15 +328,17 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
 }
 
 /// The comment lines behind the header line, and those that must move into the tree.
-fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (Vec<String>, Vec<String>) {
-    let old = &file.sections().header().comments;
+fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (Vec<Vec<u8>>, Vec<String>) {
+    let header = file.sections().header();
+    let old = &header.comments;
     let is_standard = |line: &&String| line.starts_with("#ASDF_STANDARD ");
     let free: Vec<String> = old.iter().filter(|line| !is_standard(line)).cloned().collect();
     if target.standard.is_some() {
         // In the place where it was, or first.
-        let mut lines = free;
+        let mut lines: Vec<Vec<u8>> =
+            header.raw_comments.iter().zip(old).filter(|(_, line)| !is_standard(line)).map(|(raw, _)| raw.clone()).collect();
         let at = old.iter().position(|line| is_standard(&line)).unwrap_or(0).min(lines.len());
-        lines.splice(at..at, target.comments());
+        lines.splice(at..at, target.comments().into_iter().map(String::into_bytes));
         return (lines, Vec::new());
     }
     let is_text = free.iter().all(|line| line.chars().all(|c| !c.is_control() || c == '\t'));

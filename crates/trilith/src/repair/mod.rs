@@ -332,7 +332,7 @@ impl Salvage {
 
     fn write_alone<W: Write + Seek>(&self, out: W) -> Result<()> {
         let mut writer = FileWriter::new(out, self.generation, WriteOptions::default());
-        writer.header(&self.header.line, &self.header.comments, self.tree.as_deref())?;
+        writer.header_of_bytes(&self.header.line, &self.header.raw_comments, self.tree.as_deref())?;
         for (number, piece) in self.pieces.iter().enumerate() {
             match (&piece.block, &piece.data) {
                 (Some(block), None) if piece.fate.fate.is_kept() => {

@@ -7,6 +7,17 @@ use super::{Change, Edit, place};
 use crate::span::Span;
 use crate::yaml::{print_after_key, print_flow, print_value, written_tag};
 
+/// Whether a value may be what the tag of a node says: it is of the same kind. In the place of an array that is a mapping with
+/// one of its keys; what mappings of other tags hold is not known.
+fn is_alike(value: &Value, node: Node<'_>) -> bool {
+    let is_array = node.is_mapping() && node.tag().is_some_and(|tag| tag.contains("core/ndarray"));
+    let has_key = |pairs: &[(Value, Value)]| pairs.iter().any(|(key, _)| key.as_str().is_some_and(|key| node.get(key).is_some()));
+    match &value.data {
+        Data::Map(pairs) if is_array => has_key(pairs),
+        _ => kind_of(value) == node.kind(),
+    }
+}
+
 /// Where in the layout of the text a node stands.
 #[derive(Clone, Copy)]
 pub(super) enum Context {
@@ -43,7 +54,7 @@ impl<'t> Edit<'t> {
     /// Replaces a node by a value; the anchor stays, and the tag where the value fits it.
     pub(super) fn put(&mut self, node: Node<'t>, value: &Value, context: Context) {
         let mut value = value.clone();
-        if value.tag.is_none() && !value.is_null() && !node.is_alias() && kind_of(&value) == node.kind() {
+        if value.tag.is_none() && !value.is_null() && !node.is_alias() && is_alike(&value, node) {
             value.tag = node.tag().filter(|tag| !tag.starts_with("tag:yaml.org,2002:")).map(str::to_owned);
         }
         // Behind `!` quotes would say nothing.

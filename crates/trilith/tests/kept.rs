@@ -1,0 +1,203 @@
+//! What a file holds besides tree and blocks, and texts that would not be found again: kept when the file is written anew, or
+//! refused.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may stop where things are not as expected")]
+
+use std::path::{Path, PathBuf};
+
+use trilith::change::{Change, SaveOptions};
+use trilith::convert::{ConvertOptions, rewrite};
+use trilith::{Array, ArrayOptions, Builder, ErrorKind, Limits, Target, TreePath, Value, open_asdf};
+
+fn path(text: &str) -> TreePath {
+    TreePath::parse(text).unwrap()
+}
+
+/// A file with `a`, an array of so many blocks, and `key: value`.
+fn sample(folder: &Path, blocks: usize, index: bool) -> PathBuf {
+    let mut layout = trilith::asdf::WriteOptions::default();
+    layout.index = index;
+    let mut builder = Builder::new(Target::newest()).with_options(layout);
+    let mut tree = Value::map([("key", "value")]);
+    for number in 0..blocks {
+        let array = Array::from_slice(&[number as i32; 20], &[20]).unwrap();
+        tree.set(format!("a{number}"), builder.array(&array, &ArrayOptions::default()).unwrap());
+    }
+    let path = folder.join(format!("{blocks}-{index}.asdf"));
+    builder.write(&path, tree).unwrap();
+    path
+}
+
+/// Sets a key to a text so long that the file is written anew.
+fn rewritten(file: &Path) -> trilith::Result<()> {
+    let file = open_asdf(file)?;
+    let mut change = Change::new(&file);
+    change.edit(|edit, _| edit.set(&path("/key"), &"long ".repeat(2000).into()))?;
+    change.save(SaveOptions::default()).map(drop)
+}
+
+#[test]
+fn what_stands_behind_a_file_is_not_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = std::fs::read(sample(folder.path(), 1, true)).unwrap();
+    for blocks in [0, 2] {
+        for index in [true, false] {
+            let file = sample(folder.path(), blocks, index);
+            let alone = std::fs::read(&file).unwrap();
+            for (what, behind) in
+                [("a file", other.as_slice()), ("a text", b"# notes\n"), ("a block", &other[other.len() - 300..])]
+            {
+                // A block that follows tree or blocks is one of the file.
+                if what == "a block" && (blocks == 0 || !index) {
+                    continue;
+                }
+                let whole = [&alone, behind].concat();
+                std::fs::write(&file, &whole).unwrap();
+                let opened = open_asdf(&file).unwrap();
+                assert!(opened.sections().blocks().is_ok(), "{what} behind {blocks} blocks: it can be read");
+                if blocks > 0 {
+                    assert_eq!(opened.array_at("/a1").unwrap().load::<i32>().unwrap(), [1; 20]);
+                }
+                assert!(!opened.warnings().is_empty(), "{what} behind {blocks} blocks, index: {index}");
+                let done = rewritten(&file);
+                let error = done.expect_err(&format!("{what} behind {blocks} blocks, index: {index}"));
+                assert!(error.to_string().contains("rewriting the file would lose it"), "{what}, {blocks}, {index}: {error}");
+                assert_eq!(std::fs::read(&file).unwrap(), whole);
+            }
+            // Blanks say nothing.
+            for blanks in [&[0; 700][..], b"   ", b"\n", b"\r\n", b"  \n\n"] {
+                // Behind a block, line ends may be what is left of another.
+                if blanks.contains(&b'\n') && blocks > 0 && !index {
+                    continue;
+                }
+                std::fs::write(&file, [&alone, blanks].concat()).unwrap();
+                rewritten(&file).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_that_would_not_be_found_again_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = "%YAML 1.1\n--- !<tag:stsci.edu:asdf/core/asdf-1.1.0>\n";
+    let wrong = [
+        (format!("{start}b: 5\n"), "has no end"),
+        (format!("{start}b: 5\n... # the end\n"), "has no end"),
+        (format!("{start}b: 5\n ...\n"), "has no end"),
+        (format!("{start}b: 5\r...\n"), "has no end"),
+        (format!("{start}b: 5\n...\n# more\n"), "behind the end of the tree, from line 5 on"),
+        ("b: 5\n...\n".to_owned(), "begins with neither"),
+        (format!("\u{feff}{start}b: 5\n...\n"), "begins with neither"),
+        (format!("# first\n{start}b: 5\n...\n"), "begins with neither"),
+        (" \n".to_owned(), "is empty"),
+        (String::new(), "is empty"),
+    ];
+    for blocks in [0, 2] {
+        let name = sample(folder.path(), blocks, true);
+        let before = std::fs::read(&name).unwrap();
+        for in_place in [true, false] {
+            for (text, expected) in &wrong {
+                let file = open_asdf(&name).unwrap();
+                let done = trilith::tree::Tree::parse(text.clone(), &Limits::default()).and_then(|tree| {
+                    let mut change = Change::new(&file);
+                    change.replace_tree(tree)?;
+                    let mut how = SaveOptions::default();
+                    how.in_place = in_place;
+                    change.save(how)
+                });
+                let error = done.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Usage, "{text:?}: {error}");
+                assert!(error.to_string().contains(expected), "{text:?}: {error}");
+                assert_eq!(std::fs::read(&name).unwrap(), before);
+            }
+        }
+        for right in [format!("{start}b: 5\n...\n"), format!("{start}b: 5\n...\n\n"), "--- {b: 5}\n...\n".to_owned()] {
+            let file = open_asdf(&name).unwrap();
+            let mut change = Change::new(&file);
+            change.replace_tree(trilith::tree::Tree::parse(right, &Limits::default()).unwrap()).unwrap();
+            change.save(SaveOptions::default()).unwrap();
+            assert_eq!(open_asdf(&name).unwrap().tree().at("/b").unwrap().as_i64(), Some(5));
+        }
+    }
+}
+
+#[test]
+fn an_edit_that_leaves_no_line_end_before_the_end_marker_is_refused() {
+    for text in ["a: 1\rb: 2\n", "a: 1\u{2028}b: 2\n"] {
+        let bytes = format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{text}...\n").into_bytes();
+        let file = trilith::open_asdf_bytes(bytes).unwrap();
+        let mut change = Change::new(&file);
+        if change.edit(|edit, _| edit.delete(&path("/b"))).is_err() {
+            continue;
+        }
+        let mut out = std::io::Cursor::new(Vec::new());
+        match change.write(&mut out, &Default::default()) {
+            Ok(()) => assert_eq!(trilith::open_asdf_bytes(out.into_inner()).unwrap().tree().root().len(), 1, "{text:?}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Usage, "{text:?}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_mapping_that_is_no_array_has_not_its_tag() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = sample(folder.path(), 2, true);
+    for (value, tag) in [(Value::map([("note", 1)]), None), (Value::map::<&str, i64>([]), None), (Value::from("text"), None)] {
+        let file = open_asdf(&name).unwrap();
+        let mut change = Change::new(&file);
+        change.set("/a1", value).unwrap();
+        let mut out = std::io::Cursor::new(Vec::new());
+        change.write(&mut out, &Default::default()).unwrap();
+        let changed = trilith::open_asdf_bytes(out.into_inner()).unwrap();
+        assert_eq!(changed.tree().at("/a1").unwrap().tag(), tag);
+        assert!(trilith::verify::verify(&changed, true, Default::default()).unwrap().is_ok());
+    }
+    // What other tags say is not known, and the root stays one.
+    let file = trilith::open_asdf_bytes(
+        b"#ASDF 1.0.0\n%YAML 1.1\n--- !<tag:stsci.edu:asdf/core/asdf-1.1.0>\nsoft: !<x:software> {name: a, version: b}\n...\n"
+            .to_vec(),
+    )
+    .unwrap();
+    let mut change = Change::new(&file);
+    change.set("/soft", Value::map([("name", "c"), ("author", "d")])).unwrap();
+    assert_eq!(change.tree().at("/soft").unwrap().tag(), Some("x:software"));
+    change.set("/", Value::map([("other", 1)])).unwrap();
+    assert_eq!(change.tree().root().tag(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
+}
+
+#[test]
+fn bytes_of_comments_and_of_enlarged_block_headers_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = sample(folder.path(), 2, false);
+    let plain = std::fs::read(&name).unwrap();
+    let comment = b"# caf\xe9, not UTF-8\n";
+    let at = plain.windows(5).position(|w| w == b"%YAML").unwrap();
+    let mut bytes = [&plain[..at], comment, &plain[at..]].concat();
+    // The first block gets eight bytes more, which the space before it makes room for nowhere: they are put in.
+    let mark = bytes.windows(4).position(|w| w == b"\xd3BLK").unwrap();
+    bytes[mark + 5] = 56;
+    let extra = b"\x01later\x00\xff";
+    bytes.splice(mark + 54..mark + 54, extra.iter().copied());
+    std::fs::write(&name, &bytes).unwrap();
+    let check = |bytes: &[u8]| {
+        let file = trilith::open_asdf_bytes(bytes.to_vec()).unwrap();
+        assert_eq!(file.array_at("/a0").unwrap().load::<i32>().unwrap(), [0; 20]);
+        assert_eq!(file.array_at("/a1").unwrap().load::<i32>().unwrap(), [1; 20]);
+        let block = file.sections().block(0).unwrap();
+        assert_eq!((block.header_size, block.extra.as_slice()), (56, &extra[..]));
+        assert!(bytes.windows(comment.len()).any(|w| w == comment));
+        assert_eq!(block.data_offset % 64, 0, "its data are aligned");
+    };
+    let file = open_asdf(&name).unwrap();
+    let mut out = std::io::Cursor::new(Vec::new());
+    rewrite(&file, file.tree().text(), &mut out, &ConvertOptions::default(), Default::default()).unwrap();
+    check(&out.into_inner());
+    rewritten(&name).unwrap();
+    check(&std::fs::read(&name).unwrap());
+    // What is encoded anew loses the bytes of the header, and that is said.
+    let mut options = ConvertOptions::default();
+    options.codec = trilith::convert::CodecChoice::Set(trilith::codec::named("lz4").unwrap().0);
+    let done = rewrite(&file, file.tree().text(), std::io::Cursor::new(Vec::new()), &options, Default::default()).unwrap();
+    assert!(done.notes.iter().any(|note| note.contains("the last 8 bytes of its header")), "{:?}", done.notes);
+}
