@@ -1,6 +1,8 @@
 """Python's `asdf` with Trilith below it and no code changed: what is patched, what passes through, what is left to `asdf`."""
 
+import contextlib
 import functools
+import io
 import itertools
 import os
 import subprocess
@@ -328,3 +330,50 @@ def test_every_schema_is_parsed_as_asdf_parses_it():
 @pytest.mark.parametrize("text", [b"a: [1", b"{a: 1, <<: 2}", b"a: =\n", b"\xff", b"a: &x !!unknown 1\n"])
 def test_what_pyyaml_alone_can_say_of_a_schema_is_left_to_it(text):
     assert trilith._trilith._load_yaml(text, (TaggedDict, TaggedList, TaggedString)) is None
+
+
+# --- updates that leave no block ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"memmap": True}, {"lazy_load": False}, {"validate_checksums": True}], ids=str)
+@pytest.mark.parametrize("given", ["path", "open file", "bytes"])
+@pytest.mark.parametrize("mode", ["read", "write"])
+@pytest.mark.parametrize("change", ["inline", "deleted", "grown"])
+def test_an_update_without_blocks_leaves_the_whole_tree(tmp_path, options, given, mode, change):
+    """`asdf` cuts a file without blocks off where it was read last."""
+    path = tmp_path / "x.asdf"
+    asdf.AsdfFile({"a": np.arange(3), "keep": "precious", "l": list(range(50))}).write_to(path)
+    memory = io.BytesIO(path.read_bytes())
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(trilith.asdf.everywhere(write=mode == "write"))
+        source = {"path": path, "open file": stack.enter_context(path.open("r+b")), "bytes": memory}[given]
+        af = stack.enter_context(asdf.open(source, mode="rw", **options))
+        if change == "inline":
+            af.update(all_array_storage="inline")
+        else:
+            del af.tree["a"]
+            if change == "grown":
+                af["long"] = "text " * 2000
+            af.update()
+    content = memory.getvalue() if given == "bytes" else path.read_bytes()
+    with asdf.open(io.BytesIO(content)) as af:
+        assert af["keep"] == "precious" and af["l"] == list(range(50))
+        assert ("a" in af) == (change == "inline") and (change != "grown" or af["long"] == "text " * 2000)
+        assert change != "inline" or np.array(af["a"]).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("options", [{}, {"memmap": True}, {"lazy_load": False}, {"validate_checksums": True}], ids=str)
+@pytest.mark.parametrize("way", ["write_to", "update"])
+def test_masks_stay_however_a_file_is_opened(tmp_path, options, way):
+    path = tmp_path / "x.asdf"
+    trilith.write(path, {"m": np.ma.masked_array(np.arange(5.0), [0, 1, 0, 0, 1]), "other": np.arange(4)})
+    with trilith.asdf.everywhere(write=True), asdf.open(path, mode="rw", **options) as af:
+        af["x"] = 1
+        del af.tree["other"]
+        if way == "update":
+            af.update()
+        else:
+            af.write_to(path.with_name("out.asdf"))
+    with trilith.open(path if way == "update" else path.with_name("out.asdf")) as f:
+        np.testing.assert_array_equal(f["m"][...].mask, [0, 1, 0, 0, 1])
+        np.testing.assert_array_equal(f["m"][...].compressed(), [0, 2, 3])

@@ -231,3 +231,23 @@ def test_a_wcs_is_converted_alone(tmp_path):
     assert type(found) is gwcs.WCS and found(3, 4) == wcs(3, 4)
     # The frame of the pixels names the axes of the array beside it.
     assert f["data"].to_xarray().dims == ("y", "x")
+
+
+def test_labels_of_pandas_are_written_or_refused():
+    named = pd.Series([1, 2], index=pd.Index(["x", "y"], name="key"), name="s")
+    with trilith.open(trilith.dumps({"t": named})) as f:
+        table = f.table("t") if hasattr(f, "table") else f["t"]
+        assert [column["name"] for column in f.tree["t"]["columns"]] == ["key", "s"] and table is not None
+    for labelled in (
+        pd.Series([1, 2], index=["x", "y"]),
+        pd.Series([1, 2], index=pd.RangeIndex(10, 14, 2)),
+        pd.DataFrame({"a": [1, 2]}, index=pd.RangeIndex(10, 14, 2)),
+        pd.DataFrame({"a": [1, 2]}, index=["x", "y"]),
+    ):
+        with pytest.raises(TypeError, match="labels without a name"):
+            trilith.dumps({"t": labelled})
+    frame = pd.DataFrame({"a": [1, 2]})
+    frame.attrs["unit"] = "m"
+    with pytest.warns(UserWarning, match="attrs"):
+        trilith.dumps({"t": frame})
+    assert np.asarray(trilith.open(trilith.dumps({"s": pd.Series([1, 2])}))["s"]).tolist() == [1, 2]

@@ -13,7 +13,7 @@ import asdf
 import numpy
 import yaml
 from asdf import _compression, generic_io, schema, util, yamlutil
-from asdf._block.manager import ReadBlocks
+from asdf._block.manager import Manager, ReadBlocks
 from asdf._block.writer import WriteBlock
 from asdf._core._converters.ndarray import NDArrayConverter
 from asdf.extension._serialization_context import BlockAccess
@@ -40,6 +40,7 @@ _write_to_before = asdf.AsdfFile.write_to
 _update_before = asdf.AsdfFile.update
 _serial_before = asdf.AsdfFile._serial_write
 _to_yaml_before = NDArrayConverter.to_yaml_tree
+_update_blocks_before = Manager.update
 _WRITE = inspect.signature(_write_to_before)
 
 # What is written in this thread by Trilith: a `_Writing`, or nothing.
@@ -73,6 +74,7 @@ def install(put):
     put(asdf.AsdfFile, "update", _update)
     put(asdf.AsdfFile, "_serial_write", _serial_write)
     put(NDArrayConverter, "to_yaml_tree", _to_yaml_tree)
+    put(Manager, "update", _update_blocks)
 
 
 def _writes(file):
@@ -131,6 +133,14 @@ def _update(self, *args, **kwargs):
         self._blocks._trilith = None
     with _alone():
         return _update_before(self, *args, **kwargs)
+
+
+def _update_blocks(self, new_tree_size, *args, **kwargs):
+    _update_blocks_before(self, new_tree_size, *args, **kwargs)
+    if len(self._write_blocks) == 0 and self._streamed_write_block is None:
+        # The file is then cut off where it stands: that is wherever it was read last.
+        self._write_fd.seek(0, io.SEEK_END)
+        self._write_fd.seek(max(self._write_fd.tell(), new_tree_size))
 
 
 @contextlib.contextmanager
@@ -317,7 +327,8 @@ def _kept(old, new):
 def _to_yaml_tree(self, obj, tag, ctx):
     writing = getattr(_now, "writing", None)
     block = block_of(obj)
-    if block is not None and obj._mask is not None:
+    is_ours = block is not None or writing is not None or _asdf_use.active("read") or _asdf_use.active("write")
+    if is_ours and isinstance(obj, NDArrayType) and obj._mask is not None:
         # The converter does not see that it is masked.
         return _to_yaml_before(self, obj._make_array(), tag, ctx)
     if writing is not None and writing.manager is ctx._blocks:

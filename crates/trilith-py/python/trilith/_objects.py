@@ -6,6 +6,7 @@ None of the libraries is imported here: whoever has an object has imported what 
 import datetime
 import sys
 import types
+import warnings
 
 import numpy
 
@@ -52,8 +53,14 @@ def value(given, standard):
 
 
 def _pandas(given, pandas):
+    if isinstance(given, pandas.Series) and not _is_counted(given.index, pandas):
+        if None in given.index.names:
+            raise TypeError("the elements of this Series have labels without a name: write s.reset_index(), or s.to_numpy() without them")
+        given = given.to_frame("values" if given.name is None else given.name)
     if isinstance(given, pandas.DataFrame):
-        if not isinstance(given.index, pandas.RangeIndex):
+        if given.attrs:
+            warnings.warn("the attrs of a DataFrame are not written: put them beside it", stacklevel=2)
+        if not _is_counted(given.index, pandas):
             names = [str(name) for name in given.index.names if name is not None]
             if len(names) != given.index.nlevels or {*names} & {*map(str, given.columns)}:
                 raise TypeError("the rows of this DataFrame have labels without a name: write df.reset_index()")
@@ -64,6 +71,11 @@ def _pandas(given, pandas):
     if given is pandas.NaT or given is pandas.NA:
         return "value", None
     return None
+
+
+def _is_counted(index, pandas):
+    """Whether the labels of rows are their numbers, which go without saying."""
+    return isinstance(index, pandas.RangeIndex) and index.start == 0 and index.step == 1 and index.name is None
 
 
 def _pandas_column(column):

@@ -81,10 +81,11 @@ class Pieces:
             elements = numpy.asarray(piece)
             if elements.shape[1:] != self.shape[1:] or not numpy.can_cast(elements.dtype, self.dtype, "same_kind"):
                 raise ValueError(f"a piece of {elements.dtype} {elements.shape} in an array of {self.dtype} {self.shape}")
+            elements = _fitting(elements, self.dtype)
             if self.masked:
                 found = mask(piece)
                 self._masks.write(bytes(elements.size) if found is None else flat(found))
-            yield flat(elements.astype(self.dtype, copy=False))
+            yield flat(elements)
 
     def masks(self):
         """The mask of what was written, piece by piece."""
@@ -92,6 +93,18 @@ class Pieces:
             masks.seek(0)
             while piece := masks.read(_PIECE):
                 yield numpy.frombuffer(piece, "u1")
+
+
+def _fitting(elements, dtype):
+    """The same values in another type. Floating-point numbers are rounded; nothing else may become another value."""
+    if numpy.can_cast(elements.dtype, dtype, "safe"):
+        return elements.astype(dtype, copy=False)
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        made = elements.astype(dtype)
+    is_same = numpy.isfinite(made) | ~numpy.isfinite(elements) if dtype.kind in "fc" else made == elements
+    if not numpy.all(is_same):
+        raise ValueError(f"a piece of {elements.dtype} has elements that {dtype} cannot hold")
+    return made
 
 
 class Reserved:
