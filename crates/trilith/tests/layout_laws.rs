@@ -341,6 +341,15 @@ proptest! {
     }
 
     #[test]
+    fn texts_and_numbers_of_attributes_are_printed_as_they_were(
+        text in "(inf|1e999|[a-z .=#,'\\[\\]-]){0,12}", name in "(inf|[a-z]){1,3}", number in proptest::sample::select(vec!["1e999", "-1e999", "1.5"]),
+    ) {
+        let line = format!("_{name}=\"{text}\", n={number}, texts=[\"{text}\", \"inf\"], numbers=[{number}, 2.5], m=-7");
+        let printed = again(&format!("#: {line}\nx: f8(1)\n"), Dialect::D2026).print();
+        prop_assert!(printed.contains(&line), "{line}\n{printed}");
+    }
+
+    #[test]
     fn a_faithful_translation_puts_everything_where_it_was(seed in any::<u64>(), old in any::<bool>()) {
         let (layout, text) = made(seed, old, false);
         let to = if old { Dialect::D2026 } else { Dialect::D2025 };
