@@ -34,12 +34,13 @@ pub fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
 }
 
 impl Ready<'_> {
-    /// The items of a stream: integers are fixed parameters, other numbers and texts arrays without axes.
+    /// The items of a stream: integers are fixed parameters, other numbers and texts arrays without axes. Below a list, where
+    /// parameters are not seen again, integers are arrays as well.
     pub fn draft(&self, value: &Value) -> Result<Draft> {
-        self.item(value, 0)
+        self.item(value, 0, false)
     }
 
-    fn item(&self, value: &Value, depth: usize) -> Result<Draft> {
+    fn item(&self, value: &Value, depth: usize, below_list: bool) -> Result<Draft> {
         // As deep as values can be made.
         if depth > 256 {
             return Err(Error::usage("the items nest too deep"));
@@ -52,17 +53,32 @@ impl Ready<'_> {
                 let mut items = Vec::with_capacity(pairs.len());
                 for (key, item) in pairs {
                     let name = key.as_str().ok_or_else(|| Error::usage("the name of an item is text"))?;
-                    items.push((name.to_owned(), self.item(item, depth + 1)?));
+                    let item = match item.data {
+                        Data::Int(number) if below_list => Draft::data(Array::from_slice(&[number], &[])?),
+                        _ => self.item(item, depth + 1, below_list)?,
+                    };
+                    items.push((name.to_owned(), item));
+                }
+                if below_list && items.is_empty() {
+                    return Err(unseen());
                 }
                 Ok(Draft::dict(items))
             }
-            Data::Seq(items) => Ok(Draft::list(items.iter().map(|item| self.item(item, depth + 1)).collect::<Result<Vec<_>>>()?)),
+            Data::Seq(items) if below_list && items.is_empty() => Err(unseen()),
+            Data::Seq(items) => {
+                Ok(Draft::list(items.iter().map(|item| self.item(item, depth + 1, true)).collect::<Result<Vec<_>>>()?))
+            }
             Data::Int(number) => Ok(Draft::param(*number)),
             Data::Float(number) => Ok(Draft::data(Array::from_slice(&[*number], &[])?)),
             Data::Str(text) => Ok(Draft::data(Array::from_texts(std::slice::from_ref(text), &[])?)),
             _ => Err(Error::usage("a stream holds dictionaries, lists, arrays, numbers and texts, nothing else")),
         }
     }
+}
+
+#[cold]
+fn unseen() -> Error {
+    Error::usage("a list of a stream holds no dictionary and no list without items: it would not be seen again")
 }
 
 /// The dialect that a version names, if it is one of Dudley's.

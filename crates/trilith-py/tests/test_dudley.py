@@ -307,3 +307,13 @@ def test_members_of_an_item_without_a_name(tmp_path):
         assert f['""(1).x'][:].tolist() == [2, 3]
         with pytest.raises(KeyError):
             f["u"]
+
+
+def test_integers_below_a_list_are_seen_again(tmp_path):
+    trilith.write(tmp_path / "x.bd", {"v": [{"c": 1}, {"c": -5, "d": 2.5}], "n": {"q": 5}, "deep": [[{"a": {"b": 2**40}}]]})
+    with trilith.open(tmp_path / "x.bd") as f:
+        assert [int(f[f"v[{n}]/c"]) for n in range(2)] == [1, -5] and int(f["deep[0][0]/a/b"]) == 2**40
+    for unseen in ([{}], [{"a": {}}], [[]], [{"a": 1.0, "b": []}]):
+        with pytest.raises(ValueError, match="without items"):
+            trilith.write(tmp_path / "y.bd", {"v": unseen})
+    assert not (tmp_path / "y.bd").exists()

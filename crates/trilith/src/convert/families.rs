@@ -58,7 +58,9 @@ pub fn stream_to_asdf<W: Write + Seek>(
         losses: Vec::new(),
     };
     let mut root = walk.value(OutlineId::ROOT, "", 0)?;
-    root.remove("asdf_library");
+    if root.remove("asdf_library").is_some() && outline.children(OutlineId::ROOT).iter().any(|(name, _)| is_library(name)) {
+        walk.losses.push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this says which program wrote it"));
+    }
     let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
     if let Some(order) = file.byteorder() {
         about.set("byteorder", order.name());
@@ -164,7 +166,8 @@ impl ToTree<'_, '_> {
             }
         };
         if let Some(item) = item {
-            self.own_attributes(item, path, matches!(thing, Thing::Dict), &mut value);
+            let children = if matches!(thing, Thing::Dict) { Some(self.outline.children(id)) } else { None };
+            self.own_attributes(item, path, children.as_deref(), &mut value);
         }
         Ok(value)
     }
@@ -212,8 +215,8 @@ impl ToTree<'_, '_> {
         }
     }
 
-    /// What else the layout says of an item.
-    fn own_attributes(&mut self, item: ItemId, path: &str, is_dict: bool, value: &mut Value) {
+    /// What else the layout says of an item; `children` are those of a dict, whose other attributes are members.
+    fn own_attributes(&mut self, item: ItemId, path: &str, children: Option<&[(Option<&str>, OutlineId)]>, value: &mut Value) {
         let layout = self.items.file().layout();
         let mut rest = Value::map::<&str, Value>([]);
         for raw in layout.raw_attributes(item) {
@@ -226,14 +229,27 @@ impl ToTree<'_, '_> {
                         value.tag = Some(tag.clone());
                     }
                 }
-                _ if is_dict => {}
-                _ => rest.set(name, plain(said)),
+                _ => {
+                    let is_root = item == ItemId::ROOT;
+                    let is_member = children.is_some_and(|children| {
+                        let is_hidden = children.iter().any(|(child, _)| *child == Some(name)) || (is_root && is_library(&Some(name)));
+                        !is_hidden || (is_root && name == "dialect")
+                    });
+                    if !is_member {
+                        rest.set(name, plain(said));
+                    }
+                }
             }
         }
         if !rest.entries().is_empty() {
             self.attributes.push((path.to_owned(), rest));
         }
     }
+}
+
+/// Whether a name at the root says which program wrote an ASDF file.
+fn is_library(name: &Option<&str>) -> bool {
+    *name == Some("asdf_library")
 }
 
 /// An attribute as YAML.

@@ -103,3 +103,24 @@ fn a_layout_of_a_file_of_blocks_reads_the_same_bytes() {
     assert_eq!(stream.array_at("/c").unwrap().len(), file.sections().block(1).unwrap().used);
     assert!(text.contains("asdf_compression=\"zlib\"") && text.contains("asdf_shape=[10, 100]"), "{text}");
 }
+
+#[test]
+fn an_attribute_of_the_name_of_an_item_stays_beside_it() {
+    let layout = b"#: x=\"of the root\", asdf_library=\"mine\", y=3\nx = |u1[2]\ng/\n  #: z=\"inner\", w=2\n  z = |u1[1]\n  ..\n";
+    let layout = crate::layout::parse(layout, &Default::default()).unwrap().layout.unwrap();
+    let data = Arc::new(MemorySource::new(vec![1, 2, 3], "x.dat"));
+    let stream = DudleyFile::open(data, Some(layout), &Limits::default()).unwrap();
+    let mut out = Cursor::new(Vec::new());
+    let losses = stream_to_asdf(&stream, Target::newest(), &ArrayOptions::inline(), false, &mut out).unwrap();
+    assert_eq!(losses, []);
+    let file = crate::file::open_asdf_bytes(out.into_inner()).unwrap();
+    let (draft, losses) = asdf_to_draft(&file).unwrap();
+    assert_eq!(losses, []);
+    let mut out = Cursor::new(Vec::new());
+    draft.write(Byteorder::Little, &Limits::default(), &mut out).unwrap();
+    let back = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "x.bd")), None, &Limits::default()).unwrap();
+    let text = back.layout().print();
+    for said in ["x=\"of the root\"", "asdf_library=\"mine\"", "y=3", "z=\"inner\"", "w=2"] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+}
