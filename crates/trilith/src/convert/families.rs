@@ -232,7 +232,8 @@ impl ToTree<'_, '_> {
                 _ => {
                     let is_root = item == ItemId::ROOT;
                     let is_member = children.is_some_and(|children| {
-                        let is_hidden = children.iter().any(|(child, _)| *child == Some(name)) || (is_root && is_library(&Some(name)));
+                        let is_hidden =
+                            children.iter().any(|(child, _)| *child == Some(name)) || (is_root && is_library(&Some(name)));
                         !is_hidden || (is_root && name == "dialect")
                     });
                     if !is_member {

@@ -468,6 +468,60 @@ fn cards_of_any_other_spelling_are_kept() {
 }
 
 #[test]
+fn kept_cards_go_with_their_rows() {
+    let lines = |name: &str| -> Vec<String> {
+        let first = if name == "0" { "SIMPLE  = T" } else { "XTENSION= 'IMAGE'" };
+        let odd = [
+            "D       = 1.50D3",
+            "COMPLEX = (1,2)",
+            "NAN     = NaN",
+            "BIG     = 12345678901234567890123",
+            "UNDEF   =",
+            "NOVAL   no equals",
+        ];
+        let plain = "GAIN    =                  2.5";
+        let head = [first, "BITPIX  = 8", "NAXIS   = 0", plain];
+        let tail = [format!("WHO     = '{name}'"), "PLUS    = +05".to_owned()];
+        head.iter().chain(&odd).map(|line| (*line).to_owned()).chain(tail).collect()
+    };
+    let texts = |part: &Part| -> Vec<String> {
+        part.header.cards().iter().map(|card| String::from_utf8_lossy(card.bytes()).trim_end().to_owned()).collect()
+    };
+    let bytes: Vec<u8> =
+        ["0", "1", "2"].iter().flat_map(|name| header(&lines(name).iter().map(String::as_str).collect::<Vec<_>>())).collect();
+    let fits = open(bytes).unwrap();
+    let listing = to_value(&fits, &mut |_, _| unreachable!()).unwrap();
+    let edited = |edit: &dyn Fn(&mut Vec<Value>)| {
+        let mut hdus = listing.fits.items().to_vec();
+        edit(&mut hdus);
+        let root = Value::map([("fits", Value::seq(hdus)), (CARDS_KEY, listing.cards.clone().unwrap())]);
+        let tree = Tree::parse(print_document(&root, &PrintOptions::default()), &Limits::default()).unwrap();
+        from_node(tree.at("/fits").unwrap(), tree.at("/fits_cards"), &mut |_| unreachable!()).unwrap()
+    };
+    let rows = |hdu: &mut Value, edit: &dyn Fn(&mut Vec<Value>)| {
+        let mut rows = hdu.get("header").unwrap().items().to_vec();
+        edit(&mut rows);
+        hdu.set("header", Value::seq(rows));
+    };
+    for at in 3..12 {
+        let mut expected = lines("1");
+        expected.remove(at);
+        let parts = edited(&|hdus| rows(&mut hdus[1], &|rows| drop(rows.remove(at))));
+        assert_eq!(texts(&parts[1]), expected, "row {at} is removed");
+        assert_eq!((texts(&parts[0]), texts(&parts[2])), (lines("0"), lines("2")));
+        let mut expected = lines("1");
+        expected.insert(at, "NEW     =                    1".to_owned());
+        let new = Value::seq([Value::from("NEW"), Value::from(1)]);
+        let parts = edited(&|hdus| rows(&mut hdus[1], &|rows| rows.insert(at, new.clone())));
+        assert_eq!(texts(&parts[1]), expected, "a row is inserted at {at}");
+    }
+    let parts = edited(&|hdus| drop(hdus.remove(1)));
+    assert_eq!(parts.iter().map(texts).collect::<Vec<_>>(), [lines("0"), lines("2")]);
+    let parts = edited(&|hdus| hdus.swap(1, 2));
+    assert_eq!(parts.iter().map(texts).collect::<Vec<_>>(), [lines("0"), lines("2"), lines("1")]);
+}
+
+#[test]
 fn what_the_list_says_wins_over_a_kept_card() {
     let yaml = "fits:\n- header: [[SIMPLE, true], [BITPIX, 8], [NAXIS, 0], [GAIN, 2.5]]\nfits_cards: [[0, 3, GAIN = 1.5]]\n";
     let tree = Tree::parse(yaml, &Limits::default()).unwrap();

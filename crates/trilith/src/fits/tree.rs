@@ -5,7 +5,7 @@
 //! spelt; where that cannot be made from it, the card itself is kept in a second list
 //! ([`Listing::cards`]), so that the way back gives every byte again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::card::{Card, CardValue, RECORD};
@@ -98,8 +98,8 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<V
 ///
 /// `data` may also be a table of columns (core/table or astropy's), which becomes rows.
 ///
-/// A card of that second list counts as long as it says what the triple says, so that changes of
-/// the `fits` list win.
+/// A card of that second list counts as long as it says what a triple says, so that changes of the `fits` list win. Where
+/// rows or HDUs were added, removed or moved, the cards go with them.
 ///
 /// # Errors
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is no such list, and
@@ -108,20 +108,24 @@ pub fn from_node(list: Node<'_>, cards: Option<Node<'_>>, array: &mut dyn FnMut(
     if !list.is_sequence() {
         return Err(list.error("the fits node is not a list of HDUs"));
     }
-    let kept = kept_cards(cards);
-    let mut parts = Vec::new();
-    for (number, item) in list.items().enumerate() {
+    let rows_of = |item: Node<'_>| -> Result<Vec<Value>> {
         let header = item.require("header")?;
         if !header.is_sequence() {
             return Err(header.error("a FITS header is a list of [keyword, value, comment]"));
         }
+        header.items().map(given).collect()
+    };
+    let all = list.items().map(rows_of).collect::<Result<Vec<_>>>()?;
+    let kept = Kept::of(cards, &all);
+    let mut parts = Vec::new();
+    for ((number, item), rows) in list.items().enumerate().zip(&all) {
+        let header = item.require("header")?;
         let mut made = Header::default();
-        for (at, node) in header.items().enumerate() {
-            let given = given(node)?;
-            let same = kept.get(&(number, at)).filter(|card| triple(card) == given);
-            made.push(match same {
-                Some(card) => card.clone(),
-                None => card_of(&given).map_err(|e| node.error(e.to_string()))?,
+        let mut same = kept.of_rows(number, rows);
+        for ((at, node), given) in header.items().enumerate().zip(rows) {
+            made.push(match same.get_mut(at).and_then(Option::take) {
+                Some(card) => card,
+                None => card_of(given).map_err(|e| node.error(e.to_string()))?,
             });
         }
         let data = item.get("data").filter(|node| !node.is_null());
@@ -183,19 +187,61 @@ fn from_columns(columns: Node<'_>, array: &mut dyn FnMut(Node<'_>) -> Result<Arr
     Array::from_bytes(bytes, Datatype::Struct(Arc::new(struct_type)), Byteorder::Big, vec![rows])
 }
 
-/// The cards kept beside the list, by HDU and place; what is no such entry is passed over.
-fn kept_cards(cards: Option<Node<'_>>) -> HashMap<(usize, usize), Card> {
-    let mut kept = HashMap::new();
-    for entry in cards.into_iter().filter(|node| node.is_sequence()).flat_map(|node| node.items()) {
-        let number = |at: usize| entry.index(at).and_then(|n| n.as_u64()).and_then(|n| usize::try_from(n).ok());
-        let text = entry.index(2).and_then(|node| node.as_str());
-        if let (Some(hdu), Some(at), Some(text)) = (number(0), number(1), text) {
-            let mut bytes: Vec<u8> = text.chars().map(|c| u8::try_from(c as u32).unwrap_or(b'?')).collect();
-            bytes.resize(bytes.len().next_multiple_of(RECORD), b' ');
-            kept.insert((hdu, at), Card::parse(&bytes));
+/// The cards kept beside the list.
+struct Kept {
+    /// By HDU: each with its place.
+    cards: BTreeMap<usize, Vec<(usize, Card)>>,
+    /// The HDUs whose cards are not all where they were.
+    moved: Vec<usize>,
+}
+
+impl Kept {
+    /// What is no entry of such a list is passed over; `all` are the rows of each HDU.
+    fn of(list: Option<Node<'_>>, all: &[Vec<Value>]) -> Self {
+        let mut cards = BTreeMap::<usize, Vec<(usize, Card)>>::new();
+        for entry in list.into_iter().filter(|node| node.is_sequence()).flat_map(|node| node.items()) {
+            let number = |at: usize| entry.index(at).and_then(|n| n.as_u64()).and_then(|n| usize::try_from(n).ok());
+            let text = entry.index(2).and_then(|node| node.as_str());
+            if let (Some(hdu), Some(at), Some(text)) = (number(0), number(1), text) {
+                let mut bytes: Vec<u8> = text.chars().map(|c| u8::try_from(c as u32).unwrap_or(b'?')).collect();
+                bytes.resize(bytes.len().next_multiple_of(RECORD), b' ');
+                cards.entry(hdu).or_default().push((at, Card::parse(&bytes)));
+            }
         }
+        let is_moved = |(hdu, cards): (&usize, &Vec<_>)| (!all.get(*hdu).is_some_and(|rows| fit(rows, cards))).then_some(*hdu);
+        let moved = cards.iter().filter_map(is_moved).collect();
+        Self { cards, moved }
     }
-    kept
+
+    /// The cards of the rows of an HDU, where they are kept: each says what its row says.
+    fn of_rows(&self, number: usize, rows: &[Value]) -> Vec<Option<Card>> {
+        let mut found = vec![None; rows.len()];
+        let own = self.cards.get(&number).filter(|_| self.moved.binary_search(&number).is_err());
+        let other = || self.moved.iter().filter_map(|hdu| self.cards.get(hdu)).find(|cards| fit(rows, cards));
+        if let Some(cards) = own.or_else(other) {
+            for (at, card) in cards {
+                if let Some(place) = found.get_mut(*at) {
+                    *place = Some(card.clone());
+                }
+            }
+            return found;
+        }
+        // Rows came, went or changed: of those that say the same, one after the other.
+        let key = |triple: &Value| format!("{triple:?}");
+        let mut left: HashMap<String, VecDeque<&Card>> = HashMap::new();
+        for (_, card) in self.cards.get(&number).into_iter().flatten() {
+            left.entry(key(&triple(card))).or_default().push_back(card);
+        }
+        for (row, place) in rows.iter().zip(&mut found) {
+            *place = left.get_mut(&key(row)).and_then(VecDeque::pop_front).cloned();
+        }
+        found
+    }
+}
+
+/// Whether each card says what the row in its place says.
+fn fit(rows: &[Value], cards: &[(usize, Card)]) -> bool {
+    cards.iter().all(|(at, card)| rows.get(*at).is_some_and(|row| *row == triple(card)))
 }
 
 /// A card as the list writes it: [keyword, value, comment], the last ones left out where there are none.
