@@ -165,7 +165,36 @@ fn a_value_changes_the_bytes_of_its_card_alone() {
         differ_in(&bytes, &after, old, new);
     }
     let after = edited(&bytes, |edit| edit.rename(&path("/fits/0/header/OBJECT"), "TARGET")).unwrap();
-    differ_in(&bytes, &after, "OBJECT  = 'M31'/at once", "TARGET  = 'M31     '           / at once");
+    differ_in(&bytes, &after, "OBJECT  = 'M31'/at once", "TARGET  = 'M31'/at once");
+}
+
+#[test]
+fn another_keyword_leaves_the_rest_of_a_card_as_it_is() {
+    let odd = [
+        "EXPTIME =   1.50D+03/close to the number",
+        "FLOAT   = 1.500E+00 /  two blanks",
+        "PLUS    =                  +05",
+        "BIG     = 18446744073709551617 / more than 64 bits",
+        "CPX     = (1.5, -2) / both halves",
+        "NOTHING =                      / undefined",
+        "NAN     = NaN",
+        "NOVAL   no equals here",
+        "TEXT    = 'x'/at once",
+    ];
+    let first = ["XTENSION= 'IMAGE   '", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 5"];
+    let all: Vec<&str> = first.iter().chain(&odd).copied().collect();
+    let bytes = [unit(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0"], b""), unit(&all, b"12345")].concat();
+    for (at, line) in odd.iter().enumerate() {
+        let at = at + first.len();
+        let after = set(&bytes, &format!("/fits/1/header/{at}/0"), "OTHER").unwrap();
+        differ_in(&bytes, &after, line, &format!("OTHER   {}", &line[8..]));
+        // A longer one takes the room that blanks leave.
+        let after = set(&bytes, &format!("/fits/1/header/{at}/0"), "ESO ODD");
+        if line.len() < 60 && line.contains('=') {
+            let text = String::from_utf8(cards(&after.unwrap(), 1)[at].bytes().to_vec()).unwrap();
+            assert_eq!(text.trim_end(), format!("HIERARCH ESO ODD {}", &line[8..]));
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::card::{Card, CardValue};
 use super::hdu::Hdu;
 use super::header::Header;
-use super::tree::{card_of, given};
+use super::tree::{card_of, given, triple};
 use crate::error::{Error, Result};
 use crate::tree::{Node, Value};
 
@@ -210,7 +210,34 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
     if !(value_is_old || ascii(text)) || !(is_old(card.comment(), Card::comment) || ascii(card.comment())) {
         return Err(Error::usage(format!("value and comment of {} can only be ASCII text in a FITS header", card.keyword())));
     }
+    let alike = before.filter(|(_, triple)| !is_null && triple.items().get(1..) == row.items().get(1..));
+    if let Some(card) = alike.and_then(|(old, _)| renamed(old, &card)) {
+        return Ok(card);
+    }
     if meant == *card.value() { Ok(card) } else { Card::new(card.keyword(), meant, card.comment()) }
+}
+
+/// A card with another keyword, that of `new`, and every other byte as it was, where there is room.
+fn renamed(old: &Card, new: &Card) -> Option<Card> {
+    const HIERARCH: &[u8] = b"HIERARCH ";
+    let is_long = |card: &Card| card.bytes().starts_with(HIERARCH);
+    let (keyword, bytes) = (new.keyword(), old.bytes());
+    let mut made = match (is_long(old), is_long(new)) {
+        (false, false) => [format!("{keyword:8}").as_bytes(), bytes.get(8..)?].concat(),
+        (false, true) => [HIERARCH, keyword.as_bytes(), b" ", bytes.get(8..)?].concat(),
+        (true, is_long) => {
+            let value = bytes.get(bytes.iter().position(|b| *b == b'=')?..)?;
+            let start = if is_long { [HIERARCH, keyword.as_bytes(), b" "].concat() } else { format!("{keyword:8}").into_bytes() };
+            [&start, value].concat()
+        }
+    };
+    let len = made.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+    if len > bytes.len() {
+        return None;
+    }
+    made.resize(bytes.len(), b' ');
+    let made = Card::parse(&made);
+    (made.keyword() == keyword && triple(&made).items().get(1..) == triple(old).items().get(1..)).then_some(made)
 }
 
 /// Whether a keyword says what the HDU is, so that its card cannot change while the data stay.

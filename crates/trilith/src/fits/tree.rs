@@ -245,7 +245,7 @@ fn fit(rows: &[Value], cards: &[(usize, Card)]) -> bool {
 }
 
 /// A card as the list writes it: [keyword, value, comment], the last ones left out where there are none.
-fn triple(card: &Card) -> Value {
+pub(super) fn triple(card: &Card) -> Value {
     let comment = card.comment();
     let value = match card.value() {
         CardValue::Text(text) if card.is_commentary() && text.is_empty() => None,
