@@ -366,13 +366,11 @@ impl Sections {
     /// What is odd about the file but does not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.source.notice().into_iter().collect();
-        match (self.index_report().problem, self.behind()) {
-            (Some(problem), _) => {
-                let fate = if self.is_chained() { "is wrong" } else { "is ignored" };
-                warnings.push(format!("the block index {fate}: {problem}"));
-            }
-            (None, behind) => warnings.extend(behind.map(str::to_owned)),
+        if let Some(problem) = self.index_report().problem {
+            let fate = if self.is_chained() { "is wrong" } else { "is ignored" };
+            warnings.push(format!("the block index {fate}: {problem}"));
         }
+        warnings.extend(self.behind().map(str::to_owned));
         if let Some(walk) = self.walked.get() {
             warnings.extend(walk.warnings.iter().cloned());
         }
