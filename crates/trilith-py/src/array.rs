@@ -62,7 +62,9 @@ pub fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAn
     let dtype = to_numpy(py, array.datatype())?;
     array.charge().or_raise(About::Argument)?;
     let shape = PyTuple::new(py, array.shape())?;
-    let made = numpy(py)?.call_method1(intern!(py, "empty"), (shape, dtype))?;
+    // numpy makes text of at least one letter, for which nothing is read.
+    let way = if array.nbytes() == 0 { intern!(py, "zeros") } else { intern!(py, "empty") };
+    let made = numpy(py)?.call_method1(way, (shape, dtype))?;
     fill(array, &made)?;
     Ok(made)
 }

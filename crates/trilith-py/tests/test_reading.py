@@ -723,3 +723,13 @@ def test_python_asdf_reads_the_same(corpus):
             same(ours.tree, plain)
             compared += 1
     assert compared > 5
+
+
+def test_text_without_letters_is_empty():
+    text = (
+        "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+        "a: !core/ndarray-1.1.0 {source: 0, datatype: [ascii, 0], byteorder: little, shape: [3]}\n...\n"
+    )
+    block = b"\xd3BLK\x00\x30" + bytes(48)
+    for _ in range(20):
+        assert trilith.open(text.encode() + block)["a"][...].tolist() == [b""] * 3
