@@ -8,7 +8,7 @@ use super::records::{last_name, structs};
 use super::write::NewStream;
 use crate::array::{Array, Index};
 use crate::error::{Error, Result};
-use crate::layout::{Byteorder, Entry, ItemId, Layout, Options, ParamRequest, ResolvedType, Supply, canonical_path};
+use crate::layout::{Byteorder, Entry, ItemId, Kind, Layout, Options, ParamRequest, ResolvedType, Supply, canonical_path};
 use crate::limits::Limits;
 
 /// What a file under a layout is to hold, by the paths of its items.
@@ -141,10 +141,12 @@ impl Filling {
     }
 }
 
-/// Whether a path leads to nothing that the layout declares.
+/// Whether a path leads to nothing that the layout declares: members of a type are in no file, but where the type is used.
 fn layout_lacks(layout: &Layout, path: &str) -> bool {
     let path = canonical_path(path).unwrap_or_default();
-    let known = (1..layout.item_count()).filter_map(|at| layout.item_at(at)).any(|id| layout.path(id) == path);
+    let of_type = |id| std::iter::successors(Some(id), |id| layout.parent(*id)).any(|id| layout.kind(id) == Kind::Type);
+    let mut items = (1..layout.item_count()).filter_map(|at| layout.item_at(at));
+    let known = items.any(|id| layout.path(id) == path && !of_type(id));
     !known && layout.list_on(&path).is_none()
 }
 
