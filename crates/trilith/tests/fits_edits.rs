@@ -195,6 +195,21 @@ fn another_keyword_leaves_the_rest_of_a_card_as_it_is() {
             assert_eq!(text.trim_end(), format!("HIERARCH ESO ODD {}", &line[8..]));
         }
     }
+    // Where there are too few, those before the value go; where there is no room at all, nothing is cut.
+    for (blanks, room) in [(30, true), (3, false)] {
+        let comment = "y".repeat(80 - "FULL    =".len() - blanks - "1.500E+00 /  ".len());
+        let line = format!("FULL    ={}1.500E+00 /  {comment}", " ".repeat(blanks));
+        let bytes = unit(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", &line], b"");
+        let after = set(&bytes, "/fits/0/header/3/0", "ESO FULL");
+        match after {
+            Ok(after) if room => {
+                let text = String::from_utf8(cards(&after, 0)[3].bytes().to_vec()).unwrap();
+                assert!(text.starts_with("HIERARCH ESO FULL =") && text.ends_with(&format!(" 1.500E+00 /  {comment}")), "{text}");
+            }
+            Err(error) if !room => assert!(error.to_string().contains("no room for the keyword"), "{error}"),
+            other => panic!("{blanks}: {:?}", other.map(|_| ())),
+        }
+    }
 }
 
 #[test]

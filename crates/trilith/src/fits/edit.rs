@@ -211,33 +211,39 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
         return Err(Error::usage(format!("value and comment of {} can only be ASCII text in a FITS header", card.keyword())));
     }
     let alike = before.filter(|(_, triple)| !is_null && triple.items().get(1..) == row.items().get(1..));
-    if let Some(card) = alike.and_then(|(old, _)| renamed(old, &card)) {
+    if let Some((old, _)) = alike
+        && let Some(card) = renamed(old, &card)?
+    {
         return Ok(card);
     }
     if meant == *card.value() { Ok(card) } else { Card::new(card.keyword(), meant, card.comment()) }
 }
 
-/// A card with another keyword, that of `new`, and every other byte as it was, where there is room.
-fn renamed(old: &Card, new: &Card) -> Option<Card> {
+/// A card with another keyword, that of `new`, and the text behind it as it was; only blanks in front of the value make room.
+/// None where the kind of the card becomes another.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no room for it.
+fn renamed(old: &Card, new: &Card) -> Result<Option<Card>> {
     const HIERARCH: &[u8] = b"HIERARCH ";
     let is_long = |card: &Card| card.bytes().starts_with(HIERARCH);
     let (keyword, bytes) = (new.keyword(), old.bytes());
-    let mut made = match (is_long(old), is_long(new)) {
-        (false, false) => [format!("{keyword:8}").as_bytes(), bytes.get(8..)?].concat(),
-        (false, true) => [HIERARCH, keyword.as_bytes(), b" ", bytes.get(8..)?].concat(),
-        (true, is_long) => {
-            let value = bytes.get(bytes.iter().position(|b| *b == b'=')?..)?;
-            let start = if is_long { [HIERARCH, keyword.as_bytes(), b" "].concat() } else { format!("{keyword:8}").into_bytes() };
-            [&start, value].concat()
-        }
-    };
-    let len = made.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
-    if len > bytes.len() {
-        return None;
+    let from = if is_long(old) { bytes.iter().position(|b| *b == b'=').unwrap_or(bytes.len()) } else { 8 };
+    let start = if is_long(new) { [HIERARCH, keyword.as_bytes(), b" "].concat() } else { format!("{keyword:8}").into_bytes() };
+    let mut made = [&start, bytes.get(from..).unwrap_or_default()].concat();
+    let filled = |made: &[u8]| made.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+    let value = start.len() + 2;
+    while filled(&made) > bytes.len() && made.get(start.len()) == Some(&b'=') && made.get(value) == Some(&b' ') {
+        made.remove(value);
+    }
+    if filled(&made) > bytes.len() {
+        return Err(Error::usage(format!("the card of {} has no room for the keyword {keyword}", old.keyword()))
+            .hint("take a shorter one, or shorten the comment first"));
     }
     made.resize(bytes.len(), b' ');
     let made = Card::parse(&made);
-    (made.keyword() == keyword && triple(&made).items().get(1..) == triple(old).items().get(1..)).then_some(made)
+    let is_same = made.keyword() == keyword && triple(&made).items().get(1..) == triple(old).items().get(1..);
+    Ok(is_same.then_some(made))
 }
 
 /// Whether a keyword says what the HDU is, so that its card cannot change while the data stay.

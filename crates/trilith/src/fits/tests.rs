@@ -519,6 +519,16 @@ fn kept_cards_go_with_their_rows() {
     assert_eq!(parts.iter().map(texts).collect::<Vec<_>>(), [lines("0"), lines("2")]);
     let parts = edited(&|hdus| hdus.swap(1, 2));
     assert_eq!(parts.iter().map(texts).collect::<Vec<_>>(), [lines("0"), lines("2"), lines("1")]);
+    // An HDU and a row of another one.
+    for at in 3..12 {
+        let mut expected = lines("2");
+        expected.remove(at);
+        let parts = edited(&|hdus| {
+            drop(hdus.remove(1));
+            rows(&mut hdus[1], &|rows| drop(rows.remove(at)));
+        });
+        assert_eq!(parts.iter().map(texts).collect::<Vec<_>>(), [lines("0"), expected], "an HDU and row {at} are removed");
+    }
 }
 
 #[test]

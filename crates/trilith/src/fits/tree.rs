@@ -5,7 +5,7 @@
 //! spelt; where that cannot be made from it, the card itself is kept in a second list
 //! ([`Listing::cards`]), so that the way back gives every byte again.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::card::{Card, CardValue, RECORD};
@@ -189,10 +189,10 @@ fn from_columns(columns: Node<'_>, array: &mut dyn FnMut(Node<'_>) -> Result<Arr
 
 /// The cards kept beside the list.
 struct Kept {
-    /// By HDU: each with its place.
+    /// By HDU, as they were numbered: each card with its place.
     cards: BTreeMap<usize, Vec<(usize, Card)>>,
-    /// The HDUs whose cards are not all where they were.
-    moved: Vec<usize>,
+    /// The number that each HDU had, where cards of it are kept.
+    before: Vec<Option<usize>>,
 }
 
 impl Kept {
@@ -208,17 +208,16 @@ impl Kept {
                 cards.entry(hdu).or_default().push((at, Card::parse(&bytes)));
             }
         }
-        let is_moved = |(hdu, cards): (&usize, &Vec<_>)| (!all.get(*hdu).is_some_and(|rows| fit(rows, cards))).then_some(*hdu);
-        let moved = cards.iter().filter_map(is_moved).collect();
-        Self { cards, moved }
+        let before = numbers_before(&cards, all);
+        Self { cards, before }
     }
 
     /// The cards of the rows of an HDU, where they are kept: each says what its row says.
     fn of_rows(&self, number: usize, rows: &[Value]) -> Vec<Option<Card>> {
         let mut found = vec![None; rows.len()];
-        let own = self.cards.get(&number).filter(|_| self.moved.binary_search(&number).is_err());
-        let other = || self.moved.iter().filter_map(|hdu| self.cards.get(hdu)).find(|cards| fit(rows, cards));
-        if let Some(cards) = own.or_else(other) {
+        let cards = self.before.get(number).copied().flatten().and_then(|before| self.cards.get(&before));
+        let cards = cards.map_or(&[][..], Vec::as_slice);
+        if fit(rows, cards) {
             for (at, card) in cards {
                 if let Some(place) = found.get_mut(*at) {
                     *place = Some(card.clone());
@@ -227,9 +226,8 @@ impl Kept {
             return found;
         }
         // Rows came, went or changed: of those that say the same, one after the other.
-        let key = |triple: &Value| format!("{triple:?}");
         let mut left: HashMap<String, VecDeque<&Card>> = HashMap::new();
-        for (_, card) in self.cards.get(&number).into_iter().flatten() {
+        for (_, card) in cards {
             left.entry(key(&triple(card))).or_default().push_back(card);
         }
         for (row, place) in rows.iter().zip(&mut found) {
@@ -237,6 +235,44 @@ impl Kept {
         }
         found
     }
+}
+
+/// Which number each HDU had when the cards were kept: its own, where each card says what the row in its place says, else
+/// that of the most cards that say what one of its rows says.
+fn numbers_before(cards: &BTreeMap<usize, Vec<(usize, Card)>>, all: &[Vec<Value>]) -> Vec<Option<usize>> {
+    let mut before = vec![None; all.len()];
+    let mut moved = Vec::new();
+    for (hdu, cards) in cards {
+        match (all.get(*hdu), before.get_mut(*hdu)) {
+            (Some(rows), Some(place)) if fit(rows, cards) => *place = Some(*hdu),
+            _ => moved.push((*hdu, cards.iter().map(|(_, card)| key(&triple(card))).collect::<Vec<_>>())),
+        }
+    }
+    let mut pairs = Vec::new();
+    for (number, rows) in all.iter().enumerate().filter(|(number, _)| before.get(*number) == Some(&None)) {
+        let keys: HashSet<String> = if moved.is_empty() { HashSet::new() } else { rows.iter().map(key).collect() };
+        for (hdu, cards) in &moved {
+            let same = cards.iter().filter(|card| keys.contains(*card)).count();
+            if same > 0 {
+                pairs.push((std::cmp::Reverse(same), number.abs_diff(*hdu), number, *hdu));
+            }
+        }
+    }
+    pairs.sort_unstable();
+    let mut taken = HashSet::new();
+    for (_, _, number, hdu) in pairs {
+        if let Some(place @ None) = before.get_mut(number)
+            && taken.insert(hdu)
+        {
+            *place = Some(hdu);
+        }
+    }
+    before
+}
+
+/// Values have no hash; their text has.
+fn key(triple: &Value) -> String {
+    format!("{triple:?}")
 }
 
 /// Whether each card says what the row in its place says.
