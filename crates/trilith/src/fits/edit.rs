@@ -186,6 +186,15 @@ fn replaced(rows: &[Row], count: usize) -> Vec<Option<usize>> {
 /// The card of a new row. What the row leaves as it was keeps its kind, which a row does not always tell: a complex
 /// number, an undefined value, an integer of more than 64 bits.
 fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<Card> {
+    if let Some((old, triple)) = before
+        && !is_null
+        && triple.items().get(1..) == row.items().get(1..)
+    {
+        let named = card_of(&Value::seq(row.items().first().cloned()))?;
+        if let Some(card) = renamed(old, &named)? {
+            return Ok(card);
+        }
+    }
     let card = card_of(row)?;
     let value = |row: &Value| row.items().get(1).cloned();
     let mut meant = card.value().clone();
@@ -209,12 +218,6 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
     let text = if let CardValue::Text(text) = &meant { text.as_str() } else { "" };
     if !(value_is_old || ascii(text)) || !(is_old(card.comment(), Card::comment) || ascii(card.comment())) {
         return Err(Error::usage(format!("value and comment of {} can only be ASCII text in a FITS header", card.keyword())));
-    }
-    let alike = before.filter(|(_, triple)| !is_null && triple.items().get(1..) == row.items().get(1..));
-    if let Some((old, _)) = alike
-        && let Some(card) = renamed(old, &card)?
-    {
-        return Ok(card);
     }
     if meant == *card.value() { Ok(card) } else { Card::new(card.keyword(), meant, card.comment()) }
 }
