@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib.util
 import io
 import itertools
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import asdf
 import numpy as np
@@ -377,3 +379,33 @@ def test_masks_stay_however_a_file_is_opened(tmp_path, options, way):
     with trilith.open(path if way == "update" else path.with_name("out.asdf")) as f:
         np.testing.assert_array_equal(f["m"][...].mask, [0, 1, 0, 0, 1])
         np.testing.assert_array_equal(f["m"][...].compressed(), [0, 2, 3])
+
+
+def test_arrays_in_chunks_are_not_lost_where_nothing_knows_them(tmp_path):
+    if importlib.util.find_spec("asdf_zarr") is not None:
+        pytest.skip("asdf-zarr is installed, which knows them")
+    plain, path = tmp_path / "plain.asdf", tmp_path / "x.asdf"
+    trilith.write(plain, {"a": np.arange(12.0).reshape(3, 4), "b": 1})
+    trilith.convert(plain, path, chunks=(2, 2))
+    before = path.read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with trilith.asdf.everywhere(write=True), asdf.open(path, mode="rw") as af:
+            af["b"] = 2
+            with pytest.raises(NotImplementedError, match="install asdf-zarr"):
+                af.update()
+            with pytest.raises(NotImplementedError, match="install asdf-zarr"):
+                af.write_to(tmp_path / "y.asdf")
+            del af.tree["a"]
+            af.write_to(tmp_path / "z.asdf")
+    assert path.read_bytes() == before and not (tmp_path / "y.asdf").exists()
+
+
+@pytest.mark.parametrize("options", [{}, {"memmap": True}, {"validate_checksums": True}], ids=str)
+def test_masks_stay_where_trilith_asdf_leaves_an_update_to_asdf(tmp_path, options):
+    path = tmp_path / "x.asdf"
+    trilith.write(path, {"m": np.ma.masked_array(np.arange(5.0), [0, 1, 0, 0, 1])})
+    with trilith.asdf.open(path, mode="rw", **options) as af:
+        af["x"] = 1
+        af.update()
+    np.testing.assert_array_equal(trilith.open(path)["m"][...].mask, [0, 1, 0, 0, 1])

@@ -84,6 +84,7 @@ def _writes(file):
 def _write_to(self, fd, *args, **kwargs):
     if not _writes(self) or not isinstance(fd, (str, pathlib.Path)) or urllib.parse.urlparse(str(fd)).scheme != "":
         return _write_to_before(self, fd, *args, **kwargs)
+    _refuse_chunks(self)
     given = _WRITE.bind(self, fd, *args, **kwargs)
     given.apply_defaults()
     options = given.arguments
@@ -98,12 +99,13 @@ def _write_to(self, fd, *args, **kwargs):
     finally:
         if self.version != before:
             self.version = before
-    with _alone():
+    with _alone(masks=True):
         return _write_to_before(self, fd, *args, **kwargs)
 
 
 def _serial_write(self, fd, pad_blocks, include_block_index, write_checksums):
     if _writes(self) and not getattr(_now, "alone", False):
+        _refuse_chunks(self)
         options = {"include_block_index": include_block_index, "write_checksums": write_checksums}
         try:
             _put(fd, self, _prepare(self, fd, pad_blocks), options)
@@ -117,6 +119,7 @@ def _serial_write(self, fd, pad_blocks, include_block_index, write_checksums):
 def _update(self, *args, **kwargs):
     file = getattr(self._blocks, "_trilith", None)
     if _writes(self) and self._fd is not None and self._fd.writable():
+        _refuse_chunks(self)
         given = _WRITE.bind(self, None, *args, **kwargs)
         given.apply_defaults()
         try:
@@ -131,8 +134,27 @@ def _update(self, *args, **kwargs):
             if isinstance(block, Block) and self._fd.writable():
                 block.cached_data  # noqa: B018
         self._blocks._trilith = None
-    with _alone():
+    with _alone(masks=_writes(self) or file is not None):
         return _update_before(self, *args, **kwargs)
+
+
+def _refuse_chunks(file):
+    """Refuses a file with arrays in chunks where no extension knows them: their blocks would be dropped."""
+    origin = getattr(file._blocks, "_trilith", None)
+    if origin is None or origin.closed or "chunk_block_map" not in origin.text:
+        return
+    todo, seen = [file._tree], set()
+    while todo:
+        node = todo.pop()
+        if id(node) in seen or not isinstance(node, (dict, list, TaggedDict, TaggedList)):
+            continue
+        seen.add(id(node))
+        is_map = isinstance(node, (dict, TaggedDict))
+        if is_map and "chunk_block_map" in node:
+            raise NotImplementedError(
+                "the blocks of the arrays in chunks would be lost: install asdf-zarr, or change the file with trilith.open"
+            )
+        todo += node.values() if is_map else node
 
 
 def _update_blocks(self, new_tree_size, *args, **kwargs):
@@ -144,13 +166,14 @@ def _update_blocks(self, new_tree_size, *args, **kwargs):
 
 
 @contextlib.contextmanager
-def _alone():
-    """asdf writes by itself what was left to it."""
-    before, _now.alone = getattr(_now, "alone", False), True
+def _alone(masks):
+    """asdf writes by itself what was left to it; with `masks` these stay."""
+    before = getattr(_now, "alone", False), getattr(_now, "masks", False)
+    _now.alone, _now.masks = True, masks
     try:
         yield
     finally:
-        _now.alone = before
+        _now.alone, _now.masks = before
 
 
 @contextlib.contextmanager
@@ -327,7 +350,8 @@ def _kept(old, new):
 def _to_yaml_tree(self, obj, tag, ctx):
     writing = getattr(_now, "writing", None)
     block = block_of(obj)
-    is_ours = block is not None or writing is not None or _asdf_use.active("read") or _asdf_use.active("write")
+    is_active = _asdf_use.active("read") or _asdf_use.active("write")
+    is_ours = block is not None or writing is not None or is_active or getattr(_now, "masks", False)
     if is_ours and isinstance(obj, NDArrayType) and obj._mask is not None:
         # The converter does not see that it is masked.
         return _to_yaml_before(self, obj._make_array(), tag, ctx)
