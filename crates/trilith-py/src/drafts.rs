@@ -54,7 +54,9 @@ impl Ready<'_> {
                 for (key, item) in pairs {
                     let name = key.as_str().ok_or_else(|| Error::usage("the name of an item is text"))?;
                     let item = match item.data {
-                        Data::Int(number) if below_list => Draft::data(Array::from_slice(&[number], &[])?),
+                        Data::Int(number) if below_list && self.stored(item).is_none() => {
+                            Draft::data(Array::from_slice(&[number], &[])?)
+                        }
                         _ => self.item(item, depth + 1, below_list)?,
                     };
                     items.push((name.to_owned(), item));
