@@ -99,7 +99,7 @@ def _write_to(self, fd, *args, **kwargs):
     finally:
         if self.version != before:
             self.version = before
-    with _alone(masks=True):
+    with _alone(ours=True):
         return _write_to_before(self, fd, *args, **kwargs)
 
 
@@ -134,7 +134,7 @@ def _update(self, *args, **kwargs):
             if isinstance(block, Block) and self._fd.writable():
                 block.cached_data  # noqa: B018
         self._blocks._trilith = None
-    with _alone(masks=_writes(self) or file is not None):
+    with _alone(ours=_writes(self) or file is not None):
         return _update_before(self, *args, **kwargs)
 
 
@@ -159,21 +159,21 @@ def _refuse_chunks(file):
 
 def _update_blocks(self, new_tree_size, *args, **kwargs):
     _update_blocks_before(self, new_tree_size, *args, **kwargs)
-    if len(self._write_blocks) == 0 and self._streamed_write_block is None:
-        # The file is then cut off where it stands: that is wherever it was read last.
+    if getattr(_now, "ours", False) and len(self._write_blocks) == 0 and self._streamed_write_block is None:
+        # The file is then cut off where it stands, which is not where asdf leaves it after reading.
         self._write_fd.seek(0, io.SEEK_END)
         self._write_fd.seek(max(self._write_fd.tell(), new_tree_size))
 
 
 @contextlib.contextmanager
-def _alone(masks):
-    """asdf writes by itself what was left to it; with `masks` these stay."""
-    before = getattr(_now, "alone", False), getattr(_now, "masks", False)
-    _now.alone, _now.masks = True, masks
+def _alone(ours):
+    """asdf writes by itself what was left to it; `ours` says whether Trilith read it, or was asked to write it."""
+    before = getattr(_now, "alone", False), getattr(_now, "ours", False)
+    _now.alone, _now.ours = True, ours
     try:
         yield
     finally:
-        _now.alone, _now.masks = before
+        _now.alone, _now.ours = before
 
 
 @contextlib.contextmanager
@@ -351,7 +351,7 @@ def _to_yaml_tree(self, obj, tag, ctx):
     writing = getattr(_now, "writing", None)
     block = block_of(obj)
     is_active = _asdf_use.active("read") or _asdf_use.active("write")
-    is_ours = block is not None or writing is not None or is_active or getattr(_now, "masks", False)
+    is_ours = block is not None or writing is not None or is_active or getattr(_now, "ours", False)
     if is_ours and isinstance(obj, NDArrayType) and obj._mask is not None:
         # The converter does not see that it is masked.
         return _to_yaml_before(self, obj._make_array(), tag, ctx)
