@@ -226,10 +226,13 @@ pub enum Attribute {
     List(Vec<Literal>),
 }
 
+/// As the grammar has it.
 impl std::fmt::Display for Literal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Literal::Integer(value) => write!(f, "{value}"),
+            // Infinity has no other spelling than a number that is too large.
+            Literal::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "1e999" } else { "-1e999" }),
             Literal::Float(value) => write!(f, "{value:?}"),
             Literal::Text(text) => {
                 let mut quoted = String::from("\"");

@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::lexer::push_name;
 use super::model::{
-    Attribute, Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Literal, Member, MemberKind, ParamId,
-    Placement, Primitive, Step, TypeId, TypeKind, Use,
+    Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Literal, Member, MemberKind, ParamId, Placement,
+    Primitive, Step, TypeId, TypeKind, Use,
 };
 use super::names::Symbol;
 use super::translate::{Packing, StoredAs};
@@ -190,13 +190,10 @@ impl<'l> Printer<'l> {
                 text.push_str(", ");
             }
             push_name(&mut text, name);
-            match value {
-                Attribute::Flag => {}
-                Attribute::Value(value) => text.push_str(&format!("={}", literal_text(value))),
-                Attribute::List(values) => {
-                    let values: Vec<String> = values.iter().map(literal_text).collect();
-                    text.push_str(&format!("=[{}]", values.join(", ")));
-                }
+            let value = value.to_string();
+            if !value.is_empty() {
+                text.push('=');
+                text.push_str(&value);
             }
         }
         text
@@ -525,7 +522,7 @@ impl<'l> Printer<'l> {
         push_name(&mut self.out, &filter.name);
         for (at, argument) in filter.arguments.iter().enumerate() {
             self.out.push_str(if at == 0 { "(" } else { ", " });
-            self.out.push_str(&literal_text(argument));
+            self.out.push_str(&argument.to_string());
         }
         if !filter.arguments.is_empty() {
             self.out.push(')');
@@ -816,11 +813,4 @@ enum Closer {
         top: ItemId,
         indent: usize,
     },
-}
-/// A literal as the grammar has it: infinity has no other spelling than a number that is too large.
-fn literal_text(literal: &Literal) -> String {
-    match literal {
-        Literal::Float(value) if value.is_infinite() => if *value > 0.0 { "1e999" } else { "-1e999" }.to_owned(),
-        other => other.to_string(),
-    }
 }
