@@ -94,8 +94,6 @@ pub(super) fn end(source: &dyn Source, at: u64, limits: &Limits) -> Result<Optio
                 None if len == rest => return Ok(Some(at + rest)),
                 None => {}
             }
-        } else if len == rest {
-            return Ok(None);
         }
         if len == rest {
             return Ok(None);

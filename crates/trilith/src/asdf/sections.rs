@@ -473,15 +473,13 @@ impl Sections {
         }
         Ok(())
     }
-}
 
-impl Sections {
     /// Notes another file that begins before the first block: the block may be that one's. Anything else there is unused space.
     fn note_between(&self, walk: &mut Walk, from: u64, first: u64) -> Result<()> {
         let limits = Limits::default();
         let Some(at) = find_content(&self.source, from, first, BLANKS, &limits)? else { return Ok(()) };
         let start = read_vec(&*self.source, at, (first - at).min(16), &limits)?;
-        if header::is_asdf(&start) && !start.starts_with(&index::INDEX_HEADER[..start.len().min(index::INDEX_HEADER.len())]) {
+        if header::is_asdf(&start) && !starts_index(&self.source, at)? {
             walk.behind = Some(format!("another file begins at byte {at}, before the first block"));
         }
         Ok(())

@@ -23,6 +23,8 @@ const TAG: &str = "asdf_tag";
 const TYPE: &str = "asdf_type:";
 /// The attribute that keeps the YAML text of an element among arrays, and the empty item that holds its place.
 const VALUE: &str = "asdf_value";
+/// What says at the root of an ASDF file which program wrote it.
+const LIBRARY: &str = "asdf_library";
 /// About as many bytes as an item of a stream takes in a tree that is to be written.
 const NODE: u64 = 1600;
 /// How deep dicts and lists may nest.
@@ -58,7 +60,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
         losses: Vec::new(),
     };
     let mut root = walk.value(OutlineId::ROOT, "", 0)?;
-    if root.remove("asdf_library").is_some() && outline.children(OutlineId::ROOT).iter().any(|(name, _)| is_library(name)) {
+    if root.remove(LIBRARY).is_some() {
         walk.losses.push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this says which program wrote it"));
     }
     let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
@@ -203,7 +205,7 @@ impl ToTree<'_, '_> {
         let said: Vec<(&str, &Attribute)> = layout.attributes(item).collect();
         for (name, value) in &said {
             let is_mark = *name == TAG || name.starts_with(TYPE) || (item == ItemId::ROOT && *name == "dialect");
-            if is_mark || children.iter().any(|(child, _)| child == &Some(*name)) {
+            if is_mark || is_taken(item, name, children) {
                 continue;
             }
             let is_yaml = said.iter().any(|(mark, _)| mark.strip_prefix(TYPE) == Some(*name));
@@ -229,17 +231,9 @@ impl ToTree<'_, '_> {
                         value.tag = Some(tag.clone());
                     }
                 }
-                _ => {
-                    let is_root = item == ItemId::ROOT;
-                    let is_member = children.is_some_and(|children| {
-                        let is_hidden =
-                            children.iter().any(|(child, _)| *child == Some(name)) || (is_root && is_library(&Some(name)));
-                        !is_hidden || (is_root && name == "dialect")
-                    });
-                    if !is_member {
-                        rest.set(name, plain(said));
-                    }
-                }
+                _ if item == ItemId::ROOT && name == "dialect" => {}
+                _ if children.is_some_and(|children| !is_taken(item, name, children)) => {}
+                _ => rest.set(name, plain(said)),
             }
         }
         if !rest.entries().is_empty() {
@@ -248,9 +242,9 @@ impl ToTree<'_, '_> {
     }
 }
 
-/// Whether a name at the root says which program wrote an ASDF file.
-fn is_library(name: &Option<&str>) -> bool {
-    *name == Some("asdf_library")
+/// Whether an attribute of a dict cannot be a member of the mapping: another member has its name.
+fn is_taken(item: ItemId, name: &str, children: &[(Option<&str>, OutlineId)]) -> bool {
+    (item == ItemId::ROOT && name == LIBRARY) || children.iter().any(|(child, _)| *child == Some(name))
 }
 
 /// An attribute as YAML.

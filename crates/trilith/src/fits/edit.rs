@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::card::{Card, CardValue};
 use super::hdu::Hdu;
 use super::header::Header;
-use super::tree::{card_of, given, triple};
+use super::tree::{card_of, given, key, triple};
 use crate::error::{Error, Result};
 use crate::tree::{Node, Value};
 
@@ -145,8 +145,6 @@ fn longest(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
 
 /// As [`longest`], but each item takes the next equal one: not always the most, but in one pass.
 fn next_equal(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
-    // Values have no hash; their text has.
-    let key = |value: &Value| format!("{value:?}");
     let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
     for (at, value) in old.iter().enumerate() {
         places.entry(key(value)).or_default().push_back(at);

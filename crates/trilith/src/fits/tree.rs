@@ -271,7 +271,7 @@ fn numbers_before(cards: &BTreeMap<usize, Vec<(usize, Card)>>, all: &[Vec<Value>
 }
 
 /// Values have no hash; their text has.
-fn key(triple: &Value) -> String {
+pub(super) fn key(triple: &Value) -> String {
     format!("{triple:?}")
 }
 
