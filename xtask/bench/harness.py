@@ -124,7 +124,7 @@ class Bench:
 
     def _make_c(self, path):
         path.parent.mkdir(exist_ok=True)
-        build = ["cargo", "build", "--locked", "--quiet", "--release", "--package", "trilith-c"]
+        build = ["cargo", "build", "--locked", "--quiet", "--profile", "dist", "--package", "trilith-c"]
         subprocess.run(build, stdout=sys.stderr, check=True)
         library = pathlib.Path(self.program).parent
         flags = ["-std=c99", "-O2", "-I", HERE.parents[1] / "crates/trilith-c/include", "-o", path]

@@ -9,9 +9,9 @@ use std::process::Command;
 use crate::files;
 use crate::interop::environment_for;
 use crate::python::wheel_into;
-use crate::shell::{base_python, cargo, program, root, run, target};
+use crate::shell::{PUBLISHED, base_python, cargo, program, root, run, target};
 
-/// Builds the command as it is released and hands the arguments on.
+/// Builds the command as it is published and hands the arguments on.
 pub fn bench(arguments: &[String]) -> Result<(), String> {
     // Nothing is built, nor installed, for this.
     if arguments.iter().any(|word| word == "-h" || word == "--help") {
@@ -23,9 +23,9 @@ pub fn bench(arguments: &[String]) -> Result<(), String> {
     if arguments.iter().any(|word| word == "--against") {
         return crate::against::against(arguments);
     }
-    let python = environment_for("bench-venv", &root().join("xtask/bench/requirements.txt"))?;
+    let python = environment_for("bench-venv", &["xtask/bench/requirements.txt"])?;
     // What it prints may be a document for another program: what cargo says goes elsewhere.
-    let built = cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]).status();
+    let built = cargo(["build", "--locked", "--quiet", "--profile", PUBLISHED, "--package", "trilith-cli"]).status();
     if !built.is_ok_and(|status| status.success()) {
         return Err("the command could not be built".to_owned());
     }
@@ -38,7 +38,7 @@ pub fn bench(arguments: &[String]) -> Result<(), String> {
     files::create(&folder)?;
     let mut measure = Command::new(python);
     measure.current_dir(root()).args(["-B", "xtask/bench/harness.py"]).args(arguments);
-    measure.arg("--program").arg(program("release")).arg("--folder").arg(folder);
+    measure.arg("--program").arg(program(PUBLISHED)).arg("--folder").arg(folder);
     let status = measure.status().map_err(|error| format!("harness.py: {error}"))?;
     if status.success() { Ok(()) } else { Err("some work could not be measured".to_owned()) }
 }

@@ -8,11 +8,11 @@ use std::process::Command;
 
 use crate::files;
 use crate::interop::environment;
-use crate::shell::{cargo, output, root, run, target};
-use crate::suite::Done;
+use crate::shell::{build_seeds, cargo, output, root, run, target};
+use crate::suite::{Done, Share};
 
 /// Builds every target and runs each for five seconds.
-pub fn smoke() -> Result<Done, String> {
+pub fn smoke(_: Share) -> Result<Done, String> {
     let cargo_fuzz = match cargo_fuzz() {
         Ok(path) => path,
         Err(reason) => return Ok(Done::Skipped(reason)),
@@ -70,7 +70,7 @@ fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option
     let fuzz = |words: &[&str]| command(cargo_fuzz, words);
     run(&mut fuzz(&["build"]))?;
     let seeds = target().join("fuzz-seeds");
-    run(cargo(["run", "--locked", "--quiet", "--package", "trilith", "--example", "fuzz_seeds", "--"]).arg(&seeds))?;
+    run(Command::new(build_seeds()?).arg(&seeds))?;
     if seed.is_none() && targets.iter().any(|name| ["foreign", "hdf5"].contains(&name.as_str())) {
         match environment() {
             Ok(python) => run(Command::new(python).arg(root().join("fuzz/foreign_seeds.py")).arg(&seeds))?,

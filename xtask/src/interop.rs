@@ -1,14 +1,14 @@
-//! Python's asdf as the peer: an environment of its own under `target/`, and the tests that run in it.
+//! The environments of Python below `target/`, and the tests with its asdf as the peer.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files::{read, write};
 use crate::shell::{base_python, build_program, output, root, run, shared, target};
-use crate::suite::Done;
+use crate::suite::{Done, Share};
 
 /// Python writes and Trilith reads, Trilith writes and Python reads.
-pub fn interop() -> Result<Done, String> {
+pub fn interop(_: Share) -> Result<Done, String> {
     let python = match environment() {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
@@ -18,10 +18,8 @@ pub fn interop() -> Result<Done, String> {
     tests.current_dir(root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", &program);
     run(&mut tests)?;
     // With zarr before 3, and asdf would load it in each of the other tests.
-    let folder = root().join("tests/asdf-zarr");
-    let python = environment_for("asdf-zarr-venv", &folder.join("requirements.txt"))?;
-    let mut tests = pytest(&python);
-    run(tests.current_dir(root()).args(["-W", "ignore"]).arg(folder).env("TRILITH_BIN", &program))?;
+    let mut tests = pytest(&older_environment()?);
+    run(tests.current_dir(root()).args(["-W", "ignore", "tests/asdf-zarr"]).env("TRILITH_BIN", &program))?;
     Ok(Done::Passed)
 }
 
@@ -45,37 +43,63 @@ pub fn pytest(python: &Path) -> Command {
     tests
 }
 
-/// The Python of an environment with the peers of `tests/interop/requirements.txt`, made where it is
-/// missing or was made from other requirements. The error says why there is none.
-pub fn environment() -> Result<PathBuf, String> {
-    environment_for("interop-venv", &root().join("tests/interop/requirements.txt"))
+/// Tests of the Python package: numpy, asdf and pytest.
+pub const CORE: &str = "crates/trilith-py/tests/requirements.txt";
+
+/// Packages that build on ours, the peers of the formats, servers, and the builder of the documentation.
+const OTHERS: [&str; 4] = [
+    "crates/trilith-py/tests/requirements-ecosystem.txt",
+    "tests/interop/requirements.txt",
+    "tests/remote/requirements.txt",
+    "docs/site/requirements.txt",
+];
+
+/// asdf 5 and zarr 2, which do not go together with what is newer.
+const OLDER: [&str; 2] = ["crates/trilith-py/tests/requirements-asdf5.txt", "tests/asdf-zarr/requirements.txt"];
+
+/// Returns the Python of the environment with [`CORE`] alone, or with more if that was installed before.
+pub fn core_environment() -> Result<PathBuf, String> {
+    environment_for("python-venv", &[CORE])
 }
 
-/// As [`environment`], for another list of requirements, in a folder of its own below `target/`.
-pub fn environment_for(name: &str, list: &Path) -> Result<PathBuf, String> {
+/// Returns the Python of the environment with everything that tests need, but for old versions.
+pub fn environment() -> Result<PathBuf, String> {
+    environment_for("python-venv", &[&[CORE], &OTHERS[..]].concat())
+}
+
+/// Returns the Python of the environment with old versions of asdf and zarr.
+pub fn older_environment() -> Result<PathBuf, String> {
+    environment_for("python-older-venv", &OLDER)
+}
+
+/// Returns the Python of an environment below `target/` that has these lists of requirements.
+///
+/// Lists that it lacks are added to it. It is made again if one of its lists has changed.
+///
+/// # Errors
+/// Says why there is no environment.
+pub fn environment_for(name: &str, lists: &[&str]) -> Result<PathBuf, String> {
     let (base, version) = new_enough()?;
-    let wanted = format!("# Python {version}\n{}", requirements(list)?);
     let folder = target().join(name);
     let python = folder.join("bin/python");
-    let stamp = folder.join("made-from.txt");
-    if python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) {
+    let stamp = |list: &str| folder.join("made-from").join(list.replace('/', "-"));
+    let mut wanted = vec![("version".to_owned(), version)];
+    for list in lists {
+        wanted.push(((*list).to_owned(), read(&root().join(list))?));
+    }
+    let made = |list: &str| std::fs::read_to_string(stamp(list)).ok();
+    let is_old = wanted.iter().any(|(list, text)| made(list).is_some_and(|made| made != *text));
+    if is_old || !python.exists() || made("version").is_none() {
+        run(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))
+            .map_err(|e| format!("{e} (is python3-venv installed?)"))?;
+    } else if wanted.iter().all(|(list, _)| made(list).is_some()) {
         return Ok(python);
     }
-    run(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))
-        .map_err(|e| format!("{e} (is python3-venv installed?)"))?;
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(list))?;
-    write(&stamp, &wanted)?;
+    let mut pip = Command::new(&python);
+    pip.current_dir(root()).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    run(pip.args(lists.iter().flat_map(|list| ["-r", list])))?;
+    wanted.iter().try_for_each(|(list, text)| write(&stamp(list), text))?;
     Ok(python)
-}
-
-/// The text of a list of requirements, with the lists beside it that it names (`-r`).
-fn requirements(list: &Path) -> Result<String, String> {
-    let text = read(list)?;
-    let mut all = text.clone();
-    for name in text.lines().filter_map(|line| line.strip_prefix("-r ")) {
-        all.push_str(&requirements(&list.with_file_name(name.trim()))?);
-    }
-    Ok(all)
 }
 
 /// `TRILITH_PYTHON` or `python3`, if it is new enough for asdf 6, and its version.

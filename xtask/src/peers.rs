@@ -12,7 +12,7 @@ use crate::shell::{root, run, target};
 /// Makes the environment, installs the wheel as it is released, and hands the arguments on.
 pub fn peers(arguments: &[String]) -> Result<(), String> {
     let scripts = root().join("xtask/peers");
-    let python = environment_for("peers-venv", &scripts.join("requirements.txt"))?;
+    let python = environment_for("peers-venv", &["xtask/peers/requirements.txt"])?;
     wheel_into(&python)?;
     let mut suites = Command::new(python);
     suites.current_dir(root()).arg("-B").arg(scripts.join("suites.py")).arg("--folder").arg(target().join("peers"));

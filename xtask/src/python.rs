@@ -3,33 +3,49 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::interop::{environment_for, pytest_on_all_cores};
-use crate::shell::{build_libraries, root, run, target};
-use crate::suite::Done;
+use crate::interop::{core_environment, environment, environment_for, older_environment, pytest_on_all_cores};
+use crate::shell::{PUBLISHED, build_libraries, root, run, target};
+use crate::suite::{Done, Share};
 
-/// Builds the package, installs it and runs its tests: all with the newest `asdf`, those of
-/// `trilith.asdf` with the one before it too.
-pub fn python() -> Result<Done, String> {
+/// Modules that need nothing but numpy, asdf and pytest.
+const CORE_TESTS: [&str; 5] = ["test_asdf.py", "test_interrupt.py", "test_reading.py", "test_seeing.py", "test_trust.py"];
+
+/// Builds the package, installs it and runs its tests: first the modules of [`CORE_TESTS`], then the others, and those of
+/// `trilith.asdf` with the older asdf too.
+pub fn python(share: Share) -> Result<Done, String> {
     let package = root().join("crates/trilith-py");
     let tests = package.join("tests");
-    let python = match environment_for("python-venv", &tests.join("requirements.txt")) {
+    let python = match if share == Share::First { core_environment() } else { environment() } {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
     develop(&python)?;
-    run_tests(&python, &package, &tests, &[])?;
-    let older = environment_for("python-asdf5-venv", &tests.join("requirements-asdf5.txt"))?;
+    let core = CORE_TESTS.map(|name| tests.join(name));
+    let without: Vec<String> = core.iter().map(|path| format!("--ignore={}", path.display())).collect();
+    match share {
+        Share::First => {
+            run_tests(&python, &package, &core, &[])?;
+            return Ok(Done::Passed);
+        }
+        Share::Rest => run_tests(&python, &package, std::slice::from_ref(&tests), &without)?,
+        Share::Whole => run_tests(&python, &package, std::slice::from_ref(&tests), &[])?,
+    }
+    let older = older_environment()?;
     develop(&older)?;
     // The laws ask nothing of asdf's version.
-    run_tests(&older, &package, &tests.join("test_asdf.py"), &["-m", "not hypothesis"])?;
+    run_tests(&older, &package, &[tests.join("test_asdf.py")], &["-m", "not hypothesis"].map(str::to_owned))?;
     Ok(Done::Passed)
 }
 
 /// Builds the wheel as it is released and installs it into the environment of a Python.
 pub fn wheel_into(python: &Path) -> Result<(), String> {
     let package = root().join("crates/trilith-py");
-    let builder = environment_for("maturin-venv", &package.join("benches/requirements.txt"))?;
-    install(python, &build(&builder, &package)?)
+    install(python, &build(&maturin()?, &package)?)
+}
+
+/// The Python of the environment that builds wheels.
+pub fn maturin() -> Result<PathBuf, String> {
+    environment_for("maturin-venv", &["crates/trilith-py/benches/requirements.txt"])
 }
 
 /// Installs a wheel into the environment of a Python.
@@ -48,9 +64,9 @@ pub fn develop(python: &Path) -> Result<(), String> {
 }
 
 /// Runs tests with what is installed.
-fn run_tests(python: &Path, package: &Path, what: &Path, only: &[&str]) -> Result<(), String> {
+fn run_tests(python: &Path, package: &Path, what: &[PathBuf], only: &[String]) -> Result<(), String> {
     // Not from the package's folder, so that what is tested is what was installed.
-    run(pytest_on_all_cores(python).current_dir(target()).arg("--rootdir").arg(package).arg(what).args(only))
+    run(pytest_on_all_cores(python).current_dir(target()).arg("--rootdir").arg(package).args(what).args(only))
 }
 
 /// The wheel, as it is released.
@@ -60,7 +76,7 @@ pub fn build(python: &Path, package: &Path) -> Result<PathBuf, String> {
     let mut maturin = Command::new(python);
     maturin
         .current_dir(package)
-        .args(["-m", "maturin", "build", "--locked", "--quiet", "--release", "--interpreter"])
+        .args(["-m", "maturin", "build", "--locked", "--quiet", "--profile", PUBLISHED, "--interpreter"])
         .arg(python);
     run(maturin.arg("--out").arg(&folder))?;
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

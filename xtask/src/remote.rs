@@ -1,14 +1,14 @@
 //! Remote files: real servers on loopback, and the tests that ask them.
 
-use crate::interop::{environment_for, pytest_on_all_cores};
+use crate::interop::{environment, pytest_on_all_cores};
 use crate::python;
 use crate::shell::{build_program, root, run, target};
-use crate::suite::Done;
+use crate::suite::{Done, Share};
 
 /// Runs the tests of `tests/remote` against nginx, or a server of their own where that is missing, a proxy that breaks
 /// answers, and a service that speaks S3.
-pub fn remote() -> Result<Done, String> {
-    let python = match environment_for("remote-venv", &root().join("tests/remote/requirements.txt")) {
+pub fn remote(_: Share) -> Result<Done, String> {
+    let python = match environment() {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };

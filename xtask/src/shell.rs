@@ -32,6 +32,12 @@ pub fn build_program() -> Result<PathBuf, String> {
     Ok(program("debug"))
 }
 
+/// Builds the program that writes seeds for the fuzz targets.
+pub fn build_seeds() -> Result<PathBuf, String> {
+    build()?;
+    Ok(target().join("debug/examples").join(format!("fuzz_seeds{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// Builds the libraries for other languages, and gives their folder.
 pub fn build_libraries() -> Result<PathBuf, String> {
     build()?;
@@ -42,8 +48,22 @@ pub fn build_libraries() -> Result<PathBuf, String> {
 /// one package by itself cargo chooses other features and compiles most crates again, and so it does where cbindgen,
 /// which one test needs, is not among them.
 fn build() -> Result<(), String> {
-    run(&mut cargo(["build", "--locked", "--workspace", "--bin", "trilith", "--lib", "--test", "header"]))
+    run(&mut cargo([
+        "build",
+        "--locked",
+        "--workspace",
+        "--bin",
+        "trilith",
+        "--lib",
+        "--test",
+        "header",
+        "--example",
+        "fuzz_seeds",
+    ]))
 }
+
+/// The profile of what is published. That of who installs from source is `release`, which is built sooner.
+pub const PUBLISHED: &str = "dist";
 
 /// The command line program, as a profile builds it.
 pub fn program(profile: &str) -> PathBuf {

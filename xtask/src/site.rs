@@ -11,9 +11,9 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use crate::files::{empty, read, write};
-use crate::interop::environment_for;
-use crate::shell::{build_program, cargo, output, root, run, target};
-use crate::suite::Done;
+use crate::interop::environment;
+use crate::shell::{build_program, output, root, run, target};
+use crate::suite::{Done, Share, reference_of_the_library};
 
 /// Pages outside `docs`.
 const BESIDE: &[&str] = &[
@@ -30,7 +30,7 @@ const BESIDE: &[&str] = &[
 
 /// `cargo xtask docs`.
 pub fn docs(_: &[String]) -> Result<(), String> {
-    match site()? {
+    match site(Share::Whole)? {
         Done::Skipped(reason) => Err(reason),
         _ => {
             println!("{}", target().join("site/index.html").display());
@@ -40,9 +40,9 @@ pub fn docs(_: &[String]) -> Result<(), String> {
 }
 
 /// Builds the site, and fails where a link leads nowhere.
-pub fn site() -> Result<Done, String> {
+pub fn site(_: Share) -> Result<Done, String> {
     links_of_sources()?;
-    let python = match environment_for("docs-venv", &root().join("docs/site/requirements.txt")) {
+    let python = match environment() {
         Ok(python) => python,
         Err(reason) => return Ok(Done::Skipped(reason)),
     };
@@ -60,7 +60,7 @@ pub fn site() -> Result<Done, String> {
     let mut build = Command::new(&python);
     build.args(["-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]).arg(&source).arg(&site);
     run(build.env("TRILITH_VERSION", env!("CARGO_PKG_VERSION")))?;
-    run(&mut cargo(["doc", "--locked", "--quiet", "--package", "trilith", "--no-deps"]))?;
+    reference_of_the_library()?;
     copy(&target().join("doc"), &site.join("rust"))?;
     let home = "<!doctype html><meta charset=\"utf-8\"><title>Trilith</title>\
                 <meta http-equiv=\"refresh\" content=\"0; url=docs/index.html\"><a href=\"docs/index.html\">Trilith</a>\n";

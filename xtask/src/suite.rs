@@ -1,9 +1,13 @@
 //! `cargo xtask test`: every check there is, part by part, with a table at the end.
+//!
+//! There are two tiers, and [`PARTS`] says for each part in which it is. The first is what a change is tried with, and ends in ten
+//! minutes in a fresh clone on two processors. The rest is what continuous integration adds.
 
-use std::time::{Duration, Instant};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::shell::{cargo, in_ci, root, run, shared};
-use crate::{c, fuzz, interop, python, remote, site, wasm, web};
+use crate::{c, files, fuzz, interop, python, remote, site, wasm, web};
 
 /// How a part ended, other than by failing.
 pub enum Done {
@@ -14,62 +18,189 @@ pub enum Done {
     NoShared,
 }
 
-type Part = fn() -> Result<Done, String>;
+/// The share of a part that is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    /// `cargo xtask test`: the first tier, with random samples of the matrices.
+    First,
+    /// `cargo xtask test --rest`: what the first tier left out, and the complete matrices.
+    Rest,
+    /// `cargo xtask test --all`, and a part that is named.
+    Whole,
+}
 
-const PARTS: &[(&str, Part)] = &[
-    ("format", format),
-    ("lints", lints),
-    ("tests", tests),
-    ("corpus", corpus),
-    ("documentation", documentation),
-    ("site", site::site),
-    ("features", features),
-    ("interop", interop::interop),
-    ("python", python::python),
-    ("remote", remote::remote),
-    ("c", c::c),
-    ("wasm", wasm::wasm),
-    ("browser", web::browser),
-    ("fuzz", fuzz::smoke),
+/// The tiers of a part.
+enum Tier {
+    /// All of it is in the first.
+    First,
+    /// All of it is in the rest.
+    Rest,
+    /// The first tier leaves out what is named.
+    Both(&'static str),
+}
+
+struct Part {
+    name: &'static str,
+    tier: Tier,
+    run: fn(Share) -> Result<Done, String>,
+}
+
+/// All parts, each test in one of them.
+const PARTS: &[Part] = &[
+    Part { name: "format", tier: Tier::First, run: format },
+    Part { name: "lints", tier: Tier::First, run: lints },
+    Part { name: "tests", tier: Tier::Both("most cells of the matrices"), run: tests },
+    Part { name: "corpus", tier: Tier::Rest, run: corpus },
+    Part { name: "documentation", tier: Tier::Rest, run: documentation },
+    Part { name: "site", tier: Tier::Rest, run: site::site },
+    Part { name: "features", tier: Tier::Rest, run: features },
+    Part { name: "interop", tier: Tier::Rest, run: interop::interop },
+    Part { name: "python", tier: Tier::Both("tests with other packages, and with asdf 5"), run: python::python },
+    Part { name: "remote", tier: Tier::Rest, run: remote::remote },
+    Part { name: "c", tier: Tier::Both("C++, Fortran, and hostile files through C"), run: c::c },
+    Part { name: "wasm", tier: Tier::Rest, run: wasm::wasm },
+    Part { name: "browser", tier: Tier::Both("all tests but one, and the page without a server"), run: web::browser },
+    Part { name: "fuzz", tier: Tier::Rest, run: fuzz::smoke },
 ];
 
-/// Runs all parts, or those that are named, and says at the end what passed, failed and was skipped.
-pub fn test(names: &[String]) -> Result<(), String> {
-    if let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
-        let known: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
-        return Err(format!("no part {unknown:?}; there are {}", known.join(", ")));
+/// Tests that the first tier runs as random samples: the test program, and the name of the test.
+const MATRICES: &[(&str, &str)] = &[
+    ("writes", "every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing"),
+    ("writes", "reading_never_writes"),
+    ("crash", "every_cut_and_every_reordering_leaves_the_old_content_or_the_new"),
+    ("crash", "a_disk_that_is_full_or_fails_at_any_moment_leaves_the_old_content_or_the_new"),
+    ("crash", "a_second_writer_that_has_finished_is_not_written_over"),
+    ("crash", "a_process_killed_at_any_moment_leaves_the_old_content_or_the_new"),
+    ("hostile", "every_hostile_file_ends_with_its_kind_of_error_in_bounded_time_and_memory"),
+    ("hostile", "every_command_reads_every_hostile_file_and_lets_no_control_character_through"),
+];
+
+/// What was asked for: which parts, how much of them, and the seed of the samples.
+struct Asked {
+    names: Vec<String>,
+    share: Share,
+    seed: Option<u64>,
+}
+
+impl Asked {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut asked = Self { names: Vec::new(), share: Share::First, seed: None };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--all" => asked.share = Share::Whole,
+                "--rest" => asked.share = Share::Rest,
+                "--seed" => {
+                    let seed = words.next().and_then(|seed| seed.parse().ok());
+                    asked.seed = Some(seed.ok_or("--seed needs a number")?);
+                }
+                name if PARTS.iter().any(|part| part.name == name) => asked.names.push(name.to_owned()),
+                unknown => {
+                    let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+                    return Err(format!(
+                        "cannot run {unknown:?}: expected --all, --rest, --seed N or some of {}",
+                        known.join(", ")
+                    ));
+                }
+            }
+        }
+        // A part that is named is run whole, unless a sample is asked for.
+        if !asked.names.is_empty() && asked.share == Share::First && asked.seed.is_none() {
+            asked.share = Share::Whole;
+        }
+        Ok(asked)
     }
-    let is_chosen = |part: &str| names.is_empty() || names.iter().any(|name| name == part);
+
+    fn is_chosen(&self, part: &Part) -> bool {
+        let in_tier = match part.tier {
+            Tier::First => self.share != Share::Rest,
+            Tier::Rest => self.share != Share::First,
+            Tier::Both(_) => true,
+        };
+        if self.names.is_empty() { in_tier } else { self.names.iter().any(|name| name == part.name) }
+    }
+}
+
+/// Runs the first tier, the rest, all, or the parts that are named, and says at the end what passed, failed and was skipped.
+pub fn test(arguments: &[String]) -> Result<(), String> {
+    let asked = Asked::parse(arguments)?;
+    let sampled = asked.share == Share::First;
+    let seed = asked.seed.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        now.as_micros() as u64 % 1_000_000
+    });
+    if sampled {
+        println!("samples of the matrices have seed {seed}; `cargo xtask test --seed {seed}` takes the same");
+        SEED.set(seed).map_err(|_| "two runs in one process")?;
+    }
+    let chosen: Vec<&Part> = PARTS.iter().filter(|part| asked.is_chosen(part)).collect();
+    let is_chosen = |name: &str| chosen.iter().any(|part| part.name == name);
     let (mut rows, mut beside) = (Vec::new(), None);
-    for (name, part) in PARTS.iter().filter(|(part, _)| is_chosen(part)) {
-        println!("\n==== {name} ====");
-        let start = Instant::now();
+    for part in &chosen {
+        println!("\n==== {} ====", part.name);
+        let (start, before) = (Instant::now(), processor_time());
         // The remote files and the browser are waited for more than computed with, and the fuzz targets take long to build.
-        if ["remote", "browser"].contains(name) && is_chosen("fuzz") && beside.is_none() {
+        if ["remote", "browser"].contains(&part.name) && is_chosen("fuzz") && beside.is_none() {
             beside = Some(std::thread::spawn(fuzz::build_beside));
         }
-        if *name == "fuzz"
+        if part.name == "fuzz"
             && let Some(built) = beside.take()
         {
             let _ = built.join();
         }
-        let outcome = match part() {
+        let outcome = match (part.run)(asked.share) {
             Ok(Done::Skipped(reason)) if in_ci() => Err(format!("could not run, and CI is set: {reason}")),
             outcome => outcome,
         };
         if let Err(reason) = &outcome {
             println!("failed: {reason}");
         }
-        rows.push((*name, outcome, start.elapsed()));
+        rows.push(Row { name: part.name, outcome, time: start.elapsed(), processor: processor_time() - before });
     }
-    report(&rows)
+    let done = report(&rows);
+    if sampled && asked.names.is_empty() {
+        say_what_is_left_out();
+    }
+    done
+}
+
+/// The seed of the samples, where the first tier is run.
+static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+
+/// Seconds of the processor that ended processes of this one took, on Linux.
+fn processor_time() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: f64 = fields.skip(13).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+    ticks / 100.0
+}
+
+/// Says what the first tier does not run, and what does.
+fn say_what_is_left_out() {
+    let rest: Vec<&str> = PARTS.iter().filter(|part| matches!(part.tier, Tier::Rest)).map(|part| part.name).collect();
+    println!("\nleft out here, and run by `cargo xtask test --all`: {}", rest.join(", "));
+    for part in PARTS {
+        if let Tier::Both(what) = part.tier {
+            println!("  of {}: {what}", part.name);
+        }
+    }
+}
+
+/// One line of the table.
+struct Row {
+    name: &'static str,
+    outcome: Result<Done, String>,
+    time: Duration,
+    /// Seconds.
+    processor: f64,
 }
 
 /// Prints the table; the last line counts the parts.
-fn report(rows: &[(&str, Result<Done, String>, Duration)]) -> Result<(), String> {
+fn report(rows: &[Row]) -> Result<(), String> {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     println!("\n==== summary ====");
-    for (name, outcome, time) in rows {
+    println!("{:<14} {:<8} {:>9} {:>9}", "part", "", "clock", "processor");
+    for Row { name, outcome, time, processor } in rows {
         let (count, word, reason) = match outcome {
             Ok(Done::Passed) => (&mut passed, "passed", ""),
             Ok(Done::Skipped(reason)) => (&mut skipped, "skipped", reason.as_str()),
@@ -77,32 +208,51 @@ fn report(rows: &[(&str, Result<Done, String>, Duration)]) -> Result<(), String>
             Err(reason) => (&mut failed, "failed", reason.as_str()),
         };
         *count += 1;
-        println!("{name:<14} {word:<8} {:>7.1} s  {reason}", time.as_secs_f64());
+        println!("{name:<14} {word:<8} {:>7.1} s {processor:>7.1} s  {reason}", time.as_secs_f64());
     }
+    let clock: Duration = rows.iter().map(|row| row.time).sum();
+    let processor: f64 = rows.iter().map(|row| row.processor).sum();
+    println!("{:<23} {:>7.1} s {processor:>7.1} s", "all", clock.as_secs_f64());
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} parts failed", rows.len())) }
 }
 
-fn format() -> Result<Done, String> {
+fn format(_: Share) -> Result<Done, String> {
     run(&mut cargo(["fmt", "--all", "--check"]))?;
     Ok(Done::Passed)
 }
 
-fn lints() -> Result<Done, String> {
+fn lints(_: Share) -> Result<Done, String> {
     run(&mut cargo(["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     Ok(Done::Passed)
 }
 
-/// Unit, property, golden and documentation tests, the floors and the tidy rules. Tests whose name
-/// holds `corpus_` are the part [`corpus`].
-fn tests() -> Result<Done, String> {
-    run(&mut cargo(["test", "--locked", "--workspace", "--", "--skip", "corpus_"]))?;
+/// Unit, property, case and documentation tests, the floors and the tidy rules; the tests of [`MATRICES`] as samples in the first
+/// tier, and then complete. Tests whose name holds `corpus_` are the part [`corpus`].
+fn tests(share: Share) -> Result<Done, String> {
+    if share == Share::Rest {
+        let programs: BTreeSet<&str> = MATRICES.iter().map(|(program, _)| *program).collect();
+        let mut command = cargo(["test", "--locked", "--workspace", "--no-fail-fast"]);
+        command.args(programs.iter().flat_map(|program| ["--test", program]));
+        command.arg("--").args(MATRICES.iter().map(|(_, name)| name));
+        run(&mut command)?;
+        return Ok(Done::Passed);
+    }
+    let mut command = cargo(["test", "--locked", "--workspace", "--no-fail-fast"]);
+    if let (Share::First, Some(seed)) = (share, SEED.get()) {
+        command.env("TRILITH_SAMPLE", seed.to_string());
+    }
+    run(command.args(["--", "--skip", "corpus_"]))?;
     Ok(Done::Passed)
 }
 
+/// The test programs, beside those of the libraries, that have tests of the part [`corpus`].
+const CORPUS_PROGRAMS: [&str; 2] = ["conformance", "corpus"];
+
 /// Everything that is compared with the sample files of `../shared/corpus`.
-fn corpus() -> Result<Done, String> {
-    let mut command = cargo(["test", "--locked", "--workspace", "--lib", "--bins", "--tests", "--", "corpus_", "--nocapture"]);
+fn corpus(_: Share) -> Result<Done, String> {
+    let mut command = cargo(["test", "--locked", "--workspace", "--lib"]);
+    command.args(CORPUS_PROGRAMS.iter().flat_map(|program| ["--test", program])).args(["--", "corpus_", "--nocapture"]);
     if let Some(shared) = shared() {
         run(command.env("TRILITH_SHARED", shared))?;
         return Ok(Done::Passed);
@@ -111,23 +261,44 @@ fn corpus() -> Result<Done, String> {
     Ok(Done::NoShared)
 }
 
-fn documentation() -> Result<Done, String> {
-    // The command has the library's name, so their pages would overwrite each other: library only.
-    run(cargo(["doc", "--locked", "--package", "trilith", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+fn documentation(_: Share) -> Result<Done, String> {
+    reference_of_the_library()?;
     Ok(Done::Passed)
 }
 
-/// The library without features, with each one alone, and with all.
-fn features() -> Result<Done, String> {
+/// Writes the pages of the library into `target/doc`.
+pub fn reference_of_the_library() -> Result<(), String> {
+    // The command has the library's name, so their pages would overwrite each other: library only.
+    run(cargo(["doc", "--locked", "--package", "trilith", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// The library without features, with all, and with sets of them in which each feature is once without each other one: a use of
+/// something that its feature does not bring is found by that.
+fn features(_: Share) -> Result<Done, String> {
     let manifest = root().join("crates/trilith/Cargo.toml");
-    let text = std::fs::read_to_string(&manifest).map_err(|error| format!("{}: {error}", manifest.display()))?;
-    let names = feature_names(&text);
-    let single = names.iter().filter(|name| *name != "default").map(String::as_str);
-    for features in std::iter::once("").chain(single).chain([names.join(",").as_str()]) {
+    let names: Vec<String> = feature_names(&files::read(&manifest)?).into_iter().filter(|name| name != "default").collect();
+    for features in feature_sets(&names)? {
+        // Not `check` with warnings denied by a flag of the compiler: that would compile all dependencies for the flag again.
         let mut command = cargo(["clippy", "--locked", "--package", "trilith", "--lib", "--no-default-features"]);
-        run(command.args(["--features", features, "--", "-D", "warnings"]))?;
+        run(command.args(["--features", &features, "--", "-D", "warnings"]))?;
     }
     Ok(Done::Passed)
+}
+
+/// How many sets there are besides none and all. Each feature is in half of them, and no two in the same half.
+const SETS: u32 = 6;
+
+/// None, the sets, and all, each as cargo wants it.
+fn feature_sets(names: &[String]) -> Result<Vec<String>, String> {
+    let halves: Vec<u32> = (0..1 << SETS).filter(|half: &u32| half.count_ones() == SETS / 2).collect();
+    if names.len() > halves.len() {
+        return Err(format!("cannot tell {} features apart by {SETS} sets: make `SETS` larger", names.len()));
+    }
+    let set = |number: u32| {
+        let chosen = names.iter().zip(&halves).filter(|(_, half)| *half & (1 << number) != 0).map(|(name, _)| name.as_str());
+        chosen.collect::<Vec<_>>().join(",")
+    };
+    Ok(std::iter::once(String::new()).chain((0..SETS).map(set)).chain([names.join(",")]).collect())
 }
 
 /// The names in the `[features]` table of a manifest.
@@ -142,21 +313,91 @@ fn feature_names(manifest: &str) -> Vec<String> {
 
 /// Writes the expected outputs of the cases again, and the tables of what is refused and of what conforms.
 pub fn bless(_: &[String]) -> Result<(), String> {
-    run(cargo(["test", "--package", "trilith-cli", "--test", "cases", "--test", "writes", "--test", "conformance"])
-        .env("BLESS", "1"))?;
-    run(cargo(["test", "--package", "trilith", "--test", "interface"]).env("BLESS", "1"))?;
+    let mut tests = cargo(["test", "--workspace", "--no-fail-fast"]);
+    tests.args(["cases", "writes", "conformance", "interface"].iter().flat_map(|program| ["--test", program]));
+    run(tests.env("BLESS", "1"))?;
     println!("the expected outputs are written; `git diff tests/cases docs crates/trilith/interface.txt` shows what changed");
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::feature_names;
+    use super::*;
 
     #[test]
     fn features_are_read_from_the_manifest() {
         let manifest =
             "[package]\nname = \"x\"\n[features]\ndefault = [\"a\"]\n# why = 1\na = [\"dep:a\"]\n\n[dependencies]\nb = \"1\"\n";
         assert_eq!(feature_names(manifest), ["default", "a"]);
+    }
+
+    #[test]
+    fn each_feature_is_once_without_each_other() -> Result<(), String> {
+        let names: Vec<String> = (0..20).map(|n| format!("f{n}")).collect();
+        let sets = feature_sets(&names)?;
+        assert_eq!((sets.len(), sets.first().map(String::as_str)), (8, Some("")));
+        let has = |set: &str, name: &str| set.split(',').any(|there| there == name);
+        for one in &names {
+            for other in names.iter().filter(|other| *other != one) {
+                assert!(sets.iter().any(|set| has(set, one) && !has(set, other)), "{one} without {other}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn words_choose_parts_and_shares() -> Result<(), String> {
+        let chosen = |words: &[&str]| -> Result<Vec<&str>, String> {
+            let asked = Asked::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())?;
+            Ok(PARTS.iter().filter(|part| asked.is_chosen(part)).map(|part| part.name).collect())
+        };
+        assert_eq!(chosen(&["--all"])?.len(), PARTS.len());
+        let (first, rest) = (chosen(&[])?, chosen(&["--rest"])?);
+        assert_eq!(first, ["format", "lints", "tests", "python", "c", "browser"]);
+        assert!(PARTS.iter().all(|part| first.contains(&part.name) || rest.contains(&part.name)));
+        assert_eq!(chosen(&["fuzz", "lints"])?, ["lints", "fuzz"]);
+        assert!(Asked::parse(&["tests".to_owned()])?.share == Share::Whole && chosen(&["nothing"]).is_err());
+        Ok(())
+    }
+
+    /// All tests of the crates: the file, the test program or `lib`, and the name.
+    fn all_tests() -> Vec<(String, String, String)> {
+        let mut found = Vec::new();
+        let mut folders = vec![root().join("crates")];
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|ending| ending == "rs") {
+                    let shown = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().into_owned();
+                    let program = match shown.split_once("/tests/") {
+                        Some((krate, rest)) if !krate.contains("/src") => {
+                            rest.split(['/', '.']).next().unwrap_or_default().to_owned()
+                        }
+                        _ => "lib".to_owned(),
+                    };
+                    let text = std::fs::read_to_string(&path).unwrap_or_default();
+                    let names = text.lines().filter_map(|line| line.trim().strip_prefix("fn ")?.split('(').next());
+                    found.extend(names.map(|name| (shown.clone(), program.clone(), name.to_owned())));
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_matrix_is_a_test() {
+        let tests = all_tests();
+        for (program, name) in MATRICES {
+            assert!(tests.iter().any(|(_, of, test)| of == program && test == name), "{program} has no test {name}");
+        }
+    }
+
+    #[test]
+    fn tests_with_samples_are_where_they_are_looked_for() {
+        for (file, program, name) in all_tests() {
+            let is_found = program == "lib" || CORPUS_PROGRAMS.contains(&program.as_str());
+            assert!(is_found || !name.contains("corpus_"), "{file}: {name} is not run: see CORPUS_PROGRAMS");
+        }
     }
 }

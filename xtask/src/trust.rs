@@ -11,7 +11,7 @@ pub fn crash(arguments: &[String]) -> Result<(), String> {
         [option, rounds] if option == "--rounds" && rounds.parse::<u64>().is_ok() => rounds.as_str(),
         _ => return Err("crash takes --rounds N".to_owned()),
     };
-    let mut tests = cargo(["test", "--locked", "--package", "trilith-cli", "--test", "crash", "--", "--nocapture"]);
+    let mut tests = cargo(["test", "--locked", "--workspace", "--test", "crash", "--", "--nocapture"]);
     run(tests.env("TRILITH_CRASH_ROUNDS", rounds))
 }
 
@@ -25,7 +25,7 @@ pub fn edits(arguments: &[String]) -> Result<(), String> {
             _ => return Err("edits takes --rounds N and --seed N".to_owned()),
         }
     }
-    let mut tests = cargo(["test", "--locked", "--package", "trilith", "--test", "edits", "--", "--nocapture"]);
+    let mut tests = cargo(["test", "--locked", "--workspace", "--test", "edits", "--", "--nocapture"]);
     run(tests.env("TRILITH_EDITS", rounds).env("TRILITH_EDITS_SEED", seed))
 }
 

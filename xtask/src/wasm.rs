@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::shell::{cargo, in_ci, output, root, run, target};
-use crate::suite::Done;
+use crate::suite::{Done, Share};
 
 /// The target of modules.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds the module and runs it.
-pub fn wasm() -> Result<Done, String> {
+pub fn wasm(_: Share) -> Result<Done, String> {
     if let Err(reason) = output(Command::new("node").arg("--version")) {
         return Ok(Done::Skipped(format!("no Node: {reason}")));
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::shell::{build_program, cargo, in_ci, output, root, run, target};
 use crate::site::copy;
-use crate::suite::Done;
+use crate::suite::{Done, Share};
 use crate::wasm::{TARGET, standard_library};
 
 /// Names under which a browser is installed.
@@ -50,9 +50,12 @@ fn make(folder: &Path) -> Result<Result<(), String>, String> {
     Ok(Ok(()))
 }
 
-/// Runs `tests/browser` in a browser without a window; pictures of the pages are kept in `browser` below the target. With `BLESS`
+/// The test of the first tier: the page of the server, with mouse and keys.
+const FIRST: &str = "the tree is walked";
+
+/// Runs `tests/browser` in a browser without a window, in the first tier one test of them; pictures of the pages are kept in `browser` below the target. With `BLESS`
 /// set, one of them becomes that of the README.
-pub fn browser() -> Result<Done, String> {
+pub fn browser(share: Share) -> Result<Done, String> {
     if let Err(reason) = output(Command::new("node").arg("--version")) {
         return Ok(Done::Skipped(format!("no Node: {reason}")));
     }
@@ -72,16 +75,18 @@ pub fn browser() -> Result<Done, String> {
     let folder = target().join("viewer");
     let mut command = Command::new("node");
     command.current_dir(&tests).args(["--test", "--test-concurrency=1"]);
-    match make(&folder)? {
-        Ok(()) => {
-            command.env("TRILITH_WEB", &folder);
+    if share == Share::First {
+        command.args(["--test-name-pattern", FIRST, "view.test.mjs"]);
+    } else {
+        match make(&folder)? {
+            Ok(()) => drop(command.env("TRILITH_WEB", &folder)),
+            Err(reason) if in_ci() => return Err(reason),
+            Err(reason) => println!("the static page is not tested: {reason}"),
         }
-        Err(reason) if in_ci() => return Err(reason),
-        Err(reason) => println!("the static page is not tested: {reason}"),
     }
     command.env("TRILITH", program).env("TRILITH_BROWSER", browser).env("TRILITH_PICTURES", target().join("browser"));
     run(&mut command)?;
-    if std::env::var_os("BLESS").is_some() {
+    if share != Share::First && std::env::var_os("BLESS").is_some() {
         let (made, shown) = (target().join("browser/documentation.png"), root().join("docs/view.png"));
         std::fs::copy(&made, &shown).map_err(|error| format!("{}: {error}", made.display()))?;
     }

@@ -9,7 +9,7 @@ use std::process::Command;
 use super::{Place, tar, third, untar};
 use crate::c::TOUR;
 use crate::files::{copy, create, empty, write};
-use crate::shell::{cargo, output, root, run, target};
+use crate::shell::{PUBLISHED, cargo, output, root, run, target};
 
 /// What is copied as it is, and where to.
 const FILES: &[(&str, &str)] = &[
@@ -48,9 +48,9 @@ pub fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
 fn libraries(place: &Place, folder: &Path) -> Result<String, String> {
     create(folder)?;
     let (version, compatible) = (&place.version, compatible(&place.version));
-    let mut build = cargo(["rustc", "--locked", "--release", "--package", "trilith-c", "--lib", "--"]);
+    let mut build = cargo(["rustc", "--locked", "--profile", PUBLISHED, "--package", "trilith-c", "--lib", "--"]);
     build.args(["--print", "native-static-libs"]);
-    let built = target().join("release");
+    let built = target().join(PUBLISHED);
     if cfg!(windows) {
         run(&mut build)?;
         for name in ["trilith.dll", "trilith.dll.lib", "trilith.lib"] {

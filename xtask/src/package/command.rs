@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{Place, readme, tar, third, untar};
 use crate::files::{copy, create, empty, read, write};
-use crate::shell::{cargo, output, program, root, run, target};
+use crate::shell::{PUBLISHED, cargo, output, program, root, run, target};
 
 /// Files that every archive holds.
 const TEXTS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -54,7 +54,7 @@ fn desktop(prefix: &Path, work: &Path) -> Result<(), String> {
     }
     let mut file = Command::new("file");
     file.current_dir(work).args(["--brief", "--mime-type", "-m"]).arg(prefix.join("share/trilith/magic"));
-    let Ok(said) = output(file.args(["observation.asdf", "observation-finf-0.1.finf", "observation.bd"])) else {
+    let Ok(said) = output(file.args(["observation.asdf", "observation-plain.asdf", "observation.bd"])) else {
         println!("no file(1) here, or one that does not read the rules: not tried");
         return Ok(());
     };
@@ -117,8 +117,8 @@ fn name_of(place: &Place) -> String {
 
 /// The command and what goes with it, as it is installed below a prefix.
 fn installed(prefix: &Path, zsh: &str) -> Result<(), String> {
-    run(&mut cargo(["build", "--locked", "--release", "--package", "trilith-cli"]))?;
-    let built = program("release");
+    run(&mut cargo(["build", "--locked", "--profile", PUBLISHED, "--package", "trilith-cli"]))?;
+    let built = program(PUBLISHED);
     let name = built.file_name().unwrap_or_default();
     copy(&built, &prefix.join("bin").join(name))?;
     let share = prefix.join("share");

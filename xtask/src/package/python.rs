@@ -5,16 +5,11 @@ use std::process::Command;
 
 use super::{Place, readme, third};
 use crate::files::{copy, empty};
-use crate::interop::environment_for;
-use crate::python::build;
+use crate::python::{build, maturin};
 use crate::shell::{base_python, root, run, target};
 
 /// As much as a wheel with the command may have.
 const MOST_BYTES: u64 = 12_000_000;
-
-fn builder() -> Result<PathBuf, String> {
-    environment_for("maturin-venv", &package().join("benches/requirements.txt"))
-}
 
 fn package() -> PathBuf {
     root().join("crates/trilith-py")
@@ -23,7 +18,7 @@ fn package() -> PathBuf {
 pub fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
     // `license-files` of pyproject.toml takes it into the wheel.
     third::licences("trilith-py", &package().join("LICENSE-THIRD-PARTY"))?;
-    let wheel = build(&builder()?, &package())?;
+    let wheel = build(&maturin()?, &package())?;
     let size = wheel.metadata().map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     if size > MOST_BYTES {
         return Err(format!("the wheel has {size} bytes, more than {MOST_BYTES}"));
@@ -34,7 +29,7 @@ pub fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
 pub fn sdist(place: &Place) -> Result<Vec<PathBuf>, String> {
     let folder = target().join("dist-made/sdist");
     empty(&folder)?;
-    let mut maturin = Command::new(builder()?);
+    let mut maturin = Command::new(maturin()?);
     maturin.current_dir(package()).args(["-m", "maturin", "sdist", "--out"]).arg(&folder);
     run(&mut maturin)?;
     kept(place, &folder.join(format!("trilith-{}.tar.gz", place.version)))

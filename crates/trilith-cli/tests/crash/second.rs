@@ -123,7 +123,7 @@ fn a_second_writer_that_has_finished_is_not_written_over() {
     for (prepare, works) in work::groups() {
         let alone = |work: &&Work| one_after_the_other(&[work], prepare).expect("it is done when nobody disturbs it");
         let seconds: Vec<(&Work, Files)> = works.iter().map(|work| (*work, alone(work))).collect();
-        for (number, first) in works.iter().enumerate() {
+        for (number, first) in super::sample("matrix of second writers", works.iter().enumerate().collect(), 16) {
             let all = reads(first, prepare);
             for (other, (second, after)) in seconds.iter().enumerate() {
                 // When all is read and planned, and for some in the middle of it.
@@ -144,7 +144,7 @@ fn a_second_writer_that_has_finished_is_not_written_over() {
         counts.lost.len()
     ));
     assert!(counts.lost.is_empty(), "{}", counts.lost.join("\n"));
-    assert!(counts.refused > 0 && counts.both + counts.own_file > 0);
+    assert!(super::is_sampled() || counts.refused > 0 && counts.both + counts.own_file > 0);
 }
 
 fn pair(first: &Work, second: &Work, after_second: &Files, prepare: Prepare, at: usize, counts: &mut Counts) {

@@ -17,7 +17,7 @@ mod operations;
 mod table;
 
 use cell::{Outcome, WAYS, Way};
-use common::in_parallel;
+use common::{in_parallel, is_sampled, sample};
 use kinds::Kind;
 use operations::{ALL, ENDLESS, Operation, READING, WITHOUT_FILE};
 
@@ -44,6 +44,7 @@ fn every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing() {
         .flat_map(|(operation, kind)| WAYS.iter().map(move |way| (operation, kind, *way)))
         .filter(|(operation, kind, way)| format!("{} | {} | {}", operation.name, kind.name, way.name()).contains(&only))
         .collect();
+    let all = if only.is_empty() { sample("writing matrix", all, 8) } else { all };
     let judged = in_parallel(&all, |(operation, kind, way)| {
         cell::judge(operation, kind, *way).map(|outcome| Cell { operation, kind, way: *way, outcome })
     });
@@ -67,7 +68,7 @@ fn every_writing_command_does_what_was_asked_or_refuses_and_loses_nothing() {
         };
         std::fs::write(path, cells.iter().map(line).collect::<String>()).unwrap();
     }
-    let table = if only.is_empty() { table::compare(&cells) } else { Ok(()) };
+    let table = if only.is_empty() && !is_sampled() { table::compare(&cells) } else { Ok(()) };
     let failed: Vec<String> = cells.iter().filter_map(failure).collect();
     assert!(failed.is_empty(), "{} of {} cells:\n{}", failed.len(), cells.len(), failed.join("\n"));
     table.unwrap_or_else(|why| panic!("{why}"));
@@ -111,6 +112,7 @@ fn reading_never_writes() {
         .iter()
         .flat_map(|command| kinds.iter().flat_map(move |kind| [(command, kind, false), (command, kind, true)]))
         .collect();
+    let all = sample("reading matrix", all, 8);
     let failed: Vec<String> = in_parallel(&all, |(command, kind, by_link)| cell::reads_only(command, kind, *by_link).err())
         .into_iter()
         .flatten()
