@@ -114,7 +114,7 @@ fn furnished() -> Folder {
     std::fs::create_dir(folder.path().join("arrays")).unwrap();
     folder.npy("arrays/x.npy", &[3]);
     folder.must("trilith to-yaml observation.asdf > tree.yaml");
-    folder.must("head -c 30000000 observation-plain.asdf > damaged.asdf");
+    folder.must("head -c 500000 observation-plain.asdf > damaged.asdf");
     folder
 }
 
@@ -140,6 +140,8 @@ const SCHEMES: &[&str] = &[
     "trilith verify --conform DOCUMENT FILE",
     // The folder in which lines run was made by it.
     "trilith tour .",
+    // 400 MB: what it writes is what the small one writes, and more of it.
+    "trilith tour large --large",
     "instrument | trilith stream",
 ];
 
@@ -276,7 +278,7 @@ fn named() -> Folder {
     builder.write(folder.path().join("flat.asdf"), Value::map([("data", array.clone()), ("path", array)])).unwrap();
     folder.must("mkdir -p .local/share/bash-completion/completions .zfunc .config/fish/completions");
     folder.must("cp flat.asdf floats.asdf; cp flat.asdf FILE; cp observation.fits jwst.fits");
-    folder.must("cp observation.asdf A; cp observation-zlib.asdf B; cp observation.asdf IN");
+    folder.must("cp observation.asdf A; cp observation-plain.asdf B; cp observation.asdf IN");
     folder.must("cp runs/restart.dud run.dud; cp runs/catalog.bd c.bd; cp runs/catalog.bd runs.bd; cp runs/*.bd .");
     folder.must("printf '{ N : i8 }\\nx = f8[N]\\n' > L.dud");
     folder.must("printf 'rho = f8[20]\\n' > rho.dud");
@@ -287,7 +289,7 @@ fn named() -> Folder {
     std::fs::write(folder.path().join("records.bd"), native(&[1.0], 1, "{ NREC : i8 }\n\"\" = { time = f8 }[NREC]\n")).unwrap();
     folder.must("trilith get 'records.bd#/\"\"' -o record.npy");
     std::fs::write(folder.path().join("cards.fits"), cards()).unwrap();
-    folder.must("mkdir archive cutouts; cp observation.asdf observation-zlib.asdf archive; touch archive/notes.txt");
+    folder.must("mkdir archive cutouts; cp observation.asdf observation-plain.asdf archive; touch archive/notes.txt");
     folder.must("mkdir kept; cp *.bd kept; touch -d 2020-01-01 last-run; cp observation.asdf mine.asdf; cp cards.fits x.fits");
     // What the tutorial writes in Python.
     folder.write("points.dud", "{\n  N : <i8\n}\nx = <f8[N]\nv = <f4[N]\n");

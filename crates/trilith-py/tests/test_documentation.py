@@ -83,7 +83,7 @@ def test_pages(tmp_path, monkeypatch):
     program = [sys.executable, "-m", "trilith"]
     subprocess.run([*program, "--quiet", "tour", "."], check=True, stdout=subprocess.DEVNULL)
     (tmp_path / "archive").mkdir()
-    for name in ("observation", "observation-zlib", "observation-plain"):
+    for name in ("observation", "observation-plain"):
         (tmp_path / "archive" / f"{name}.asdf").hardlink_to(tmp_path / f"{name}.asdf")
     seen = 0
     for page in [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]:

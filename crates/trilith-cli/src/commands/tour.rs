@@ -1,115 +1,168 @@
-//! `trilith tour`: the main job on an example that it makes itself.
+//! `trilith tour`: example files, and what can be done with them.
+//!
+//! After each `$` come the words of a command, and then what it prints: the command itself runs here.
 
 mod family;
-mod forms;
 mod sky;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use trilith::array::Index;
-use trilith::error::counted;
 use trilith::asdf::{ArrayOptions, Builder, Target};
-use trilith::convert::ConvertOptions;
-use trilith::tree::{TreePath, Value};
-use trilith::{Error, Result, bytes, digest, file, verify};
+use trilith::tree::Value;
+use trilith::{Error, Result};
 
 use self::sky::Sky;
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, size};
+use crate::output::Out;
 use crate::outputs::check_absent;
 
-/// Make an example observation and show what can be done with it
+/// Make example files and show what can be done with them
 #[derive(Debug, Args)]
 pub struct Tour {
     /// The folder to write into
     #[arg(value_name = "DIR", default_value = "trilith-tour")]
     folder: PathBuf,
+    /// Write 400 MB in 1,013 files: a large image in ten forms, and a thousand restart files
+    #[arg(long)]
+    large: bool,
     /// Replace files of the tour that already exist
     #[arg(long)]
     overwrite: bool,
 }
 
+/// A form of the observation: its name after `observation`, and the options of `convert` that make it.
+type Form = (&'static str, &'static [&'static str]);
+
+const FORMS: &[Form] = &[("-plain.asdf", &["--codec", "none"]), (".fits", &[]), (".bd", &["--allow-loss"])];
+
+/// Other codecs and older versions.
+const MORE_FORMS: &[Form] = &[
+    ("-zlib.asdf", &["--codec", "zlib", "--level", "1"]),
+    ("-auto.asdf", &["--codec", "auto"]),
+    ("-asdf-1.0.asdf", &["--to", "asdf-1.0", "--allow-loss"]),
+    ("-asdf-0.1.asdf", &["--to", "asdf-0.1", "--allow-loss"]),
+    ("-asdf-0.1-dev.asdf", &["--to", "asdf-0.1-dev", "--allow-loss"]),
+    ("-finf-0.1.finf", &["--to", "finf-0.1", "--allow-loss"]),
+];
+
 impl Tour {
+    fn forms(&self) -> impl Iterator<Item = Form> {
+        FORMS.iter().chain(if self.large { MORE_FORMS } else { &[] }).copied()
+    }
+
     /// Does the tour.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
-        std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(format!("making {}", self.folder.display()), e))?;
-        let path = self.folder.join("observation.asdf");
-        let planned = std::iter::once(path.clone()).chain(forms::files(&self.folder)).chain(family::files(&self.folder));
+        let (sky_size, size) = if self.large { (&sky::LARGE, &family::LARGE) } else { (&sky::SMALL, &family::SMALL) };
+        let file = |name: &str| self.folder.join(name);
+        let observation = file("observation.asdf");
+        let runs = file("runs");
+        let forms: Vec<PathBuf> = self.forms().map(|(name, _)| file(&format!("observation{name}"))).collect();
+        let planned = std::iter::once(&observation).chain(&forms).cloned().chain(family::files(&runs, size));
         check_absent(&planned.collect::<Vec<_>>(), self.overwrite)?;
-        let mut guide = Guide { out: Out::new(), json: options.json, steps: Vec::new(), started: Instant::now() };
-        guide.step("An observation: image, errors, quality, mask, catalogue, metadata")?;
-        let sky = sky::make()?;
-        guide.done(&format!("{0} x {0} pixels, {1} stars", sky::SIDE, sky.catalogue.len()))?;
-        write(&mut guide, &path, &sky)?;
-        look(&mut guide, &path, options)?;
-        slice(&mut guide, &path, &sky)?;
-        check(&mut guide, &path)?;
-        edit(&mut guide, &path)?;
-        forms::write_all(&mut guide, &path, &self.folder, options)?;
-        family::show(&mut guide, &self.folder, options)?;
-        guide.line("")?;
-        guide.line("Now try it on a file of yours:")?;
-        guide.line("  trilith info FILE          trilith tree FILE          trilith get FILE#/path --slice 0:10,5")?;
+        std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(format!("making {}", self.folder.display()), e))?;
+        write(&observation, &sky::make(sky_size)?)?;
+        family::write(&runs, size, options)?;
+
+        let mut guide = Guide { quiet: options.quiet, json: options.json, steps: Vec::new() };
+        let item = |path: &str| format!("{}#/observation{path}", observation.display());
+        let cutout = if self.large { "1000:1003,1369:1375" } else { "100:103,169:175" };
+        guide.step("An observation: image, errors, data quality, a catalog of stars, metadata. Nothing is decoded for this.")?;
+        guide.command(&["tree", &item(""), "--depth", "1"])?;
+        guide.step("A cutout. Only the chunks that hold it are decoded; the dead column is masked.")?;
+        guide.command(&["get", &item("/data"), "--slice", cutout])?;
+        guide.step("Check the structure and every checksum, and decode every block.")?;
+        guide.command(&["verify", "--deep", &shown(&observation)])?;
+        guide.step("Change one value. All arrays stay as they are, and so does every other byte of the tree.")?;
+        guide.command(&["set", &item("/meta/filter"), "F184"])?;
+        guide.command(&["get", &item("/meta/filter")])?;
+        guide.step("The same observation in other forms.")?;
+        for ((_, how), path) in self.forms().zip(&forms) {
+            guide.command(&[&["convert", &shown(&observation), &shown(path)], how].concat())?;
+        }
+        guide.command(&["diff", &shown(&observation), &shown(&file("observation-plain.asdf"))])?;
+        guide.step("Restart files of a simulation. A layout describes them, a catalog lists them: several are one array.")?;
+        let (layout, catalog) = (shown(&runs.join("restart.dud")), shown(&runs.join("catalog.bd")));
+        let of_runs = ["--layout", &layout, "--catalog", &catalog, "--files"];
+        let (alike, one) = size.shown();
+        guide.command(&[&["get", "/rho"], &of_runs[..], &[alike.as_str(), "--slice", ":2,0,:3"]].concat())?;
+        guide.command(&[&["get", "/te"], &of_runs[..], &[one.as_str(), "--slice", "0,0,:3"]].concat())?;
+        guide.command(&["get", &format!("{}#/probes[99]", shown(&runs.join("history.bd")))])?;
+        guide.step("Now try it on a file of yours: trilith info FILE, trilith tree FILE, trilith get FILE#/path --slice 0:10,5")?;
         guide.finish(&self.folder)?;
         Ok(Outcome::Yes)
     }
 }
 
-/// Prints the steps with their times, or keeps them for one JSON document.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Prints the steps, or keeps them for one JSON document.
 struct Guide {
-    out: Out,
+    quiet: bool,
     json: bool,
-    /// The title of each step, and its lines.
+    /// The title of each step, and its commands.
     steps: Vec<(String, Vec<String>)>,
-    started: Instant,
 }
 
 impl Guide {
+    /// Begins a step, with a line that a shell takes for a comment.
     fn step(&mut self, title: &str) -> Result<()> {
+        let lead = if self.steps.is_empty() { "" } else { "\n" };
+        self.print(&format!("{lead}# {title}"))?;
         self.steps.push((title.to_owned(), Vec::new()));
-        if !self.json {
-            self.out.line("")?;
-            self.out.line(&format!("{}. {title}", self.steps.len()))?;
-        }
-        self.started = Instant::now();
         Ok(())
     }
 
-    fn line(&mut self, text: &str) -> Result<()> {
-        if !self.json {
-            return self.out.line(text);
-        }
-        if let Some((_, lines)) = self.steps.last_mut() {
-            lines.push(text.trim().to_owned());
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, folder: &Path) -> Result<()> {
+    fn print(&self, text: &str) -> Result<()> {
         if self.json {
-            let steps: Vec<_> = self.steps.iter().map(|(title, lines)| json!({"title": title, "lines": lines})).collect();
-            self.out.json(&json!({"folder": folder.display().to_string(), "steps": steps}))?;
+            return Ok(());
         }
-        self.out.finish()
+        let mut out = Out::new();
+        out.lines(text)?;
+        out.finish()
     }
 
-    /// What came out, and how long it took since the step began.
-    fn done(&mut self, what: &str) -> Result<()> {
-        let ms = self.started.elapsed().as_secs_f64() * 1e3;
-        self.line(&format!("   {what}  ({ms:.1} ms)"))
+    /// Prints a command line and runs it. In a JSON document the line stands alone, and its command is not heard.
+    fn command(&mut self, words: &[&str]) -> Result<()> {
+        let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let line = format!("$ trilith {}", quoted.join(" "));
+        self.print(&line)?;
+        if let Some((_, lines)) = self.steps.last_mut() {
+            lines.push(line);
+        }
+        let is_made = ["convert", "set"].contains(words.first().unwrap_or(&""));
+        if self.json && !is_made {
+            return Ok(());
+        }
+        let quiet = ["--quiet"].into_iter().filter(|_| self.quiet || self.json);
+        let status = crate::run(std::iter::once("trilith").chain(quiet).chain(words.iter().copied()).map(OsString::from));
+        if status == 0 { Ok(()) } else { Err(Error::malformed(format!("`trilith {}` ended with {status}", words.join(" ")))) }
     }
 
-    fn command(&mut self, command: &str) -> Result<()> {
-        self.line(&format!("   $ trilith {command}"))
+    fn finish(self, folder: &Path) -> Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let steps: Vec<_> = self.steps.iter().map(|(title, lines)| json!({"title": title, "lines": lines})).collect();
+        let mut out = Out::new();
+        out.json(&json!({"folder": folder.display().to_string(), "steps": steps}))?;
+        out.finish()
     }
 }
 
-fn write(guide: &mut Guide, path: &Path, sky: &Sky) -> Result<()> {
-    guide.step("Written as ASDF 1.6, blocks compressed with lz4")?;
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:,=+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// Writes the observation, with blocks compressed by lz4.
+fn write(path: &Path, sky: &Sky) -> Result<()> {
     let mut builder = Builder::new(Target::newest());
     let lz4 = ArrayOptions::codec("lz4")?;
     let tag = |name: &str| format!("tag:stsci.edu:asdf/{name}");
@@ -130,10 +183,7 @@ fn write(guide: &mut Guide, path: &Path, sky: &Sky) -> Result<()> {
         ("entries", Value::seq([entry.tagged(tag("core/history_entry-1.0.0"))])),
         ("extensions", Value::seq([extension.tagged(tag("core/extension_metadata-1.0.0"))])),
     ]);
-    builder.write(path, Value::map([("history", history), ("observation", observation)]))?;
-    let raw = sky.image.nbytes() + sky.error.nbytes() + sky.quality.nbytes() + sky.catalogue.nbytes() + sky.image.len();
-    let stored = file::open_asdf(path)?.size();
-    guide.done(&format!("{}: {} of arrays in {}", path.display(), size(raw), size(stored)))
+    builder.write(path, Value::map([("history", history), ("observation", observation)]))
 }
 
 fn metadata(tag: &dyn Fn(&str) -> String) -> Value {
@@ -150,77 +200,4 @@ fn metadata(tag: &dyn Fn(&str) -> String) -> Value {
         ("pointing", Value::map([("ra", quantity(266.416_8, "deg")), ("dec", quantity(-29.007_8, "deg"))])),
         ("data_unit", unit("electron")),
     ])
-}
-
-fn look(guide: &mut Guide, path: &Path, options: &Options) -> Result<()> {
-    guide.step("What is in it? Nothing is decoded for this")?;
-    guide.command(&format!("info {}", path.display()))?;
-    let opened = options.open_asdf(&path.to_string_lossy())?;
-    if !guide.json {
-        super::info::asdf::print(&mut guide.out, &path.to_string_lossy(), &opened, options)?;
-    }
-    guide.done("opened and listed")
-}
-
-fn slice(guide: &mut Guide, path: &Path, sky: &Sky) -> Result<()> {
-    guide.step("A cutout of 3 x 6 pixels: only the lz4 sub-blocks that hold it are decoded")?;
-    guide.command(&format!("get '{}#/observation/data' --slice 1000:1003,1369:1375", path.display()))?;
-    let opened = file::open_asdf(path)?;
-    let whole = opened.array_at("/observation/data")?;
-    let part = whole.slice(&Index::parse_list("1000:1003,1369:1375")?)?;
-    let values = part.load::<f32>()?;
-    let mask = part.mask_bytes()?.unwrap_or_default();
-    for (row, masked) in values.chunks(6).zip(mask.chunks(6)) {
-        let cells: Vec<String> =
-            row.iter().zip(masked).map(|(v, m)| if *m == 1 { format!("{:>8}", "--") } else { format!("{v:>8.2}") }).collect();
-        guide.line(&format!("     {}", cells.join(" ")))?;
-    }
-    if values != sky.image.slice(&Index::parse_list("1000:1003,1369:1375")?)?.load::<f32>()? {
-        return Err(Error::malformed("the cutout differs from what was written"));
-    }
-    let mut stored = 0;
-    for range in part.plan(16 << 10) {
-        for piece in part.source().stored(range)? {
-            stored += piece.end - piece.start;
-        }
-    }
-    guide.done(&format!(
-        "{} wanted, {} of {} read (-- is masked: the dead column)",
-        size(part.nbytes()),
-        size(stored),
-        size(opened.size())
-    ))
-}
-
-fn check(guide: &mut Guide, path: &Path) -> Result<()> {
-    guide.step("Is every byte intact?")?;
-    guide.command(&format!("verify --deep {}", path.display()))?;
-    let report = verify::verify(&file::open_asdf(path)?, true, trilith::Progress::default())?;
-    if !report.is_ok() {
-        return Err(Error::malformed("the file that was just written is wrong"));
-    }
-    guide.done(&format!("{}, structure and MD5 OK", counted(report.blocks.len(), "block")))
-}
-
-fn edit(guide: &mut Guide, path: &Path) -> Result<()> {
-    guide.step("One value of the metadata changed; every other byte of the tree stays, and so do the blocks")?;
-    let opened = file::open_asdf(path)?;
-    let before = digest::of(&opened)?;
-    let mut edit = opened.tree().edit();
-    edit.set(&TreePath::parse("/observation/meta/filter")?, &Value::from("F184"))?;
-    let text = edit.finish(opened.limits())?.into_text();
-    let mut replace = bytes::AtomicFile::create(path, bytes::Basis::Own(&**opened.sections().source()))?;
-    let options = ConvertOptions::default();
-    trilith::convert::rewrite(&opened, &text, &mut replace, &options, trilith::Progress::default())?;
-    replace.commit()?;
-    let after = file::open_asdf(path)?;
-    let filter = after.tree().at("/observation/meta/filter").map(|node| node.text().into_owned()).unwrap_or_default();
-    let same = digest::of(&after)?.iter().zip(&before).all(|(a, b)| match (&a.digest, &b.digest) {
-        (Ok((_, a)), Ok((_, b))) => a == b,
-        _ => false,
-    });
-    if filter != "F184" || !same {
-        return Err(Error::malformed("the edit changed more or less than it should"));
-    }
-    guide.done("filter is now F184; the digests of all arrays are as before")
 }

@@ -4,13 +4,24 @@ use trilith::Result;
 use trilith::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
 use trilith::half::f16;
 
-/// Pixels along each side.
-pub const SIDE: usize = 2048;
+/// How large an exposure is, and how much is on it.
+pub struct Size {
+    /// Pixels along each side.
+    side: usize,
+    stars: usize,
+    /// Pixels that a cosmic ray or a fault has spoiled.
+    spoiled: usize,
+    /// The column without a signal, as real detectors have.
+    dead: usize,
+}
+
+/// Some hundred kilobytes.
+pub const SMALL: Size = Size { side: 256, stars: 60, spoiled: 47, dead: 171 };
+/// Some forty megabytes.
+pub const LARGE: Size = Size { side: 2048, stars: 400, spoiled: 3000, dead: 1371 };
 
 /// The arrays of one exposure.
 pub struct Sky {
-    /// Electrons in each pixel, float32.
-    pub image: Array,
     /// One sigma of each pixel, float16.
     pub error: Array,
     /// Quality bits of each pixel, uint32.
@@ -53,41 +64,40 @@ struct Star {
     flux: f32,
 }
 
-/// Makes the exposure; always the same one.
+/// Makes the exposure of a size; always the same one.
 ///
 /// # Errors
 /// None that a machine with some 60 MB of memory would see.
-pub fn make() -> Result<Sky> {
+pub fn make(size: &Size) -> Result<Sky> {
+    let side = size.side;
     let mut random = Random(20_261_121);
-    let mut image: Vec<f32> = (0..SIDE * SIDE).map(|_| 100.0 + 10.0 * random.normal()).collect();
-    let stars: Vec<Star> = (0..400)
+    let mut image: Vec<f32> = (0..side * side).map(|_| 100.0 + 10.0 * random.normal()).collect();
+    let stars: Vec<Star> = (0..size.stars)
         .map(|_| Star {
-            x: random.uniform() * SIDE as f32,
-            y: random.uniform() * SIDE as f32,
+            x: random.uniform() * side as f32,
+            y: random.uniform() * side as f32,
             flux: 2000.0 * (1.0 / (random.uniform() + 0.01)).powf(1.2),
         })
         .collect();
     for star in &stars {
-        add_star(&mut image, star);
+        add_star(&mut image, side, star);
     }
-    let mut quality = vec![0u32; SIDE * SIDE];
-    for _ in 0..3000 {
+    let mut quality = vec![0u32; side * side];
+    for _ in 0..size.spoiled {
         let at = random.next() as usize % quality.len();
         quality[at] |= 1 << (random.next() % 5);
         image[at] = if random.next().is_multiple_of(2) { 0.0 } else { 65_535.0 };
     }
-    // A dead column, as real detectors have.
-    for row in 0..SIDE {
-        quality[row * SIDE + 1371] |= 1;
+    for row in 0..side {
+        quality[row * side + size.dead] |= 1;
     }
     let error: Vec<f16> = image.iter().map(|value| f16::from_f32(value.max(1.0).sqrt())).collect();
     let bad: Vec<u8> = quality.iter().map(|bits| u8::from(*bits != 0)).collect();
-    let shape = [SIDE as u64, SIDE as u64];
+    let shape = [side as u64, side as u64];
     let image = Array::from_slice(&image, &shape)?;
     let mask = Array::from_bytes(bad, Datatype::Bool8, Byteorder::Little, shape.to_vec())?;
     Ok(Sky {
-        masked: image.clone().with_mask(Mask::Array(mask.into()))?,
-        image,
+        masked: image.with_mask(Mask::Array(mask.into()))?,
         error: Array::from_slice(&error, &shape)?,
         quality: Array::from_slice(&quality, &shape)?,
         catalogue: catalogue(&stars)?,
@@ -95,13 +105,13 @@ pub fn make() -> Result<Sky> {
 }
 
 /// A round profile, cut off where it is lost in the noise.
-fn add_star(image: &mut [f32], star: &Star) {
+fn add_star(image: &mut [f32], side: usize, star: &Star) {
     const REACH: i32 = 9;
     let (cx, cy) = (star.x as i32, star.y as i32);
-    for y in (cy - REACH).max(0)..(cy + REACH + 1).min(SIDE as i32) {
-        for x in (cx - REACH).max(0)..(cx + REACH + 1).min(SIDE as i32) {
+    for y in (cy - REACH).max(0)..(cy + REACH + 1).min(side as i32) {
+        for x in (cx - REACH).max(0)..(cx + REACH + 1).min(side as i32) {
             let (dx, dy) = (x as f32 - star.x, y as f32 - star.y);
-            image[y as usize * SIDE + x as usize] += star.flux / 12.6 * (-(dx * dx + dy * dy) / 4.0).exp();
+            image[y as usize * side + x as usize] += star.flux / 12.6 * (-(dx * dx + dy * dy) / 4.0).exp();
         }
     }
 }
