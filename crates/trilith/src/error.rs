@@ -221,8 +221,13 @@ impl Error {
     /// A key that a mapping with these `names` does not have, or a list of so many items.
     #[cold]
     pub(crate) fn no_key(key: &str, names: &[&str], items: usize) -> Self {
+        Self::usage(format!("there is no {key:?} here")).instead_of(key, names, items)
+    }
+
+    /// Adds what there is instead of a key.
+    pub(crate) fn instead_of(self, key: &str, names: &[&str], items: usize) -> Self {
         const LISTED: usize = 12;
-        let error = Self::usage(format!("there is no {key:?} here"));
+        let error = self;
         match (names, items) {
             ([], 0) => error.hint("it holds no items"),
             ([], 1) => error.hint("it is a list of 1 item, 0"),

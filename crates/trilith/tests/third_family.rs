@@ -81,7 +81,7 @@ impl Backend for Rows {
         }
     }
 
-    fn moved_to(self: Box<Self>, _: &Base) -> Result<Box<dyn Backend>> {
+    fn moved_to(self: Arc<Self>, _: &Base) -> Result<Arc<dyn Backend>> {
         Ok(self)
     }
 }
@@ -111,6 +111,27 @@ fn its_items_are_found_and_walked() {
         ("/title".to_owned(), ItemKind::Text),
     ];
     assert_eq!(paths, expected);
+}
+
+#[test]
+fn its_items_are_found_from_each_other() {
+    let file = rows(&[1, 2, 3, 4], "x");
+    let root = file.shared_root();
+    let row = root.find("rows/1").unwrap().unwrap();
+    assert_eq!((row.kind(), row.path().unwrap()), (ItemKind::Array, "/rows/1".to_owned()));
+    assert_eq!(root.get("rows").unwrap().unwrap().get("1").unwrap().unwrap().path(), row.path());
+    for nothing in ["rows/2", "rows/01", "rows/-1", "title/x", "nothing", "~2"] {
+        assert!(root.find(nothing).unwrap().is_none(), "{nothing}");
+    }
+    assert!(root.missing("rows/2").to_string().contains("a list of 2 items"));
+    let keys: Vec<_> = root.members().unwrap().into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, [Some(Scalar::Str("rows".into())), Some(Scalar::Str("title".into()))]);
+    let rows = root.get("rows").unwrap().unwrap();
+    assert!(rows.members().unwrap().iter().all(|(key, item)| key.is_none() && item.is_beside(&root)));
+    // The file stays open as long as an item of it does.
+    drop(file);
+    assert_eq!(row.array().unwrap().load::<u8>().unwrap(), [3, 4]);
+    assert!(row.attributes().unwrap().is_empty() && row.unit().is_none() && !row.is_hidden());
 }
 
 #[test]

@@ -228,7 +228,7 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
 }
 
 /// core/integer keeps its words in an ndarray that is no array of the user's.
-pub(super) fn is_integer_tag(tag: &str) -> bool {
+pub(crate) fn is_integer_tag(tag: &str) -> bool {
     tag.strip_prefix("tag:stsci.edu:asdf/core/integer-").is_some()
 }
 

@@ -47,7 +47,11 @@ impl File {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn edit(&self) -> Result<Change<'_>> {
-        let wrong = || Error::unsupported(format!("a file of the family {} is not edited as a tree", self.family()));
+        let wrong = || {
+            let (name, what) = (self.source().name(), self.format());
+            Error::unsupported(format!("cannot edit {name}: it is {what}, and only files of the ASDF family have a tree to edit"))
+                .hint("convert it to ASDF first")
+        };
         self.as_asdf().map(Change::new).ok_or_else(wrong)
     }
 }

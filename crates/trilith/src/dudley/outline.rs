@@ -6,7 +6,7 @@ use super::grid::{Collected, GridArray};
 use super::path::{Step, steps};
 use super::read::Items;
 use crate::error::Result;
-use crate::layout::{Entry, EntryKind, ItemId, Kind, Layout, ResolvedType};
+use crate::layout::{Entry, EntryKind, ItemId, Kind, Layout, ResolvedType, quoted_name};
 
 /// The number of a node of an [`Outline`]; 0 is the root dict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,6 +46,7 @@ pub enum Thing<'o> {
 #[derive(Debug)]
 struct Node {
     step: Step,
+    parent: usize,
     is_param: bool,
     children: Vec<usize>,
     /// Apart, since most of the nodes above items have none.
@@ -79,7 +80,7 @@ pub type Children<'o> = Vec<(Option<&'o str>, OutlineId)>;
 impl Outline {
     pub(super) fn of(items: &Items<'_>) -> Result<Self> {
         let mut outline = Self { nodes: Vec::new(), found: HashMap::new(), order: Vec::new(), grids: HashMap::new() };
-        outline.nodes.push(Node::new(Step::Name(String::new()), false));
+        outline.nodes.push(Node::new(Step::Name(String::new()), 0, false));
         if let Some(root) = outline.nodes.first_mut() {
             root.item = Some(ItemId::ROOT);
         }
@@ -155,7 +156,7 @@ impl Outline {
             return known;
         }
         let id = self.nodes.len();
-        self.nodes.push(Node::new(key.1.clone(), is_param));
+        self.nodes.push(Node::new(key.1.clone(), parent, is_param));
         if let Some(parent) = self.nodes.get_mut(parent) {
             parent.children.push(id);
             parent.is_list |= matches!(key.1, Step::Element(_));
@@ -274,6 +275,43 @@ impl Outline {
             .collect()
     }
 
+    /// The child of a dict with a name: a parameter if nothing else has it.
+    pub fn named(&self, id: OutlineId, name: &str) -> Option<OutlineId> {
+        let parent = self.presented(id.0);
+        let find = |step: Step, is_param| self.found.get(&(parent, step, is_param)).copied().map(OutlineId);
+        let step = || Step::Name(name.to_owned());
+        let found = find(step(), false).or_else(|| find(step(), true));
+        let member = || Step::Member(name.to_owned());
+        found.or_else(|| find(member(), false)).or_else(|| find(member(), true))
+    }
+
+    /// The path of a node, as [`Outline::find`] takes it.
+    pub fn path(&self, id: OutlineId) -> String {
+        let mut steps = Vec::new();
+        let mut at = id.0;
+        while let Some(node) = self.nodes.get(at).filter(|_| at != 0) {
+            if let Some(entry) = node.entry.as_deref() {
+                steps.push(entry.path.clone());
+                break;
+            }
+            steps.push(match &node.step {
+                Step::Name(name) => format!("/{}", quoted_name(name)),
+                // Stands for what holds it.
+                Step::Member(name) if name.is_empty() => String::new(),
+                Step::Member(name) => format!(".{}", quoted_name(name)),
+                Step::Element(index) => format!("[{index}]"),
+                _ => String::new(),
+            });
+            at = node.parent;
+        }
+        steps.into_iter().rev().collect()
+    }
+
+    /// Whether a node is a parameter whose name something else beside it has too.
+    pub fn is_hidden(&self, id: OutlineId) -> bool {
+        self.nodes.get(id.0).is_some_and(|node| self.is_shadowed(OutlineId(node.parent), id))
+    }
+
     /// The item of the layout that declares a node; None for an element or an instance.
     pub fn item(&self, id: OutlineId) -> Option<ItemId> {
         self.nodes.get(id.0).and_then(|node| node.item)
@@ -301,7 +339,17 @@ impl Outline {
 }
 
 impl Node {
-    fn new(step: Step, is_param: bool) -> Self {
-        Self { step, is_param, children: Vec::new(), entry: None, fixed: None, item: None, is_list: false, is_grid: false }
+    fn new(step: Step, parent: usize, is_param: bool) -> Self {
+        Self {
+            step,
+            parent,
+            is_param,
+            children: Vec::new(),
+            entry: None,
+            fixed: None,
+            item: None,
+            is_list: false,
+            is_grid: false,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::backend::{Backend, Child, Description, Destination, ListedArray, Place, Take};
+use super::backend::{Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
 use super::expand::{ExpandOptions, Part};
 use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
@@ -69,6 +69,49 @@ impl Backend for AsdfFile {
             return Ok(Destination { other: Some(other), place });
         }
         Ok(destination(&walk::find(self, path)?, self))
+    }
+
+    fn child(&self, at: &Place, key: &str) -> Result<Option<Place>> {
+        let node = self.node_at(at);
+        if ndarray::is_ndarray(node) { Ok(None) } else { Ok(node.child(key).map(place)) }
+    }
+
+    fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
+        // The cards of a FITS file by their keywords, and the HDUs around a tree.
+        if self.container().is_none() || self.node_at(at).id() != self.tree().root().id() {
+            return Ok(None);
+        }
+        match Backend::find(self, path) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == ErrorKind::Usage => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn members(&self, at: &Place) -> Result<Members<'_>> {
+        let node = self.node_at(at);
+        if node.is_sequence() {
+            return Ok(node.items().map(|item| (None, place(item))).collect());
+        }
+        let pairs = node.pairs().into_iter().map(|(key, value)| {
+            let key = if key.is_scalar() { key.scalar() } else { Scalar::Str(key.raw().into()) };
+            (Some(key), place(value))
+        });
+        Ok(pairs.collect())
+    }
+
+    fn path(&self, at: &Place) -> Option<String> {
+        self.tree().path_of(self.node_at(at).id()).map(|path| path.to_string())
+    }
+
+    fn unit(&self, at: &Place) -> Option<String> {
+        self.unit_of(self.node_at(at))
+    }
+
+    fn integer(&self, at: &Place) -> Result<Option<String>> {
+        let node = self.node_at(at);
+        let is_integer = node.is_mapping() && node.tag().is_some_and(walk::is_integer_tag);
+        is_integer.then(|| asdf::expand::integer(self, node)).transpose()
     }
 
     fn kind(&self, at: &Place) -> ItemKind {
@@ -223,7 +266,7 @@ impl Backend for AsdfFile {
         Ok((node.to_value(self.limits())?, handles))
     }
 
-    fn moved_to(self: Box<Self>, base: &Base) -> Result<Box<dyn Backend>> {
-        Ok(Box::new(AsdfFile::moved_to(*self, base)?))
+    fn moved_to(self: Arc<Self>, base: &Base) -> Result<Arc<dyn Backend>> {
+        Ok(Arc::new(AsdfFile::moved_to(super::item::owned(self)?, base)?))
     }
 }

@@ -11,7 +11,7 @@ use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Base, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{Node, TreePath, Value};
+use crate::tree::{Node, TreePath, Value, index_of};
 use crate::yaml::Scalar;
 
 /// Where an item is in its file. What a number means is up to the backend.
@@ -55,6 +55,9 @@ pub struct Child<'f> {
     /// Where it is.
     pub place: Place,
 }
+
+/// The children of a mapping with their keys, or of a list.
+pub type Members<'f> = Vec<(Option<Scalar<'f>>, Place)>;
 
 /// What takes the parts of an item, each with its tag.
 pub type Take<'t> = &'t mut dyn FnMut(Option<&str>, Part<'_>) -> Result<()>;
@@ -158,6 +161,71 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is none, with what there is instead.
     fn find(&self, path: &str) -> Result<Destination> {
         by_keys(self, path)
+    }
+
+    /// Returns the child with a key: a name of a mapping, or a number of a list.
+    ///
+    /// # Errors
+    /// As [`Backend::children`].
+    fn child(&self, at: &Place, key: &str) -> Result<Option<Place>> {
+        let number = index_of(key);
+        let is_it = |(n, child): &(usize, Child<'_>)| match &child.name {
+            Some(name) => *name == key,
+            None => number == Some(*n),
+        };
+        Ok(self.children(at)?.into_iter().enumerate().find(is_it).map(|(_, child)| child.place))
+    }
+
+    /// Returns the item at a path that only this family spells in this way, from an item on.
+    ///
+    /// # Errors
+    /// Returns an error if the item is there and cannot be read.
+    fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
+        let _ = (at, path);
+        Ok(None)
+    }
+
+    /// Returns the children that a program indexes, with the types of their keys.
+    ///
+    /// # Errors
+    /// As [`Backend::children`].
+    fn members(&self, at: &Place) -> Result<Members<'_>> {
+        let children = self.children(at)?.into_iter().filter(|child| !self.is_hidden(&child.place));
+        Ok(children.map(|child| (child.name.map(Scalar::Str), child.place)).collect())
+    }
+
+    /// Returns `true` if another item of the same mapping has the name of this one and is meant by it.
+    fn is_hidden(&self, at: &Place) -> bool {
+        let _ = at;
+        false
+    }
+
+    /// Returns the path of an item from the root of this file; None if no path leads to it.
+    fn path(&self, at: &Place) -> Option<String> {
+        super::expand::path_of(self, at)
+    }
+
+    /// Returns the attributes of an item, by name.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read.
+    fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        let _ = at;
+        Ok(Vec::new())
+    }
+
+    /// Returns the unit of an array as the file spells it.
+    fn unit(&self, at: &Place) -> Option<String> {
+        self.notes(at).unit.map(Cow::into_owned)
+    }
+
+    /// Returns the digits of an integer that the file stores as an array of words.
+    ///
+    /// # Errors
+    /// As [`Backend::array`].
+    fn integer(&self, at: &Place) -> Result<Option<String>> {
+        let _ = at;
+        Ok(None)
     }
 
     /// The path of a child, by that of its parent.
@@ -282,27 +350,23 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Where one of them cannot be written there.
-    fn moved_to(self: Box<Self>, base: &Base) -> Result<Box<dyn Backend>>;
+    fn moved_to(self: Arc<Self>, base: &Base) -> Result<Arc<dyn Backend>>;
 }
 
 /// The item at a JSON Pointer: its keys are names in mappings and numbers in lists.
 pub(super) fn by_keys<B: Backend + ?Sized>(backend: &B, path: &str) -> Result<Destination> {
     let mut at = backend.root();
     for (depth, key) in TreePath::parse(path)?.keys().iter().enumerate() {
-        let children = backend.children(&at)?;
-        let is_it = |(n, child): &(usize, &Child<'_>)| match &child.name {
-            Some(name) => *name == key.as_str(),
-            None => n.to_string() == *key,
-        };
-        let Some((_, child)) = children.iter().enumerate().find(is_it) else {
+        let Some(child) = backend.child(&at, key)? else {
             if key.is_empty() && depth == 0 {
                 break;
             }
+            let children = backend.children(&at)?;
             let names: Vec<&str> = children.iter().filter_map(|child| child.name.as_deref()).collect();
             let items = if names.is_empty() { children.len() } else { 0 };
             return Err(Error::no_key(key, &names, items).at_path(path));
         };
-        at = child.place.clone();
+        at = child;
     }
     Ok(Destination::here(at))
 }

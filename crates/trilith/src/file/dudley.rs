@@ -1,6 +1,7 @@
 //! Dudley streams as a tree of items.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::backend::{self, Backend, Child, Description, Destination, ListedArray, Place};
 use super::item::{ItemKind, Notes};
@@ -11,6 +12,7 @@ use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Attribute, Entry, EntryKind, Literal, ResolvedType, quoted_name};
 use crate::limits::Limits;
+use crate::tree::{Data, Value, index_of};
 use crate::yaml::Scalar;
 
 /// What is added to the name of a parameter that something else in the same dict has, too.
@@ -61,6 +63,28 @@ impl DudleyFile {
         let offset = self.offset(entry);
         let storage = offset.map_or_else(|| "no data".to_owned(), |at| format!("at byte {at}"));
         Ok(Description { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks })
+    }
+}
+
+/// An attribute of a layout as a value; one that is only there is null.
+fn value_of(said: &Attribute) -> Value {
+    let one = |literal: &Literal| match literal {
+        Literal::Integer(number) => Value::from(*number),
+        Literal::Float(number) => Value::from(*number),
+        Literal::Text(text) => Value::from(text.as_str()),
+    };
+    match said {
+        Attribute::Flag => Value::null(),
+        Attribute::Value(literal) => one(literal),
+        Attribute::List(list) => Value::from(Data::Seq(list.iter().map(one).collect())),
+    }
+}
+
+/// None for an item that is not there, or a path that is none.
+fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::Usage => Ok(None),
+        found => found,
     }
 }
 
@@ -118,6 +142,57 @@ impl Backend for DudleyFile {
             // A list is numbered by `[3]` there, and by `/3` in every family.
             None => backend::by_keys(self, path).map_err(|_| items.no_item(path)),
         }
+    }
+
+    fn child(&self, at: &Place, key: &str) -> Result<Option<Place>> {
+        let (outline, parent) = (self.outline()?, self.number(at)?);
+        let found = match outline.thing(parent) {
+            Thing::Dict => outline.named(parent, key),
+            Thing::List => {
+                let children = outline.children(parent);
+                index_of(key).and_then(|index| children.get(index).map(|(_, id)| *id))
+            }
+            _ => None,
+        };
+        Ok(found.map(|id| Place::Node(id.index())))
+    }
+
+    fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
+        // A path goes on with a bracket or a point where it does not name an item of a dict.
+        let above = self.path(at).unwrap_or_default();
+        let mark = if path.starts_with(['/', '[', '.', '(']) { "" } else { "/" };
+        let path = format!("{above}{mark}{path}");
+        if let Some(id) = if_any(self.outline()?.find(&path))? {
+            return Ok(Some(Destination::here(Place::Node(id.index()))));
+        }
+        let items = self.items()?;
+        let array = match if_any(items.located(&path))? {
+            Some(_) => items.array_at(&path).map(Some),
+            None => if_any(items.instance_at(&path)),
+        };
+        let place = |array| Place::Located { path: path.as_str().into(), array: Box::new(array), is_list: false };
+        Ok(array?.map(|array| Destination::here(place(array))))
+    }
+
+    fn is_hidden(&self, at: &Place) -> bool {
+        let Ok(outline) = self.outline() else { return false };
+        self.number(at).is_ok_and(|id| outline.is_hidden(id))
+    }
+
+    fn path(&self, at: &Place) -> Option<String> {
+        let found = self.outline().ok().zip(self.number(at).ok());
+        match (found, at) {
+            (Some((outline, id)), _) => Some(outline.path(id)),
+            (None, Place::Located { path, .. }) => Some(path.to_string()),
+            (None, Place::Node(_)) => None,
+        }
+    }
+
+    fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        // A member of structs has none.
+        let Ok(id) = self.number(at) else { return Ok(Vec::new()) };
+        let said = DudleyFile::attributes(self, id)?;
+        Ok(said.into_iter().map(|(name, said)| (Cow::Borrowed(name), value_of(said))).collect())
     }
 
     fn kind(&self, at: &Place) -> ItemKind {
@@ -241,7 +316,7 @@ impl Backend for DudleyFile {
         Ok(arrays.map(listed).collect())
     }
 
-    fn moved_to(self: Box<Self>, _: &Base) -> Result<Box<dyn Backend>> {
+    fn moved_to(self: Arc<Self>, _: &Base) -> Result<Arc<dyn Backend>> {
         // A layout holds no references to other files.
         Ok(self)
     }

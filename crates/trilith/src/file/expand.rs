@@ -136,6 +136,25 @@ fn scalar_value(scalar: Scalar<'_>) -> Value {
     })
 }
 
+/// The path of an item of a family that does not know it: its items are compared.
+pub(super) fn path_of<B: Backend + ?Sized>(backend: &B, at: &Place) -> Option<String> {
+    let number = match at {
+        Place::Located { path, .. } => return Some(path.to_string()),
+        Place::Node(number) => *number,
+    };
+    let mut left = backend.limits().nodes;
+    let mut todo = vec![(String::new(), backend.root())];
+    while let Some((path, place)) = todo.pop() {
+        left = left.checked_sub(1)?;
+        if matches!(place, Place::Node(found) if found == number) {
+            return Some(path);
+        }
+        let children = backend.children(&place).ok()?.into_iter().enumerate();
+        todo.extend(children.map(|(n, child)| (backend.child_path(&path, &child, n), child.place)));
+    }
+    None
+}
+
 /// Every array of a family without references of its own.
 pub(super) fn arrays<B: Backend + ?Sized>(backend: &B) -> Result<Vec<ListedArray>> {
     let limits = backend.limits();

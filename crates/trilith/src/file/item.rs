@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::backend::{Backend, Child, Description, Destination, ListedArray, Place};
@@ -12,10 +13,10 @@ use crate::array::Array;
 use crate::asdf::AsdfFile;
 use crate::bytes::{Base, SourceRef};
 #[cfg(feature = "dudley")]
-use crate::dudley::DudleyFile;
+use crate::dudley::{DudleyFile, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{PrintOptions, Tree, Value, print_document};
+use crate::tree::{Node, PrintOptions, Tree, TreePath, Value, print_document};
 use crate::yaml::Scalar;
 
 /// An open file: a tree of named items whose leaves are arrays, whatever its format.
@@ -30,24 +31,43 @@ use crate::yaml::Scalar;
 /// assert_eq!(names, [(Some("a".into()), "array"), (Some("b".into()), "mapping")]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
-#[derive(Debug)]
+///
+/// A clone is the same open file.
+#[derive(Debug, Clone)]
 pub struct File {
-    backend: Box<dyn Backend>,
+    backend: Arc<dyn Backend>,
 }
 
 impl File {
     /// A file of a family of one's own.
     pub fn new(backend: impl Backend) -> Self {
-        Self { backend: Box::new(backend) }
-    }
-
-    pub(super) fn boxed(backend: Box<dyn Backend>) -> Self {
-        Self { backend }
+        Self { backend: Arc::new(backend) }
     }
 
     /// The name of its family: `asdf`, `finf`, `fits` or `dudley`.
     pub fn family(&self) -> &str {
         self.backend.family()
+    }
+
+    /// Returns the name of its format: the version, or the name of another format from which a layout is derived.
+    pub fn format(&self) -> &str {
+        #[cfg(feature = "dudley")]
+        if let Some(LayoutOrigin::Derived(format)) = self.as_dudley().map(DudleyFile::origin) {
+            return format;
+        }
+        self.generation()
+    }
+
+    /// Returns the version of its format, such as `asdf-1.x` or `dudley-2025`.
+    pub fn generation(&self) -> &str {
+        if let Some(file) = self.as_asdf() {
+            return file.sections().generation_name();
+        }
+        #[cfg(feature = "dudley")]
+        if let Some(file) = self.as_dudley() {
+            return file.generation_name();
+        }
+        self.family()
     }
 
     /// The bytes that the file is read from.
@@ -73,6 +93,11 @@ impl File {
     /// The root item.
     pub fn root(&self) -> Item<'_> {
         Item::new(&*self.backend, self.backend.root())
+    }
+
+    /// Returns the root item as one that keeps the file open.
+    pub fn shared_root(&self) -> Item<'static> {
+        Item { held: Held::Shared(self.backend.clone()), place: self.backend.root() }
     }
 
     /// The item at a path: `/roman/data`, `/list/3`; in a Dudley file also `/list[3]` and `/records.time`. References
@@ -126,9 +151,7 @@ impl File {
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
     pub fn into_asdf(self) -> Result<AsdfFile> {
-        let family = self.family().to_owned();
-        let any: Box<dyn Any> = self.backend;
-        any.downcast().map(|file| *file).map_err(|_| wrong_family(&family, "the ASDF family"))
+        self.into("the ASDF family")
     }
 
     /// As [`File::as_dudley`], by value.
@@ -137,9 +160,13 @@ impl File {
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
     #[cfg(feature = "dudley")]
     pub fn into_dudley(self) -> Result<DudleyFile> {
+        self.into("the Dudley family")
+    }
+
+    fn into<B: Backend>(self, wanted: &str) -> Result<B> {
         let family = self.family().to_owned();
-        let any: Box<dyn Any> = self.backend;
-        any.downcast().map(|file| *file).map_err(|_| wrong_family(&family, "the Dudley family"))
+        let any: Arc<dyn Any + Send + Sync> = self.backend;
+        owned(any.downcast().map_err(|_| wrong_family(&family, wanted))?)
     }
 
     /// The same file, with references in its text as they must read where they begin at `base`.
@@ -147,8 +174,13 @@ impl File {
     /// # Errors
     /// As [`AsdfFile::moved_to`].
     pub fn moved_to(self, base: &Base) -> Result<Self> {
-        self.backend.moved_to(base).map(Self::boxed)
+        Ok(Self { backend: self.backend.moved_to(base)? })
     }
+}
+
+/// A file that nobody else has open.
+pub(super) fn owned<B>(file: Arc<B>) -> Result<B> {
+    Arc::into_inner(file).ok_or_else(|| Error::usage("cannot take the file apart: other parts of the program use it"))
 }
 
 fn wrong_family(family: &str, wanted: &str) -> Error {
@@ -270,6 +302,23 @@ impl<'f> Item<'f> {
         }
     }
 
+    /// The item as a node of a tree and the file of that, if the file has a tree.
+    pub fn as_asdf(&self) -> Option<(&AsdfFile, Node<'_>)> {
+        let any: &dyn Any = self.backend();
+        any.downcast_ref::<AsdfFile>().zip(self.backend().node(&self.place))
+    }
+
+    /// Returns `true` if another item is in the same file.
+    pub fn is_beside(&self, other: &Item<'_>) -> bool {
+        std::ptr::addr_eq(self.backend(), other.backend())
+    }
+
+    /// Another item of the same file.
+    #[must_use]
+    pub fn at(&self, place: Place) -> Item<'f> {
+        Item { held: self.held.clone(), place }
+    }
+
     /// Where it is in that file.
     pub fn place(&self) -> &Place {
         &self.place
@@ -299,7 +348,116 @@ impl<'f> Item<'f> {
     /// As [`Item::children`].
     pub fn child(&self, index: usize) -> Result<Option<Item<'f>>> {
         let child = self.backend().children(&self.place)?.into_iter().nth(index).map(|child| child.place);
-        Ok(child.map(|place| Item { held: self.held.clone(), place }))
+        Ok(child.map(|place| self.at(place)))
+    }
+
+    /// Returns the child with a key: a name of a mapping, or a number of a list. A reference is followed.
+    ///
+    /// # Errors
+    /// As [`Item::children`] and [`Item::follow`].
+    pub fn get(&self, key: &str) -> Result<Option<Item<'f>>> {
+        self.backend().child(&self.place, key)?.map(|place| self.at(place).follow()).transpose()
+    }
+
+    /// Returns the item at a path from here: a key, keys with `/` between them, or a path as the family spells it
+    /// (`list[3]`, `records.time`). References on the way and at its end are followed.
+    ///
+    /// ```
+    /// let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: {b: [1, 2]}, a/b: 3}\n...\n";
+    /// let file = trilith::OpenOptions::new().open_bytes(text.to_vec())?;
+    /// let root = file.root();
+    /// assert_eq!(root.find("/a/b/1")?.map(|item| item.text().unwrap_or_default().into_owned()), Some("2".to_owned()));
+    /// assert_eq!(root.find("a/b")?.map(|item| item.kind()), Some(trilith::ItemKind::Scalar));
+    /// assert!(root.find("a/c")?.is_none());
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Item::get`].
+    pub fn find(&self, path: &str) -> Result<Option<Item<'f>>> {
+        if let Some(found) = self.get(path)? {
+            return Ok(Some(found));
+        }
+        if path.contains(['/', '~'])
+            && let Ok(keys) = TreePath::parse(path)
+        {
+            let step = |at: Option<Item<'f>>, key: &String| at.map_or(Ok(None), |item| item.get(key));
+            if let Some(found) = keys.keys().iter().try_fold(Some(self.clone()), step)? {
+                return Ok(Some(found));
+            }
+        }
+        let found = self.backend().locate(&self.place, path)?;
+        Ok(found.map(|found| Item::reached(self.held.clone(), found)))
+    }
+
+    /// Returns the error for a path that [`Item::find`] does not find: the key that is missing, and the keys in its place.
+    pub fn missing(&self, path: &str) -> Error {
+        let (mut at, mut key) = (self.clone(), path.to_owned());
+        for step in TreePath::parse(path).iter().flat_map(TreePath::keys) {
+            key.clone_from(step);
+            match at.get(step) {
+                Ok(Some(child)) => at = child,
+                _ => break,
+            }
+        }
+        let names = at.members().unwrap_or_default();
+        let count = names.len();
+        let names: Vec<Cow<'_, str>> = names.into_iter().filter_map(|(name, _)| name.map(text_of)).collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        let place = if key == path { "here".to_owned() } else { format!("on the way {path:?}") };
+        let items = if names.is_empty() { count } else { 0 };
+        Error::usage(format!("there is no {key:?} {place}")).instead_of(&key, &names, items)
+    }
+
+    /// Returns the children that a program indexes: keys with their types (None in a list) and items. Unlike in
+    /// [`Item::children`], an item whose name another one has too is left out if the name means the other.
+    ///
+    /// # Errors
+    /// As [`Item::children`].
+    pub fn members(&self) -> Result<Vec<(Option<Scalar<'_>>, Item<'f>)>> {
+        let members = self.backend().members(&self.place)?;
+        Ok(members.into_iter().map(|(key, place)| (key, self.at(place))).collect())
+    }
+
+    /// Returns `true` if another item of the same mapping has its name and is meant by it.
+    pub fn is_hidden(&self) -> bool {
+        self.backend().is_hidden(&self.place)
+    }
+
+    /// Returns its path from the root of its file; None if no path leads to it.
+    pub fn path(&self) -> Option<String> {
+        self.backend().path(&self.place)
+    }
+
+    /// Returns the mapping or list of a tree that holds the item, and its key there.
+    pub fn parent(&self) -> Option<(Item<'f>, String)> {
+        let node = self.backend().node(&self.place)?;
+        let path = node.tree().path_of(node.id())?;
+        let (above, key) = path.split_last()?;
+        let above = node.tree().find(&above)?;
+        Some((self.at(Place::Node(above.id().index())), key.to_owned()))
+    }
+
+    /// Returns its attributes by name: numbers, strings, and lists of these.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read.
+    pub fn attributes(&self) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        self.backend().attributes(&self.place)
+    }
+
+    /// Returns the unit of an array as the file spells it: that of the quantity or the column that holds it, or an
+    /// attribute.
+    pub fn unit(&self) -> Option<String> {
+        self.backend().unit(&self.place)
+    }
+
+    /// Returns the digits of an integer that the file stores as an array of words, if the item is one.
+    ///
+    /// # Errors
+    /// As [`Item::array`].
+    pub fn integer(&self) -> Result<Option<String>> {
+        self.backend().integer(&self.place)
     }
 
     /// Whether it is a list that records one quantity again and again, so that it is written with the elements of its
@@ -427,7 +585,15 @@ impl<'f> Item<'f> {
     /// Walks the item and all below it in the order of the file; references are not entered.
     pub fn walk(&self) -> Walk<'_> {
         let backend = self.backend();
-        Walk { backend, start: Some(self.place.clone()), entering: None, levels: Vec::new(), left: backend.limits().nodes }
+        Walk {
+            backend,
+            root: self.place.clone(),
+            base: OnceCell::new(),
+            start: Some(self.place.clone()),
+            entering: None,
+            levels: Vec::new(),
+            left: backend.limits().nodes,
+        }
     }
 }
 
@@ -449,6 +615,9 @@ pub struct Visit<'w> {
 #[derive(Debug)]
 pub struct Walk<'w> {
     backend: &'w dyn Backend,
+    root: Place,
+    /// The path of `root`, once it is needed.
+    base: OnceCell<String>,
     start: Option<Place>,
     entering: Option<Place>,
     levels: Vec<Level<'w>>,
@@ -505,7 +674,10 @@ impl<'w> Walk<'w> {
     /// The path, from the start of the walk, of the item of the last step.
     pub fn path(&self) -> String {
         let visited = self.levels.iter().filter_map(|level| Some((level.last.as_ref()?, level.index.saturating_sub(1))));
-        visited.fold(String::new(), |parent, (child, index)| self.backend.child_path(&parent, child, index))
+        // A path may be known to the child alone, and then begins at the root of the file.
+        let base = self.base.get_or_init(|| self.backend.path(&self.root).unwrap_or_default());
+        let path = visited.fold(base.clone(), |parent, (child, index)| self.backend.child_path(&parent, child, index));
+        path.strip_prefix(base.as_str()).map_or_else(|| path.clone(), str::to_owned)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A family of files under one layout as one file, each of whose items is one array.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,9 +10,10 @@ use super::stack::not_an_array;
 use crate::array::Array;
 use crate::bytes::{Base, Resolve, SourceRef};
 use crate::dudley::{self, Catalog, DudleyFile, Omission};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{Byteorder, ItemId, Kind, Layout, Options};
 use crate::limits::Limits;
+use crate::tree::Value;
 use crate::yaml::Scalar;
 
 /// The files that a catalog lists, under the layout that they share. Each item is one array, whose first axis counts
@@ -149,6 +151,30 @@ impl Backend for Series {
         Ok(Destination::here(Place::Located { path: path.into(), array, is_list: false }))
     }
 
+    fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
+        // A member of structs is named after its item.
+        let path = path.trim_start_matches('/');
+        let item = path.split('.').next().unwrap_or(path);
+        if !matches!(at, Place::Node(0)) || !self.names().iter().any(|name| name == item) {
+            return Ok(None);
+        }
+        match self.find(&format!("/{path}")) {
+            Err(error) if path != item && error.kind() == ErrorKind::Usage => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    fn path(&self, at: &Place) -> Option<String> {
+        Some(self.path_of(at).unwrap_or_default())
+    }
+
+    fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        match at {
+            Place::Node(0) => Ok(vec![("files".into(), Value::seq(self.catalog.files().iter().cloned()))]),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     fn kind(&self, at: &Place) -> ItemKind {
         if matches!(at, Place::Node(0)) { ItemKind::Mapping } else { ItemKind::Array }
     }
@@ -172,7 +198,7 @@ impl Backend for Series {
         self.array_at(&self.path_of(at).ok_or_else(|| not_an_array("family of files"))?)
     }
 
-    fn moved_to(self: Box<Self>, _: &Base) -> Result<Box<dyn Backend>> {
+    fn moved_to(self: Arc<Self>, _: &Base) -> Result<Arc<dyn Backend>> {
         Ok(self)
     }
 }

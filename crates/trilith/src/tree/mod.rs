@@ -41,6 +41,7 @@ pub(crate) use expanded::Expanded;
 pub(crate) use expanded::Known;
 pub use node::{Node, NodeId, NodeKind};
 pub use path::TreePath;
+pub(crate) use path::index_of;
 pub use reference::{OpenTree, Reference, ReferenceTarget};
 pub(crate) use reference::{Places, follow};
 pub use ser::to_value;

@@ -153,7 +153,7 @@ fn unescaped(key: &str, pointer: &str) -> Result<String> {
 }
 
 /// The number that a key of a sequence is: decimal digits without leading zeros.
-pub(super) fn index_of(key: &str) -> Option<usize> {
+pub(crate) fn index_of(key: &str) -> Option<usize> {
     let canonical = key == "0" || (!key.starts_with('0') && !key.is_empty() && key.bytes().all(|b| b.is_ascii_digit()));
     if canonical { key.parse().ok() } else { None }
 }
