@@ -9,13 +9,13 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
-use trilith::layout::{Attribute, Literal};
 
 use crate::buffer::{self, Lent};
 use crate::calm::calm;
 use crate::dtype::{alignment, is_native, keywords, numpy, to_numpy};
 use crate::errors::{About, Raise};
 use crate::home::Way;
+use crate::nodes::Place;
 use crate::scalar::{self, helper};
 use crate::show;
 
@@ -40,20 +40,18 @@ use crate::show;
 #[pyclass(frozen, weakref, module = "trilith")]
 pub struct Array {
     pub array: Described,
-    tag: Option<String>,
     way: Option<Way>,
-    said: Vec<(String, Attribute)>,
 }
 
 impl Array {
-    /// An array, the tag of the node that describes it, and how another process finds it.
-    pub fn new(array: Described, tag: Option<String>, way: Option<Way>) -> Self {
-        Self { array, tag, way, said: Vec::new() }
+    /// An array, and the way to it.
+    pub fn new(array: Described, way: Option<Way>) -> Self {
+        Self { array, way }
     }
 
-    /// The same with the attributes that a layout gives it.
-    pub fn with_attributes(self, said: Vec<(String, Attribute)>) -> Self {
-        Self { said, ..self }
+    /// The item that the array is, or is a part of.
+    fn place(&self) -> Option<&Place> {
+        self.way.as_ref().map(|way| &way.place)
     }
 }
 
@@ -239,8 +237,8 @@ impl Array {
 
     /// The tag of the node that describes the array, or None.
     #[getter]
-    fn tag(&self) -> Option<&str> {
-        self.tag.as_deref()
+    fn tag(&self) -> Option<String> {
+        self.way.as_ref().filter(|way| way.is_whole())?.place.tag()
     }
 
     /// Bytes of one element when it is read.
@@ -252,33 +250,37 @@ impl Array {
     /// The path of the node that describes the array, from the top of the tree; None where there is none.
     #[getter]
     fn path(&self) -> Option<String> {
-        self.way.as_ref()?.path()
+        self.place()?.item.path()
     }
 
     /// How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so.
     #[getter]
     fn codec(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let Some(place) = self.way.as_ref().and_then(Way::place) else { return Ok(None) };
-        py.detach(|| place.storage()).or_raise(About::Key).map(Some)
+        let Some(place) = self.place() else { return Ok(None) };
+        py.detach(|| place.storage()).or_raise(About::Key)
     }
 
-    /// What the layout or the foreign file says about the array, by name: numbers, texts, and lists of these. An array of a
-    /// tree has none: what is said about it stands beside it.
+    /// The attributes of the array, by name: numbers, strings, and lists of these. An array of a tree has none: its
+    /// metadata are next to it.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match self.place() {
+            Some(place) => scalar::attributes(py, &place.item),
+            None => Ok(PyDict::new(py)),
+        }
+    }
+
+    /// The attributes, as `attrs`.
     #[getter]
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        scalar::attributes(py, self.said.iter().map(|(name, said)| (name.as_str(), said)))
+        self.attrs(py)
     }
 
     /// The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
     /// where there is none.
     #[getter]
     fn unit(&self) -> Option<String> {
-        let unit = self.said.iter().find(|(name, _)| matches!(name.as_str(), "unit" | "units"));
-        if let Some((_, Attribute::Value(Literal::Text(unit)))) = unit {
-            return Some(unit.clone());
-        }
-        let place = self.way.as_ref().and_then(Way::place)?;
-        place.backend().unit_of(place.node())
+        self.place()?.item.unit()
     }
 
     /// What marks elements as missing: an `Array` of bool, a number to which they are equal, or None.
@@ -291,7 +293,7 @@ impl Array {
             Some(Mask::Complex(re, im)) => PyComplex::from_doubles(py, *re, *im).into_any(),
             Some(Mask::Array(mask)) => {
                 let mask = calm(py, || self.array.mask_array())?.or_raise(About::Argument)?.unwrap_or_else(|| (**mask).clone());
-                Bound::new(py, Array::new(mask, None, None))?.into_any()
+                Bound::new(py, Array::new(mask, None))?.into_any()
             }
             _ => py.None().into_bound(py),
         })
@@ -325,13 +327,13 @@ impl Array {
     /// float8, which its attributes name); any other as it is.
     fn widened(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let this = slf.get();
-        let said = this.said.iter().map(|(name, said)| (name.as_str(), said));
-        let array = trilith::dudley::widened(this.array.clone(), said).or_raise(About::Argument)?;
+        let Some(place) = this.place() else { return Ok(slf) };
+        let array = place.item.widened(this.array.clone()).or_raise(About::Argument)?;
         if array.datatype() == this.array.datatype() {
             return Ok(slf);
         }
         // No path leads to it: another process gets its elements.
-        Bound::new(slf.py(), Self::new(array, None, None))
+        Bound::new(slf.py(), Self::new(array, None))
     }
 
     /// The elements as a `numpy.ma.MaskedArray`.
@@ -346,7 +348,7 @@ impl Array {
             Wanted::Part(parts, _) => self.array.slice(&parts).or_raise(About::Index)?,
             Wanted::Fancy => return Err(PyTypeError::new_err("a part is named by numbers, slices, ... or a field's name")),
         };
-        Ok(Self::new(array, None, self.way.as_ref().map(|way| way.part(py, index))))
+        Ok(Self::new(array, self.way.as_ref().map(|way| way.part(py, index))))
     }
 
     /// A dask array of it, whose tasks open the file where they run: they name path, tree path and range,
@@ -374,7 +376,7 @@ impl Array {
 
     /// What holds the array, and its key there; None where nothing does.
     fn _above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
-        self.way.as_ref().and_then(Way::place).map_or(Ok(None), |place| place.above(py))
+        self.place().map_or(Ok(None), |place| place.above(py))
     }
 
     /// Path, options, tree path and parts by which another process finds the array; None where it has no path.
@@ -385,6 +387,11 @@ impl Array {
     /// A word for what the file held when it was opened; None where nothing says so, as for an array of several files.
     fn _version(&self) -> Option<String> {
         self.array.source().version()
+    }
+
+    /// The elements in the memory of the file, read-only; None if they are not there as numpy has them.
+    fn _lent<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.array.mask().is_some() { Ok(None) } else { lend(py, &self.array, false) }
     }
 
     /// The shape of what is decoded together, as h5py and zarr have it; None where any part can be read by itself.
@@ -532,6 +539,6 @@ impl Array {
 
     fn _repr_html_(&self, py: Python<'_>) -> String {
         let picture = py.detach(|| trilith_view::glance::html(&self.array)).unwrap_or_default();
-        show::array_html(&self.array, self.tag.as_deref()) + &picture
+        show::array_html(&self.array, self.tag().as_deref()) + &picture
     }
 }

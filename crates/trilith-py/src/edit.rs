@@ -8,10 +8,10 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use trilith::Error;
-use trilith::asdf::{AsdfFile, WriteOptions, append_rows};
+use trilith::asdf::{WriteOptions, append_rows};
 use trilith::change::{Change, Output, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
+use trilith::{Error, File};
 
 use crate::calm::calm;
 use crate::drafts::array_options;
@@ -30,7 +30,7 @@ pub fn set(
     level: Option<i32>,
 ) -> PyResult<()> {
     let opened = file.opened()?;
-    let target = target_of(&opened);
+    let target = target_of(opened.edit().or_raise(About::Argument)?.file());
     let options = array_options(codec, level)?;
     let mut collector = Collector::new(target, if inline { u64::MAX } else { 0 });
     let value = collector.value(value)?;
@@ -73,7 +73,7 @@ pub fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
 
 /// Adds to the changes that the next update makes.
 fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
-    file.opened()?;
+    file.opened()?.edit().or_raise(About::Argument)?;
     if file.path.is_none() {
         return Err(PyValueError::new_err("only a file that was opened by its path can be changed"));
     }
@@ -81,9 +81,10 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
         let _turn = file.turn();
         // Another thread may have written the file in the meantime.
         let (opened, mut tree) = file.current()?;
+        let own = opened.edit()?.file();
         // Tried at once, so that who asked hears of it. The place of an array stays empty here.
         for step in &steps {
-            let mut edit: Edit<'_> = tree.as_deref().unwrap_or(opened.tree()).edit();
+            let mut edit: Edit<'_> = tree.as_deref().unwrap_or(own.tree()).edit();
             match step {
                 Step::Set(path, value) => edit.set(path, value)?,
                 Step::Delete(path) => edit.delete(path)?,
@@ -92,7 +93,7 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
                 // It stands at the end of a list that nobody asks for before the update.
                 Step::History(_) => {}
             }
-            tree = Some(Arc::new(edit.finish(opened.limits())?));
+            tree = Some(Arc::new(edit.finish(own.limits())?));
         }
         let mut state = file.state();
         state.edited = tree;
@@ -116,15 +117,15 @@ pub fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) 
         if !file.state().steps.is_empty() {
             return Err(Error::usage("the file has changes that were not written: update() it first"));
         }
-        append_rows(&opened, &path, &array)?;
+        append_rows(opened.edit()?.file(), &path, &array)?;
         file.reopen(own)
     });
     done?.or_raise(About::Argument)
 }
 
 /// A file with changes that were not written yet.
-fn changed(file: &AsdfFile, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
-    let mut change = Change::new(file);
+fn changed(file: &File, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
+    let mut change = file.edit()?;
     for step in steps {
         match step {
             Step::Set(path, value) => change.edit(|edit, _| edit.set(&path, &value))?,
@@ -153,7 +154,7 @@ pub fn write_to(py: Python<'_>, file: &Held, target: &Bound<'_, PyAny>) -> PyRes
     let path: PathBuf = target.extract()?;
     let done = calm(py, || {
         let (opened, _) = file.current()?;
-        if opened.sections().source().local().is_some_and(|local| local.is_at(&path)) {
+        if opened.source().local().is_some_and(|local| local.is_at(&path)) {
             return Err(Error::usage(format!("{} is the file itself: update() writes its changes", path.display())));
         }
         let mut how = SaveOptions::default();

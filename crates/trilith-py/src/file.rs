@@ -1,45 +1,73 @@
 //! `trilith.open` and the open file.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use trilith::array::{Array, Byteorder, Datatype};
-use trilith::asdf::AsdfFile;
+use trilith::Limits;
+use trilith::asdf::Target;
 use trilith::bytes::NoReferences;
+use trilith::dudley::{DudleyFile, LayoutOrigin, append_draft, append_records};
+use trilith::file::Series;
 use trilith::layout::Layout as Parsed;
-use trilith::{digest, verify};
 
+use crate::asdf::{self, Asdf, asdf_of};
 use crate::calm::calm;
 use crate::errors::{About, Raise, raise_at};
-use crate::family::Family;
-use crate::held::Held;
+use crate::held::{self, Held};
 use crate::home::Home;
 use crate::layout::{self, Layout};
 use crate::nodes::Place;
 use crate::search::Conditions;
-use crate::show;
 use crate::source::{Origin, origin};
-use crate::stream::{Opened, Stream};
-use crate::{array, parts, tagged};
+use crate::value::Collector;
+use crate::{array, drafts, parts, scalar, show, tagged};
 
-/// Opens a file of any family and generation: a path, an address (`https://…`, `s3://bucket/key`), the bytes of a
-/// file, or a binary file object, those of fsspec and obstore among them.
+/// Opens a file of any format.
 ///
-/// Only the tree is read; arrays are read when they are asked for. With `memmap`, arrays of a local file
-/// that are stored as they are can be had without a copy; another program that shortens the file while such
-/// an array is in use ends this one, as with every memory map.
+/// Only the metadata are read. Arrays are read when they are indexed.
 ///
-/// A native Dudley file (`.bd`) gives a `Stream`. With a `layout`, a `Layout` or the path of one, any file is a
-/// stream under it; `byteorder`, "little" or "big", is that of whatever layout and file leave open. With
-/// `family`, the layout of its files, a catalog gives a `Family`; with `raw` these files have no signature.
+/// Parameters
+/// ----------
+/// source : str, os.PathLike, bytes or file object
+///     A path, a URL (`https://…`, `s3://bucket/key`), the bytes of a file, or a binary file object, also of fsspec
+///     and obstore.
+/// memmap : bool
+///     Map a local file into memory, so that uncompressed arrays need no copy. If another program shortens the
+///     file while such an array is in use, the process ends, as with every memory map.
+/// layout : Layout, str or os.PathLike, optional
+///     The layout under which the bytes are read: a `Layout`, its path, or its text.
+/// family : Layout, str or os.PathLike, optional
+///     The layout of the files of a file set, whose catalog `source` is. Each item is then one array, whose first axis
+///     counts the files.
+/// byteorder : {"little", "big"}, optional
+///     The byte order, if neither the layout nor the file has it.
+/// allow : list of str
+///     Places outside of the folder of the file to which references may lead: folders (`"../shared/"`, relative to the
+///     working directory, or `"file:///data/"`), or the beginnings of URLs (`"https://data.example.org/"`).
+/// remote : dict, optional
+///     Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
+/// raw : bool
+///     The files of the file set have no signature.
 ///
-/// References out of a file may lead into its folder, and where one of `allow` says: a folder (`"../shared/"`, relative
-/// to the working directory, or `"file:///data/"`), or addresses that begin so (`"https://data.example.org/"`).
-/// `remote` holds options of docs/remote.md, such as `{"timeout": 5}`.
+/// Returns
+/// -------
+/// File
 ///
+/// Raises
+/// ------
+/// FormatError
+///     If the file breaks the rules of its format.
+/// NotImplementedError
+///     If the format, or something that the file needs, is not supported.
+/// OSError
+///     If the file cannot be read.
+///
+/// Examples
+/// --------
 /// >>> import trilith
 /// >>> with trilith.open(trilith.dumps({"exposure": 139.8})) as f:
 /// ...     f["exposure"]
@@ -47,17 +75,17 @@ use crate::{array, parts, tagged};
 #[pyfunction]
 #[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, raw=false))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
-pub fn open<'py>(
-    py: Python<'py>,
-    source: &Bound<'py, PyAny>,
+pub fn open(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
     memmap: bool,
-    layout: Option<&Bound<'py, PyAny>>,
-    family: Option<&Bound<'py, PyAny>>,
+    layout: Option<&Bound<'_, PyAny>>,
+    family: Option<&Bound<'_, PyAny>>,
     byteorder: Option<&str>,
     allow: Vec<String>,
-    remote: Option<&Bound<'py, PyDict>>,
+    remote: Option<&Bound<'_, PyDict>>,
     raw: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<File> {
     let byteorder = crate::source::order(byteorder)?;
     let (layout, template) = (layout::given(layout)?, layout::given(family)?);
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
@@ -65,8 +93,8 @@ pub fn open<'py>(
     let allow = crate::remote::allowed(&allow)?;
     let opening = crate::remote::opening(memmap, &allow, remote)?.byteorder(byteorder);
     let home = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: text(&template), byteorder, allow, raw };
-    let opening = match &template {
-        Some(template) => opening.family(template.clone()).raw(raw),
+    let opening = match template {
+        Some(template) => opening.family(template).raw(raw),
         None => opening.layout(layout),
     };
     let (opened, path) = match origin(source)? {
@@ -76,20 +104,18 @@ pub fn open<'py>(
     };
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
-    if let Some(template) = template {
-        return Ok(Bound::new(py, Family { file, template: Layout(template, None), home })?.into_any());
-    }
-    if file.as_dudley().is_some() {
-        let opened = py.detach(|| file.into_dudley().and_then(Opened::new)).or_raise(About::Argument)?;
-        return Ok(Bound::new(py, Stream::new(opened, home, opening))?.into_any());
-    }
-    let file = file.into_asdf().or_raise(About::Argument)?;
-    Ok(Bound::new(py, File { held: Held::new(file, path, opening), home })?.into_any())
+    let file = py.detach(|| held::opened(file)).or_raise(About::Argument)?;
+    Ok(File { held: Arc::new(Held::new(file, path, opening)), home })
 }
 
-/// An open file. It behaves like a dictionary of what is at the top of its tree.
+/// An open file of any format. It behaves like a dictionary of the items at its root.
 ///
-/// >>> import trilith
+/// Groups are mappings, lists are sequences, and arrays are `Array`s, whatever the format is. A path such as
+/// `"roman/data"` leads to an item below. What only some formats have is reached by `asdf` and `layout`.
+///
+/// Examples
+/// --------
+/// >>> import io, numpy, trilith
 /// >>> f = trilith.open(trilith.dumps({"a": {"b": [1, 2]}}))
 /// >>> f["a/b/1"], f["a"]["b"][0]
 /// (2, 1)
@@ -98,15 +124,25 @@ pub fn open<'py>(
 /// Traceback (most recent call last):
 /// ...
 /// ValueError: this file is closed
+/// >>> out = io.BytesIO()
+/// >>> trilith.write(out, {"t": numpy.arange(3.0), "run": {"n": 4}}, version="dudley-2025")
+/// >>> with trilith.open(out.getvalue()) as f:
+/// ...     f["t"][1], f["run/n"], list(f), f.search(value=4)
+/// (np.float64(1.0), 4, ['t', 'run'], {'/run/n': 4})
 #[pyclass(frozen, mapping, weakref, module = "trilith")]
 pub struct File {
-    held: Held,
+    held: Arc<Held>,
     home: Option<Arc<Home>>,
 }
 
 impl File {
-    pub fn opened(&self) -> PyResult<Arc<AsdfFile>> {
+    pub fn opened(&self) -> PyResult<trilith::File> {
         self.held.opened()
+    }
+
+    /// The parts that only a file of the ASDF family has.
+    pub fn sections(&self) -> Asdf {
+        Asdf { held: self.held.clone(), home: self.home.clone() }
     }
 
     fn top(&self) -> PyResult<Place> {
@@ -115,6 +151,19 @@ impl File {
 
     fn root<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.top()?.into_mapping(py)
+    }
+
+    /// Appends to a file without a tree, which is then opened again.
+    fn grow(&self, py: Python<'_>, make: impl FnOnce(&Path) -> trilith::Result<()> + Send) -> PyResult<()> {
+        let Some(home) = self.home.as_deref().filter(|home| home.layout.is_none() && home.family.is_none()) else {
+            return Err(PyValueError::new_err("only a native file that was opened by its path can be appended to"));
+        };
+        let done = calm(py, || {
+            let _turn = self.held.turn();
+            make(&home.path)?;
+            self.held.reopen(&home.path)
+        });
+        done?.or_raise(About::Argument)
     }
 }
 
@@ -144,7 +193,7 @@ impl File {
     /// The path of the file, or what it was read from.
     #[getter]
     fn name(&self) -> PyResult<String> {
-        Ok(self.opened()?.sections().source().name().to_owned())
+        Ok(self.opened()?.source().name().to_owned())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -158,48 +207,99 @@ impl File {
         self.home.as_ref().map(|home| home.path.as_os_str())
     }
 
-    /// "rw" where `update()` can write changes, because the file was opened by its path; "r" otherwise.
+    /// "rw" if `update()` can write changes: the file has a tree and was opened by its path. "r" otherwise.
     #[getter]
     fn mode(&self) -> &'static str {
-        if self.held.path.is_some() { "rw" } else { "r" }
+        let is_editable = self.held.path.is_some() && self.opened().is_ok_and(|file| file.as_asdf().is_some());
+        if is_editable { "rw" } else { "r" }
     }
 
-    /// The entries of the file's history, the oldest first, each a dictionary with a `description` and a `time`.
+    /// The parts of the file that only the ASDF family has: tree text, history, blocks. None for other formats.
+    #[getter]
+    fn asdf(&self) -> PyResult<Option<Asdf>> {
+        Ok(self.opened()?.as_asdf().map(|_| self.sections()))
+    }
+
+    /// The layout of the file, of the files of a file set, or derived from the metadata of another format. None for a
+    /// file with a tree.
+    #[getter]
+    fn layout(&self) -> PyResult<Option<Layout>> {
+        let file = self.opened()?;
+        let layout = file.as_dudley().map(DudleyFile::layout).or_else(|| file.as_family().map(Series::template));
+        Ok(layout.map(|layout| Layout(layout.clone(), None)))
+    }
+
+    /// The names of the files of a file set, as its catalog has them. Empty for any other file.
+    #[getter]
+    fn files(&self) -> PyResult<Vec<String>> {
+        Ok(self.opened()?.as_family().map(|set| set.catalog().files().to_vec()).unwrap_or_default())
+    }
+
+    /// The files of a file set that are masked in an item, because they omit it or are missing.
+    ///
+    /// Parameters
+    /// ----------
+    /// key : str
+    ///     The name of the item.
+    ///
+    /// Returns
+    /// -------
+    /// list of str
+    fn omitted(&self, py: Python<'_>, key: &str) -> PyResult<Vec<String>> {
+        let file = self.opened()?;
+        let Some(set) = file.as_family() else { return Ok(Vec::new()) };
+        let found = py.detach(|| set.omitted(&format!("/{}", key.trim_start_matches('/'))));
+        Ok(found.or_raise(About::Key)?.into_iter().map(|one| one.file).collect())
+    }
+
+    /// The attributes of the root, by name: numbers, strings, and lists of these.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        scalar::attributes(py, &self.top()?.item)
+    }
+
+    /// The attributes of the root, as `attrs`.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.attrs(py)
+    }
+
+    /// The entries of the history of the file, the oldest first, each a dictionary with a `description` and a `time`.
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let (file, top) = (self.opened()?, self.top()?);
-        trilith::change::history(file.tree()).into_iter().map(|node| top.copied(py, node)).collect()
+        self.asdf()?.map_or(Ok(Vec::new()), |asdf| asdf.history(py))
     }
 
-    /// The generation of the file, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", ...
+    /// The version of the format, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", "dudley-2025", ...
     #[getter]
-    fn generation(&self) -> PyResult<&'static str> {
-        Ok(self.opened()?.sections().generation_name())
+    fn generation(&self) -> PyResult<String> {
+        Ok(self.opened()?.generation().to_owned())
     }
 
     /// The version of the ASDF standard that the file states, or None.
     #[getter]
     fn standard(&self) -> PyResult<Option<String>> {
-        Ok(self.opened()?.sections().header().standard().map(str::to_owned))
+        self.asdf()?.map_or(Ok(None), |asdf| asdf.standard())
     }
 
     /// Problems of the file that do not prevent reading it.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let file = self.opened()?;
-        Ok(py.detach(|| file.warnings().into_iter().chain(file.notes().remarks()).collect()))
+        let remarks = || file.as_asdf().map(|file| file.notes().remarks()).unwrap_or_default();
+        Ok(py.detach(|| file.warnings().into_iter().chain(remarks()).collect()))
     }
 
-    /// The top of the tree: usually a `Mapping`.
+    /// The root item: usually a `Mapping`.
     #[getter]
     fn tree<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Place::root(&self.opened()?, self.home.as_ref()).into_python(py)
+        self.top()?.into_python(py)
     }
 
     /// The YAML text of the tree, byte for byte.
     #[getter]
     fn text(&self) -> PyResult<String> {
-        Ok(self.opened()?.tree().text().to_owned())
+        self.sections().text()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -218,23 +318,36 @@ impl File {
         Ok(self.tree(py)?.try_iter()?.into_any())
     }
 
-    /// A view of the keys at the top.
+    /// A view of the keys at the root.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.root(py)?.call_method0("keys")
     }
 
-    /// A view of the values at the top.
+    /// A view of the values at the root.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.root(py)?.call_method0("values")
     }
 
-    /// A view of the pairs of key and value at the top.
+    /// A view of the pairs of key and value at the root.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.root(py)?.call_method0("items")
     }
 
-    /// The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
-    /// `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+    /// Returns the value of a key or path.
+    ///
+    /// Parameters
+    /// ----------
+    /// key : str
+    ///     A key, or a path.
+    /// default : object
+    ///     The value if there is no such item.
+    /// as_ : {"asdf"}, optional
+    ///     Return the object that the installed converters of the `asdf` package make of it: a WCS, a quantity, a table.
+    ///     Its arrays are read; nothing else of the tree is converted.
+    ///
+    /// Returns
+    /// -------
+    /// object
     #[pyo3(signature = (key, default=None, *, as_=None))]
     fn get<'py>(
         &self,
@@ -260,53 +373,46 @@ impl File {
         self.root(py)?.call_method0("to_dict")
     }
 
-    /// What the file is made of: its generation, where tree and blocks lie, codecs and sizes in bytes.
+    /// Describes how the file is stored.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     `file`, `family`, `generation` and `size` in bytes. For the ASDF family also `header`, `standard`, and the place
+    ///     of the `tree` and of each of the `blocks`; for a file under a layout `dialect`, `byteorder`, and `format` if
+    ///     the layout is derived from the metadata of another format.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.opened()?;
-        let sections = file.sections();
-        let blocks = py.detach(|| sections.blocks()).or_raise(About::Argument)?;
         let dict = PyDict::new(py);
-        dict.set_item("file", sections.source().name())?;
-        dict.set_item("generation", py.detach(|| sections.generation_name()))?;
-        dict.set_item("header", &sections.header().line)?;
-        dict.set_item("standard", sections.header().standard())?;
-        dict.set_item("size", file.size())?;
-        let tree = PyDict::new(py);
-        if let Some(extent) = sections.tree() {
-            tree.set_item("offset", extent.start)?;
-            tree.set_item("length", extent.end - extent.start)?;
-            tree.set_item("padding", sections.padding())?;
-        }
+        dict.set_item("file", file.source().name())?;
+        dict.set_item("family", file.family())?;
+        dict.set_item("generation", py.detach(|| file.generation().to_owned()))?;
+        dict.set_item("size", file.source().len())?;
+        let (tree, blocks) = self.sections().described(py, &dict)?;
         dict.set_item("tree", tree)?;
-        let list = PyList::empty(py);
-        for block in blocks {
-            let entry = PyDict::new(py);
-            entry.set_item("index", block.index)?;
-            entry.set_item("offset", block.offset)?;
-            entry.set_item("data_offset", block.data_offset)?;
-            let codec = String::from_utf8_lossy(&block.compression).trim_end_matches('\0').to_owned();
-            entry.set_item("codec", Some(codec).filter(|codec| !codec.is_empty()))?;
-            entry.set_item("encoding", py.detach(|| file.encoding_names(block)))?;
-            entry.set_item("stored", block.stored_len())?;
-            entry.set_item("decoded", block.decoded_len())?;
-            entry.set_item("streamed", block.is_streamed())?;
-            entry.set_item("checksum", block.checksum.as_deref().map(hex))?;
-            list.append(entry)?;
+        dict.set_item("blocks", blocks)?;
+        if let Some(file) = file.as_dudley() {
+            dict.set_item("dialect", file.layout().dialect().name())?;
+            dict.set_item("byteorder", file.byteorder().map(|order| order.name()))?;
+            if let LayoutOrigin::Derived(format) = file.origin() {
+                dict.set_item("format", *format)?;
+            }
         }
-        dict.set_item("blocks", list)?;
         Ok(dict)
     }
 
-    /// The decoded bytes of a block, by its number, as an array of uint8 that is still to be read. A
-    /// streamed block is number -1, or the last.
+    /// Returns the decoded bytes of a block as an array of uint8.
+    ///
+    /// Parameters
+    /// ----------
+    /// number : int
+    ///     The number of the block. A streamed block is number -1, or the last.
+    ///
+    /// Returns
+    /// -------
+    /// Array
     fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
-        let file = self.opened()?;
-        let made = py.detach(|| {
-            let source = file.block_data(number)?;
-            let len = source.len();
-            Array::new(source, 0, Datatype::Uint8, Byteorder::NATIVE, vec![len])
-        });
-        Ok(array::Array::new(made.or_raise(About::Index)?, None, None))
+        self.sections().block(py, number)
     }
 
     /// The tree as Python's `asdf` parses it, and its blocks; None where only that package can say.
@@ -320,27 +426,27 @@ impl File {
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyList>)>> {
         let file = self.opened()?;
         let classes = tagged::Classes { mapping, sequence, text };
-        let Some(tree) = tagged::tree(py, &file, &classes)? else { return Ok(None) };
-        Ok(tagged::blocks(py, &file)?.map(|blocks| (tree, blocks)))
+        let Some(tree) = tagged::tree(py, asdf_of(&file)?, &classes)? else { return Ok(None) };
+        Ok(tagged::blocks(py, asdf_of(&file)?)?.map(|blocks| (tree, blocks)))
     }
 
     /// The text of the tree after what Python's `asdf` has tagged takes its place: see [`parts::tagged_toward`].
     #[pyo3(name = "_toward")]
     fn toward<'py>(&self, tree: &Bound<'py, PyAny>, classes: &Bound<'py, PyAny>) -> PyResult<Option<String>> {
-        parts::tagged_toward(&*self.opened()?, tree, &tagged::Classes::of(classes)?)
+        parts::tagged_toward(asdf_of(&self.opened()?)?, tree, &tagged::Classes::of(classes)?)
     }
 
     /// The headers of the blocks, as Python's `asdf` has them; None where only that package can say.
     #[pyo3(name = "_headers")]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        tagged::blocks(py, &*self.opened()?)
+        tagged::blocks(py, asdf_of(&self.opened()?)?)
     }
 
     /// Where the tree begins; None without one.
     #[getter]
     #[pyo3(name = "_tree_offset")]
     fn tree_offset(&self) -> PyResult<Option<u64>> {
-        Ok(self.opened()?.sections().tree().map(|tree| tree.start))
+        Ok(asdf_of(&self.opened()?)?.sections().tree().map(|tree| tree.start))
     }
 
     /// Gives the file this tree, and blocks besides its own: see [`parts::become_parts`].
@@ -357,34 +463,45 @@ impl File {
     /// Whether memory still holds what a block holds.
     #[pyo3(name = "_same")]
     fn is_same(&self, py: Python<'_>, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
-        parts::is_same(py, &*self.opened()?, number, memory)
+        parts::is_same(py, asdf_of(&self.opened()?)?, number, memory)
     }
 
-    /// The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order
-    /// or generation. The digest of a mask is under the path of the mask.
+    /// Returns the SHA-256 of the elements of each array.
+    ///
+    /// The sums do not depend on compression, byte order or format.
+    ///
+    /// Returns
+    /// -------
+    /// dict of str
+    ///     Sums by the paths of the arrays. The sum of a mask is at the path of the mask.
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.opened()?;
         let dict = PyDict::new(py);
-        for entry in calm(py, || digest::of(&*file))?.or_raise(About::Argument)? {
+        for entry in calm(py, || file.digest())?.or_raise(About::Argument)? {
             let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(About::Argument)?;
-            dict.set_item(&entry.path, hex(&sums.sha256))?;
+            dict.set_item(&entry.path, asdf::hex(&sums.sha256))?;
             if let Some(mask) = sums.mask_sha256 {
-                dict.set_item(format!("{}/mask", entry.path), hex(&mask))?;
+                dict.set_item(format!("{}/mask", entry.path), asdf::hex(&mask))?;
             }
         }
         Ok(dict)
     }
 
-    /// Checks structure and checksums; with `deep` every block is decoded as well. What is wrong, one
-    /// line each: an empty list where nothing is.
+    /// Checks the structure of the file and its checksums.
+    ///
+    /// Parameters
+    /// ----------
+    /// deep : bool
+    ///     Decode every block and array as well.
+    ///
+    /// Returns
+    /// -------
+    /// list of str
+    ///     The problems. Empty if there are none.
     #[pyo3(signature = (*, deep=false))]
     fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
         let file = self.opened()?;
-        let report = calm(py, || verify::verify(&file, deep, trilith::Progress::default()))?.or_raise(About::Argument)?;
-        let blocks = report.blocks.iter().filter_map(|block| block.problem.as_ref()).map(ToString::to_string);
-        let structure = report.structure.iter().map(ToString::to_string);
-        let arrays = report.arrays.iter().map(|(path, error)| format!("{path}: {error}"));
-        Ok(structure.chain(blocks).chain(arrays).collect())
+        Ok(calm(py, || file.verify(deep, trilith::Progress::default()))?.or_raise(About::Argument)?.problems())
     }
 
     /// Sets the value at a path, or adds a key, for the next `update()`; comments, key order and everything
@@ -424,7 +541,7 @@ impl File {
 
     /// Adds an entry with this description and the current time to the history, for the next `update()`.
     fn add_history_entry(&self, py: Python<'_>, description: String) -> PyResult<()> {
-        crate::edit::add_history(py, &self.held, description)
+        self.sections().add_history_entry(py, description)
     }
 
     /// Writes the file with the changes that were made to it to another path or a binary file object, and leaves the file
@@ -433,10 +550,43 @@ impl File {
         crate::edit::write_to(py, &self.held, target)
     }
 
-    /// Adds rows to a streamed array, at the end of the file; a crash leaves the old rows. `Pieces` of unknown
-    /// length are written as such an array.
+    /// Appends rows to an array, or records to a list, and writes them at once. After a crash the file has the old rows.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str
+    ///     The path of a streamed array, the last of an ASDF file, such as `Pieces` of unknown length are written; or of
+    ///     a list of a Dudley file, each row becoming one more of its last item.
+    /// rows : array_like
+    ///     The rows.
     fn append(&self, py: Python<'_>, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        crate::edit::append(py, &self.held, path, rows)
+        if self.opened()?.as_asdf().is_some() {
+            return crate::edit::append(py, &self.held, path, rows);
+        }
+        let array = drafts::array(rows)?;
+        let path = format!("/{}", path.trim_start_matches('/'));
+        self.grow(py, |file| append_records(file, &path, &array, &Limits::from_env()?).map(drop))
+    }
+
+    /// Appends items to the root of a Dudley file of the dialect 2025, and writes them at once.
+    ///
+    /// Parameters
+    /// ----------
+    /// items : dict
+    ///     The items, as `write` takes them.
+    ///
+    /// Raises
+    /// ------
+    /// NotImplementedError
+    ///     If the file has a tree: set the items, and call `update()`.
+    fn extend(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<()> {
+        if self.opened()?.as_asdf().is_some() {
+            return Err(PyNotImplementedError::new_err("a file with a tree gets items by f[key] = value and f.update()"));
+        }
+        let mut collector = Collector::new(Target::newest(), 0);
+        let value = collector.value(items)?;
+        let draft = collector.ready()?.draft(&value).or_raise(About::Argument)?;
+        self.grow(py, |file| append_draft(file, &draft, &Limits::from_env()?).map(drop))
     }
 
     /// Writes the changes: in place under a rollback journal where the tree fits into its space, otherwise
@@ -449,7 +599,7 @@ impl File {
     fn __repr__(&self) -> String {
         match self.opened() {
             Ok(file) => {
-                let tree = show::tree(file.tree().root(), "tree");
+                let tree = show::tree(&file.root(), "tree");
                 format!("<trilith.File {}>\n{}", show::file(&file), tree.split_once('\n').map_or("", |(_, rest)| rest))
             }
             Err(_) => "<trilith.File, closed>".to_owned(),
@@ -459,15 +609,10 @@ impl File {
     fn _repr_html_(&self, py: Python<'_>) -> String {
         match self.opened() {
             Ok(file) => {
-                let tree = show::tree_html(file.tree().root(), &format!("trilith.File {}", show::file(&file)));
+                let tree = show::tree_html(&file.root(), &format!("trilith.File {}", show::file(&file)));
                 tree + &py.detach(|| crate::picture::first_of(&file)).unwrap_or_default()
             }
             Err(_) => "<div class=\"trilith\"><b>trilith.File</b>, closed</div>".to_owned(),
         }
     }
-}
-
-/// Lower-case hexadecimal.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
-use trilith::OpenOptions;
 use trilith::array::Array;
-use trilith::asdf::{ArrayOptions, AsdfFile};
+use trilith::asdf::ArrayOptions;
 use trilith::tree::{Tree, TreePath, Value};
+use trilith::{File, OpenOptions};
 
 /// A change that waits for the next update.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ pub struct Held {
 /// What changes while a file is open.
 #[derive(Default)]
 pub struct State {
-    file: Option<Arc<AsdfFile>>,
+    file: Option<File>,
     /// The tree with the changes that were not written yet.
     pub edited: Option<Arc<Tree>>,
     /// Those changes, in their order.
@@ -40,19 +40,19 @@ pub struct State {
 }
 
 impl State {
-    fn new(file: AsdfFile) -> Self {
-        Self { file: Some(Arc::new(file)), ..Self::default() }
+    fn new(file: File) -> Self {
+        Self { file: Some(file), ..Self::default() }
     }
 }
 
 impl Held {
     /// A file that was just opened.
-    pub fn new(file: AsdfFile, path: Option<PathBuf>, opening: OpenOptions) -> Self {
+    pub fn new(file: File, path: Option<PathBuf>, opening: OpenOptions) -> Self {
         Self { path, opening, state: Mutex::new(State::new(file)), turn: Mutex::new(()) }
     }
 
     /// The open file.
-    pub fn opened(&self) -> PyResult<Arc<AsdfFile>> {
+    pub fn opened(&self) -> PyResult<File> {
         self.state().file.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
     }
 
@@ -73,7 +73,7 @@ impl Held {
     }
 
     /// The open file, and its tree with the changes that were not written yet.
-    pub fn current(&self) -> trilith::Result<(Arc<AsdfFile>, Option<Arc<Tree>>)> {
+    pub fn current(&self) -> trilith::Result<(File, Option<Arc<Tree>>)> {
         let state = self.state();
         let file = state.file.clone().ok_or_else(|| trilith::Error::usage("this file is closed"))?;
         Ok((file, state.edited.clone()))
@@ -86,8 +86,19 @@ impl Held {
 
     /// Opens the file again after it was written.
     pub fn reopen(&self, path: &Path) -> trilith::Result<()> {
-        let file = self.opening.open(path)?.into_asdf()?;
+        let file = opened(self.opening.open(path)?)?;
         *self.state() = State::new(file);
         Ok(())
     }
+}
+
+/// A file whose items are known: that they can be found is checked when it is opened.
+///
+/// # Errors
+/// Returns an error if the items of a layout cannot be found.
+pub fn opened(file: File) -> trilith::Result<File> {
+    if let Some(file) = file.as_dudley() {
+        file.outline()?;
+    }
+    Ok(file)
 }

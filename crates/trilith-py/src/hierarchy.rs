@@ -12,27 +12,16 @@ use trilith::hierarchy::{AxisNames, Conventions, Hierarchy, Json, Node, Said, nu
 use crate::array::{Array, memory};
 use crate::calm::calm;
 use crate::errors::{About, Raise};
-use crate::family::Family;
 use crate::file::File;
 use crate::mapping::Keyed;
-use crate::stream::Stream;
 
 /// Does something with what an open file is made on.
 fn with_backend<R: Send>(opened: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Backend) -> Result<R> + Send) -> PyResult<R> {
-    let py = opened.py();
-    let done = if let Ok(file) = opened.cast::<File>() {
-        let file = file.get().opened()?;
-        calm(py, || work(&*file))?
-    } else if let Ok(stream) = opened.cast::<Stream>() {
-        let stream = stream.get().opened()?;
-        calm(py, || work(&stream.file))?
-    } else if let Ok(family) = opened.cast::<Family>() {
-        let family = family.get();
-        calm(py, || work(family.file.backend()))?
-    } else {
+    let Ok(file) = opened.cast::<File>() else {
         return Err(PyTypeError::new_err(format!("expected an open file, found {}", opened.get_type().qualname()?)));
     };
-    done.or_raise(About::Argument)
+    let file = file.get().opened()?;
+    calm(opened.py(), || work(file.backend()))?.or_raise(About::Argument)
 }
 
 /// One node: path, attributes, array, names of its axes, path of its mask, and what marks an element as missing.
@@ -46,7 +35,7 @@ fn row(py: Python<'_>, node: Node) -> PyResult<Row<'_>> {
     for (name, value) in &node.attributes {
         attributes.set_item(name, python(py, value)?)?;
     }
-    let array = node.array.map(|array| Bound::new(py, Array::new(array, None, None))).transpose()?;
+    let array = node.array.map(|array| Bound::new(py, Array::new(array, None))).transpose()?;
     let missing = node.missing.as_ref().map(|missing| python(py, missing)).transpose()?;
     Ok((node.path, attributes, array, node.dimensions, node.mask, missing))
 }
@@ -88,7 +77,7 @@ pub fn _hierarchy<'py>(opened: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
 pub fn _conventions(group: &Bound<'_, Keyed>, arrays: Vec<(String, usize)>) -> PyResult<Vec<Option<Vec<String>>>> {
     let place = &group.get().0;
     calm(group.py(), || {
-        let found = Conventions::of(&place.item());
+        let found = Conventions::of(&place.item);
         arrays.iter().map(|(key, axes)| found.as_ref()?.names(key, *axes)).collect()
     })
 }

@@ -1,7 +1,6 @@
 //! Where an array came from, in words that another process can use: a path, a place, and what was cut out.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -17,13 +16,13 @@ pub struct Home {
     /// Absolute.
     pub path: PathBuf,
     pub memmap: bool,
-    /// The text of the layout that was handed in, for a Dudley stream.
+    /// The text of the layout that was handed in.
     pub layout: Option<String>,
-    /// The text of the layout of the files, for the catalog of a family.
+    /// The text of the layout of the files, for the catalog of a file set.
     pub family: Option<String>,
     /// The byte order that was handed in.
     pub byteorder: Option<Byteorder>,
-    /// Whether the files of a family have no signature.
+    /// Whether the files of a file set have no signature.
     pub raw: bool,
     /// Where references may lead besides the folder of the file: absolute folders, and beginnings of addresses.
     pub allow: Vec<String>,
@@ -68,61 +67,32 @@ pub fn reduce<'py>(home: Option<&Home>, py: Python<'py>) -> PyResult<Bound<'py, 
     Ok((helper(py, "opened")?, words).into_pyobject(py)?.into_any())
 }
 
-/// Where in it.
-#[derive(Clone)]
-enum Spot {
-    Node(Place),
-    Item(Arc<Home>, String),
-}
-
-/// A way to an array: the place where it is described, and the parts that were taken one of the other.
+/// A way to an array: the item that it is, and the parts that were taken one of the other.
 pub struct Way {
-    spot: Spot,
+    pub place: Place,
     parts: Vec<Py<PyAny>>,
 }
 
 impl Way {
-    /// To what a node of a tree describes.
-    pub fn node(place: &Place) -> Self {
-        Self { spot: Spot::Node(place.clone()), parts: Vec::new() }
+    /// To an item.
+    pub fn to(place: Place) -> Self {
+        Self { place, parts: Vec::new() }
     }
 
-    /// To an item of a stream.
-    pub fn item(home: &Arc<Home>, path: impl Into<String>) -> Self {
-        Self { spot: Spot::Item(home.clone(), path.into()), parts: Vec::new() }
-    }
-
-    /// The node of a tree that describes the array.
-    pub fn place(&self) -> Option<&Place> {
-        match &self.spot {
-            Spot::Node(place) => Some(place),
-            Spot::Item(..) => None,
-        }
-    }
-
-    /// The path of the array in its file.
-    pub fn path(&self) -> Option<String> {
-        match &self.spot {
-            Spot::Node(place) => place.path(),
-            Spot::Item(_, path) => Some(path.clone()),
-        }
+    /// Whether it leads to a whole array, not to a part.
+    pub fn is_whole(&self) -> bool {
+        self.parts.is_empty()
     }
 
     /// On to a part of the array there.
     pub fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> Self {
         let parts = self.parts.iter().map(|part| part.clone_ref(py)).chain([index.clone().unbind()]).collect();
-        Self { spot: self.spot.clone(), parts }
+        Self { place: self.place.clone(), parts }
     }
 
     /// Path, keywords of `open`, tree path and parts; nothing where no path leads there.
     pub fn words<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let (home, at) = match &self.spot {
-            Spot::Item(home, path) => (home.clone(), path.clone()),
-            Spot::Node(place) => match place.address() {
-                Some(found) => found,
-                None => return Ok(None),
-            },
-        };
+        let Some((home, at)) = self.place.address() else { return Ok(None) };
         let parts = PyTuple::new(py, &self.parts)?;
         let words = (home.path.as_os_str(), home.keywords(py)?, at, parts);
         words.into_pyobject(py).map(Some)

@@ -5,6 +5,7 @@
 //! the library may read, decode or parse.
 
 mod array;
+mod asdf;
 mod buffer;
 mod calm;
 mod convert;
@@ -12,7 +13,6 @@ mod drafts;
 mod dtype;
 mod edit;
 mod errors;
-mod family;
 mod file;
 mod held;
 mod hierarchy;
@@ -28,7 +28,6 @@ mod scalar;
 mod search;
 mod show;
 mod source;
-mod stream;
 mod table;
 mod tagged;
 mod value;
@@ -54,16 +53,13 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FormatError", py.get_type::<errors::FormatError>())?;
     module.add("LimitError", py.get_type::<errors::LimitError>())?;
     module.add_class::<file::File>()?;
+    module.add_class::<asdf::Asdf>()?;
     module.add_class::<mapping::Keyed>()?;
     module.add_class::<mapping::Mapping>()?;
     module.add_class::<mapping::Columns>()?;
     module.add_class::<nodes::Sequence>()?;
     module.add_class::<array::Array>()?;
     module.add_class::<layout::Layout>()?;
-    module.add_class::<stream::Stream>()?;
-    module.add_class::<stream::Items>()?;
-    module.add_class::<stream::Records>()?;
-    module.add_class::<family::Family>()?;
     module.add_class::<picture::Picture>()?;
     module.add_class::<parallel::ParallelWriter>()?;
     module.add_class::<hierarchy::Axes>()?;

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::nodes::{Copier, Place, key, view};
+use crate::nodes::{Place, view};
 use crate::search::Conditions;
 use crate::{scalar, show};
 
@@ -65,35 +65,52 @@ impl Keyed {
     /// The whole tag of the node, or None.
     #[getter]
     fn tag(&self) -> Option<String> {
-        self.0.node().tag().map(str::to_owned)
+        self.0.tag()
+    }
+
+    /// The attributes of the mapping, by name: numbers, strings, and lists of these. A mapping of a tree has none.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        scalar::attributes(py, &self.0.item)
+    }
+
+    /// The attributes, as `attrs`.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.attrs(py)
+    }
+
+    /// What describes the file: "tree", "layout", "derived" or "set".
+    #[getter]
+    fn _form(&self) -> &'static str {
+        self.0.form()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match self.lookup(py, key)? {
             Some(place) => place.into_python(py),
-            None => Err(self.0.key_error(py, &key.str()?.to_string())),
+            None => Err(self.0.key_error(&key.str()?.to_string())),
         }
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        // What a reference leads to does not matter for whether it stands here.
-        if let Ok(text) = key.cast::<PyString>()
-            && self.0.node().child(text.to_str()?).is_some()
-        {
-            return Ok(true);
-        }
-        Ok(self.lookup(py, key)?.is_some())
+        let Ok(text) = key.cast::<PyString>() else { return Ok(self.lookup(py, key)?.is_some()) };
+        // What a reference leads to does not matter for whether it is here.
+        let item = &self.0.item;
+        let is_here = |text: &str| matches!(item.backend().child(item.place(), text), Ok(Some(_)));
+        Ok(text.to_str().is_ok_and(|text| is_here(text) || matches!(self.0.find(py, text), Ok(Some(_)))))
     }
 
-    pub fn __len__(&self) -> usize {
-        self.0.children().len()
+    pub fn __len__(&self) -> PyResult<usize> {
+        self.0.len()
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         scalar::helper(py, "check_reader")?.call1((slf.is_instance_of::<Columns>(),))?;
-        let keys: Vec<_> =
-            slf.get().0.children().into_iter().filter_map(|(name, _)| name).map(|name| key(py, name)).collect::<PyResult<_>>()?;
+        let members = slf.get().0.members()?;
+        let keys = members.into_iter().filter_map(|(name, _)| name).map(|name| scalar::value(py, name));
+        let keys = keys.collect::<PyResult<Vec<_>>>()?;
         Ok(PyList::new(py, keys)?.try_iter()?.into_any())
     }
 
@@ -152,7 +169,7 @@ impl Keyed {
 
     /// A dictionary of it and all below it, in which arrays are still to be read.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Copier::new().copy(py, self.0.clone())
+        self.0.copied(py)
     }
 
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -193,11 +210,11 @@ impl Keyed {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(show::tree(slf.get().0.node(), &format!("trilith.{}", slf.get_type().name()?)))
+        Ok(show::tree(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
     }
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(show::tree_html(slf.get().0.node(), &format!("trilith.{}", slf.get_type().name()?)))
+        Ok(show::tree_html(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
     }
 }
 
@@ -206,11 +223,11 @@ impl Keyed {
         if let Ok(text) = key.cast::<PyString>() {
             return self.0.find(py, text.to_str()?);
         }
-        for (name, value) in self.0.children() {
-            if let Some(name) = name.filter(|name| name.is_scalar())
-                && scalar::to_python(py, name)?.eq(key)?
+        for (name, value) in self.0.members()? {
+            if let Some(name) = name
+                && scalar::value(py, name)?.eq(key)?
             {
-                return self.0.at(value).followed(py).map(Some);
+                return value.followed(py).map(Some);
             }
         }
         Ok(None)

@@ -1,139 +1,96 @@
-//! The tree: places in it, and sequences that behave like lists.
+//! Items of a file in Python: mappings, lists and scalars of every format.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString, PyType};
-use trilith::asdf::walk::{self, Found};
-use trilith::asdf::{AsdfFile, expand, ndarray};
-use trilith::file::{Item, Place as At};
-use trilith::tree::{Node, NodeKind, TreePath};
+use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
+use trilith::dudley::{DudleyFile, LayoutOrigin};
+use trilith::file::{Item, ItemKind, Place as At, Series};
+use trilith::tree::Scalar;
 
 use crate::array::Array;
-use crate::errors::{About, LimitError, Raise};
+use crate::errors::{About, LimitError, Raise, raise};
 use crate::home::{Home, Way};
 use crate::mapping::{Columns, Keyed, Mapping};
 use crate::{scalar, show, tagged};
 
-/// A node of an open file.
+/// An item of an open file, and the file on this machine that it is in.
 #[derive(Clone)]
 pub struct Place {
-    pub file: Arc<AsdfFile>,
+    pub item: Item<'static>,
     home: Option<Arc<Home>>,
-    found: Found,
 }
 
 impl Place {
-    /// The root of a file's tree, and where the file lies.
-    pub fn root(file: &Arc<AsdfFile>, home: Option<&Arc<Home>>) -> Self {
-        Self { file: file.clone(), home: home.cloned(), found: Found::root(file) }
+    /// The root of a file.
+    pub fn root(file: &trilith::File, home: Option<&Arc<Home>>) -> Self {
+        Self { item: file.shared_root(), home: home.cloned() }
     }
 
-    /// The file and the tree path of the node, where it stands in a file of this machine.
+    /// The file and the path in it by which another process finds the item.
     pub fn address(&self) -> Option<(Arc<Home>, String)> {
-        if !std::ptr::eq(self.found.file(&self.file), &raw const *self.file) {
-            return None;
-        }
-        Some((self.home.clone()?, self.file.tree().path_of(self.node().id())?.to_string()))
+        Some((self.home.clone()?, self.item.path()?))
     }
 
-    /// The node itself.
-    pub fn node(&self) -> Node<'_> {
-        self.found.node(&self.file)
+    /// Another item, of this file or one that it refers to.
+    pub fn to(&self, item: Item<'static>) -> Self {
+        let home = self.home.clone().filter(|_| item.is_beside(&self.item));
+        Self { item, home }
     }
 
-    /// Another node of the same tree.
-    pub fn at(&self, node: Node<'_>) -> Self {
-        Self { file: self.file.clone(), home: self.home.clone(), found: self.found.with(node) }
-    }
-
-    /// The node itself, or what it refers to.
+    /// The item itself, or what it refers to.
     pub fn followed(self, py: Python<'_>) -> PyResult<Self> {
-        if self.node().is_scalar() {
+        if self.item.kind() != ItemKind::Reference {
             return Ok(self);
         }
-        let found = py.detach(|| walk::follow(&self.file, &self.found)).or_raise(About::Key)?;
-        Ok(Self { found, ..self })
+        let found = py.detach(|| self.item.follow()).or_raise(About::Key)?;
+        Ok(self.to(found))
     }
 
-    /// The child under a key, references followed.
-    fn child(&self, py: Python<'_>, key: &str) -> PyResult<Option<Self>> {
-        self.node().child(key).map(|node| self.at(node).followed(py)).transpose()
-    }
-
-    /// The node that a path leads to from here: a key with `/` in it counts before a path.
+    /// The item that a key or a path leads to from here.
     pub fn find(&self, py: Python<'_>, path: &str) -> PyResult<Option<Self>> {
-        if let Some(child) = self.child(py, path)? {
-            return Ok(Some(child));
-        }
-        if !path.contains('/') {
-            return Ok(None);
-        }
-        let mut at = self.clone();
-        for key in TreePath::parse(path).or_raise(About::Key)?.keys() {
-            match at.child(py, key)? {
-                Some(child) => at = child,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(at))
+        let found = py.detach(|| self.item.find(path)).or_raise(About::Key)?;
+        Ok(found.map(|item| self.to(item)))
     }
 
-    /// What is missing, and what there is instead where the path ends.
-    pub fn key_error(&self, py: Python<'_>, path: &str) -> PyErr {
-        let (mut at, mut key) = (self.clone(), path.to_owned());
-        for step in TreePath::parse(path).iter().flat_map(TreePath::keys) {
-            key.clone_from(step);
-            match at.child(py, step) {
-                Ok(Some(child)) => at = child,
-                _ => break,
-            }
-        }
-        let node = at.node();
-        let hint = if node.is_mapping() {
-            let keys: Vec<_> = node.entries().take(12).map(|(key, _)| key.text().into_owned()).collect();
-            format!("there are: {}", keys.join(", "))
-        } else if node.is_sequence() {
-            format!("it is a list of {} items", node.len())
-        } else {
-            "it is a scalar".to_owned()
-        };
-        let place = if path == key { "here".to_owned() } else { format!("on the way {path:?}") };
-        PyKeyError::new_err(format!("there is no {key:?} {place}; {hint}"))
+    /// The error for a path that leads nowhere.
+    pub fn key_error(&self, path: &str) -> PyErr {
+        raise(&self.item.missing(path), About::Key)
     }
 
-    /// Whether this is an integer written as words.
-    fn is_integer(&self) -> bool {
-        let node = self.node();
-        node.is_mapping() && node.tag().is_some_and(|tag| tag.starts_with("tag:stsci.edu:asdf/core/integer-"))
+    /// The whole tag of the item.
+    pub fn tag(&self) -> Option<String> {
+        self.item.notes().tag.map(str::to_owned)
     }
 
-    /// What the node is in Python: an array, a scalar's value, a mapping or a sequence.
+    /// What the item is in Python: an array, a scalar's value, a mapping or a sequence.
     pub fn into_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let node = self.node();
-        if ndarray::is_ndarray(node) {
-            let array = py.detach(|| self.found.file(&self.file).array(node)).or_raise(About::Key)?;
-            return Ok(Bound::new(py, Array::new(array, node.tag().map(str::to_owned), Some(Way::node(&self))))?.into_any());
+        match self.item.kind() {
+            ItemKind::Array => Ok(Bound::new(py, self.array(py)?)?.into_any()),
+            ItemKind::List => Ok(Bound::new(py, Sequence(self))?.into_any()),
+            ItemKind::Mapping => match py.detach(|| self.item.integer()).or_raise(About::Key)? {
+                Some(digits) => scalar::integer(py, &digits),
+                None => self.into_mapping(py),
+            },
+            ItemKind::Reference => self.followed(py)?.into_python(py),
+            _ => scalar::to_python(py, &self.item),
         }
-        if self.is_integer() {
-            let digits = py.detach(|| expand::integer(self.found.file(&self.file), node)).or_raise(About::Key)?;
-            return scalar::integer(py, &digits);
-        }
-        match node.kind() {
-            NodeKind::Scalar => scalar::to_python(py, node),
-            NodeKind::Mapping => self.into_mapping(py),
-            NodeKind::Sequence => Ok(Bound::new(py, Sequence(self))?.into_any()),
-        }
+    }
+
+    /// The array that the item is.
+    fn array(self, py: Python<'_>) -> PyResult<Array> {
+        let array = py.detach(|| self.item.presented(self.item.array()?)).or_raise(About::Key)?;
+        Ok(Array::new(array, Some(Way::to(self))))
     }
 
     /// A mapping, or a table of astropy.
     pub fn into_mapping(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        let node = self.node();
-        let is_table = node.tag().and_then(|tag| tag.rsplit('/').next()).is_some_and(|name| name.starts_with("table-"));
-        if is_table && node.get("columns").is_some_and(Node::is_sequence) {
+        let name = self.item.notes().tag.and_then(|tag| tag.rsplit('/').next());
+        let is_table = name.is_some_and(|name| name.starts_with("table-"));
+        if is_table && matches!(self.item.get("columns"), Ok(Some(columns)) if columns.kind() == ItemKind::List) {
             return Ok(Bound::new(py, PyClassInitializer::from(Keyed(self)).add_subclass(Columns))?.into_any());
         }
         Ok(Bound::new(py, PyClassInitializer::from(Keyed(self)).add_subclass(Mapping))?.into_any())
@@ -141,7 +98,8 @@ impl Place {
 
     /// Dictionaries and lists of it with the tags that are left, in which arrays were read.
     pub fn tagged<'py>(&self, py: Python<'py>, classes: &tagged::Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        tagged::below(py, self.found.file(&self.file), self.node(), classes)
+        let Some((file, node)) = self.item.as_asdf() else { return Ok(None) };
+        tagged::below(py, file, node, classes)
     }
 
     /// The object that the converters of the `asdf` package make of it.
@@ -151,77 +109,69 @@ impl Place {
         }
         let module = py.import("trilith._objects")?;
         let classes = tagged::Classes::of(&module.call_method0("classes")?)?;
-        let Some(tree) = self.tagged(py, &classes)? else {
+        let (Some(tree), Some((file, _))) = (self.tagged(py, &classes)?, self.item.as_asdf()) else {
             return Err(PyNotImplementedError::new_err(
                 "only the asdf package reads this tree: open the file with trilith.asdf.open",
             ));
         };
-        module.call_method1("made", (tree, self.backend().sections().header().standard()))
+        module.call_method1("made", (tree, file.sections().header().standard()))
     }
 
-    /// Another node of the same tree as dictionaries and lists.
-    pub fn copied<'py>(&self, py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
-        Copier::new().copy(py, self.at(node))
+    /// The item and all below it as dictionaries and lists.
+    pub fn copied<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Copier::new().copy(py, self.clone())
     }
 
-    /// The file that the node is in.
-    pub fn backend(&self) -> &AsdfFile {
-        self.found.file(&self.file)
-    }
-
-    /// The path of the node in its file.
-    pub fn path(&self) -> Option<String> {
-        self.backend().tree().path_of(self.node().id()).map(|path| path.to_string())
-    }
-
-    /// What holds the node, and its key there.
+    /// What holds the item, and its key there.
     pub fn above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
-        let tree = self.backend().tree();
-        let Some(path) = tree.path_of(self.node().id()) else { return Ok(None) };
-        let Some((above, key)) = path.split_last() else { return Ok(None) };
-        let Some(node) = tree.find(&above) else { return Ok(None) };
-        Ok(Some((self.at(node).into_python(py)?, key.to_owned())))
+        let Some((above, key)) = self.item.parent() else { return Ok(None) };
+        Ok(Some((self.to(above).into_python(py)?, key)))
     }
 
-    /// The node as an item of its file.
-    pub fn item(&self) -> Item<'_> {
-        Item::new(self.backend(), At::Node(self.node().id().index()))
+    /// How its array is stored, as a listing names it; of a file without a tree, its filter.
+    pub fn storage(&self) -> trilith::Result<Option<String>> {
+        let found = self.item.describe()?;
+        Ok(if self.item.as_asdf().is_some() { Some(found.storage) } else { found.filter })
     }
 
-    /// How its array is stored, as a listing names it.
-    pub fn storage(&self) -> trilith::Result<String> {
-        Ok(self.item().describe()?.storage)
+    /// What describes the file: "tree", "layout", "derived" for the layout of another format, or "set" for a file set.
+    pub fn form(&self) -> &'static str {
+        let any: &dyn std::any::Any = self.item.backend();
+        match any.downcast_ref::<DudleyFile>() {
+            Some(file) if matches!(file.origin(), LayoutOrigin::Derived(_)) => "derived",
+            Some(_) => "layout",
+            None if any.is::<Series>() => "set",
+            None => "tree",
+        }
     }
 
-    /// How what stands here is pickled: as the way to it, or as its values where no path leads there.
+    /// How the item is pickled: as the way to it, or as its values if no path leads there.
     pub fn reduced<'py>(&self, slf: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        match Way::node(self).words(py)? {
+        match Way::to(self.clone()).words(py)? {
             Some(way) => Ok((scalar::helper(py, "found")?, way).into_pyobject(py)?.into_any()),
+            None if self.item.as_asdf().is_none() => crate::home::reduce(None, py),
             None => scalar::helper(py, "carried")?.call1((slf,)),
         }
     }
 
-    /// The pairs of a mapping as YAML 1.1 reads them, or the items of a sequence.
-    pub fn children(&self) -> Vec<(Option<Node<'_>>, Node<'_>)> {
-        let node = self.node();
-        if node.is_sequence() {
-            return node.items().map(|item| (None, item)).collect();
-        }
-        node.merged_entries().into_iter().map(|(key, value)| (Some(key), value)).collect()
+    /// The pairs of a mapping, or the items of a sequence.
+    pub fn members(&self) -> PyResult<Vec<(Option<Scalar<'_>>, Self)>> {
+        let members = self.item.members().or_raise(About::Key)?;
+        Ok(members.into_iter().map(|(key, item)| (key, self.to(item))).collect())
+    }
+
+    /// How many there are of these.
+    pub fn len(&self) -> PyResult<usize> {
+        Ok(self.item.members().or_raise(About::Key)?.len())
     }
 
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.children().into_iter().map(|(_, node)| self.at(node).followed(py)?.into_python(py)).collect()
+        self.members()?.into_iter().map(|(_, place)| place.followed(py)?.into_python(py)).collect()
     }
 }
 
-/// A key in Python; one that is no scalar is its text.
-pub fn key<'py>(py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
-    if node.is_scalar() { scalar::to_python(py, node) } else { Ok(PyString::new(py, node.raw()).into_any()) }
-}
-
-/// Copies what lies below a place into dictionaries and lists; what stands twice is one object.
+/// Copies what is below an item into dictionaries and lists; an item that several places refer to is one object.
 pub struct Copier {
     done: HashMap<(usize, usize), Py<PyAny>>,
     depth: u64,
@@ -233,34 +183,38 @@ impl Copier {
         Self { done: HashMap::new(), depth: 0 }
     }
 
-    /// A place and what is below it.
+    /// An item and what is below it.
     pub fn copy<'py>(&mut self, py: Python<'py>, place: Place) -> PyResult<Bound<'py, PyAny>> {
-        let node = place.node();
-        if node.is_scalar() || ndarray::is_ndarray(node) || place.is_integer() {
+        let kind = place.item.kind();
+        if !kind.is_collection() || place.item.integer().or_raise(About::Key)?.is_some() {
             return place.into_python(py);
         }
-        let id = (std::ptr::from_ref(place.found.file(&place.file)) as usize, node.id().index());
-        if let Some(done) = self.done.get(&id) {
+        let id = match place.item.place() {
+            At::Node(number) => Some((std::ptr::from_ref(place.item.backend()).cast::<()>() as usize, *number)),
+            _ => None,
+        };
+        if let Some(done) = id.and_then(|id| self.done.get(&id)) {
             return Ok(done.bind(py).clone());
         }
         // References can nest deeper than the text does.
         self.depth += 1;
-        if self.depth > place.file.limits().depth {
+        if self.depth > place.item.backend().limits().depth {
             return Err(LimitError::new_err("references nest too deep to be copied into dictionaries and lists"));
         }
-        let made = if node.is_sequence() {
+        let mut keep = |made: &Bound<'py, PyAny>| id.map(|id| self.done.insert(id, made.clone().unbind()));
+        let made = if kind == ItemKind::List {
             let list = PyList::empty(py);
-            self.done.insert(id, list.clone().into_any().unbind());
-            for (_, item) in place.children() {
-                list.append(self.copy(py, place.at(item).followed(py)?)?)?;
+            keep(&list);
+            for (_, item) in place.members()? {
+                list.append(self.copy(py, item.followed(py)?)?)?;
             }
             list.into_any()
         } else {
             let dict = PyDict::new(py);
-            self.done.insert(id, dict.clone().into_any().unbind());
-            for (name, value) in place.children() {
-                let name = name.map_or_else(|| Ok(py.None().into_bound(py)), |name| key(py, name))?;
-                dict.set_item(name, self.copy(py, place.at(value).followed(py)?)?)?;
+            keep(&dict);
+            for (name, value) in place.members()? {
+                let name = name.map_or_else(|| Ok(py.None().into_bound(py)), |name| scalar::value(py, name))?;
+                dict.set_item(name, self.copy(py, value.followed(py)?)?)?;
             }
             dict.into_any()
         };
@@ -290,42 +244,79 @@ impl Sequence {
     /// The whole tag of the node, or None.
     #[getter]
     fn tag(&self) -> Option<String> {
-        self.0.node().tag().map(str::to_owned)
+        self.0.tag()
+    }
+
+    /// The attributes of the list, by name.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        scalar::attributes(py, &self.0.item)
+    }
+
+    /// The list as one array with a leading axis, if its items are equal: the same datatype and shape. An index
+    /// with several axes, such as `[:, 0]`, is one into this array.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the items are not equal.
+    #[getter]
+    fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Array>> {
+        let array = py.detach(|| self.0.item.presented(self.0.item.as_array()?)).or_raise(About::Argument)?;
+        Bound::new(py, Array::new(array, Some(Way::to(self.0.clone()))))
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if self.0.item.is_history() {
+            return self.array(py)?.into_any().call_method1("__array__", (dtype, copy));
+        }
+        let arguments = crate::dtype::keywords(py, &[("dtype", dtype.into_pyobject(py)?.into_any())])?;
+        crate::dtype::numpy(py)?.getattr(intern!(py, "array"))?.call((PyList::new(py, self.0.values(py)?)?,), Some(&arguments))
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(path) = index.cast::<PyString>() {
             let path = path.to_str()?;
-            let place = self.0.find(py, path)?.ok_or_else(|| self.0.key_error(py, path))?;
-            return place.into_python(py);
+            return self.0.find(py, path)?.ok_or_else(|| self.0.key_error(path))?.into_python(py);
         }
-        let node = self.0.node();
-        let len = node.len();
-        if let Ok(slice) = index.cast::<PySlice>() {
-            let range = slice.indices(isize::try_from(len).unwrap_or(isize::MAX))?;
-            let items: Vec<Node<'_>> = node.items().collect();
+        if index.is_instance_of::<PyTuple>() {
+            return self.array(py)?.into_any().get_item(index);
+        }
+        let slice = index.cast::<PySlice>();
+        let Ok(at) = index.extract::<i64>() else {
+            let Ok(slice) = slice else {
+                let kind = index.get_type().qualname()?;
+                return Err(PyTypeError::new_err(format!("list indices must be integers, slices or paths, not {kind}")));
+            };
+            let items = self.0.members()?;
+            let range = slice.indices(isize::try_from(items.len()).unwrap_or(isize::MAX))?;
             let list = PyList::empty(py);
             let mut at = range.start;
             for _ in 0..range.slicelength {
-                if let Some(item) = usize::try_from(at).ok().and_then(|at| items.get(at)) {
-                    list.append(self.0.at(*item).followed(py)?.into_python(py)?)?;
+                if let Some((_, item)) = usize::try_from(at).ok().and_then(|at| items.get(at)) {
+                    list.append(item.clone().followed(py)?.into_python(py)?)?;
                 }
                 at += range.step;
             }
             return Ok(list.into_any());
-        }
-        let Ok(at) = index.extract::<i64>() else {
-            let kind = index.get_type().qualname()?;
-            return Err(PyTypeError::new_err(format!("list indices must be integers, slices or paths, not {kind}")));
         };
-        let place = if at < 0 { at.checked_add_unsigned(len as u64) } else { Some(at) };
-        let item = place.and_then(|at| usize::try_from(at).ok()).and_then(|at| node.index(at));
-        let item = item.ok_or_else(|| PyIndexError::new_err(format!("index {at} is outside a list of {len} items")))?;
-        self.0.at(item).followed(py)?.into_python(py)
+        let len = if at < 0 { self.0.len()? as u64 } else { 0 };
+        let place = at.checked_add_unsigned(len).and_then(|at| usize::try_from(at).ok());
+        let item = place.map(|at| self.0.item.get(&at.to_string())).transpose().or_raise(About::Key)?.flatten();
+        match item {
+            Some(item) => self.0.to(item).into_python(py),
+            None => Err(PyIndexError::new_err(format!("index {at} is outside a list of {} items", self.0.len()?))),
+        }
     }
 
-    fn __len__(&self) -> usize {
-        self.0.node().len()
+    fn __len__(&self) -> PyResult<usize> {
+        self.0.len()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -348,7 +339,7 @@ impl Sequence {
 
     /// A list of the items and all below them, in which arrays are still to be read.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Copier::new().copy(py, self.0.clone())
+        self.0.copied(py)
     }
 
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -388,10 +379,10 @@ impl Sequence {
     }
 
     fn __repr__(&self) -> String {
-        show::tree(self.0.node(), "trilith.Sequence")
+        show::tree(&self.0.item, "trilith.Sequence")
     }
 
     fn _repr_html_(&self) -> String {
-        show::tree_html(self.0.node(), "trilith.Sequence")
+        show::tree_html(&self.0.item, "trilith.Sequence")
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io::{BufWriter, Cursor, Seek, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -11,7 +10,7 @@ use pyo3::types::PyBytes;
 use trilith::Limits;
 use trilith::asdf::{AsdfFile, BlockOptions, FileWriter, Target, WriteOptions};
 use trilith::bytes::{AtomicFile, Basis, Source};
-use trilith::change::{Change, SaveOptions};
+use trilith::change::SaveOptions;
 use trilith::codec::{self, CodecId};
 use trilith::tree::Tree;
 use trilith::yaml::{PrintOptions, print_document};
@@ -33,7 +32,7 @@ pub type Given<'py> = (Bound<'py, PyAny>, Option<[u8; 4]>, Option<i32>);
 /// Where the bytes of a block come from.
 enum Content<'py> {
     Memory(PyReadonlyArray1<'py, u8>, BlockOptions),
-    Stored(Arc<AsdfFile>, i64),
+    Stored(trilith::File, i64),
 }
 
 /// The same while the interpreter is not held.
@@ -59,7 +58,7 @@ impl<'py> Content<'py> {
     fn ready(&self) -> PyResult<Ready<'_>> {
         Ok(match self {
             Self::Memory(array, options) => Ready::Memory(array.as_slice()?, options),
-            Self::Stored(file, number) => Ready::Stored(file, *number),
+            Self::Stored(file, number) => Ready::Stored(file.edit().or_raise(About::Argument)?.file(), *number),
         })
     }
 }
@@ -162,8 +161,8 @@ pub fn become_parts<'py>(
     let done = calm(py, || {
         let _turn = file.turn();
         let (opened, _) = file.current()?;
-        let mut change = Change::new(&opened);
-        let known = opened.sections().blocks()?.len();
+        let mut change = opened.edit()?;
+        let known = change.file().sections().blocks()?.len();
         for block in &ready {
             match *block {
                 Ready::Memory(bytes, options) => {

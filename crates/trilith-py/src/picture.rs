@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use trilith::asdf::AsdfFile;
-use trilith::asdf::ndarray::is_ndarray;
 use trilith::bytes::{AtomicFile, Basis};
-use trilith::{Array as Described, Error};
+use trilith::{Array as Described, Error, ItemKind};
 use trilith_view::glance::{self, Glance, How};
 use trilith_view::{Cuts, Interval};
 
@@ -141,19 +139,17 @@ fn described(array: &Bound<'_, PyAny>) -> PyResult<Described> {
 }
 
 /// A small picture of the first image of a file.
-pub fn first_of(file: &AsdfFile) -> Option<String> {
+pub fn first_of(file: &trilith::File) -> Option<String> {
     const LOOKED_AT: usize = 2000;
-    let mut waiting = vec![file.tree().root()];
+    let root = file.root();
+    let mut walk = root.walk();
     for _ in 0..LOOKED_AT {
-        let node = waiting.pop()?;
-        if is_ndarray(node) {
-            if let Some(found) = file.array(node).ok().and_then(|array| glance::html(&array)) {
-                return Some(found);
-            }
-            continue;
+        let item = walk.step().ok()??.item;
+        if item.kind() == ItemKind::Array
+            && let Some(found) = item.array().ok().and_then(|array| glance::html(&array))
+        {
+            return Some(found);
         }
-        let below: Vec<_> = node.entries().map(|(_, child)| child).chain(node.items()).take(LOOKED_AT).collect();
-        waiting.extend(below.into_iter().rev());
     }
     None
 }

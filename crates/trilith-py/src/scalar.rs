@@ -1,14 +1,15 @@
-//! Scalars of the tree as Python values.
+//! Scalars and attributes as Python values.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyComplex, PyDict, PyInt, PyList, PyString, PyType};
+use trilith::Item;
 use trilith::asdf::complex;
-use trilith::layout::{Attribute, Literal};
-use trilith::tree::{Node, Scalar};
+use trilith::tree::{Data, Scalar, Value};
 
-use crate::errors::FormatError;
+use crate::errors::{About, FormatError, Raise};
 
 /// A class or function of the module `trilith._values`.
 pub fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -21,19 +22,38 @@ pub fn tagged_string(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     CLASS.import(py, "trilith._values", "TaggedString")
 }
 
-/// What a scalar node is in Python.
-pub fn to_python<'py>(py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let foreign = node.tag().filter(|tag| !tag.starts_with("tag:yaml.org,2002:"));
-    if let Some(tag) = foreign {
-        let text = node.text();
-        if is_complex(tag)
-            && let Some((re, im)) = complex(&text)
-        {
-            return Ok(PyComplex::from_doubles(py, re, im).into_any());
-        }
-        return tagged_string(py)?.call1((text, tag));
+/// What a scalar is in Python.
+pub fn to_python<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let foreign = item.notes().tag.filter(|tag| !tag.starts_with("tag:yaml.org,2002:"));
+    let Some(tag) = foreign else {
+        return written(py, item.value().or_raise(About::Key)?, || item.line_column());
+    };
+    let text = item.text().or_raise(About::Key)?;
+    if is_complex(tag)
+        && let Some((re, im)) = complex(&text)
+    {
+        return Ok(PyComplex::from_doubles(py, re, im).into_any());
     }
-    Ok(match node.scalar() {
+    tagged_string(py)?.call1((text, tag))
+}
+
+/// What a value is in Python that is written at this line and column.
+pub fn written<'py>(
+    py: Python<'py>,
+    read: Scalar<'_>,
+    place: impl FnOnce() -> Option<(u32, u32)>,
+) -> PyResult<Bound<'py, PyAny>> {
+    value(py, read).map_err(|error| match place() {
+        Some((line, _)) if error.is_instance_of::<PyValueError>(py) => {
+            FormatError::new_err(format!("line {line}: {}", error.value(py)))
+        }
+        _ => error,
+    })
+}
+
+/// What a value without a tag is in Python.
+pub fn value<'py>(py: Python<'py>, value: Scalar<'_>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
         Scalar::Null => py.None().into_bound(py),
         Scalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
@@ -42,10 +62,7 @@ pub fn to_python<'py>(py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, Py
         Scalar::Str(text) => PyString::new(py, &text).into_any(),
         // A day that does not exist stays text.
         Scalar::Timestamp(text) => helper(py, "timestamp")?.call1((text,))?,
-        Scalar::Binary(text) => {
-            let bytes = helper(py, "binary")?.call1((text,));
-            bytes.map_err(|e| FormatError::new_err(format!("line {}: {}", node.line_column().0, e.value(py))))?
-        }
+        Scalar::Binary(text) => helper(py, "binary")?.call1((text,))?,
     })
 }
 
@@ -73,27 +90,24 @@ pub fn integer<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>
     if negative { value.neg() } else { Ok(value) }
 }
 
-/// Attributes of a layout as a dictionary; one that is only there is None.
-pub fn attributes<'py, 's>(
-    py: Python<'py>,
-    said: impl IntoIterator<Item = (&'s str, &'s Attribute)>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let word = |word: &Literal| -> PyResult<Bound<'py, PyAny>> {
-        Ok(match word {
-            Literal::Integer(value) => value.into_pyobject(py)?.into_any(),
-            Literal::Float(value) => value.into_pyobject(py)?.into_any(),
-            Literal::Text(text) => text.into_pyobject(py)?.into_any(),
-            _ => py.None().into_bound(py),
-        })
-    };
+/// The attributes of an item as a dictionary; one that is only there is None.
+pub fn attributes<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (name, said) in said {
-        let value = match said {
-            Attribute::Value(value) => word(value)?,
-            Attribute::List(values) => PyList::new(py, values.iter().map(word).collect::<PyResult<Vec<_>>>()?)?.into_any(),
-            _ => py.None().into_bound(py),
-        };
-        dict.set_item(name, value)?;
+    for (name, value) in item.attributes().or_raise(About::Argument)? {
+        dict.set_item(name, plain(py, &value)?)?;
     }
     Ok(dict)
+}
+
+/// The value of an attribute: a number, a string, or a list.
+fn plain<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match &value.data {
+        Data::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Data::Int(value) => value.into_pyobject(py)?.into_any(),
+        Data::BigInt(digits) => integer(py, digits)?,
+        Data::Float(value) => value.into_pyobject(py)?.into_any(),
+        Data::Str(text) | Data::Plain(text) => text.into_pyobject(py)?.into_any(),
+        Data::Seq(items) => PyList::new(py, items.iter().map(|item| plain(py, item)).collect::<PyResult<Vec<_>>>()?)?.into_any(),
+        _ => py.None().into_bound(py),
+    })
 }

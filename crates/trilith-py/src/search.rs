@@ -1,8 +1,6 @@
 //! Finding items: the conditions of the library in Python's words.
 
 use pyo3::prelude::*;
-use trilith::Item;
-use trilith::file::Place as At;
 use trilith::search::Search;
 
 use crate::calm::calm;
@@ -38,10 +36,11 @@ fn search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::R
 /// The paths, from a place on, of what meets the conditions: the place itself and what is below it.
 pub fn paths(py: Python<'_>, place: &Place, conditions: &Conditions) -> PyResult<Vec<String>> {
     let found = calm(py, || {
-        let start = Item::new(place.backend(), At::Node(place.node().id().index()));
         let mut paths = Vec::new();
-        search(conditions)?.run(&start, |path, _| {
-            paths.push(path.to_owned());
+        search(conditions)?.run(&place.item, |path, item| {
+            if !item.is_hidden() {
+                paths.push(path.to_owned());
+            }
             Ok(())
         })?;
         trilith::Result::Ok(paths)

@@ -2,9 +2,10 @@
 //! no reference is followed.
 
 use trilith::array::{Array, Datatype, element_count};
-use trilith::asdf::ndarray::{self, Dim, Ndarray};
+use trilith::asdf::ndarray::{Dim, Ndarray};
 use trilith::tree::Node;
-use trilith::{Limits, asdf::AsdfFile};
+use trilith::yaml::Scalar;
+use trilith::{File, Item, ItemKind, Limits};
 
 /// Lines of a text, and levels below the top.
 const LINES: usize = 40;
@@ -27,17 +28,19 @@ pub fn array_html(array: &Array, tag: Option<&str>) -> String {
 }
 
 /// One line about a file.
-pub fn file(file: &AsdfFile) -> String {
-    let sections = file.sections();
-    let standard = sections.header().standard().map(|standard| format!(", standard {standard}")).unwrap_or_default();
-    clean(&format!("{:?}: {}{standard}, {}", sections.source().name(), sections.generation_name(), size(file.size())))
+pub fn file(file: &File) -> String {
+    let standard = file.as_asdf().and_then(|file| file.sections().header().standard());
+    let standard = standard.map(|standard| format!(", standard {standard}")).unwrap_or_default();
+    let set = file.as_family().map(|set| format!(", {} files", set.catalog().len())).unwrap_or_default();
+    let bytes = file.as_asdf().map_or_else(|| file.source().len(), |file| file.size());
+    clean(&format!("{:?}: {}{standard}{set}, {}", file.source().name(), file.format(), size(bytes)))
 }
 
-/// A node and what is below it, indented.
-pub fn tree(node: Node<'_>, title: &str) -> String {
+/// An item and what is below it, indented.
+pub fn tree(item: &Item<'_>, title: &str) -> String {
     let mut rows = Rows { rows: Vec::new(), most: LINES, cut: false };
-    rows.below(node, 1);
-    let mut text = format!("<{title} of {}>", node.len());
+    rows.below(item, 1);
+    let mut text = format!("<{title} of {}>", len(item));
     for row in &rows.rows {
         text.push('\n');
         text.push_str(&"  ".repeat(row.level));
@@ -53,11 +56,11 @@ pub fn tree(node: Node<'_>, title: &str) -> String {
     text
 }
 
-/// A node and what is below it as HTML that folds.
-pub fn tree_html(node: Node<'_>, title: &str) -> String {
+/// An item and what is below it as HTML that folds.
+pub fn tree_html(item: &Item<'_>, title: &str) -> String {
     let mut rows = Rows { rows: Vec::new(), most: ROWS, cut: false };
-    rows.below(node, 1);
-    let mut html = format!("<div class=\"trilith\"><b>{}</b> of {}<ul>", escaped(title), node.len());
+    rows.below(item, 1);
+    let mut html = format!("<div class=\"trilith\"><b>{}</b> of {}<ul>", escaped(title), len(item));
     let mut level = 1;
     for (i, row) in rows.rows.iter().enumerate() {
         while level > row.level {
@@ -96,46 +99,67 @@ struct Rows {
 }
 
 impl Rows {
-    /// Adds the children of a node, at most [`LEVELS`] deep: the recursion is bounded.
-    fn below(&mut self, node: Node<'_>, level: usize) {
-        let items = node.items().enumerate().map(|(i, item)| (i.to_string(), item));
-        let pairs =
-            node.entries().map(|(key, value)| (short(&if key.is_scalar() { key.text() } else { key.raw().into() }), value));
-        // A node has either.
-        for (key, child) in pairs.chain(items) {
+    /// Adds the children of an item, at most [`LEVELS`] deep: the recursion is bounded.
+    fn below(&mut self, item: &Item<'_>, level: usize) {
+        for (n, (key, child)) in item.members().unwrap_or_default().into_iter().enumerate() {
             if self.rows.len() >= self.most {
                 self.cut = true;
                 return;
             }
-            let leaf = leaf(child);
-            let value =
-                leaf.clone().unwrap_or_else(|| if level >= LEVELS { format!("{} items", child.len()) } else { String::new() });
-            self.rows.push(Row { level, key, value });
-            if leaf.is_none() && level < LEVELS && !child.is_alias() {
-                self.below(child, level + 1);
+            let key = key.map_or_else(|| n.to_string(), |key| short(&spelled(key)));
+            let leaf = leaf(&child);
+            let what = || match child.is_history() {
+                true => format!("list of {}", len(&child)),
+                false if level >= LEVELS => format!("{} items", len(&child)),
+                false => String::new(),
+            };
+            self.rows.push(Row { level, key, value: leaf.clone().unwrap_or_else(what) });
+            if leaf.is_none() && level < LEVELS {
+                self.below(&child, level + 1);
             }
         }
     }
 }
 
-/// What stands for a node that is not entered.
-fn leaf(node: Node<'_>) -> Option<String> {
-    if ndarray::is_ndarray(node) {
-        return Some(described(node));
+/// A key.
+fn spelled(key: Scalar<'_>) -> String {
+    match key {
+        Scalar::Null => "null".to_owned(),
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::Float(value) => format!("{value:?}"),
+        Scalar::BigInt(text) => text,
+        Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => text.into_owned(),
     }
-    if node.is_scalar() {
-        return Some(short(&node.text()));
+}
+
+fn len(item: &Item<'_>) -> usize {
+    item.members().map_or(0, |members| members.len())
+}
+
+/// The text for an item that is not entered.
+fn leaf(item: &Item<'_>) -> Option<String> {
+    match item.kind() {
+        ItemKind::Array => Some(match item.as_asdf() {
+            // Neither blocks nor other files are opened to show a tree.
+            Some((_, node)) => described(node),
+            None => item.describe().map_or_else(
+                |_| "a broken array".to_owned(),
+                |found| format!("{}{}", datatype(&found.datatype), shape(found.shape.iter().map(u64::to_string))),
+            ),
+        }),
+        ItemKind::Reference => match item.notes().reference {
+            Some(target) => Some(format!("-> {}", short(&target))),
+            None => {
+                let anchor = item.as_asdf().and_then(|(_, node)| node.anchor()).unwrap_or("");
+                Some(format!("*{}", short(anchor)))
+            }
+        },
+        ItemKind::Mapping if len(item) == 0 => Some("{}".to_owned()),
+        ItemKind::List if len(item) == 0 => Some("[]".to_owned()),
+        ItemKind::Mapping | ItemKind::List => None,
+        _ => Some(item.text().map_or_else(|error| error.to_string(), |text| short(&text))),
     }
-    if let Some(target) = node.reference_text() {
-        return Some(format!("-> {}", short(&target)));
-    }
-    if node.is_alias() {
-        return Some(format!("*{}", short(node.anchor().unwrap_or(""))));
-    }
-    if node.is_empty() {
-        return Some(if node.is_sequence() { "[]".to_owned() } else { "{}".to_owned() });
-    }
-    None
 }
 
 /// What an ndarray node says of its array.
@@ -200,16 +224,6 @@ fn short(text: &str) -> String {
 fn clean(text: &str) -> String {
     let shown = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if shown(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
-}
-
-/// Lines of text without what a terminal would obey.
-pub fn printable(text: &str) -> String {
-    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
-}
-
-/// Lines of text as HTML.
-pub fn preformatted(text: &str) -> String {
-    format!("<div class=\"trilith\"><pre>{}</pre></div>", escaped(text))
 }
 
 fn escaped(text: &str) -> String {

@@ -119,13 +119,14 @@ impl<'py> Copier<'_, 'py> {
             }
             None => {}
         }
+        let read = |node: Node<'_>| scalar::written(self.py, node.scalar(), || Some(node.line_column()));
         match node.scalar() {
             // A day that does not exist is an error there.
             Scalar::Timestamp(_) => {
-                let made = scalar::to_python(self.py, node)?;
+                let made = read(node)?;
                 Ok(Some(made).filter(|made| !made.is_instance_of::<PyString>()))
             }
-            _ => scalar::to_python(self.py, node).map(Some),
+            _ => read(node).map(Some),
         }
     }
 

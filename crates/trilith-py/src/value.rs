@@ -151,12 +151,12 @@ impl<'py> Collector<'py> {
             return self.inside(given, |this| this.sequence(given));
         }
         if let Ok(mapping) = given.cast::<Keyed>() {
-            let tag = mapping.get().0.node().tag().map(str::to_owned);
+            let tag = mapping.get().0.tag();
             let dict = given.call_method0("items")?;
             return Ok(Value { tag, ..self.inside(given, |this| this.pairs(&dict))? });
         }
         if let Ok(sequence) = given.cast::<Sequence>() {
-            let tag = sequence.get().0.node().tag().map(str::to_owned);
+            let tag = sequence.get().0.tag();
             return Ok(Value { tag, ..self.inside(given, |this| this.sequence(given))? });
         }
         if let Ok(array) = given.cast::<PyArray>() {

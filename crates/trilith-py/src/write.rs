@@ -13,7 +13,6 @@ use crate::calm::calm;
 use crate::drafts::{self, array_options};
 use crate::errors::{About, Raise, raise_at};
 use crate::file::File;
-use crate::stream::{Items, Stream};
 use crate::value::{Collector, Ready};
 
 /// Writes a file: a path, which is replaced only when all is written, or a binary file object.
@@ -54,9 +53,6 @@ pub fn write<'py>(
     let mut collector = Collector::new(form, threshold(inline)?);
     let value = match tree.cast::<File>() {
         Ok(file) => collector.value(&file.getattr("tree")?)?,
-        Err(_) if tree.is_instance_of::<Stream>() || tree.is_instance_of::<Items>() => {
-            collector.value(&tree.call_method0("to_dict")?)?
-        }
         Err(_) => collector.value(tree)?,
     };
     if !matches!(value.data, Data::Map(_)) {

@@ -25,7 +25,7 @@ def test_a_layout_reads_any_file(tmp_path):
     for given in (layout, tmp_path / "l.dud", str(tmp_path / "l.dud"), layout.text):
         for source in (path, raw, str(path)):
             with trilith.open(source, layout=given) as f:
-                assert isinstance(f, trilith.Stream) and f["N"] == 3 and f.layout == layout
+                assert isinstance(f, trilith.File) and f["N"] == 3 and f.layout == layout
                 np.testing.assert_array_equal(f["x"], [0, 1, 2])
                 np.testing.assert_array_equal(f["group/y"][1], [3, 4, 5])
                 assert f["group"]["y"].shape == (2, 3) and list(f) == ["N", "x", "group"]
@@ -78,7 +78,7 @@ def test_trees_as_streams(tmp_path, version):
         assert list(f.keys()) == list(TREE) and len(f.items()) == 5 and len(list(f.values())) == 5
         copied = f.to_dict()
         assert copied["records"][0]["a"][1] == 1 and copied["run"]["n"] == 4
-        assert "history: list of 2" in repr(f) and "<pre>" in f._repr_html_() and repr(f["run"]) and repr(records)
+        assert "history: list of 2" in repr(f) and "trilith.File" in f._repr_html_() and repr(f["run"]) and repr(records)
         for wrong in ("nothing", "run/nothing", 3):
             with pytest.raises(KeyError):
                 f[wrong]
@@ -156,7 +156,7 @@ def family(tmp_path):
 def test_a_family_is_one_array(family, monkeypatch):
     catalog, template = family
     with trilith.open(catalog, family=template) as f:
-        assert isinstance(f, trilith.Family) and f.files == [f"f{k}.bd" for k in range(5)] and f.layout == template
+        assert isinstance(f, trilith.File) and f.files == [f"f{k}.bd" for k in range(5)] and f.layout == template
         assert list(f) == ["rho", "cells", "group/t"] and "rho" in f and len(f) == 3 and "5 files" in repr(f)
         rho = f["rho"]
         assert rho.shape == (5, 3) and rho[3].tolist() == [30, 31, 32] and rho[:, 1].tolist() == [1, 11, 21, 31, 41]

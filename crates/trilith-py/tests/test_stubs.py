@@ -130,7 +130,7 @@ with trilith.open("a.asdf") as f:
     first: str | None = f.visititems(lambda path, value: path if value == 1 else None)
     print(f.to_json(), f.mode, a.chunks, a.codec, a.path, a.unit, a.itemsize, part.ndim)
 trilith.write("c.asdf", {"a": np.zeros(3)}, codec="lz4")
-stream: trilith.Stream = trilith.open("x", layout=trilith.Layout("N : <i4"))
+stream: trilith.File = trilith.open("x", layout=trilith.Layout("N : <i4"))
 rows: list[dict[str, object]] = trilith.table("*.asdf", {"a": "/a"}).rows()
 te = trilith.concat("*.asdf", "/te", dim="time", dims=("y", "x"))
 pieces = trilith.Pieces([np.zeros((2, 3))], (None, 3), "f4")

@@ -251,7 +251,7 @@ def arrays(node, path=""):
         name = f"{path}/{key}".lstrip("/")
         if isinstance(value, trilith.Array):
             yield name, value
-        elif hasattr(value, "items") or isinstance(value, trilith.Sequence | trilith.Records):
+        elif hasattr(value, "items") or isinstance(value, trilith.Sequence):
             yield from arrays(value, name)
 
 

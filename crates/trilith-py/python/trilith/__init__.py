@@ -1,6 +1,6 @@
-"""Self-describing scientific array files: every generation of ASDF, fast and lazy.
+"""Self-describing scientific array files of many formats, fast and lazy.
 
-Trees behave like dictionaries and lists, arrays like numpy's:
+Groups behave like dictionaries and lists, arrays like numpy's:
 
 >>> import numpy, trilith
 >>> data = trilith.dumps({"roman": {"data": numpy.arange(6).reshape(2, 3), "meta": {"exposure": 139.8}}})
@@ -16,19 +16,16 @@ from typing import Any as _Any
 
 from ._trilith import (
     Array,
+    Asdf,
     Columns,
-    Family,
     File,
     FormatError,
-    Items,
     Layout,
     LimitError,
     Mapping,
     ParallelWriter,
     Picture,
-    Records,
     Sequence,
-    Stream,
     __version__,
     convert,
     create,
@@ -46,21 +43,18 @@ from . import _habits, _numpy  # isort: skip
 
 __all__ = [
     "Array",
+    "Asdf",
     "Columns",
-    "Family",
     "File",
     "FormatError",
-    "Items",
     "Layout",
     "LimitError",
     "Mapping",
     "ParallelWriter",
     "Picture",
     "Pieces",
-    "Records",
     "Reserved",
     "Sequence",
-    "Stream",
     "Table",
     "TaggedString",
     "View",
@@ -77,10 +71,9 @@ __all__ = [
     "write",
 ]
 
-for _class in (Mapping, File, Stream, Items, Family):
+for _class in (Mapping, File):
     _abc.Mapping.register(_class)
 _abc.Sequence.register(Sequence)
-_abc.Sequence.register(Records)
 
 
 def dumps(

@@ -13,7 +13,7 @@ import sys
 
 import numpy
 
-from ._trilith import Array, Family, File, Items, Records, Sequence, Stream, _Keyed
+from ._trilith import Array, File, Sequence, _Keyed
 
 # Keys that are shown at once.
 _MOST = 10_000
@@ -110,7 +110,7 @@ def to_json(self, *, inline=False, indent=None):
     >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
     True
     """
-    top = self.to_list() if isinstance(self, (Sequence, Records)) else self.to_dict()
+    top = self.to_list() if isinstance(self, Sequence) else self.to_dict()
     return json.dumps(_plain(top, inline, set()), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
@@ -147,9 +147,8 @@ def _key(key):
     return key if isinstance(key, str) else json.dumps(key) if isinstance(key, (int, float, bool)) or key is None else str(key)
 
 
-for _class in (File, _Keyed, Stream, Items, Family):
-    _class._ipython_key_completions_ = _ipython_key_completions_
 for _class in (File, _Keyed):
+    _class._ipython_key_completions_ = _ipython_key_completions_
     _class.search, _class.visititems = search, visititems
-for _class in (File, _Keyed, Sequence, Stream, Items, Records):
+for _class in (File, _Keyed, Sequence):
     _class.to_json = to_json

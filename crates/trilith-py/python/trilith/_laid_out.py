@@ -19,7 +19,7 @@ _OWN = {"_NCProperties", "_nc3_strict", "dialect"}
 
 def attributes(what):
     """The attributes of an array or a dict, without those that say how it is stored."""
-    said = what.attributes
+    said = what.attrs
     single = said.get("grid_float32") or ()
     dtype = getattr(what, "dtype", None)
     found = {}

@@ -103,6 +103,9 @@ def fancy(array, index):
     if any(isinstance(item, list) and item and isinstance(item[0], str) for item in given):
         # Names of fields.
         return array[...][index]
+    if any(isinstance(item, (list, numpy.ndarray)) for item in given) and (mapped := array._lent()) is not None:
+        # Where places are many, numpy takes them fastest, and reads no more than the pages that hold them.
+        return mapped[index]
     items = [_places(item) for item in given]
     plain = tuple(items) if isinstance(index, tuple) else items[0]
     # On an array that costs nothing numpy says what is wrong with the index.

@@ -7,7 +7,7 @@ from collections.abc import Iterable as _Iterable
 from collections.abc import Mapping as _Mapping
 from types import EllipsisType
 from collections.abc import Callable as _Callable
-from typing import Any, BinaryIO, Literal, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import Any, BinaryIO, Literal, SupportsIndex, TypeAlias, TypeVar, final
 
 import numpy
 import numpy.typing
@@ -20,17 +20,14 @@ _Index: TypeAlias = str | _Part | tuple[_Part, ...]
 
 __all__ = [
     "Array",
+    "Asdf",
     "Columns",
-    "Family",
     "File",
     "FormatError",
-    "Items",
     "Layout",
     "LimitError",
     "Mapping",
-    "Records",
     "Sequence",
-    "Stream",
     "_Keyed",
     "__version__",
     "_command",
@@ -144,10 +141,13 @@ class Array:
     def codec(self) -> str | None:
         """How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so."""
     @property
-    def attributes(self) -> dict[str, Any]:
-        """What the layout or the foreign file says about the array, by name: numbers, texts, and lists of these. An array of a
-        tree has none: what is said about it stands beside it.
+    def attrs(self) -> dict[str, Any]:
+        """The attributes of the array, by name: numbers, strings, and lists of these. An array of a tree has none: its
+        metadata are next to it.
         """
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes, as `attrs`."""
     @property
     def unit(self) -> str | None:
         """The unit as the file spells it, of the quantity or the column that holds the array, or among its attributes; None
@@ -156,6 +156,7 @@ class Array:
     def _above(self) -> tuple[Any, str] | None: ...
     def _way(self) -> tuple[str, bool, str | None, str, tuple[Any, ...]] | None: ...
     def _version(self) -> str | None: ...
+    def _lent(self) -> numpy.typing.NDArray[Any] | None: ...
     def _row_parts(self, bytes: int) -> tuple[int, ...] | None: ...
     def __dask_tokenize__(self) -> Any: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
@@ -332,6 +333,14 @@ class _Keyed:
     @property
     def tag(self) -> str | None:
         """The whole tag of the node, or None."""
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes of the mapping, by name: numbers, strings, and lists of these. A mapping of a tree has none."""
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes, as `attrs`."""
+    @property
+    def _form(self) -> str: ...
     def __getitem__(self, key: Any, /) -> Any: ...
     def __contains__(self, key: Any, /) -> bool: ...
     def __len__(self) -> int: ...
@@ -461,6 +470,20 @@ class Sequence:
     @property
     def tag(self) -> str | None:
         """The whole tag of the node, or None."""
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes of the list, by name."""
+    @property
+    def array(self) -> Array:
+        """The list as one array with a leading axis, if its items are equal: the same datatype and shape. An index
+        with several axes, such as `[:, 0]`, is one into this array.
+
+        Raises
+        ------
+        ValueError
+            If the items are not equal.
+        """
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.typing.NDArray[Any]: ...
     def __getitem__(self, key: Any, /) -> Any: ...
     def __contains__(self, key: Any, /) -> bool: ...
     def __len__(self) -> int: ...
@@ -494,9 +517,14 @@ class Sequence:
 
 @final
 class File:
-    """An open file. It behaves like a dictionary of what is at the top of its tree.
+    """An open file of any format. It behaves like a dictionary of the items at its root.
 
-    >>> import trilith
+    Groups are mappings, lists are sequences, and arrays are `Array`s, whatever the format is. A path such as
+    `"roman/data"` leads to an item below. What only some formats have is reached by `asdf` and `layout`.
+
+    Examples
+    --------
+    >>> import io, numpy, trilith
     >>> f = trilith.open(trilith.dumps({"a": {"b": [1, 2]}}))
     >>> f["a/b/1"], f["a"]["b"][0]
     (2, 1)
@@ -505,6 +533,11 @@ class File:
     Traceback (most recent call last):
     ...
     ValueError: this file is closed
+    >>> out = io.BytesIO()
+    >>> trilith.write(out, {"t": numpy.arange(3.0), "run": {"n": 4}}, version="dudley-2025")
+    >>> with trilith.open(out.getvalue()) as f:
+    ...     f["t"][1], f["run/n"], list(f), f.search(value=4)
+    (np.float64(1.0), 4, ['t', 'run'], {'/run/n': 4})
     """
 
     def __enter__(self) -> File: ...
@@ -524,13 +557,42 @@ class File:
         """The absolute path of the file, or None where it was not opened by its path."""
     @property
     def mode(self) -> str:
-        """"rw" where `update()` can write changes, because the file was opened by its path; "r" otherwise."""
+        """"rw" if `update()` can write changes: the file has a tree and was opened by its path. "r" otherwise."""
+    @property
+    def asdf(self) -> Asdf | None:
+        """The parts of the file that only the ASDF family has: tree text, history, blocks. None for other formats."""
+    @property
+    def layout(self) -> Layout | None:
+        """The layout of the file, of the files of a file set, or derived from the metadata of another format. None for a
+        file with a tree.
+        """
+    @property
+    def files(self) -> list[str]:
+        """The names of the files of a file set, as its catalog has them. Empty for any other file."""
+    def omitted(self, key: str) -> list[str]:
+        """The files of a file set that are masked in an item, because they omit it or are missing.
+
+        Parameters
+        ----------
+        key : str
+            The name of the item.
+
+        Returns
+        -------
+        list of str
+        """
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes of the root, by name: numbers, strings, and lists of these."""
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of the root, as `attrs`."""
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The entries of the file's history, the oldest first, each a dictionary with a `description` and a `time`."""
+        """The entries of the history of the file, the oldest first, each a dictionary with a `description` and a `time`."""
     @property
     def generation(self) -> str:
-        """The generation of the file, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", ..."""
+        """The version of the format, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", "dudley-2025", ..."""
     @property
     def standard(self) -> str | None:
         """The version of the ASDF standard that the file states, or None."""
@@ -539,7 +601,7 @@ class File:
         """Problems of the file that do not prevent reading it."""
     @property
     def tree(self) -> Any:
-        """The top of the tree: usually a `Mapping`."""
+        """The root item: usually a `Mapping`."""
     @property
     def text(self) -> str:
         """The YAML text of the tree, byte for byte."""
@@ -548,22 +610,51 @@ class File:
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def keys(self) -> KeysView[Any]:
-        """A view of the keys at the top."""
+        """A view of the keys at the root."""
     def values(self) -> ValuesView[Any]:
-        """A view of the values at the top."""
+        """A view of the values at the root."""
     def items(self) -> ItemsView[Any, Any]:
-        """A view of the pairs of key and value at the top."""
+        """A view of the pairs of key and value at the root."""
     def get(self, key: Any, default: Any = None, *, as_: Literal["asdf"] | None = None) -> Any:
-        """The value of a key or path, or `default`. With `as_="asdf"` it is the object that the installed converters of the
-        `asdf` package make of it (a WCS, a quantity, a table), arrays read; nothing else of the tree is converted.
+        """Returns the value of a key or path.
+
+        Parameters
+        ----------
+        key : str
+            A key, or a path.
+        default : object
+            The value if there is no such item.
+        as_ : {"asdf"}, optional
+            Return the object that the installed converters of the `asdf` package make of it: a WCS, a quantity, a table.
+            Its arrays are read; nothing else of the tree is converted.
+
+        Returns
+        -------
+        object
         """
     def to_dict(self) -> dict[Any, Any]:
         """A dictionary of the whole tree, in which arrays are still to be read."""
     def info(self) -> dict[str, Any]:
-        """What the file is made of: its generation, where tree and blocks lie, codecs and sizes in bytes."""
+        """Describes how the file is stored.
+
+        Returns
+        -------
+        dict
+            `file`, `family`, `generation` and `size` in bytes. For the ASDF family also `header`, `standard`, and the place
+            of the `tree` and of each of the `blocks`; for a file under a layout `dialect`, `byteorder`, and `format` if
+            the layout is derived from the metadata of another format.
+        """
     def block(self, number: int) -> Array:
-        """The decoded bytes of a block, by its number, as an array of uint8 that is still to be read. A
-        streamed block is number -1, or the last.
+        """Returns the decoded bytes of a block as an array of uint8.
+
+        Parameters
+        ----------
+        number : int
+            The number of the block. A streamed block is number -1, or the last.
+
+        Returns
+        -------
+        Array
         """
     def _tagged(self, mapping: Any, sequence: Any, text: Any) -> tuple[Any, list[Any]] | None: ...
     def _toward(self, tree: Any, classes: Any) -> str | None: ...
@@ -573,12 +664,27 @@ class File:
     def _become(self, text: str, added: list[Any]) -> tuple[bool, list[int | None]]: ...
     def _same(self, number: int, memory: Any) -> bool: ...
     def digest(self) -> dict[str, str]:
-        """The SHA-256 of what each array holds, by its path. It does not depend on compression, byte order
-        or generation. The digest of a mask is under the path of the mask.
+        """Returns the SHA-256 of the elements of each array.
+
+        The sums do not depend on compression, byte order or format.
+
+        Returns
+        -------
+        dict of str
+            Sums by the paths of the arrays. The sum of a mask is at the path of the mask.
         """
     def verify(self, *, deep: bool = False) -> list[str]:
-        """Checks structure and checksums; with `deep` every block is decoded as well. What is wrong, one
-        line each: an empty list where nothing is.
+        """Checks the structure of the file and its checksums.
+
+        Parameters
+        ----------
+        deep : bool
+            Decode every block and array as well.
+
+        Returns
+        -------
+        list of str
+            The problems. Empty if there are none.
         """
     def set(
         self, path: str, value: Any, *, inline: bool = False, codec: str | None = None, level: int | None = None
@@ -600,8 +706,28 @@ class File:
         itself as it is. Blocks are copied as they are stored.
         """
     def append(self, path: str, rows: numpy.typing.ArrayLike) -> None:
-        """Adds rows to a streamed array, at the end of the file; a crash leaves the old rows. `Pieces` of unknown
-        length are written as such an array.
+        """Appends rows to an array, or records to a list, and writes them at once. After a crash the file has the old rows.
+
+        Parameters
+        ----------
+        path : str
+            The path of a streamed array, the last of an ASDF file, such as `Pieces` of unknown length are written; or of
+            a list of a Dudley file, each row becoming one more of its last item.
+        rows : array_like
+            The rows.
+        """
+    def extend(self, items: _Mapping[str, Any]) -> None:
+        """Appends items to the root of a Dudley file of the dialect 2025, and writes them at once.
+
+        Parameters
+        ----------
+        items : dict
+            The items, as `write` takes them.
+
+        Raises
+        ------
+        NotImplementedError
+            If the file has a tree: set the items, and call `update()`.
         """
     def update(self, *, in_place: bool = True) -> None:
         """Writes the changes: in place under a rollback journal where the tree fits into its space, otherwise
@@ -662,6 +788,48 @@ class File:
         '{"seeing": "NaN"}'
         >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
         True
+        """
+
+@final
+class Asdf:
+    """The parts of an open file that only the ASDF family has: tree text, history, blocks.
+
+    Examples
+    --------
+    >>> import trilith
+    >>> f = trilith.open(trilith.dumps({"a": 1}))
+    >>> f.asdf.standard, f.asdf.history, f.asdf.text.splitlines()[-2:]
+    ('1.6.0', [], ['a: 1', '...'])
+    """
+
+    @property
+    def text(self) -> str:
+        """The YAML text of the tree, byte for byte."""
+    @property
+    def standard(self) -> str | None:
+        """The version of the ASDF standard that the file states, or None."""
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The entries of the history, the oldest first, each a dictionary with a `description` and a `time`."""
+    def add_history_entry(self, description: str) -> None:
+        """Adds an entry with a description and the current time to the history, for the next `update()`.
+
+        Parameters
+        ----------
+        description : str
+            The description.
+        """
+    def block(self, number: int) -> Array:
+        """Returns the decoded bytes of a block as an array of uint8.
+
+        Parameters
+        ----------
+        number : int
+            The number of the block. A streamed block is number -1, or the last.
+
+        Returns
+        -------
+        Array
         """
 
 @final
@@ -778,262 +946,70 @@ class Layout:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
-@final
-class Stream:
-    """An open Dudley stream. It behaves like a dictionary of the items of its root.
-
-    >>> import io, numpy, trilith
-    >>> out = io.BytesIO()
-    >>> trilith.write(out, {"t": numpy.arange(3.0), "run": {"n": 4}}, version="dudley-2025")
-    >>> with trilith.open(out.getvalue()) as f:
-    ...     f["t"][1], f["run/n"], list(f)
-    (np.float64(1.0), 4, ['t', 'run'])
-    """
-
-    def __enter__(self) -> Stream: ...
-    def __exit__(self, *_args: Any) -> None: ...
-    def close(self) -> None:
-        """Closes the file. Arrays that were taken out of it stay valid."""
-    @property
-    def closed(self) -> bool:
-        """Whether the file was closed."""
-    @property
-    def name(self) -> str:
-        """The path of the file, or what it was read from."""
-    @property
-    def path(self) -> str | None:
-        """The absolute path of the file, or None where it was not opened by its path."""
-    @property
-    def generation(self) -> str:
-        """"dudley-2025" or "dudley-2026"."""
-    @property
-    def warnings(self) -> list[str]:
-        """Problems of the layout that do not prevent reading the file."""
-    @property
-    def layout(self) -> Layout:
-        """The layout: that in the file, that beside it, or that which was handed in."""
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """What the layout or the foreign file says about the whole, by name: numbers, texts, and lists of these."""
-    @property
-    def tree(self) -> Items:
-        """The root dict."""
-    def append(self, path: str, rows: numpy.typing.ArrayLike) -> None:
-        """Appends records to a list: each row of `rows` becomes one more of its last item. A crash leaves the
-        old file or the new.
-        """
-    def extend(self, items: _Mapping[str, Any]) -> None:
-        """Appends items, a dictionary as `write` takes it, to the root dict of a file of the dialect 2025."""
-    def __getitem__(self, key: Any, /) -> Any: ...
-    def __contains__(self, key: Any, /) -> bool: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Any]: ...
-    def keys(self) -> KeysView[Any]:
-        """A view of the names of the root dict."""
-    def values(self) -> ValuesView[Any]:
-        """A view of the items of the root dict."""
-    def items(self) -> ItemsView[Any, Any]:
-        """A view of the pairs of name and item of the root dict."""
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The item of a name or path, or `default`."""
-    def to_dict(self) -> dict[Any, Any]:
-        """A dictionary of all items, in which arrays are still to be read."""
-    def _repr_html_(self) -> str: ...
-    # See _habits.py.
-    def _ipython_key_completions_(self) -> list[str]: ...
-    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
-        """The text of a mapping, list or whole tree as JSON.
-
-        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
-
-        >>> import numpy, trilith
-        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
-        >>> f["meta"].to_json()
-        '{"seeing": "NaN"}'
-        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
-        True
-        """
-
-@final
-class Items:
-    """A dict of a stream, which behaves like a dictionary that cannot be changed."""
-
-    def __getitem__(self, key: Any, /) -> Any: ...
-    def __contains__(self, key: Any, /) -> bool: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Any]: ...
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """What the layout or the foreign file says about the dict, by name: numbers, texts, and lists of these."""
-    @property
-    def _is_derived(self) -> bool: ...
-    def keys(self) -> KeysView[Any]:
-        """A view of the names."""
-    def values(self) -> ValuesView[Any]:
-        """A view of the items."""
-    def items(self) -> ItemsView[Any, Any]:
-        """A view of the pairs of name and item."""
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The item of a name or path, or `default`."""
-    def to_dict(self) -> dict[Any, Any]:
-        """A dictionary of it and all below it, in which arrays are still to be read."""
-    def __eq__(self, other: object, /) -> bool: ...
-    def __copy__(self) -> Items: ...
-    def __deepcopy__(self, memo: Any, /) -> Items: ...
-    def _repr_html_(self) -> str: ...
-    # See _habits.py.
-    def _ipython_key_completions_(self) -> list[str]: ...
-    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
-        """The text of a mapping, list or whole tree as JSON.
-
-        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
-
-        >>> import numpy, trilith
-        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
-        >>> f["meta"].to_json()
-        '{"seeing": "NaN"}'
-        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
-        True
-        """
-
-@final
-class Records:
-    """A list of a stream, which behaves like a list that cannot be changed."""
-
-    def __getitem__(self, key: Any, /) -> Any: ...
-    def __len__(self) -> int: ...
-    @property
-    def array(self) -> Array:
-        """The list as one array with a leading axis, where its items are equal: the same datatype and shape. An index
-        with several axes, such as `[:, 0]`, is one into this array.
-
-        Raises:
-            ValueError: the items are not equal.
-        """
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.typing.NDArray[Any]: ...
-    def to_list(self) -> list[Any]:
-        """A list of the items and all below them, in which arrays are still to be read."""
-    def __eq__(self, other: object, /) -> bool: ...
-    def __copy__(self) -> Records: ...
-    def __deepcopy__(self, memo: Any, /) -> Records: ...
-    def _repr_html_(self) -> str: ...
-    # See _habits.py.
-    def to_json(self, *, inline: bool = False, indent: int | None = None) -> str:
-        """The text of a mapping, list or whole tree as JSON.
-
-        An array is its datatype and shape, or with `inline` its elements, of which masked ones are null. Numbers that are
-        not finite are the texts "NaN", "Infinity" and "-Infinity"; dates, complex numbers and bytes (base 64) are texts.
-
-        >>> import numpy, trilith
-        >>> f = trilith.open(trilith.dumps({"meta": {"seeing": float("nan")}, "data": numpy.arange(3, dtype="i2")}))
-        >>> f["meta"].to_json()
-        '{"seeing": "NaN"}'
-        >>> f.to_json(inline=True).endswith('"data": [0, 1, 2]}')
-        True
-        """
-
-@final
-class Family:
-    """A family of files of one layout: each item is one array, whose first axis counts the files.
-
-    `trilith.open(catalog, family=layout)` opens one; where each item of each file lies follows from the
-    catalog, so that a slice opens only the files that hold it.
-    """
-
-    def __enter__(self) -> Family: ...
-    def __exit__(self, *_args: Any) -> None: ...
-    @property
-    def files(self) -> list[str]:
-        """The files, as the catalog names them."""
-    @property
-    def layout(self) -> Layout:
-        """The layout of the files."""
-    @property
-    def path(self) -> str | None:
-        """The absolute path of the catalog."""
-    @property
-    def tree(self) -> Family:
-        """The family itself: a mapping of arrays."""
-    def __getitem__(self, key: str, /) -> Array: ...
-    def __contains__(self, key: str, /) -> bool: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[str]: ...
-    def keys(self) -> KeysView[str]:
-        """A view of the names of the items."""
-    def values(self) -> ValuesView[Array]:
-        """A view of the arrays."""
-    def items(self) -> ItemsView[str, Array]:
-        """A view of the pairs of name and array."""
-    def omitted(self, key: str) -> list[str]:
-        """The files that are masked in an item, because they omit it or are not there."""
-    # See _habits.py.
-    def _ipython_key_completions_(self) -> list[str]: ...
-
 _Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 _Layout: TypeAlias = Layout | str | os.PathLike[str]
 
-# A path that ends in .bd gives a Stream without further arguments too: whoever opens one says so with `cast`.
-@overload
 def open(
     source: _Source,
     *,
     memmap: bool = True,
-    layout: None = None,
-    family: None = None,
+    layout: _Layout | None = None,
+    family: _Layout | None = None,
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
     raw: bool = False,
 ) -> File:
-    """Opens a file of any family and generation: a path, an address (`https://…`, `s3://bucket/key`), the bytes of a
-    file, or a binary file object, those of fsspec and obstore among them.
+    """Opens a file of any format.
 
-    Only the tree is read; arrays are read when they are asked for. With `memmap`, arrays of a local file
-    that are stored as they are can be had without a copy; another program that shortens the file while such
-    an array is in use ends this one, as with every memory map.
+    Only the metadata are read. Arrays are read when they are indexed.
 
-    A native Dudley file (`.bd`) gives a `Stream`. With a `layout`, a `Layout` or the path of one, any file is a
-    stream under it; `byteorder`, "little" or "big", is that of whatever layout and file leave open. With
-    `family`, the layout of its files, a catalog gives a `Family`; with `raw` these files have no signature.
+    Parameters
+    ----------
+    source : str, os.PathLike, bytes or file object
+        A path, a URL (`https://…`, `s3://bucket/key`), the bytes of a file, or a binary file object, also of fsspec
+        and obstore.
+    memmap : bool
+        Map a local file into memory, so that uncompressed arrays need no copy. If another program shortens the
+        file while such an array is in use, the process ends, as with every memory map.
+    layout : Layout, str or os.PathLike, optional
+        The layout under which the bytes are read: a `Layout`, its path, or its text.
+    family : Layout, str or os.PathLike, optional
+        The layout of the files of a file set, whose catalog `source` is. Each item is then one array, whose first axis
+        counts the files.
+    byteorder : {"little", "big"}, optional
+        The byte order, if neither the layout nor the file has it.
+    allow : list of str
+        Places outside of the folder of the file to which references may lead: folders (`"../shared/"`, relative to the
+        working directory, or `"file:///data/"`), or the beginnings of URLs (`"https://data.example.org/"`).
+    remote : dict, optional
+        Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
+    raw : bool
+        The files of the file set have no signature.
 
-    References out of a file may lead into its folder, and where one of `allow` says: a folder (`"../shared/"`, relative
-    to the working directory, or `"file:///data/"`), or addresses that begin so (`"https://data.example.org/"`).
-    `remote` holds options of docs/remote.md, such as `{"timeout": 5}`.
+    Returns
+    -------
+    File
 
+    Raises
+    ------
+    FormatError
+        If the file breaks the rules of its format.
+    NotImplementedError
+        If the format, or something that the file needs, is not supported.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
     >>> import trilith
     >>> with trilith.open(trilith.dumps({"exposure": 139.8})) as f:
     ...     f["exposure"]
     139.8
     """
-@overload
-def open(
-    source: _Source,
-    *,
-    memmap: bool = True,
-    layout: _Layout,
-    family: None = None,
-    byteorder: str | None = None,
-    allow: list[str] = ...,
-    remote: dict[str, Any] | None = None,
-    raw: bool = False,
-) -> Stream: ...
-@overload
-def open(
-    source: _Source,
-    *,
-    memmap: bool = True,
-    layout: None = None,
-    family: _Layout,
-    byteorder: str | None = None,
-    allow: list[str] = ...,
-    remote: dict[str, Any] | None = None,
-    raw: bool = False,
-) -> Family: ...
 def write(
     target: str | os.PathLike[str] | BinaryIO,
-    tree: _Mapping[Any, Any] | _Keyed | File | Stream | Items,
+    tree: _Mapping[Any, Any] | _Keyed | File,
     *,
     codec: str | None = None,
     level: int | None = None,
@@ -1169,7 +1145,7 @@ def _toward(old: str, new: str) -> str | None:
 def _command(words: list[str]) -> int:
     """Runs the command `trilith` with these words, its own name first, and returns its exit status."""
 def _hierarchy(
-    opened: File | Stream | Family,
+    opened: File,
 ) -> tuple[list[tuple[str, dict[str, Any], Array | None, list[str], str | None, Any]], list[tuple[str, str]]]:
     """The nodes of an open file, and what cannot be reached with the reason."""
 def _conventions(group: _Keyed, arrays: list[tuple[str, int]]) -> list[list[str] | None]:
@@ -1185,7 +1161,7 @@ class _AxisNames:
         first axes of all.
         """
 
-def _state(opened: File | Stream | Family) -> tuple[str, str | None, bool]:
+def _state(opened: File) -> tuple[str, str | None, bool]:
     """What an open file is called, a word for what it held when it was opened, and whether it has become another since."""
 def _manifest(
     array: Array, rows: int | None = None

@@ -13,6 +13,8 @@ from collections import abc
 
 import numpy
 
+from ._trilith import Sequence
+
 # Bytes of a mask that are held in memory.
 _PIECE = 4 << 20
 
@@ -342,7 +344,7 @@ def same(one, other):
 
 
 def _is_array(value):
-    return hasattr(value, "__array__") and not isinstance(value, numpy.generic)
+    return hasattr(value, "__array__") and not isinstance(value, (numpy.generic, Sequence))
 
 
 def _same_arrays(one, other):
@@ -358,6 +360,8 @@ def _same_arrays(one, other):
 def reopened(path, keywords, place, parts, shape, dtype, version=None):
     """The array at a place of a file, which must not have changed since it was this version."""
     array = _find(path, keywords, place)
+    # A list that is one array.
+    array = getattr(array, "array", array)
     for part in parts:
         array = array.part(part)
     if array.shape != shape or array.dtype != numpy.dtype(dtype):

@@ -9,7 +9,7 @@ from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
 from . import _chunks, _dims, _kept, _laid_out
-from ._trilith import Array, Family, Items, Sequence, _AxisNames, _Keyed, open
+from ._trilith import Array, Sequence, _AxisNames, _Keyed, open
 
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
@@ -70,7 +70,7 @@ def _opened(node, how, axes):
     how = dict(how)
     drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
     dataset = _dataset(node, drop, dims, axes)
-    if isinstance(node, Items):
+    if _is_laid_out(node):
         dataset = _laid_out.decoded(dataset, how)
     # open_mfdataset calls it, whether there is anything to close or not.
     dataset.set_close(_nothing)
@@ -98,13 +98,13 @@ def _dataset(node, drop, dims, axes):
         return _written(node, drop)
     found = {str(key): value for key, value in node.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
-    laid_out = isinstance(node, Items)
+    laid_out = _is_laid_out(node)
     names = _dimensions(node, arrays, dims or {}, axes)
     said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out else {}
     variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
-    attributes = {"files": node.files} if isinstance(node, Family) else _laid_out.attributes(node) if laid_out else {}
+    attributes = _laid_out.attributes(node) if laid_out else dict(getattr(node, "attrs", {}))
     for key, value in node.items():
-        if laid_out and node._is_derived:
+        if laid_out and node._form == "derived":
             continue  # the lengths of dimensions
         if isinstance(value, _SCALARS):
             attributes[str(key)] = str(value) if isinstance(value, str) else value
@@ -122,6 +122,11 @@ def _array(value):
     is_quantity = isinstance(value, _Keyed) and (value.tag or "").rpartition("/")[2].startswith("quantity-")
     held = value.get("value") if is_quantity else None
     return held if isinstance(held, Array) else None
+
+
+def _is_laid_out(node):
+    """Whether a layout says where its arrays are."""
+    return getattr(node, "_form", None) in ("layout", "derived")
 
 
 def _is_written(node):
@@ -155,7 +160,7 @@ def _one(value):
 def _dimensions(node, arrays, given, axes):
     """Names of the axes of the arrays of a group: those that were given, otherwise by the file and the conventions."""
     left = {key: array for key, array in arrays.items() if key not in given}
-    is_family = isinstance(node, Family)
+    is_family = getattr(node, "_form", None) == "set"
     said = dict.fromkeys(left) if is_family else _dims.said(node, left)
     named = axes.name([(key, array.shape, said[key]) for key, array in left.items()], ["record"] if is_family else [])
     names = {key: (names,) if isinstance(names, str) else tuple(names) for key, names in given.items()}

@@ -1,0 +1,155 @@
+"""One file, one mapping, one sequence and one array, whatever the format is."""
+
+import collections.abc
+import pickle
+
+import numpy as np
+import pytest
+
+import trilith
+
+DATA = np.arange(12, dtype="f4").reshape(3, 4)
+
+
+def asdf(folder):
+    trilith.write(folder / "x.asdf", {"data": DATA, "group": {"n": 4}, "list": [DATA, DATA]})
+    return {"source": folder / "x.asdf"}
+
+
+def dudley(folder):
+    trilith.write(folder / "x.bd", {"data": DATA, "group": {"n": 4}, "list": [DATA, DATA]})
+    return {"source": folder / "x.bd"}
+
+
+def hdf5(folder):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["data"] = DATA
+        file["data"].attrs["units"] = "K"
+        file.attrs["title"] = "a title"
+        file["group/inner"] = DATA[0]
+        file["group"].attrs["n"] = 4
+    return {"source": folder / "x.h5"}
+
+
+def netcdf(folder):
+    netcdf4 = pytest.importorskip("netCDF4")
+    with netcdf4.Dataset(folder / "x.nc", "w") as file:
+        file.createDimension("y", 3)
+        file.createDimension("x", 4)
+        file.createVariable("y", "f8", ("y",))[:] = np.arange(3)
+        file.createVariable("data", "f4", ("y", "x"))[:] = DATA
+    return {"source": folder / "x.nc"}
+
+
+def fits(folder):
+    module = pytest.importorskip("astropy.io.fits")
+    primary = module.PrimaryHDU()
+    primary.header["OBSERVER"] = "H. Leavitt"
+    module.HDUList([primary, module.ImageHDU(DATA.astype("f4"), name="SCI")]).writeto(folder / "x.fits")
+    return {"source": folder / "x.fits"}
+
+
+def file_set(folder):
+    layout = trilith.Layout("{ N := i8 }  data = f4[N, 4]  group/ n = f8 ..")
+    for n in range(3):
+        layout.write(folder / f"f{n}.bd", {"group/n": np.float64(n)}, N=3, data=DATA)
+    layout.catalog([folder / f"f{n}.bd" for n in range(3)], folder / "c.bd")
+    return {"source": folder / "c.bd", "family": layout}
+
+
+@pytest.fixture(params=[asdf, dudley, hdf5, netcdf, fits, file_set], ids=lambda make: make.__name__)
+def opened(request, tmp_path):
+    how = request.param(tmp_path)
+    with trilith.open(how.pop("source"), **how) as f:
+        yield request.param.__name__, f
+
+
+def arrays(f):
+    found = {}
+    f.visititems(lambda path, value: found.__setitem__(path, value) if isinstance(value, trilith.Array) else None)
+    return found
+
+
+def test_the_classes_are_those_of_every_format(opened):
+    name, f = opened
+    assert type(f) is trilith.File and type(f.tree) is trilith.Mapping
+    assert isinstance(f, collections.abc.Mapping) and list(f) == list(f.tree) == list(f.keys()) and len(f) == len(list(f.items()))
+    assert (f.asdf is not None) == (name in ("asdf", "fits")) == (f.layout is None)
+    assert arrays(f) and all(type(a) is trilith.Array for a in arrays(f).values())
+    kinds = (trilith.Mapping, trilith.Sequence, trilith.Array, str, int, float, bool, type(None))
+    assert f.visititems(lambda path, value: None if isinstance(value, kinds) else (path, value)) is None
+
+
+def test_paths_lead_to_what_is_visited_and_found(opened):
+    _, f = opened
+    seen = []
+    f.visititems(lambda path, value: seen.append(path))
+    assert seen and len(seen) == len(set(seen))
+    for path in seen:
+        assert path in f and type(f[path]) is type(f.get(path)), path
+    found = f.search(shape=(None,) * 2)
+    assert found.keys() == {"/" + path.lstrip("/") for path, a in arrays(f).items() if a.ndim == 2}
+    for key, value in f.items():
+        if isinstance(value, trilith.Mapping):
+            value.visititems(lambda path, below: seen.remove(f"{key}/{path}"))
+
+
+def test_names_that_are_no_paths_are_not_in_a_file(opened):
+    _, f = opened
+    for name in ("nothing", "", "no/thing", "data/nothing", "a[", "a[x]", "~2", "a(", '"', "data.", "[0]x", 3, None):
+        if name == "" and "" in f.tree.keys():
+            continue
+        assert f.get(name, "other") == "other" or name == "", name
+        assert name not in f or name == "", name
+        if name != "":
+            with pytest.raises(KeyError):
+                f[name]
+
+
+def test_files_are_checked_summed_and_described(opened):
+    name, f = opened
+    assert f.verify() == f.verify(deep=True) == []
+    sums = f.digest()
+    assert sums and all(len(total) == 64 for total in sums.values())
+    facts = f.info()
+    assert facts["size"] > 0 and facts["file"] == f.name and facts["generation"] == f.generation and facts["family"]
+    assert isinstance(f.attrs, dict) and all(isinstance(a.attrs, dict) for a in arrays(f).values())
+    if name == "hdf5":
+        assert f.attrs == {"title": "a title"} and f["group"].attrs == {"n": 4} and f["data"].attrs == {"units": "K"}
+        assert f["data"].unit == "K" and facts["format"] and f["group"].search(shape=(4,)).keys() == {"/inner"}
+    if name == "file_set":
+        assert f.attrs["files"] == f.files == ["f0.bd", "f1.bd", "f2.bd"]
+
+
+def test_what_is_read_is_what_was_written(opened):
+    name, f = opened
+    array = next(a for a in arrays(f).values() if a.ndim >= 2)
+    expected = np.stack([DATA] * 3) if name == "file_set" else DATA
+    assert np.array_equal(array[...], expected) and np.array_equal(pickle.loads(pickle.dumps(array))[...], expected)
+    assert pickle.loads(pickle.dumps(f)).tree == f.tree
+    copied = f.to_dict()
+    assert list(copied) == list(f) and isinstance(f.to_json(), str) and name and repr(f) and f._repr_html_()
+
+
+def test_what_cannot_be_edited_says_what_can(opened):
+    name, f = opened
+    if name == "asdf":
+        f["new"] = 1
+        f.update()
+        assert f["new"] == 1 and f.mode == "rw"
+    elif name != "fits":
+        assert f.mode == "r" and f.history == [] and f.standard is None
+        for edit in (lambda: f.__setitem__("new", 1), lambda: f.__delitem__("data"), lambda: f.rename("/data", "x")):
+            with pytest.raises(NotImplementedError, match="ASDF"):
+                edit()
+        with pytest.raises(NotImplementedError, match="ASDF"):
+            f.text
+
+
+def test_rows_by_a_list_of_indices(opened):
+    _, f = opened
+    for array in arrays(f).values():
+        if array.ndim and len(array) > 1:
+            rows = [1, 0, -1, 1]
+            assert np.array_equal(array[rows], array[...][rows]) and array[rows].flags.writeable
