@@ -260,8 +260,8 @@ impl Array {
         py.detach(|| place.storage()).or_raise(About::Key)
     }
 
-    /// The attributes of the array, by name: numbers, strings, and lists of these. An array of a tree has none: its
-    /// metadata are next to it.
+    /// The attributes of the array, by name: numbers, strings, and lists of these. Those of FITS data are
+    /// the header cards. An array of ASDF has none: its metadata are next to it.
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match self.place() {

@@ -68,7 +68,8 @@ impl Keyed {
         self.0.tag()
     }
 
-    /// The attributes of the mapping, by name: numbers, strings, and lists of these. A mapping of a tree has none.
+    /// The attributes of the mapping, by name: numbers, strings, and lists of these. Those of a FITS HDU are
+    /// the header cards. A mapping of ASDF has none.
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         scalar::attributes(py, &self.0.item)

@@ -46,6 +46,8 @@ def fits(folder):
     module = pytest.importorskip("astropy.io.fits")
     primary = module.PrimaryHDU()
     primary.header["OBSERVER"] = "H. Leavitt"
+    primary.header["HISTORY"] = "one"
+    primary.header["HISTORY"] = "two"
     module.HDUList([primary, module.ImageHDU(DATA.astype("f4"), name="SCI")]).writeto(folder / "x.fits")
     return {"source": folder / "x.fits"}
 
@@ -118,6 +120,10 @@ def test_files_are_checked_summed_and_described(opened):
     if name == "hdf5":
         assert f.attrs == {"title": "a title"} and f["group"].attrs == {"n": 4} and f["data"].attrs == {"units": "K"}
         assert f["data"].unit == "K" and facts["format"] and f["group"].search(shape=(4,)).keys() == {"/inner"}
+    if name == "fits":
+        header, data = f["fits/1"].attrs, f["fits/1/data"].attrs
+        assert f.attrs["OBSERVER"] == "H. Leavitt" and header == data and header["EXTNAME"] == "SCI" and header["NAXIS1"] == 4
+        assert f.attrs["HISTORY"] == ["one", "two"] and f["fits"].attrs == {}
     if name == "file_set":
         assert f.attrs["files"] == f.files == ["f0.bd", "f1.bd", "f2.bd"]
 
@@ -138,7 +144,14 @@ def test_what_cannot_be_edited_says_what_can(opened):
         f["new"] = 1
         f.update()
         assert f["new"] == 1 and f.mode == "rw"
-    elif name != "fits":
+    elif name == "fits":
+        f["fits/0/header/OBSERVER"] = "C. Payne"
+        f.update()
+        assert f["fits/0/header/OBSERVER"] == f.attrs["OBSERVER"] == "C. Payne" and f.mode == "rw"
+        f["new"] = 1
+        with pytest.raises(NotImplementedError, match="header cards"):
+            f.update()
+    else:
         assert f.mode == "r" and f.history == [] and f.standard is None
         for edit in (lambda: f.__setitem__("new", 1), lambda: f.__delitem__("data"), lambda: f.rename("/data", "x")):
             with pytest.raises(NotImplementedError, match="ASDF"):

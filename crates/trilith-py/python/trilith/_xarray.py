@@ -102,7 +102,7 @@ def _dataset(node, drop, dims, axes):
     names = _dimensions(node, arrays, dims or {}, axes)
     said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out else {}
     variables = {key: _variable(array, names[key], found[key], said.get(key)) for key, array in arrays.items()}
-    attributes = _laid_out.attributes(node) if laid_out else dict(getattr(node, "attrs", {}))
+    attributes = _laid_out.attributes(node) if laid_out else node.attrs if _is_set(node) else {}
     for key, value in node.items():
         if laid_out and node._form == "derived":
             continue  # the lengths of dimensions
@@ -127,6 +127,11 @@ def _array(value):
 def _is_laid_out(node):
     """Whether a layout says where its arrays are."""
     return getattr(node, "_form", None) in ("layout", "derived")
+
+
+def _is_set(node):
+    """Whether its arrays are those of a file set."""
+    return getattr(node, "_form", None) == "set"
 
 
 def _is_written(node):
@@ -160,7 +165,7 @@ def _one(value):
 def _dimensions(node, arrays, given, axes):
     """Names of the axes of the arrays of a group: those that were given, otherwise by the file and the conventions."""
     left = {key: array for key, array in arrays.items() if key not in given}
-    is_family = getattr(node, "_form", None) == "set"
+    is_family = _is_set(node)
     said = dict.fromkeys(left) if is_family else _dims.said(node, left)
     named = axes.name([(key, array.shape, said[key]) for key, array in left.items()], ["record"] if is_family else [])
     names = {key: (names,) if isinstance(names, str) else tuple(names) for key, names in given.items()}

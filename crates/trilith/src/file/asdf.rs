@@ -1,6 +1,7 @@
 //! The ASDF family, FITS included, as a tree of items.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::backend::{Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
@@ -24,6 +25,39 @@ impl AsdfFile {
             Place::Located { .. } => root,
         }
     }
+
+    /// The rows of the FITS header that a node of a FITS file has: an HDU, its data, or the file, which has that of HDU 0.
+    fn cards<'t>(&'t self, node: Node<'t>) -> Option<Node<'t>> {
+        self.container().filter(|container| container.hdu == 0)?;
+        let hdu = if ndarray::is_ndarray(node) {
+            self.tree().find(&self.tree().path_of(node.id())?.split_last()?.0)?
+        } else if node.id() == self.tree().root().id() {
+            node.get("fits")?.index(0)?
+        } else {
+            node
+        };
+        if hdu.is_mapping() { hdu.get("header").filter(|rows| rows.is_sequence()) } else { None }
+    }
+}
+
+/// The cards of a FITS header by their keywords; a keyword that is repeated has a list.
+fn cards<'t>(rows: Node<'t>, limits: &Limits) -> Result<Vec<(Cow<'t, str>, Value)>> {
+    let mut found: Vec<(Cow<'t, str>, Vec<Value>)> = Vec::new();
+    let mut known = HashMap::new();
+    for row in rows.items() {
+        let Some(keyword) = row.index(0).map(Node::text) else { continue };
+        let value = row.index(1).map_or_else(|| Ok(Value::null()), |value| value.to_value(limits))?;
+        let at = *known.entry(keyword.clone()).or_insert(found.len());
+        match found.get_mut(at) {
+            Some((_, values)) => values.push(value),
+            None => found.push((keyword, vec![value])),
+        }
+    }
+    let one = |mut values: Vec<Value>| match values.len() {
+        1 => values.remove(0),
+        _ => Value::from(values),
+    };
+    Ok(found.into_iter().map(|(keyword, values)| (keyword, one(values))).collect())
 }
 
 /// An alias keeps a place of its own: it is not entered.
@@ -102,6 +136,13 @@ impl Backend for AsdfFile {
 
     fn path(&self, at: &Place) -> Option<String> {
         self.tree().path_of(self.node_at(at).id()).map(|path| path.to_string())
+    }
+
+    fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        match self.cards(self.node_at(at)) {
+            Some(rows) => cards(rows, self.limits()),
+            None => Ok(Vec::new()),
+        }
     }
 
     fn unit(&self, at: &Place) -> Option<String> {
