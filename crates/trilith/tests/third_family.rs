@@ -210,6 +210,9 @@ fn it_is_converted_to_any_form_that_arrays_have() {
 #[test]
 fn what_only_asdf_has_is_refused_by_name() {
     let error = rows(&[], "x").edit().map(drop).unwrap_err();
-    assert_eq!(error.to_string(), "a file of the family rows is not edited as a tree");
+    assert_eq!(
+        error.to_string(),
+        "cannot edit rows: it is rows, and only files of the ASDF family have a tree to edit; convert it to ASDF first"
+    );
     assert!(rows(&[], "x").into_asdf().is_err());
 }

@@ -142,8 +142,8 @@ class Array:
         """How its elements are stored: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None where nothing says so."""
     @property
     def attrs(self) -> dict[str, Any]:
-        """The attributes of the array, by name: numbers, strings, and lists of these. An array of a tree has none: its
-        metadata are next to it.
+        """The attributes of the array, by name: numbers, strings, and lists of these. Those of FITS data are
+        the header cards. An array of ASDF has none: its metadata are next to it.
         """
     @property
     def attributes(self) -> dict[str, Any]:
@@ -335,7 +335,9 @@ class _Keyed:
         """The whole tag of the node, or None."""
     @property
     def attrs(self) -> dict[str, Any]:
-        """The attributes of the mapping, by name: numbers, strings, and lists of these. A mapping of a tree has none."""
+        """The attributes of the mapping, by name: numbers, strings, and lists of these. Those of a FITS HDU are
+        the header cards. A mapping of ASDF has none.
+        """
     @property
     def attributes(self) -> dict[str, Any]:
         """The attributes, as `attrs`."""
