@@ -11,6 +11,8 @@ mod streams;
 
 use crate::array::{Array, Datatype, unravel};
 use crate::asdf::{AsdfFile, Found, key_text, ndarray, walk};
+#[cfg(feature = "dudley")]
+use crate::convert::stream_as_asdf;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::limits::Limits;
@@ -108,11 +110,10 @@ impl File {
     /// Every difference between this file and another, in the order of this one.
     ///
     /// How something is stored is no difference. A Dudley stream and a file of the ASDF family are compared as
-    /// conversion would write the stream, in memory.
+    /// conversion would write the stream. Elements are read piece by piece.
     ///
     /// # Errors
-    /// What reading the arrays says, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many items and for a stream that
-    /// needs too much memory.
+    /// What reading the arrays says, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many items.
     pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<Difference>> {
         if let (Some(a), Some(b)) = (self.as_asdf(), other.as_asdf()) {
             return diff(a, b, options);
@@ -120,8 +121,8 @@ impl File {
         #[cfg(feature = "dudley")]
         match ((self.as_asdf(), self.as_dudley()), (other.as_asdf(), other.as_dudley())) {
             ((_, Some(a)), (_, Some(b))) => return diff_streams(a, b, options),
-            ((Some(a), _), (_, Some(b))) => return between::diff(a, &between::as_asdf(b)?, options),
-            ((_, Some(a)), (Some(b), _)) => return between::diff(&between::as_asdf(a)?, b, options),
+            ((Some(a), _), (_, Some(b))) => return between::diff(a, &stream_as_asdf(b)?, options),
+            ((_, Some(a)), (Some(b), _)) => return between::diff(&stream_as_asdf(a)?, b, options),
             _ => {}
         }
         items::diff(self, other, options)

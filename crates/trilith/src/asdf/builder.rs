@@ -379,6 +379,20 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// As [`Builder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W, tree: Value) -> Result<()> {
+        let text = self.text(tree)?;
+        let mut writer = FileWriter::new(out, self.target.generation(), self.options);
+        writer.header(self.target.header, &self.target.comments(), Some(&text))?;
+        for (data, options) in self.blocks {
+            match (&data, self.id) {
+                (Stored::Reserved(len), Some(id)) => drop(writer.reserve(*len, &id)?),
+                _ => write_block(&mut writer, data, &options)?,
+            }
+        }
+        writer.finish()
+    }
+
+    /// The text of a tree as it is written.
+    pub(crate) fn text(&self, tree: Value) -> Result<String> {
         let tree = self.complete(tree);
         tree.check_subset()?;
         #[cfg(feature = "schema")]
@@ -390,16 +404,7 @@ impl<'a> Builder<'a> {
         };
         let prefix = self.target.tree.prefix.to_owned();
         let print = PrintOptions { handles: vec![("!".to_owned(), prefix)], ..PrintOptions::default() };
-        let text = print_document(&tree, &print);
-        let mut writer = FileWriter::new(out, self.target.generation(), self.options);
-        writer.header(self.target.header, &self.target.comments(), Some(&text))?;
-        for (data, options) in self.blocks {
-            match (&data, self.id) {
-                (Stored::Reserved(len), Some(id)) => drop(writer.reserve(*len, &id)?),
-                _ => write_block(&mut writer, data, &options)?,
-            }
-        }
-        writer.finish()
+        Ok(print_document(&tree, &print))
     }
 }
 

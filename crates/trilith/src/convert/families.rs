@@ -6,10 +6,12 @@
 //! Documentation and the attributes of arrays and lists stand under `dudley` at the root of a tree.
 
 use std::io::{Seek, Write};
+use std::sync::Arc;
 
 use super::expansion::Budget;
 use crate::array::{Array, Datatype};
-use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Target, ndarray};
+use crate::asdf::{self, ArrayOptions, AsdfFile, Builder, Container, FitsArrays, Target, ndarray};
+use crate::bytes::{Derived, MemorySource};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{Draft, DraftKind, DudleyFile, Items, Outline, OutlineId, Thing, presented};
 use crate::error::{Error, Result};
@@ -44,14 +46,76 @@ pub fn stream_to_asdf<W: Write + Seek>(
     out: W,
 ) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
+    let mut stored = Stored::Blocks(Builder::new(target), how);
+    let (root, losses) = tree_of(file, stack, &mut stored)?;
+    if let Stored::Blocks(builder, _) = stored {
+        builder.write_to(out, root)?;
+    }
+    Ok(losses)
+}
+
+/// Returns a Dudley file as one of the ASDF family, without writing it: its arrays stay in the file.
+///
+/// # Errors
+/// As [`stream_to_asdf`].
+pub fn stream_as_asdf(file: &DudleyFile) -> Result<AsdfFile> {
+    let _call = file.limits().call();
+    let mut stored = Stored::Apart(Vec::new());
+    let (root, _) = tree_of(file, false, &mut stored)?;
+    let text = Builder::new(Target::newest()).text(root)?;
+    file.limits().charge_memory(text.len() as u64, "the tree of a stream")?;
+    let text = MemorySource::new(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{text}").into(), file.source().name());
+    let made = AsdfFile::open(Arc::new(Derived::new(Arc::new(text), file.source().clone())), file.limits())?;
+    // As those of a FITS file, its arrays are around the tree.
+    let container = Container { hdu: 1, offset: 0, size: file.source().len() };
+    let Stored::Apart(arrays) = stored else { return Ok(made) };
+    Ok(made.within(container, Arc::new(Apart(arrays))))
+}
+
+/// The place of the arrays of a tree.
+enum Stored<'a> {
+    /// Blocks of a file that is written.
+    Blocks(Builder<'static>, &'a ArrayOptions),
+    /// The file that they come from.
+    Apart(Vec<Array>),
+}
+
+impl Stored<'_> {
+    /// The node of an array.
+    fn node(&mut self, array: &Array) -> Result<Value> {
+        match self {
+            Self::Blocks(builder, how) => builder.array(array, how),
+            Self::Apart(arrays) => {
+                arrays.push(array.clone());
+                let source = format!("fits:{}", arrays.len() - 1);
+                let shape = Value::seq::<u64>([]).flow();
+                let node =
+                    [("source", source.into()), ("datatype", "int8".into()), ("byteorder", "little".into()), ("shape", shape)];
+                Ok(Value::map(node).tagged("tag:stsci.edu:asdf/core/ndarray-1.1.0"))
+            }
+        }
+    }
+}
+
+/// Arrays by their numbers.
+struct Apart(Vec<Array>);
+
+impl FitsArrays for Apart {
+    fn hdu(&self, spec: &str) -> Result<Array> {
+        let found = spec.parse::<usize>().ok().and_then(|number| self.0.get(number));
+        found.cloned().ok_or_else(|| Error::malformed(format!("there is no array {spec}")))
+    }
+}
+
+/// The tree of a stream, and what it loses.
+fn tree_of(file: &DudleyFile, stack: bool, stored: &mut Stored<'_>) -> Result<(Value, Vec<Diagnostic>)> {
     let items = file.items()?;
     let outline = items.outline()?;
     file.limits().charge_memory(outline.node_count().saturating_mul(NODE), "the tree of a stream, to be written,")?;
     let mut walk = ToTree {
         items: &items,
         outline: &outline,
-        builder: Builder::new(target),
-        how,
+        arrays: stored,
         stack,
         docs: Vec::new(),
         attributes: Vec::new(),
@@ -81,19 +145,13 @@ pub fn stream_to_asdf<W: Write + Seek>(
     } else {
         root.set("dudley", about);
     }
-    let ToTree { builder, losses, .. } = walk;
-    // What is written needs room as well.
-    drop(outline);
-    drop(items);
-    builder.write_to(out, root)?;
-    Ok(losses)
+    Ok((root, walk.losses))
 }
 
-struct ToTree<'a, 'f> {
+struct ToTree<'a, 'f, 's> {
     items: &'a Items<'f>,
     outline: &'a Outline,
-    builder: Builder<'static>,
-    how: &'a ArrayOptions,
+    arrays: &'a mut Stored<'s>,
     stack: bool,
     docs: Vec<(String, Value)>,
     attributes: Vec<(String, Value)>,
@@ -103,7 +161,7 @@ struct ToTree<'a, 'f> {
     losses: Vec<Diagnostic>,
 }
 
-impl ToTree<'_, '_> {
+impl ToTree<'_, '_, '_> {
     /// A node and all below it; recursion is limited by [`DEPTH`].
     fn value(&mut self, id: OutlineId, path: &str, depth: usize) -> Result<Value> {
         if depth > DEPTH {
@@ -164,7 +222,7 @@ impl ToTree<'_, '_> {
             Thing::Data(entry) => {
                 let array = self.items.array(entry)?;
                 let array = self.held(&array, path)?;
-                self.builder.array(&array, self.how).map_err(|e| e.context(path.to_owned()))?
+                self.arrays.node(&array).map_err(|e| e.context(path.to_owned()))?
             }
         };
         if let Some(item) = item {
@@ -184,7 +242,7 @@ impl ToTree<'_, '_> {
         }
         let Ok(array) = Array::stack(arrays) else { return Ok(None) };
         let array = self.held(&array, path)?;
-        self.builder.array(&array, self.how).map(Some).map_err(|e| e.context(path.to_owned()))
+        self.arrays.node(&array).map(Some).map_err(|e| e.context(path.to_owned()))
     }
 
     /// The array in a datatype that ASDF has.

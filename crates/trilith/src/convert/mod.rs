@@ -41,6 +41,8 @@ pub use choose::choose;
 #[cfg(feature = "dudley")]
 pub use describe::describe_layout;
 #[cfg(feature = "dudley")]
+pub(crate) use families::stream_as_asdf;
+#[cfg(feature = "dudley")]
 pub use families::{asdf_to_draft, stream_to_asdf};
 #[cfg(feature = "fits")]
 pub use fits::{embed, from_fits, out_of_fits, standing_alone, take_out, to_fits};
