@@ -8,7 +8,8 @@ module trilith
     public
 
     integer(c_int32_t), parameter :: trilith_ok = 0, trilith_io = 1, trilith_malformed = 2, trilith_unsupported = 3, &
-        trilith_limit = 4, trilith_usage = 5, trilith_cancelled = 6, trilith_internal = 7
+        trilith_limit = 4, trilith_usage = 5, trilith_cancelled = 6, trilith_internal = 7, &
+        trilith_not_found = 8
     integer(c_int32_t), parameter :: trilith_stored = 0, trilith_bool8 = 1, trilith_int8 = 2, trilith_int16 = 3, &
         trilith_int32 = 4, trilith_int64 = 5, trilith_uint8 = 6, trilith_uint16 = 7, trilith_uint32 = 8, &
         trilith_uint64 = 9, trilith_float16 = 10, trilith_float32 = 11, trilith_float64 = 12, &

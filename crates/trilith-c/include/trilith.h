@@ -192,6 +192,11 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_INTERNAL 7
 
 /*
+ A path, a key or a field leads to nothing.
+ */
+#define TRILITH_NOT_FOUND 8
+
+/*
  Named items.
  */
 #define TRILITH_MAPPING 1

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use library::bytes::{Source, SourceRef};
 use library::{Error, ErrorKind, Result};
 
-use crate::failure::{CANCELLED, TRILITH_OK, TRILITH_USAGE, guard, trilith_error};
+use crate::failure::{TRILITH_OK, TRILITH_USAGE, guard, trilith_error};
 use crate::handle::{free, handle, look, put};
 
 handle! {
@@ -19,7 +19,7 @@ handle! {
 
 /// The error of a call that was cancelled.
 pub fn cancelled() -> Error {
-    Error::new(ErrorKind::Io, CANCELLED)
+    Error::new(ErrorKind::Cancelled, "cancelled")
 }
 
 /// Bytes that are read only as long as nobody cancelled.

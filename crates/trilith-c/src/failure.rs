@@ -24,6 +24,8 @@ pub const TRILITH_USAGE: i32 = 5;
 pub const TRILITH_CANCELLED: i32 = 6;
 /// A fault of this library. What the call worked on should be freed.
 pub const TRILITH_INTERNAL: i32 = 7;
+/// A path, a key or a field leads to nothing.
+pub const TRILITH_NOT_FOUND: i32 = 8;
 
 handle! {
     /// What went wrong in a call. It belongs to whoever made the call, who frees it with trilith_error_free.
@@ -38,9 +40,6 @@ handle! {
     }
 }
 
-/// What the message of a call says that was cancelled.
-pub const CANCELLED: &str = "cancelled";
-
 /// How a setting is made through this interface.
 fn words(setting: &Setting) -> String {
     match setting {
@@ -51,11 +50,12 @@ fn words(setting: &Setting) -> String {
 
 fn status(error: &Error) -> i32 {
     match error.kind() {
-        ErrorKind::Io if error.message() == CANCELLED => TRILITH_CANCELLED,
         ErrorKind::Io => TRILITH_IO,
         ErrorKind::Malformed => TRILITH_MALFORMED,
         ErrorKind::Unsupported => TRILITH_UNSUPPORTED,
         ErrorKind::Limit => TRILITH_LIMIT,
+        ErrorKind::NotFound => TRILITH_NOT_FOUND,
+        ErrorKind::Cancelled => TRILITH_CANCELLED,
         ErrorKind::Usage => TRILITH_USAGE,
         _ => TRILITH_INTERNAL,
     }

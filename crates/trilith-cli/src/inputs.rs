@@ -27,7 +27,7 @@ use crate::Outcome;
 use crate::item::Item;
 use crate::json::{error_json, error_problem};
 use crate::options::Options;
-use crate::output::{Out, is_broken_pipe, json_text, json_value, note};
+use crate::output::{Out, is_broken_pipe, is_no, json_text, json_value, note};
 use crate::outputs::told;
 use crate::words::said;
 
@@ -359,7 +359,7 @@ impl<'o> Job<'o> {
     pub fn found<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
         let error = match item {
             Ok(item) => return Ok(Some(item)),
-            Err(error) if error.kind() == ErrorKind::Usage => error,
+            Err(error) if is_no(&error) => error,
             Err(error) => return Err(error),
         };
         let text = said(&error);

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use trilith::bytes::Metered;
-use trilith::{Error, ErrorKind, Limits, Result};
+use trilith::{Error, Limits, Result};
 
 use crate::inputs::Held;
 use crate::paint::{Ink, err, out as paint};
@@ -174,11 +174,15 @@ pub fn failed(error: io::Error) -> Error {
     Error::io("writing to stdout", error)
 }
 
-/// Whether the reader of our output went away.
+/// Returns `true` if an error answers the question of a command with no: a path leads to nothing, or what is asked of an item
+/// cannot be. Every other error means that the command could not tell.
+pub fn is_no(error: &Error) -> bool {
+    error.kind().is_request()
+}
+
+/// Returns `true` if the reader of our output went away.
 pub fn is_broken_pipe(error: &Error) -> bool {
-    use std::error::Error as _;
-    error.kind() == ErrorKind::Io
-        && error.source().and_then(|e| e.downcast_ref::<io::Error>()).is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Writes JSON with control characters and marks of direction as escapes: JSON itself asks for those below a

@@ -13,7 +13,7 @@ use trilith::{Error, Result, TreePath, Value};
 use crate::Outcome;
 use crate::item::Item;
 use crate::options::Options;
-use crate::output::{Out, note};
+use crate::output::{Out, is_no, note};
 use crate::outputs::{Form, check_name};
 use crate::progress;
 use crate::target::Target;
@@ -143,7 +143,7 @@ pub fn change(
     let path = TreePath::parse(path)?;
     let mut change = Change::new(&file);
     if let Err(error) = make(&mut change, &path) {
-        if error.kind() != trilith::ErrorKind::Usage {
+        if !is_no(&error) {
             return Err(error);
         }
         note(&format!("trilith: {}", said(&error)));

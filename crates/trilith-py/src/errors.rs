@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyIndexError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError};
+use pyo3::exceptions::{
+    PyIndexError, PyInterruptedError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError,
+};
 use pyo3::prelude::*;
 use trilith::error::Setting;
 use trilith::{Error, ErrorKind};
@@ -30,6 +32,7 @@ pub fn raise(error: &Error, about: About) -> PyErr {
         ErrorKind::Malformed => FormatError::new_err(message),
         ErrorKind::Unsupported => PyNotImplementedError::new_err(message),
         ErrorKind::Limit => LimitError::new_err(message),
+        ErrorKind::Cancelled => PyInterruptedError::new_err(message),
         _ => match about {
             About::Key => PyKeyError::new_err(message),
             About::Index => PyIndexError::new_err(message),
@@ -69,10 +72,7 @@ pub fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
 
 /// `OSError(errno, message)` makes itself a `FileNotFoundError` and the like.
 fn os_error(error: &Error, message: String) -> PyErr {
-    let code = std::error::Error::source(error)
-        .and_then(|source| source.downcast_ref::<std::io::Error>())
-        .and_then(std::io::Error::raw_os_error);
-    match code {
+    match error.io_error().and_then(std::io::Error::raw_os_error) {
         Some(code) => PyOSError::new_err((code, message)),
         None => PyOSError::new_err(message),
     }

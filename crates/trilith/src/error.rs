@@ -24,11 +24,20 @@ pub enum ErrorKind {
     Unsupported,
     /// A policy of [`Limits`](crate::Limits) forbids it; raise the limit to go on.
     Limit,
+    /// A path, a key or a field leads to nothing.
+    NotFound,
+    /// The caller gave up the work: see [`interrupt`](crate::interrupt).
+    Cancelled,
     /// The caller asked for something that cannot be.
     Usage,
 }
 
 impl ErrorKind {
+    /// Returns `true` if the request is at fault and not the file: it leads to nothing, or asks for something that cannot be.
+    pub fn is_request(self) -> bool {
+        matches!(self, ErrorKind::NotFound | ErrorKind::Usage)
+    }
+
     /// One word for it, for programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -36,6 +45,8 @@ impl ErrorKind {
             ErrorKind::Malformed => "malformed",
             ErrorKind::Unsupported => "unsupported",
             ErrorKind::Limit => "limit",
+            ErrorKind::NotFound => "not_found",
+            ErrorKind::Cancelled => "cancelled",
             ErrorKind::Usage => "usage",
         }
     }
@@ -48,6 +59,8 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Malformed => "malformed file",
             ErrorKind::Unsupported => "unsupported",
             ErrorKind::Limit => "limit reached",
+            ErrorKind::NotFound => "not found",
+            ErrorKind::Cancelled => "cancelled",
             ErrorKind::Usage => "usage",
         })
     }
@@ -57,7 +70,7 @@ impl fmt::Display for ErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Location {
-    /// NoReferences in particular.
+    /// No specific location.
     #[default]
     Unknown,
     /// At this byte of the file, counted from 0.
@@ -155,7 +168,7 @@ struct Inner {
     context: Vec<String>,
     hint: Option<String>,
     setting: Option<(&'static str, Setting)>,
-    source: Option<Box<dyn std::error::Error + Send + Sync + 'static>>,
+    source: Option<std::io::Error>,
 }
 
 impl Error {
@@ -204,6 +217,12 @@ impl Error {
         Self::new(ErrorKind::Usage, message)
     }
 
+    /// A path, a key or a field leads to nothing.
+    #[cold]
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
     /// A word that is none of the `choices`, which are all listed, the nearest one first.
     ///
     /// ```
@@ -221,7 +240,7 @@ impl Error {
     /// A key that a mapping with these `names` does not have, or a list of so many items.
     #[cold]
     pub(crate) fn no_key(key: &str, names: &[&str], items: usize) -> Self {
-        Self::usage(format!("there is no {key:?} here")).instead_of(key, names, items)
+        Self::not_found(format!("there is no {key:?} here")).instead_of(key, names, items)
     }
 
     /// Adds what there is instead of a key.
@@ -239,13 +258,12 @@ impl Error {
     /// The operating system said no while `doing` something; or one of our errors did, on its way through a writer.
     #[cold]
     pub fn io(doing: impl Into<String>, error: std::io::Error) -> Self {
-        let error = match error.downcast::<Self>() {
-            Ok(ours) => return ours.context(doing),
-            Err(error) => error,
-        };
-        let mut made = Self::new(ErrorKind::Io, error.to_string()).context(doing);
-        made.0.source = Some(Box::new(error));
-        made
+        Self::from(error).context(doing)
+    }
+
+    /// The error of the operating system that this one reports, if it does: its number, or that a pipe was closed.
+    pub fn io_error(&self) -> Option<&std::io::Error> {
+        self.0.source.as_ref()
     }
 
     /// The same error as somebody else's fault: what is a wrong question from a caller is a wrong file where
@@ -307,7 +325,7 @@ impl Error {
         self
     }
 
-    /// The same error once more, but for its [source](std::error::Error::source).
+    /// The same error once more, but for its [system error](Error::io_error).
     pub(crate) fn copy(&self) -> Self {
         let mut copy = Self::new(self.0.kind, self.0.message.clone()).advised_by(self);
         copy.0.location = self.0.location.clone();
@@ -391,6 +409,28 @@ impl Error {
     }
 }
 
+/// An error of the operating system is of the kind [`ErrorKind::Io`]; one of ours that passed through a writer is unchanged.
+///
+/// ```
+/// fn copy(array: &trilith::Array, out: &mut impl std::io::Write) -> trilith::Result<()> {
+///     Ok(out.write_all(&array.load::<u8>()?)?)
+/// }
+/// # copy(&trilith::Array::from_slice(&[1u8, 2], &[2]).unwrap(), &mut Vec::new()).unwrap();
+/// ```
+impl From<std::io::Error> for Error {
+    #[cold]
+    fn from(error: std::io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(ours) => ours,
+            Err(error) => {
+                let mut made = Self::new(ErrorKind::Io, error.to_string());
+                made.0.source = Some(error);
+                made
+            }
+        }
+    }
+}
+
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}
@@ -411,7 +451,8 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_deref().map(|e| e as &(dyn std::error::Error + 'static))
+        // The message holds the text of the error itself: a chain of sources goes on after it.
+        self.0.source.as_ref().and_then(std::error::Error::source)
     }
 }
 

@@ -41,7 +41,7 @@ struct Question {
 ///         return error;
 ///     }
 /// });
-/// assert_eq!(done.message(), "interrupted");
+/// assert_eq!(done.kind(), trilith::ErrorKind::Cancelled);
 /// ```
 pub fn until<R>(go_on: impl Fn() -> bool + 'static, work: impl FnOnce() -> R) -> R {
     let question = Question { go_on: Box::new(go_on), last: Cell::new(Instant::now()) };
@@ -82,7 +82,7 @@ fn with<R>(now: Option<Work>, work: impl FnOnce() -> R) -> R {
 /// Fails where the work of this thread is to end.
 ///
 /// # Errors
-/// [`ErrorKind::Io`], as for a call that the system interrupts.
+/// Returns [`ErrorKind::Cancelled`] if the caller gave the work up.
 pub fn check() -> Result<()> {
     // The question may lead to work of its own on this thread: nothing is borrowed while it is asked.
     let Some(work) = NOW.with(|now| now.borrow().clone()) else { return Ok(()) };
@@ -104,7 +104,7 @@ pub(crate) fn is_heard() -> bool {
 
 #[cold]
 fn interrupted() -> Error {
-    Error::new(ErrorKind::Io, "interrupted")
+    Error::new(ErrorKind::Cancelled, "cancelled")
 }
 
 /// What a helper must know of the work of this thread.
@@ -136,7 +136,7 @@ mod tests {
             }
         };
         let done: Result<Vec<()>> = until(|| false, || crate::threads::each((0..8).collect(), busy));
-        assert_eq!(done.unwrap_err().message(), "interrupted");
+        assert_eq!(done.unwrap_err().kind(), ErrorKind::Cancelled);
         assert!(begun.elapsed() < Duration::from_secs(5));
         assert!(check().is_ok());
     }

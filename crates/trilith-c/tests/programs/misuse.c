@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     EXPECT(trilith_open_callback(fails, NULL, 100, NULL, &file, NULL), TRILITH_IO);
     EXPECT(trilith_open_callback(NULL, NULL, 100, NULL, &file, NULL), TRILITH_USAGE);
     EXPECT(trilith_open_callback(reads, (void *)(size_t)text, sizeof text - 1, NULL, &file, NULL), TRILITH_OK);
-    EXPECT(trilith_item_at(file, "/nothing", &item, &error), TRILITH_USAGE);
+    EXPECT(trilith_item_at(file, "/nothing", &item, &error), TRILITH_NOT_FOUND);
     trilith_error_free(error);
     EXPECT(trilith_item_at(file, "/t", &item, NULL), TRILITH_OK);
     EXPECT(trilith_item_int(item, &number, NULL), TRILITH_USAGE);

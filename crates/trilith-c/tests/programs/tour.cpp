@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
             saved.at("/nothing");
             return 1;
         } catch (const trilith::error &missing) {
-            return missing.status() == TRILITH_USAGE ? 0 : 1;
+            return missing.status() == TRILITH_NOT_FOUND ? 0 : 1;
         }
     } catch (const std::exception &failed) {
         std::cerr << failed.what() << '\n';

@@ -13,13 +13,13 @@ use trilith::error::counted;
 use trilith::array::Array;
 use trilith::bytes::{self, Access, Base, Basis};
 use trilith::file::{Item, ItemKind};
-use trilith::{Error, ErrorKind, File, Result};
+use trilith::{Error, File, Result};
 
 use self::format::Format;
 use crate::Outcome;
 use crate::inputs::{self, Form, Job, Parts};
 use crate::options::Options;
-use crate::output::{clean, size};
+use crate::output::{clean, is_no, size};
 use crate::outputs::{Outputs, check_name};
 use crate::progress;
 use crate::target::Target;
@@ -128,7 +128,7 @@ impl Get {
             Ok(array) if self.widen => return item.widened(array).map(Some),
             Ok(array) if is_text && !self.explain => return item.presented(array).map(Some),
             Ok(array) => return Ok(Some(array)),
-            Err(error) if error.kind() != ErrorKind::Usage || item.kind() == ItemKind::Array => return Err(error),
+            Err(error) if !is_no(&error) || item.kind() == ItemKind::Array => return Err(error),
             Err(_) => {}
         }
         if self.parts.is_part() || self.explain {

@@ -71,6 +71,7 @@ impl Response {
     pub fn error(error: &Error) -> Self {
         let status = match error.kind() {
             ErrorKind::Usage => 400,
+            ErrorKind::NotFound => 404,
             _ => 422,
         };
         Self::json(status, &json!({"error": {"kind": error.kind().name(), "message": error.to_string()}}))

@@ -310,7 +310,9 @@ impl Array {
         let mut splits = std::iter::once(name.len()).chain(name.rmatch_indices('.').map(|(at, _)| at));
         let Some((end, (_, field))) = splits.find_map(|end| named(&name[..end]).map(|found| (end, found))) else {
             let known: Vec<String> = fields.fields().iter().enumerate().map(|(i, field)| field.name_or(i)).collect();
-            return Err(Error::usage(format!("there is no field {name:?}")).hint(format!("the fields are {}", known.join(", "))));
+            return Err(
+                Error::not_found(format!("there is no field {name:?}")).hint(format!("the fields are {}", known.join(", ")))
+            );
         };
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         shape.extend_from_slice(&field.shape);

@@ -299,7 +299,7 @@ fn end_of(path: &Path, item: &str, opening: &OpenOptions) -> Result<StreamEnd> {
 fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -> Result<bool> {
     let shape = options.row_shape.as_deref().unwrap_or_default();
     let rows = || {
-        let missing = || Error::usage(format!("there is no array {item} in {} yet", path.display()));
+        let missing = || Error::not_found(format!("there is no array {item} in {} yet", path.display()));
         let (datatype, order) = options.datatype.clone().ok_or_else(|| missing().hint("state the datatype of its rows"))?;
         row_bytes(&datatype, shape)?;
         Ok::<_, Error>((datatype, order))

@@ -119,7 +119,7 @@ fn reference(file: &AsdfFile, node: Node<'_>, law: &AsdfLaw, path: &dyn Fn() -> 
 /// What may lie in another file: where that cannot be opened, nothing is known.
 fn outside(check: Check, place: Place, error: &Error, found: &mut Found) {
     match error.kind() {
-        ErrorKind::Malformed | ErrorKind::Usage => found.add(check, place, error.message()),
+        ErrorKind::Malformed | ErrorKind::NotFound | ErrorKind::Usage => found.add(check, place, error.message()),
         _ => found.leave(place, error.to_string()),
     }
 }

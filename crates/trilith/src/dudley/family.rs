@@ -274,7 +274,7 @@ impl Catalog {
                 Records::Array(records) => records.field(name).and_then(|column| column.load_as::<i64>()),
                 Records::Instances(known) => {
                     let column = known.get(name).filter(|column| column.len() == rows).cloned();
-                    column.ok_or_else(|| Error::usage(format!("there is no field {name:?}")))
+                    column.ok_or_else(|| Error::not_found(format!("there is no field {name:?}")))
                 }
             };
             let column = column.map_err(|e| {

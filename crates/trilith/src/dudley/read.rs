@@ -546,7 +546,7 @@ impl<'f> Items<'f> {
     pub fn no_item(&self, path: &str) -> Error {
         match self.file.layout.missing(path) {
             Some(missing) => Error::no_key(&missing.name, &missing.names, 0),
-            None => Error::usage(format!("there is no item {path}")),
+            None => Error::not_found(format!("there is no item {path}")),
         }
         .at_path(path)
     }

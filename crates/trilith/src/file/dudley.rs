@@ -9,7 +9,7 @@ use super::stack::not_an_array;
 use crate::array::{Array, Byteorder};
 use crate::bytes::{Base, SourceRef};
 use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::layout::{Attribute, Entry, EntryKind, Literal, ResolvedType, quoted_name};
 use crate::limits::Limits;
 use crate::tree::{Data, Value, index_of};
@@ -121,7 +121,7 @@ impl Backend for DudleyFile {
             Some(true) => match items.array_at(path) {
                 Ok(array) => return Ok(found(array, false)),
                 // It is there, but cannot be read: its byte order is not known.
-                Err(error) if error.kind() == ErrorKind::Usage => {}
+                Err(error) if error.kind().is_request() => {}
                 Err(error) => return Err(error),
             },
             Some(false) => {}
@@ -132,7 +132,7 @@ impl Backend for DudleyFile {
                 }
                 match items.stacked(path) {
                     Ok(Some(array)) => return Ok(found(array, true)),
-                    Err(error) if error.kind() != ErrorKind::Usage => return Err(error),
+                    Err(error) if !error.kind().is_request() => return Err(error),
                     _ => {}
                 }
             }

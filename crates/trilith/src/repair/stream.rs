@@ -146,7 +146,7 @@ fn find(source: &SourceRef, order: Byteorder, resolve: &dyn Resolve, limits: &Li
             }
             (Ok(own), "what is there describes nothing, or items that lie in it".to_owned())
         }
-        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Usage) => {
+        Err(error) if error.kind().is_request() || error.kind() == ErrorKind::Malformed => {
             let why = error.message().to_owned();
             (Err(error), why)
         }

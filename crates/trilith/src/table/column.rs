@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::summary::Summary;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::spelling::nearest;
 use crate::yaml::{PrintOptions, print_value};
@@ -95,7 +95,7 @@ impl Column {
             Some((item, _)) if !self.from_root => below(item, &self.path)?,
             _ => match place.file.item(&self.path) {
                 Ok(item) => Some(item.follow()?),
-                Err(error) if error.kind() == ErrorKind::Usage => None,
+                Err(error) if error.kind().is_request() => None,
                 Err(error) => return Err(error),
             },
         };

@@ -15,7 +15,7 @@ pub use self::cell::{Cell, CellType};
 pub use self::collect::{Collected, collect};
 use self::column::{Column, Place};
 use self::filter::Filter;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file::{File, ItemKind};
 use crate::spelling::nearest;
 
@@ -146,7 +146,7 @@ impl Query {
         };
         let list = match file.item(each) {
             Ok(list) => list.follow()?,
-            Err(error) if error.kind() == ErrorKind::Usage => return Ok(rows),
+            Err(error) if error.kind().is_request() => return Ok(rows),
             Err(error) => return Err(error),
         };
         if !matches!(list.kind(), ItemKind::List | ItemKind::Mapping) {

@@ -170,7 +170,7 @@ pub(crate) fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath
     trail.push(path.clone(), None);
     trail.follow(places, start).map_err(|error| match trail.outermost() {
         // The file asked for it, not the caller.
-        Some(text) if error.kind() == ErrorKind::Usage => error.with_kind(ErrorKind::Malformed).context(format!("$ref {text:?}")),
+        Some(text) if error.kind().is_request() => error.with_kind(ErrorKind::Malformed).context(format!("$ref {text:?}")),
         Some(text) => error.context(format!("$ref {text:?}")),
         None => error,
     })

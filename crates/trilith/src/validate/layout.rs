@@ -17,7 +17,7 @@ pub(super) fn check(file: &DudleyFile) -> Result<Report> {
         report.push(Diagnostic { message, ..found });
     }
     match file.items().and_then(|items| items.entries().try_for_each(|entry| entry.map(drop))) {
-        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Usage) => report.push(problem_of(&error)),
+        Err(error) if error.kind().is_request() || error.kind() == ErrorKind::Malformed => report.push(problem_of(&error)),
         done => done?,
     }
     Ok(report)

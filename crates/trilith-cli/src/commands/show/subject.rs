@@ -2,11 +2,12 @@
 
 use trilith::array::Index;
 use trilith::file::{Item, ItemKind};
-use trilith::{Array, Datatype, Error, ErrorKind, Result};
+use trilith::{Array, Datatype, Error, Result};
 use trilith_view::{found, is_numeric};
 
 use super::What;
 use crate::inputs::Parts;
+use crate::output::is_no;
 
 /// The columns of a table, by their names.
 type Columns = Vec<(String, Array)>;
@@ -101,7 +102,7 @@ fn suggested(array: &Array) -> Result<What> {
 fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Columns)> {
     match item.array() {
         Ok(array) => return Ok((path.to_owned(), array, Vec::new())),
-        Err(error) if error.kind() != ErrorKind::Usage || item.kind() == ItemKind::Array => return Err(error),
+        Err(error) if !is_no(&error) || item.kind() == ItemKind::Array => return Err(error),
         Err(_) => {}
     }
     let mut all = found::arrays(item)?;

@@ -368,7 +368,7 @@ fn target(node: Node<'_>) -> Node<'_> {
 
 #[cold]
 fn absent(path: &TreePath) -> Error {
-    Error::usage("there is nothing at this path").at_path(path.to_string())
+    Error::not_found("there is nothing at this path").at_path(path.to_string())
 }
 
 #[cold]

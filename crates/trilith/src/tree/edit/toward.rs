@@ -37,7 +37,7 @@ impl Tree {
         match edit.finish(limits) {
             Ok(made) => Ok(says_the_same(&made, other).then_some(made)),
             // Changes that touch each other, an anchor that went, or a text that cannot be changed piece by piece.
-            Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(None),
+            Err(error) if error.kind().is_request() || error.kind() == ErrorKind::Unsupported => Ok(None),
             Err(error) => Err(error),
         }
     }
