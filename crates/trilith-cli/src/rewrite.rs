@@ -37,7 +37,7 @@ impl Save {
     }
 
     /// Saves a change of the file that was opened from `name`; `anew` writes every block again.
-    pub fn save(&self, change: &Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
+    pub fn save(&self, change: &mut Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
         let source = change.file().sections().source();
         progress::expect(source.len());
         let mut how = SaveOptions::default();
@@ -142,13 +142,13 @@ pub fn change(
     }
     let path = TreePath::parse(path)?;
     let mut change = Change::new(&file);
-    if let Err(error) = make(&mut change, &path) {
+    if let Err(error) = make(&mut change, &path).and_then(|()| change.tree().map(drop)) {
         if !is_no(&error) {
             return Err(error);
         }
         note(&format!("trilith: {}", said(&error)));
         return Ok(Outcome::No);
     }
-    save.save(&change, &item.file, false, options)?;
+    save.save(&mut change, &item.file, false, options)?;
     Ok(Outcome::Yes)
 }

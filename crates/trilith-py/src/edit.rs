@@ -128,7 +128,7 @@ fn changed(file: &File, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
     let mut change = file.edit()?;
     for step in steps {
         match step {
-            Step::Set(path, value) => change.edit(|edit, _| edit.set(&path, &value))?,
+            Step::Set(path, value) => change.set(path, value)?,
             Step::Array(path, array, options) => change.set_array(&path, &array, &options)?,
             Step::Delete(path) => change.delete(&path)?,
             Step::Rename(path, name) => change.edit(|edit, _| edit.rename(&path, &name))?,
@@ -187,7 +187,7 @@ pub fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
         if steps.is_empty() {
             return Ok(Vec::new());
         }
-        let change = changed(&opened, steps)?;
+        let mut change = changed(&opened, steps)?;
         let mut how = SaveOptions::default();
         how.in_place = in_place;
         let saved = change.save(how)?;

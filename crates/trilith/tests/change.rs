@@ -363,3 +363,61 @@ fn in_an_exploded_file_new_arrays_get_files_of_their_own() {
     assert_eq!(load(&file, "/a")[0], 20);
     assert!(!folder.path().join("x0001.asdf").exists());
 }
+
+/// A file whose tree has these lines.
+fn with_tree(lines: &str) -> AsdfFile {
+    let text = format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n---\n{lines}...\n");
+    trilith::open_asdf_bytes(text.into_bytes()).unwrap()
+}
+
+#[test]
+fn edits_that_are_made_together_say_what_edits_one_after_the_other_say() {
+    let lines = "a: 1\nlist: [1, 2, 3]\nempty: {}\nm: {x: 1, y: 2}\nref: &one {p: 1}\nsame: *one\nblock:\n- 1\n- 2\n";
+    let edits: &[(&str, &str)] = &[
+        ("set", "/a"),
+        ("set", "/b"),
+        ("set", "/b/c"),
+        ("set", "/list/0"),
+        ("delete", "/list/0"),
+        ("set", "/list/0"),
+        ("set", "/list/-"),
+        ("set", "/list/-"),
+        ("set", "/empty/p"),
+        ("set", "/empty/q"),
+        ("set", "/m/x"),
+        ("delete", "/m/x"),
+        ("set", "/m/x"),
+        ("set", "/m/z"),
+        ("set", "/ref/p"),
+        ("set", "/same/p"),
+        ("delete", "/block/0"),
+        ("set", "/block/0"),
+        ("delete", "/block/0"),
+        ("set", "/a"),
+        ("delete", "/a"),
+        ("set", "/nowhere/a"),
+        ("delete", "/nowhere"),
+    ];
+    let mut seed = 12345u64;
+    let mut next = |n: usize| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) as usize % n
+    };
+    for round in 0..300 {
+        let file = with_tree(lines);
+        let (mut together, mut apart) = (Change::new(&file), Change::new(&file));
+        for step in 0..1 + next(8) {
+            let (verb, path) = edits[next(edits.len())];
+            let value = Value::map([("v", (round * 10 + step) as i64)]);
+            let make = |change: &mut Change<'_>| match verb {
+                "delete" => change.delete(path),
+                _ => change.set(path, value.clone()),
+            };
+            let done = make(&mut together);
+            let checked = make(&mut apart).and_then(|()| apart.tree().map(drop));
+            assert_eq!(done.is_ok(), checked.is_ok(), "{round}: {verb} {path}: {done:?} {checked:?}");
+        }
+        let text = |change: &mut Change<'_>| change.tree().unwrap().root().to_value(file.limits()).unwrap();
+        assert_eq!(text(&mut together), text(&mut apart), "{round}");
+    }
+}

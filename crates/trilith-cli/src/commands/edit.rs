@@ -97,7 +97,7 @@ impl Edit {
     fn replace(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
         let mut change = Change::new(file);
         change.replace_tree(tree)?;
-        self.save.save(&change, &self.file, false, options).map(|()| Outcome::Yes)
+        self.save.save(&mut change, &self.file, false, options).map(|()| Outcome::Yes)
     }
 
     /// The tree that came back, if it parses and its arrays can be made.

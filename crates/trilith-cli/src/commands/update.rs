@@ -47,7 +47,7 @@ impl Update {
         let tree = file.moved_text(&tree, &Base::of(self.save.output(&self.file)))?.unwrap_or(tree);
         let mut change = Change::new(&file);
         change.replace_tree(tree)?;
-        self.save.save(&change, &self.file, self.from.is_none(), options)?;
+        self.save.save(&mut change, &self.file, self.from.is_none(), options)?;
         Ok(Outcome::Yes)
     }
 }

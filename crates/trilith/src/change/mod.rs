@@ -21,8 +21,10 @@ use crate::codec::{CodecId, opt_codec};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
+use pending::{Pending, Step};
 
 mod history;
+mod pending;
 mod rows;
 mod save;
 mod streamed;
@@ -86,8 +88,10 @@ type Places = BTreeMap<i64, usize>;
 /// ```
 pub struct Change<'f> {
     file: &'f AsdfFile,
-    /// The tree with all edits so far; None while there are none.
+    /// The tree with all edits but those that wait; `None` while there are none.
     tree: Option<Tree>,
+    /// Edits that are made together, when somebody needs the tree with them.
+    pending: Pending,
     /// Blocks that are new; they count on behind those of the file.
     added: Vec<StoredBlock>,
     /// Blocks that the file and the added ones have together.
@@ -102,7 +106,7 @@ impl<'f> Change<'f> {
     /// No change yet.
     pub fn new(file: &'f AsdfFile) -> Self {
         let count = file.sections().blocks().map_or(0, |blocks| blocks.len());
-        Self { file, tree: None, added: Vec::new(), count, beside: Vec::new(), keeps_blocks: false }
+        Self { file, tree: None, pending: Pending::default(), added: Vec::new(), count, beside: Vec::new(), keeps_blocks: false }
     }
 
     /// The file that is changed.
@@ -110,16 +114,55 @@ impl<'f> Change<'f> {
         self.file
     }
 
-    /// The tree as it is with the changes so far.
-    pub fn tree(&self) -> &Tree {
+    /// Returns the tree with all changes so far.
+    ///
+    /// # Errors
+    /// As [`Edit::finish`], for the changes that were not checked together yet.
+    pub fn tree(&mut self) -> Result<&Tree> {
+        self.settle()?;
+        Ok(self.settled())
+    }
+
+    /// Makes the edits that wait.
+    fn settle(&mut self) -> Result<()> {
+        if !self.pending.is_empty() {
+            let limits = self.file.limits();
+            self.tree = Some(self.pending.make(self.tree.as_ref().unwrap_or_else(|| self.file.tree()), limits)?);
+        }
+        Ok(())
+    }
+
+    /// The tree with all changes but those that wait.
+    fn settled(&self) -> &Tree {
         self.tree.as_ref().unwrap_or_else(|| self.file.tree())
+    }
+
+    /// Notes an edit; those that depend on each other are made one after the other.
+    fn add(&mut self, step: Step) -> Result<()> {
+        let tree = self.tree.as_ref().unwrap_or_else(|| self.file.tree());
+        if let Some(step) = self.pending.add(step, tree)? {
+            self.settle()?;
+            let tree = self.tree.as_ref().unwrap_or_else(|| self.file.tree());
+            self.pending.add(step, tree)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the edits that wait, if one of them has to do with a path.
+    fn settle_at(&mut self, path: &TreePath) -> Result<()> {
+        if self.pending.leaves_alone(path) { Ok(()) } else { self.settle() }
     }
 
     /// Whether blocks are added, replaced or given up.
     ///
     /// # Errors
     /// What reading the block headers says.
-    pub fn moves_blocks(&self) -> Result<bool> {
+    pub fn moves_blocks(&mut self) -> Result<bool> {
+        self.settle()?;
+        self.does_move_blocks()
+    }
+
+    fn does_move_blocks(&self) -> Result<bool> {
         Ok(!self.added.is_empty() || !self.freed()?.is_empty())
     }
 
@@ -133,11 +176,11 @@ impl<'f> Change<'f> {
     /// # Errors
     /// What `make` says, and as [`Edit::finish`].
     pub fn edit(&mut self, make: impl FnOnce(&mut Edit<'_>, &Tree) -> Result<()>) -> Result<()> {
-        let limits = self.file.limits();
-        let tree = self.tree();
+        self.settle()?;
+        let tree = self.settled();
         let mut edit = tree.edit();
         make(&mut edit, tree)?;
-        self.tree = Some(edit.finish(limits)?);
+        self.tree = Some(edit.finish(self.file.limits())?);
         Ok(())
     }
 
@@ -164,6 +207,7 @@ impl<'f> Change<'f> {
                 _ => {}
             }
         }
+        self.pending = Pending::default();
         self.tree = Some(tree);
         self.keeps_blocks = true;
         Ok(())
@@ -172,6 +216,7 @@ impl<'f> Change<'f> {
     /// Takes another tree that was made outside: it calls the blocks of the file by their numbers, and new ones by those
     /// of [`Change::add_block`]. Blocks that only the old tree refers to are given up.
     pub fn set_tree(&mut self, tree: Tree) {
+        self.pending = Pending::default();
         self.tree = Some(tree);
     }
 
@@ -206,6 +251,9 @@ impl<'f> Change<'f> {
 
     /// Puts a value at a path, in place of what is there; a missing key is added.
     ///
+    /// The change checks a path at once, and the new text of the tree when it is saved: a thousand values cost little more than
+    /// one.
+    ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the path leads nowhere, and as [`Edit::set`].
     pub fn set<P>(&mut self, path: P, value: impl Into<Value>) -> Result<()>
@@ -213,8 +261,7 @@ impl<'f> Change<'f> {
         P: TryInto<TreePath>,
         Error: From<P::Error>,
     {
-        let (path, value) = (&path.try_into()?, value.into());
-        self.edit(|edit, _| edit.set(path, &value))
+        self.add(Step::Set(path.try_into()?, value.into()))
     }
 
     /// Puts an array at a path, in place of what is there; a missing key is added. Unless `options` name a codec, it is
@@ -228,13 +275,14 @@ impl<'f> Change<'f> {
         P: TryInto<TreePath>,
         Error: From<P::Error>,
     {
-        let path = &path.try_into()?;
+        let path = path.try_into()?;
+        self.settle_at(&path)?;
         let mut options = options.clone();
         if options.codec.is_none() && !options.inline {
-            options.codec = self.codec_at(path);
+            options.codec = self.codec_at(&path);
         }
-        let node = self.store(Some(path), array, &options)?;
-        self.edit(|edit, _| edit.set(path, &node))
+        let node = self.store(Some(&path), array, &options)?;
+        self.add(Step::Set(path, node))
     }
 
     /// Adds an array under a new key, or as an item of a sequence (`-`: at the end).
@@ -246,9 +294,10 @@ impl<'f> Change<'f> {
         P: TryInto<TreePath>,
         Error: From<P::Error>,
     {
-        let path = &path.try_into()?;
+        let path = path.try_into()?;
+        self.settle_at(&path)?;
         let node = self.store(None, array, options)?;
-        self.edit(|edit, _| edit.insert(path, &node))
+        self.add(Step::Insert(path, node))
     }
 
     /// Removes a key or an item; the blocks of its arrays go with it, unless others refer to them.
@@ -260,13 +309,12 @@ impl<'f> Change<'f> {
         P: TryInto<TreePath>,
         Error: From<P::Error>,
     {
-        let path = &path.try_into()?;
-        self.edit(|edit, _| edit.delete(path))
+        self.add(Step::Delete(path.try_into()?))
     }
 
     /// The codec of the array at a path, if this build can write it.
     fn codec_at(&self, path: &TreePath) -> Option<CodecId> {
-        let number = self.tree().find(path).filter(|node| ndarray::is_ndarray(*node))?.get("source")?.as_i64()?;
+        let number = self.settled().find(path).filter(|node| ndarray::is_ndarray(*node))?.get("source")?.as_i64()?;
         let label = self.file.sections().block(number).ok()?.compression;
         Some(CodecId(label)).filter(|codec| opt_codec(*codec).is_some())
     }
@@ -318,13 +366,16 @@ impl<'f> Change<'f> {
             ndarray::is_ndarray(node)
                 && node.get("source").is_some_and(|source| source.as_i64().is_none() && !source.text().starts_with("fits:"))
         };
-        if let Some(node) = path.and_then(|path| self.tree().find(path))
+        if let Some(node) = path.and_then(|path| self.settled().find(path))
             && ndarray::is_ndarray(node)
         {
             return Ok(is_external(node));
         }
-        let nodes = walk::sourced_in(self.tree(), self.file.limits())?;
-        Ok(self.count == 0 && nodes.iter().any(|(node, _)| is_external(*node)))
+        if self.count > 0 {
+            return Ok(false);
+        }
+        let nodes = walk::sourced_in(self.settled(), self.file.limits())?;
+        Ok(nodes.iter().any(|(node, _)| is_external(*node)))
     }
 
     /// Spells a node as the ndarrays of the file are spelt.
@@ -405,8 +456,8 @@ impl<'f> Change<'f> {
     /// stays where it is. Whether that could be done: the tree must fit into its space, and the blocks must
     /// leave a place. Gives back the numbers of blocks that have others now.
     fn in_place(&self) -> Result<Option<Places>> {
-        if !self.moves_blocks()? && !self.has_new_files() {
-            let is_done = update::tree_in_place(self.file, self.tree().text())?;
+        if !self.does_move_blocks()? && !self.has_new_files() {
+            let is_done = update::tree_in_place(self.file, self.settled().text())?;
             return Ok(is_done.then(|| self.unmoved()));
         }
         let freed = self.freed()?;
@@ -415,7 +466,7 @@ impl<'f> Change<'f> {
         let mut places = self.unmoved();
         places.retain(|number, _| usize::try_from(*number).is_ok_and(|number| number < known && !freed.contains(&number)));
         let new: Places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
-        let text = self.text(self.tree(), &new)?;
+        let text = self.text(self.settled(), &new)?;
         places.extend(new);
         let is_done = self.beside_first(|| placement.apply(self.file, &text), |is_done| *is_done)?;
         Ok(is_done.then_some(places))
@@ -434,9 +485,10 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the blocks says.
-    pub fn write<W: Write + Seek>(&self, out: W, options: &WriteOptions) -> Result<()> {
+    pub fn write<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<()> {
+        self.settle()?;
         self.check_tree()?;
-        self.write_with(self.tree(), out, options).map(drop)
+        self.write_with(self.settled(), out, options).map(drop)
     }
 
     /// As [`Change::write`], with a tree in which only references are written otherwise; the numbers of the blocks.

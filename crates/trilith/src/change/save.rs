@@ -94,7 +94,8 @@ impl Change<'_> {
     /// # std::fs::remove_dir_all(&folder).unwrap();
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn save(&self, mut options: SaveOptions<'_>) -> Result<Saved> {
+    pub fn save(&mut self, mut options: SaveOptions<'_>) -> Result<Saved> {
+        self.settle()?;
         let (file, output) = (self.file(), options.output.take());
         self.check_tree()?;
         let _call = file.limits().call();
@@ -114,7 +115,7 @@ impl Change<'_> {
         let source = file.sections().source();
         // A text that goes into another folder names from there what it named here.
         let moved = match &output {
-            Some(Output::Path(path)) => file.moved_text(self.tree(), &Base::of(&path.to_string_lossy()))?,
+            Some(Output::Path(path)) => file.moved_text(self.settled(), &Base::of(&path.to_string_lossy()))?,
             _ => None,
         };
         let mut out = match output {
@@ -122,7 +123,7 @@ impl Change<'_> {
             Some(Output::Path(path)) => NewFile::create(path, Basis::Read(&**source))?,
             None => NewFile::create(own.ok_or_else(|| no_file(file))?, Basis::Own(&**source))?,
         };
-        let numbers = self.write_new(moved.as_ref().unwrap_or_else(|| self.tree()), &mut out, &mut options)?;
+        let numbers = self.write_new(moved.as_ref().unwrap_or_else(|| self.settled()), &mut out, &mut options)?;
         if !is_own {
             return Ok(Saved { warnings: out.commit()?.warnings, numbers, ..Saved::default() });
         }
@@ -133,7 +134,7 @@ impl Change<'_> {
 
     /// Refuses a tree that would not be read again, where that of the file can be.
     pub(super) fn check_tree(&self) -> Result<()> {
-        let (old, new) = (self.file().tree().text(), self.tree().text());
+        let (old, new) = (self.file().tree().text(), self.settled().text());
         if new.is_empty() || (!old.is_empty() && header::check_tree(old).is_err()) {
             return Ok(());
         }
@@ -170,7 +171,7 @@ impl Change<'_> {
         let (file, text) = (self.file(), tree.text());
         // Room to grow, so that the next change fits.
         let room = if options.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
-        if self.moves_blocks()? || self.has_new_files() {
+        if self.does_move_blocks()? || self.has_new_files() {
             let mut write = WriteOptions::default();
             write.tree_padding = room;
             return self.write_with(tree, out.writer(), &write);

@@ -11,7 +11,8 @@ pub(super) const LARGE: usize = 64;
 /// How often a mapping is searched before its keys are indexed.
 const PATIENCE: u32 = 4;
 
-type Places = HashMap<Box<str>, u32>;
+/// The last value under each key, and whether others of the same name stand before it.
+type Places = HashMap<Box<str>, (u32, bool)>;
 
 /// The indexed mappings of a tree; made when they pay, lost when the tree is copied.
 #[derive(Default)]
@@ -26,6 +27,11 @@ struct Known {
 impl KeyIndex {
     /// The record of the value under `key`, where `mapping` is indexed: `Some(None)` says that there is none.
     pub(super) fn find(&self, mapping: Node<'_>, key: &str) -> Option<Option<u32>> {
+        self.find_all(mapping, key).map(|found| found.map(|(place, _)| place))
+    }
+
+    /// As [`KeyIndex::find`], and whether the key stands more than once.
+    pub(super) fn find_all(&self, mapping: Node<'_>, key: &str) -> Option<Option<(u32, bool)>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entry(mapping.id().0).or_default();
         if entry.places.is_none() {
@@ -34,11 +40,12 @@ impl KeyIndex {
                 return None;
             }
             // The last of duplicates wins.
-            let places = mapping
-                .entries()
-                .filter(|(name, _)| name.is_scalar())
-                .map(|(name, value)| (name.text().into(), value.written_id()));
-            entry.places = Some(Arc::new(places.collect()));
+            let mut places = Places::with_capacity(mapping.len());
+            for (name, value) in mapping.entries().filter(|(name, _)| name.is_scalar()) {
+                let place = value.written_id();
+                places.entry(name.text().into()).and_modify(|known| *known = (place, true)).or_insert((place, false));
+            }
+            entry.places = Some(Arc::new(places));
         }
         let places = Arc::clone(entry.places.as_ref()?);
         drop(known);

@@ -503,6 +503,18 @@ impl<'t> Node<'t> {
         self.is_key(name) || !self.is_scalar() && name.ends_with([']', '}']) && self.key_text() == name
     }
 
+    /// The values under a key as they are written: nothing merged in, and all of a key that stands more than once.
+    pub(super) fn own(self, name: &str) -> Vec<Node<'t>> {
+        if self.len() >= LARGE && !name.ends_with([']', '}']) {
+            match self.tree.keys.find_all(self, name) {
+                Some(Some((place, false))) => return vec![Node::new(self.tree, place)],
+                Some(None) => return Vec::new(),
+                _ => {}
+            }
+        }
+        self.entries().filter(|(key, _)| key.is_named(name)).map(|(_, value)| value).collect()
+    }
+
     /// Whether it is the plain key `<<`, or tagged as a merge key.
     pub fn is_merge(self) -> bool {
         let record = self.record();

@@ -199,7 +199,7 @@ impl<'t> Edit<'t> {
             NodeKind::Scalar => {
                 return Err(Error::usage(format!("a scalar has no place for {key:?}")).at_path(above.to_string()));
             }
-            NodeKind::Mapping if parent.entries().any(|(k, _)| k.is_named(key)) => {
+            NodeKind::Mapping if !parent.own(key).is_empty() => {
                 return Err(Error::usage(format!("the key {key:?} exists already")).at_path(above.to_string()));
             }
             NodeKind::Mapping if fits_anywhere => {
@@ -270,7 +270,7 @@ impl<'t> Edit<'t> {
         if !parent.is_mapping() {
             return Err(Error::usage("items of a sequence have no names").at_path(path.to_string()));
         }
-        if parent.entries().any(|(k, _)| k.is_named(name)) {
+        if !parent.own(name).is_empty() {
             return Err(Error::usage(format!("the key {name:?} exists already")).at_path(above.to_string()));
         }
         let found: Vec<_> = parent.entries().filter(|(k, _)| k.is_named(key)).collect();
@@ -347,7 +347,7 @@ fn own_child<'t>(parent: Node<'t>, key: &str) -> Option<Node<'t>> {
 /// As [`own_child`]; of a key that stands more than once all values.
 fn own_children<'t>(parent: Node<'t>, key: &str) -> Vec<Node<'t>> {
     match parent.kind() {
-        NodeKind::Mapping => parent.entries().filter(|(name, _)| name.is_named(key)).map(|(_, value)| value).collect(),
+        NodeKind::Mapping => parent.own(key),
         _ => own_child(parent, key).into_iter().collect(),
     }
 }

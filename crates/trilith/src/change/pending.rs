@@ -1,0 +1,125 @@
+//! Edits that wait to be made together: the tree is parsed and checked once for all of them.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tree::{Edit, Tree, TreePath, Value};
+
+/// One edit of a tree by a path.
+pub(super) enum Step {
+    /// Puts a value in place of what is there, or adds a key.
+    Set(TreePath, Value),
+    /// Adds a key or an item.
+    Insert(TreePath, Value),
+    /// Removes a key or an item.
+    Delete(TreePath),
+}
+
+impl Step {
+    fn path(&self) -> &TreePath {
+        match self {
+            Step::Set(path, _) | Step::Insert(path, _) | Step::Delete(path) => path,
+        }
+    }
+
+    fn apply(&self, edit: &mut Edit<'_>) -> Result<()> {
+        match self {
+            Step::Set(path, value) => edit.set(path, value),
+            Step::Insert(path, value) => edit.insert(path, value),
+            Step::Delete(path) => edit.delete(path),
+        }
+    }
+
+    /// Returns the sequence in which this step moves the items after it, if it does.
+    fn moves_items_of(&self, tree: &Tree) -> Option<TreePath> {
+        let (above, key) = self.path().split_last()?;
+        let is_set = matches!(self, Step::Set(..));
+        let parent = tree.find(&above)?;
+        let parent = parent.alias_target().unwrap_or(parent);
+        (parent.is_sequence() && !(is_set && parent.child(key).is_some())).then_some(above)
+    }
+}
+
+/// Steps that do not depend on each other: each has a path of the same tree.
+#[derive(Default)]
+pub(super) struct Pending {
+    steps: Vec<Step>,
+    /// The paths of all steps.
+    paths: HashSet<TreePath>,
+    /// Every path that leads to one of a step.
+    above: HashSet<TreePath>,
+    /// Sequences whose items have other numbers after a step.
+    moved: HashSet<TreePath>,
+}
+
+impl Pending {
+    /// Returns `true` if there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Returns `true` if a path means the same before and after the steps, and none of them is at, above or below it.
+    pub fn leaves_alone(&self, path: &TreePath) -> bool {
+        if self.above.contains(path) {
+            return false;
+        }
+        let is_touched = |path: &TreePath| self.paths.contains(path) || self.moved.contains(path);
+        let mut path = path.clone();
+        loop {
+            if is_touched(&path) {
+                return false;
+            }
+            if path.pop().is_none() {
+                return true;
+            }
+        }
+    }
+
+    /// Adds a step, or gives it back if it depends on the others.
+    ///
+    /// # Errors
+    /// Returns the error of [`Edit`] if the step cannot be made in `tree`.
+    pub fn add(&mut self, step: Step, tree: &Tree) -> Result<Option<Step>> {
+        let moved = step.moves_items_of(tree);
+        let moves_others = moved.as_ref().is_some_and(|list| self.above.contains(list));
+        if !self.is_empty() && (moves_others || !self.leaves_alone(step.path())) {
+            return Ok(Some(step));
+        }
+        // What is wrong with the path is reported now, not when the file is saved.
+        step.apply(&mut tree.edit())?;
+        let mut above = step.path().clone();
+        while above.pop().is_some() && self.above.insert(above.clone()) {}
+        self.moved.extend(moved);
+        self.paths.insert(step.path().clone());
+        self.steps.push(step);
+        Ok(None)
+    }
+
+    /// Returns the tree with all steps; none are left.
+    ///
+    /// # Errors
+    /// Returns the error of [`Edit::finish`] for the first step that cannot be made.
+    pub fn make(&mut self, tree: &Tree, limits: &Limits) -> Result<Tree> {
+        let steps = std::mem::take(self).steps;
+        let together = || {
+            let mut edit = tree.edit();
+            steps.iter().try_for_each(|step| step.apply(&mut edit))?;
+            edit.finish(limits)
+        };
+        let error = match together() {
+            Ok(tree) => return Ok(tree),
+            Err(error) if steps.len() == 1 => return Err(error),
+            Err(error) => error,
+        };
+        // Two of them touch the same bytes, such as the end of one mapping in braces: one after the other they can be made.
+        let mut made: Option<Tree> = None;
+        for step in &steps {
+            let now = made.as_ref().unwrap_or(tree);
+            let mut edit = now.edit();
+            step.apply(&mut edit)?;
+            made = Some(edit.finish(limits).map_err(|error: Error| error.at_path(step.path().to_string()))?);
+        }
+        made.ok_or(error)
+    }
+}
