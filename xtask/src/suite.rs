@@ -385,6 +385,25 @@ mod tests {
         found
     }
 
+    /// See `tests/features`.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn tests_of_one_package_have_the_features_of_tests_of_all() -> Result<(), String> {
+        let features = |words: &[&str]| -> Result<BTreeSet<String>, String> {
+            let mut tree = cargo(["tree", "--locked", "--edges", "normal,build,dev", "--prefix", "none", "--no-dedupe"]);
+            let said = crate::shell::output(tree.args(["--format", "{p} [{f}]"]).args(words))?;
+            let is_ours = |line: &&str| line.starts_with("trilith") || line.starts_with("xtask");
+            Ok(said.lines().filter(|line| !is_ours(line)).map(|line| line.replace(" (proc-macro)", "")).collect())
+        };
+        let all = features(&["--workspace"])?;
+        for package in ["trilith", "trilith-cli"] {
+            let one = features(&["--package", package])?;
+            let other: Vec<&String> = one.difference(&all).collect();
+            assert!(!one.is_empty() && other.is_empty(), "{package} has other features, compare tests/features: {other:?}");
+        }
+        Ok(())
+    }
+
     #[test]
     fn every_matrix_is_a_test() {
         let tests = all_tests();

@@ -20,6 +20,7 @@ mod progress;
 mod rewrite;
 #[cfg(feature = "view")]
 mod serve;
+mod sixel;
 mod target;
 mod terminal;
 mod words;

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::ValueEnum;
-use trilith::{Error, Result};
+use trilith::Result;
 use trilith_view::Picture;
 
 use crate::{output, paint};
@@ -69,7 +69,7 @@ impl Graphics {
         match self {
             Self::Kitty => Ok(kitty(&picture.to_png()?)),
             Self::Iterm => Ok(iterm(&picture.to_png()?)),
-            Self::Sixel => sixel(picture),
+            Self::Sixel => Ok(crate::sixel::encode(picture)),
             Self::Blocks => Ok(blocks(picture)),
             Self::Auto | Self::Text => Ok(shades(picture)),
         }
@@ -90,7 +90,7 @@ fn spoken(variable: &dyn Fn(&str) -> Option<String>) -> Option<Graphics> {
         return Some(Graphics::Iterm);
     }
     let speaks_sixel = ["foot", "mlterm", "yaft", "contour"].iter().any(|name| term.starts_with(name)) || term.contains("sixel");
-    (speaks_sixel && cfg!(feature = "sixel")).then_some(Graphics::Sixel)
+    speaks_sixel.then_some(Graphics::Sixel)
 }
 
 /// A PNG for kitty: base64 in pieces.
@@ -110,18 +110,6 @@ fn kitty(png: &[u8]) -> String {
 /// A PNG for iTerm2.
 fn iterm(png: &[u8]) -> String {
     format!("\x1b]1337;File=inline=1;size={};preserveAspectRatio=1:{}\x07\n", png.len(), STANDARD.encode(png))
-}
-
-#[cfg(feature = "sixel")]
-fn sixel(picture: &Picture) -> Result<String> {
-    let refused = |error: icy_sixel::SixelError| Error::unsupported(format!("the picture cannot be drawn as sixel: {error}"));
-    let image = icy_sixel::SixelImage::try_from_rgba(picture.rgba(), picture.width(), picture.height()).map_err(refused)?;
-    Ok(image.encode().map_err(refused)? + "\n")
-}
-
-#[cfg(not(feature = "sixel"))]
-fn sixel(_: &Picture) -> Result<String> {
-    Err(Error::unsupported("this command was built without the feature `sixel`"))
 }
 
 /// A row of pixels.
@@ -187,7 +175,6 @@ mod tests {
         assert_eq!(of(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")]), Some(Graphics::Iterm));
         assert_eq!(of(&[("TERM", "xterm-kitty"), ("TMUX", "1")]), None);
         assert_eq!(of(&[("TERM", "xterm-256color")]), None);
-        #[cfg(feature = "sixel")]
         assert_eq!(of(&[("TERM", "foot-extra")]), Some(Graphics::Sixel));
     }
 
@@ -203,7 +190,6 @@ mod tests {
         assert_eq!(kitty.matches("\x1b_G").count(), 4);
         assert_eq!(kitty.matches("m=0;").count(), 1);
         assert!(Graphics::Iterm.drawn(&picture).unwrap().starts_with("\x1b]1337;File=inline=1;size="));
-        #[cfg(feature = "sixel")]
         assert!(Graphics::Sixel.drawn(&picture).unwrap().starts_with("\x1bP"));
     }
 }
