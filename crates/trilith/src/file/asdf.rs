@@ -117,7 +117,7 @@ impl Backend for AsdfFile {
         }
         match Backend::find(self, path) {
             Ok(found) => Ok(Some(found)),
-            Err(error) if error.kind() == ErrorKind::Usage => Ok(None),
+            Err(error) if error.kind().is_request() => Ok(None),
             Err(error) => Err(error),
         }
     }

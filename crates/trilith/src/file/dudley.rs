@@ -83,7 +83,7 @@ fn value_of(said: &Attribute) -> Value {
 /// None for an item that is not there, or a path that is none.
 fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
     match found {
-        Err(error) if error.kind() == ErrorKind::Usage => Ok(None),
+        Err(error) if error.kind().is_request() => Ok(None),
         found => found,
     }
 }

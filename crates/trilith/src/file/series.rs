@@ -159,7 +159,7 @@ impl Backend for Series {
             return Ok(None);
         }
         match self.find(&format!("/{path}")) {
-            Err(error) if path != item && error.kind() == ErrorKind::Usage => Ok(None),
+            Err(error) if path != item && error.kind().is_request() => Ok(None),
             found => found.map(Some),
         }
     }
