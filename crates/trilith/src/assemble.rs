@@ -146,7 +146,15 @@ fn write_alone<W: Write + Seek>(
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let decoded = blocks.iter().map(|copied| copied.block()).filter(|block| codec.is_some() || !block.fits_into(row));
     file.check_decoding(decoded)?;
-    let mut writer = FileWriter::new(out, row, options.clone());
+    let mut options = options.clone();
+    // A block in another file has "exactly the same content …, including the block header" (FINF, Exploded form).
+    for copied in blocks {
+        options.as_documented |= match copied {
+            Copied::Of(file, _) => file.sections().is_as_documented()?,
+            Copied::New(_) => false,
+        };
+    }
+    let mut writer = FileWriter::new(out, row, options);
     if file.sections().filling()? == b' ' {
         writer.keep_spaces();
     }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use crate::array::{Array, Datatype};
 use crate::asdf::checksum::{self, ChecksumOf};
-use crate::asdf::{AsdfFile, Block, deviation, md5, ndarray, walk};
+use crate::asdf::{AsdfFile, Block, For, deviation, md5, ndarray, walk};
 use crate::bytes::SourceRef;
 use crate::codec;
-use crate::error::{Error, Location, Result};
+use crate::error::{Error, ErrorKind, Location, Result};
 use crate::file::{ArrayEntry, File};
 use crate::progress::Progress;
 use crate::threads;
@@ -55,9 +55,28 @@ impl Report {
         blocks.chain(&self.structure).map(ToString::to_string).chain(arrays).collect()
     }
 
-    /// Whether nothing is wrong.
+    /// Returns `true` if nothing is wrong.
     pub fn is_ok(&self) -> bool {
-        self.arrays.is_empty() && self.structure.is_empty() && self.blocks.iter().all(|block| block.problem.is_none())
+        self.verdict() == Some(true)
+    }
+
+    /// Whether the file is right; None if the only problems are what this library does not support or what the limits
+    /// refuse: an unknown encoding makes no other part of a file invalid.
+    pub fn verdict(&self) -> Option<bool> {
+        let blocks = self.blocks.iter().filter_map(|block| block.problem.as_ref());
+        let arrays = self.arrays.iter().map(|(_, error)| error);
+        let (mut is_open, mut is_wrong) = (false, false);
+        for error in blocks.chain(&self.structure).chain(arrays) {
+            match error.kind() {
+                ErrorKind::Unsupported | ErrorKind::Limit => is_open = true,
+                _ => is_wrong = true,
+            }
+        }
+        match (is_wrong, is_open) {
+            (true, _) => Some(false),
+            (false, true) => None,
+            (false, false) => Some(true),
+        }
     }
 }
 
@@ -174,41 +193,68 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     Ok(report)
 }
 
-/// 0.1.0dev, 4.1.3, `ascii`: "all codepoints < 128".
-pub(crate) fn check_text(array: &Array) -> Result<()> {
+/// A datatype of text, and what its elements may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// 0.1.0dev, 4.1.3, `ascii`: "all codepoints < 128".
+    Ascii,
+    /// The same, `ucs4`: "unicode text in the UCS-4 encoding".
+    Ucs4,
+}
+
+fn check_text(array: &Array) -> Result<()> {
+    check_texts(array, Text::Ascii).and_then(|()| check_texts(array, Text::Ucs4))
+}
+
+/// Checks what the texts of one datatype hold.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the first byte or code point that is none of its
+/// characters, and as [`Array::for_each_piece`].
+pub(crate) fn check_texts(array: &Array, kind: Text) -> Result<()> {
     let mut places = Vec::new();
-    ascii_places(array.datatype(), 0, &mut places);
+    text_places(array.datatype(), kind, 0, &mut places);
     let item = usize::try_from(array.datatype().packed_size()).unwrap_or(0);
     if places.is_empty() || item == 0 {
         return Ok(());
     }
     array.clone().without_mask().for_each_piece(1 << 20, |piece| {
         let texts = piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone())));
-        match texts.flatten().find(|byte| **byte >= 0x80) {
-            Some(byte) => {
-                Err(Error::malformed(format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80")))
+        let wrong = match kind {
+            Text::Ascii => texts
+                .flatten()
+                .find(|byte| **byte >= 0x80)
+                .map(|byte| format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80")),
+            Text::Ucs4 => {
+                let mut points = texts.flat_map(|text| text.as_chunks::<4>().0).map(|bytes| u32::from_le_bytes(*bytes));
+                let wrong = points.find(|point| char::from_u32(*point).is_none());
+                wrong.map(|point| {
+                    format!("the number {point:#x} in a text of the datatype ucs4, which is no character of Unicode")
+                })
             }
-            None => Ok(()),
-        }
+        };
+        wrong.map_or(Ok(()), |wrong| Err(Error::malformed(wrong)))
     })
 }
 
-/// Where the ascii texts of one packed element lie.
-fn ascii_places(datatype: &Datatype, at: usize, places: &mut Vec<Range<usize>>) {
+/// Where the texts of one packed element lie.
+fn text_places(datatype: &Datatype, kind: Text, at: usize, places: &mut Vec<Range<usize>>) {
     /// So many are looked at: a structure may repeat its fields without end.
     const MOST: usize = 10_000;
     let size = |datatype: &Datatype| usize::try_from(datatype.packed_size()).unwrap_or(0);
-    match datatype {
-        Datatype::Ascii(_) => places.push(at..at.saturating_add(size(datatype))),
+    match (datatype, kind) {
+        (Datatype::Ascii(_), Text::Ascii) | (Datatype::Ucs4(_), Text::Ucs4) => {
+            places.push(at..at.saturating_add(size(datatype)));
+        }
         // Structures nest no deeper than the library allows, so this recursion is bounded.
-        Datatype::Struct(structure) => {
+        (Datatype::Struct(structure), _) => {
             let mut at = at;
             for field in structure.fields() {
                 for _ in 0..field.count() {
                     if places.len() >= MOST {
                         return;
                     }
-                    ascii_places(&field.datatype, at, places);
+                    text_places(&field.datatype, kind, at, places);
                     at = at.saturating_add(size(&field.datatype));
                 }
             }
@@ -247,7 +293,7 @@ fn check_block(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<
 fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8; 16]>>) -> Result<Option<ChecksumOf>> {
     let stored = || block.stored(file.sections().source());
     let decode = |stored: SourceRef, what: &mut dyn FnMut(&[u8])| -> Result<()> {
-        let data = file.decoding(block, stored, None)?;
+        let data = file.decoding(block, stored, For::Check)?;
         file.limits().check_work(data.len())?;
         codec::stream_source(&*data, &mut |bytes| {
             what(bytes);

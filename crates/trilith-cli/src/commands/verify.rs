@@ -57,7 +57,11 @@ impl Verify {
         } else {
             report_text(job, &report)?;
         }
-        Ok(if report.is_ok() { Outcome::Yes } else { Outcome::No })
+        Ok(match report.verdict() {
+            Some(true) => Outcome::Yes,
+            Some(false) => Outcome::No,
+            None => Outcome::Failed,
+        })
     }
 
     fn check(&self, job: &mut Job<'_>) -> Result<Report> {
@@ -87,7 +91,7 @@ fn report_json(name: &str, report: &Report) -> Value {
         }));
     }
     let checksums: Vec<_> = report.blocks.iter().map(|block| json!(checksum_word(block.checksum_of))).collect();
-    json!({"file": name, "valid": report.is_ok(), "problems": problems, "checksums": checksums})
+    json!({"file": name, "valid": report.verdict(), "problems": problems, "checksums": checksums})
 }
 
 fn checksum_word(of: Option<ChecksumOf>) -> Option<&'static str> {

@@ -59,6 +59,19 @@ impl Mask {
 }
 
 impl Array {
+    /// The array with another mask in addition to the one that it has, as inline data have of their nulls.
+    ///
+    /// # Errors
+    /// As [`Array::with_mask`] and [`Array::mask_bytes`].
+    pub(crate) fn masked_too(self, mask: Mask) -> Result<Self> {
+        let Some(mut marks) = self.mask_bytes()? else { return self.with_mask(mask) };
+        let array = self.with_mask(mask)?;
+        let others = array.mask_bytes()?.unwrap_or_default();
+        marks.iter_mut().zip(others).for_each(|(mark, other)| *mark |= other);
+        let marks = Self::from_bytes(marks, Datatype::Bool8, Byteorder::Little, array.shape.clone())?;
+        array.with_mask(Mask::Array(Arc::new(marks)))
+    }
+
     /// How many elements are masked.
     ///
     /// ```

@@ -186,6 +186,67 @@ pub(crate) fn is_credible(source: &dyn Source, rows: &[&'static Generation], off
     read(source, rows, offset, 0).is_ok_and(|block| is_plausible(&block, source))
 }
 
+/// Whether the bytes at `offset` are those of a block header whose magic number is damaged.
+pub(super) fn is_header_without_mark(source: &dyn Source, row: &'static Generation, offset: u64) -> bool {
+    let magic = row.magic.len() as u64;
+    let mut bytes = [0; 2 + 48];
+    let at = offset.saturating_add(magic);
+    let bytes = &mut bytes[..source.len().saturating_sub(at).min(2 + 48) as usize];
+    if source.read_at(at, bytes).is_err() {
+        return false;
+    }
+    let Some((size, fields)) = bytes.split_first_chunk::<2>() else { return false };
+    let header_size = u16::from_be_bytes(*size);
+    let data_offset = at.saturating_add(2 + u64::from(header_size));
+    header_size >= row.fields.size
+        && parse(row, fields, offset, header_size, data_offset, 0, source.len())
+            .is_ok_and(|block| block.allocated > 0 && is_plausible(&block, source))
+}
+
+/// The row of a file, as its blocks from byte `first` on tell it; None if none of them makes sense in any row.
+///
+/// An enlarged header may be that of several rows, and a block without data may make sense in all of them: then the next
+/// block decides. If the fields of several rows make sense, `preferred` counts first, then a block that has an end, then
+/// a row whose second size agrees with the first, then the row with the most fields.
+pub(super) fn row_of(
+    source: &dyn Source,
+    rows: &[&'static Generation],
+    preferred: Option<&'static Generation>,
+    first: u64,
+) -> Option<&'static Generation> {
+    let mut left = rows.to_vec();
+    left.sort_by_key(|row| {
+        (preferred.is_none_or(|preferred| !std::ptr::eq(*row, preferred)), std::cmp::Reverse(row.fields.size))
+    });
+    let mut at = first;
+    let mut fallback = None;
+    while left.len() > 1 {
+        let read: Vec<Block> = left.iter().filter_map(|row| read_inner(source, &[*row], at, 0).ok()).collect();
+        let mut found: Vec<&Block> = read.iter().filter(|block| is_plausible(block, source)).collect();
+        if found.is_empty() && at == first {
+            // A file that was cut off, or bytes that follow the block and are no part of the file.
+            found = read.iter().filter(|block| is_sound(block, source)).collect();
+            let least = read.iter().filter(|block| is_consistent(block)).min_by_key(|block| block.allocated);
+            fallback = least.map(|block| block.generation);
+        }
+        let Some(best) = found.iter().min_by_key(|block| {
+            let is_preferred = preferred.is_some_and(|preferred| std::ptr::eq(block.generation, preferred));
+            (!is_preferred, block.is_streamed(), block.generation.fields.data_size.is_none())
+        }) else {
+            break;
+        };
+        // Only a block without data may mean the same in several rows.
+        let next = best.end().filter(|end| best.allocated == 0 && !best.is_streamed() && *end < source.len());
+        let Some(next) = next else { return Some(best.generation) };
+        left = found.iter().filter(|block| block.end() == Some(next)).map(|block| block.generation).collect();
+        (at, fallback) = (next, left.first().copied());
+        if !super::marks::is_block(source, Some(at)) {
+            break;
+        }
+    }
+    if left.len() == 1 { left.first().copied() } else { fallback }
+}
+
 /// Reads the header of block number `index`, whose mark is expected at byte `offset`.
 ///
 /// `rows` are the generations that the header line allows, or the one that an earlier block showed.
@@ -280,19 +341,27 @@ fn parse(
     Ok(block)
 }
 
-/// The rule of section 3 of the evidence: sizes in order, and behind the block comes another, an index or the end.
-/// Besides, flags that the row has, and zeros where it has a checksum of 8 bytes, which all code wrote as 0.
+/// Whether the fields agree with each other: flags that the row defines, sizes in order, and one size if nothing
+/// encodes the data.
+fn is_consistent(block: &Block) -> bool {
+    if block.unknown_flags() != 0 || (block.is_streamed() && !block.is_plain()) {
+        return false;
+    }
+    let is_one_size = !block.is_plain() || block.generation.fields.data_size.is_none() || block.data_size == block.used;
+    block.is_streamed() || (block.used <= block.allocated && is_one_size)
+}
+
+/// Whether the fields agree with each other and with the size of the file.
+pub(super) fn is_sound(block: &Block, source: &dyn Source) -> bool {
+    is_consistent(block) && block.end().is_some_and(|end| end <= source.len())
+}
+
+/// Whether the fields agree with each other, and another block, an index or the end of the file follows.
 fn is_plausible(block: &Block, source: &dyn Source) -> bool {
-    if block.unknown_flags() != 0 || (block.generation.fields.checksum.len == 8 && block.checksum.is_some()) {
+    if !is_sound(block, source) {
         return false;
     }
-    if block.is_streamed() {
-        return true;
-    }
-    if block.used > block.allocated {
-        return false;
-    }
-    let Some(end) = block.end().filter(|end| *end <= source.len()) else { return false };
+    let Some(end) = block.end().filter(|_| !block.is_streamed()) else { return true };
     if end == source.len() {
         return true;
     }

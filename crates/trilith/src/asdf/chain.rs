@@ -13,9 +13,6 @@ use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Origin, PrintOptions, Tree, Value, print_value};
 
-/// Longest YAML of a chain that is looked at.
-const LONGEST: u64 = 1 << 20;
-
 /// The steps of a block, in the order of encoding, and where its data begin.
 ///
 /// # Errors
@@ -25,12 +22,36 @@ pub fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<
         let codes = block.codes.iter().take_while(|code| **code != 0);
         return Ok((codes.map(|code| Step::from_code(*code)).collect(), 0));
     }
-    let text = read_vec(stored, 0, stored.len().min(LONGEST), limits)?;
-    let end = find_end(&text)
-        .ok_or_else(|| Error::malformed("the YAML of the encoding chain has no end marker (...)").at_byte(block.data_offset))?;
-    let yaml = text.get(..end).unwrap_or(&[]).to_vec();
+    let yaml = yaml(block, stored, limits)?;
+    let end = yaml.len() as u64;
     let tree = Tree::parse_bytes(yaml, Origin { byte: block.data_offset, line: 1 }, limits)?;
-    Ok((steps(tree.root())?, end as u64))
+    Ok((steps(tree.root())?, end))
+}
+
+/// The YAML at the beginning of a block with a chain, end marker included; it "may have any length".
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it has no end marker, and
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it has none within [`Limits::text`].
+pub(crate) fn yaml(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<Vec<u8>> {
+    let mut len = 4096;
+    loop {
+        len = stored.len().min(len);
+        let mut text = read_vec(stored, 0, len, limits)?;
+        if let Some(end) = find_end(&text) {
+            text.truncate(end);
+            return Ok(text);
+        }
+        if len == stored.len() {
+            let found = "the YAML of the encoding chain has no end marker (...)";
+            return Err(Error::malformed(found).at_byte(block.data_offset));
+        }
+        if len >= limits.text {
+            let found = "the YAML of the encoding chain has no end marker in that many bytes";
+            return Err(Limits::exceeded("text", limits.text, found).at_byte(block.data_offset));
+        }
+        len = len.saturating_mul(8).min(limits.text);
+    }
 }
 
 /// Reads a chain from text, as the command line gives it: `[[tile, {shape: [32, 32]}], zlib]`.
@@ -75,7 +96,7 @@ pub fn print(steps: &[Step]) -> String {
 }
 
 /// The byte behind the line of the end marker.
-pub(crate) fn find_end(text: &[u8]) -> Option<usize> {
+fn find_end(text: &[u8]) -> Option<usize> {
     memmem::find_iter(text, b"\n...").find_map(|at| match text.get(at + 4..)? {
         [b'\n', ..] => Some(at + 5),
         [b'\r', b'\n', ..] => Some(at + 6),
@@ -181,6 +202,15 @@ pub(super) fn agrees(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, li
     Err(Error::malformed(found).at_byte(block.data_offset).context("the encoding chain"))
 }
 
+/// Whether the chain of a block makes floats, whose byte order it does not state.
+pub(super) fn makes_floats(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<bool> {
+    Ok(read(block, stored, limits)?.0.iter().any(is_quantize))
+}
+
+fn is_quantize(step: &Step) -> bool {
+    matches!(step, Step::Quantize { .. })
+}
+
 /// Whether the array in a block has something to say about its chain.
 fn asks_array(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
@@ -190,27 +220,39 @@ fn asks_array(steps: &[Step]) -> bool {
     })
 }
 
-/// The decoded bytes of a block with a chain; `array` finds the array that fills it, where the chain
-/// leaves arguments to it.
+/// The decoded bytes of a block with a chain; `array` finds the array that fills it, if the chain
+/// leaves arguments to it, and `order` the byte order of floats that the chain makes.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) naming the first step that is unknown,
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) naming the first step that is unknown, and
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for steps in the wrong order or arguments that do not fit.
 pub fn decoder(
     block: &Block,
     stored: SourceRef,
     array: impl FnOnce() -> Option<Described>,
+    order: impl FnOnce() -> Result<Byteorder>,
     limits: &Limits,
 ) -> Result<SourceRef> {
     let (steps, start) = read(block, &*stored, limits)?;
     let doing = || "the encoding chain";
+    if let Some(field) = block.generation.fields.encoding.filter(|_| !block.is_encoded())
+        && steps.iter().any(|step| matches!(step, Step::Unknown(_)))
+    {
+        let codes: Vec<u8> = block.codes.iter().copied().take_while(|code| *code != 0).collect();
+        let found = format!("unknown encoding {:?} in the field encoding of the block header", codes.escape_ascii().to_string());
+        let at = block.data_offset - u64::from(block.header_size) + u64::from(field.at);
+        return Err(Error::unsupported(found).at_byte(at).hint("known are the codes z (zlib) and s (sparse)"));
+    }
     chain::check(&steps).map_err(|e| e.at_byte(block.data_offset)).doing(doing)?;
     let len = stored.len().saturating_sub(start);
     let data: SourceRef = std::sync::Arc::new(Window::new(stored, start, len)?);
     let array = if asks_array(&steps) { array() } else { None };
     // The branch of codes stored no decoded size.
     let memory_size = block.is_encoded().then_some(block.data_size);
-    chain::decoder(&steps, data, memory_size, array.as_ref(), limits).map_err(|e| e.at_byte(block.data_offset)).doing(doing)
+    let order = if steps.iter().any(is_quantize) { order()? } else { Byteorder::Little };
+    chain::decoder(&steps, data, memory_size, array.as_ref(), order, limits)
+        .map_err(|e| e.at_byte(block.data_offset))
+        .doing(doing)
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 
 use super::ndarray;
 use super::read::AsdfFile;
-use super::walk::{self, Found};
+use super::walk::{self, Found, reference};
 use crate::array::Array;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::tree::{Expanded, Node, TreePath};
+use crate::tree::{Expanded, Node, PrintOptions, Tree, TreePath, Value, print_value};
 
 /// What is written out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -161,6 +161,102 @@ pub(crate) fn expand_within(
                 take(Part::End)?;
             }
         }
+    }
+}
+
+/// A node and all below it as a value, references followed; keys of the node itself that `left_out` names are left out.
+///
+/// # Errors
+/// As [`expand`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a node that contains itself.
+pub(super) fn value_of(file: &AsdfFile, node: Node<'_>, left_out: &dyn Fn(&str) -> bool) -> Result<Value> {
+    let mut budget = Expansion::of(file);
+    let mut whole = |node: Node<'_>| {
+        let mut values = Values::default();
+        let options = ExpandOptions { resolve: true, tags: true, ..ExpandOptions::default() };
+        let start = Found::root(file).with(node);
+        expand_within(file, &start, options, &mut budget, &mut |part| values.take(part, file.limits()))?;
+        values.finish().ok_or_else(|| node.error("an ndarray that contains itself"))
+    };
+    if !node.is_mapping() || reference(node).is_some() {
+        return whole(node);
+    }
+    let mut value = Value::map::<Value, Value>([]);
+    for (key, child) in node.merged_entries() {
+        let key = key.key_text();
+        if !left_out(&key) {
+            value.push_pair(key.into_owned(), whole(child)?);
+        }
+    }
+    Ok(match node.tag() {
+        Some(tag) => value.tagged(tag),
+        None => value,
+    })
+}
+
+/// The tree of a file with its references followed; None if it has none, or if one cannot be followed.
+///
+/// # Errors
+/// As [`expand`].
+pub(crate) fn followed(file: &AsdfFile) -> Result<Option<Tree>> {
+    let root = file.tree().root();
+    if !walk::holds_references(root, file.limits())? {
+        return Ok(None);
+    }
+    let value = match value_of(file, root, &|_| false) {
+        Ok(value) => value,
+        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit | ErrorKind::Usage) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let text = print_value(&value, 0, &PrintOptions::default());
+    Tree::parse(text, file.limits()).map(Some)
+}
+
+/// Builds a value from its parts.
+#[derive(Default)]
+struct Values {
+    /// Open collections, each with the key that its next value belongs to.
+    open: Vec<(Value, Option<Value>)>,
+    done: Option<Value>,
+    cycle: bool,
+}
+
+impl Values {
+    fn take(&mut self, part: Part<'_>, limits: &Limits) -> Result<()> {
+        let tagged = |node: Node<'_>, value: Value| match node.tag() {
+            Some(tag) => value.tagged(tag),
+            None => value,
+        };
+        match part {
+            Part::Scalar(node) => self.put(node.to_value(limits)?),
+            Part::Sequence(node) => self.open.push((tagged(node, Value::seq::<Value>([])).flow(), None)),
+            Part::Mapping(node) => self.open.push((tagged(node, Value::map::<Value, Value>([])).flow(), None)),
+            Part::Key(node) => {
+                if let Some((_, key)) = self.open.last_mut() {
+                    *key = Some(node.to_value(limits)?);
+                }
+            }
+            Part::End => {
+                if let Some((value, _)) = self.open.pop() {
+                    self.put(value);
+                }
+            }
+            Part::Array(..) | Part::Integer(..) | Part::Cycle(_) => self.cycle = true,
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, value: Value) {
+        match self.open.last_mut() {
+            Some((outer, key)) => match key.take() {
+                Some(key) => outer.push_pair(key, value),
+                None => outer.push(value),
+            },
+            None => self.done = Some(value),
+        }
+    }
+
+    fn finish(self) -> Option<Value> {
+        self.done.filter(|_| !self.cycle)
     }
 }
 

@@ -44,7 +44,7 @@ impl Header {
     }
 }
 
-/// Longest header line or comment that is looked at.
+/// Longest header line that is looked at.
 const LONGEST_LINE: u64 = 64 << 10;
 
 /// A byte order mark, which no document allows.
@@ -66,7 +66,7 @@ pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
         let found = "the file begins with a byte order mark (ef bb bf), expected the header line";
         return Err(Error::malformed(found).at_byte(0).hint("remove the first three bytes"));
     }
-    let (line, _, mut end) = line_at(source, 0)?
+    let (line, _, mut end) = line_at(source, 0, LONGEST_LINE)?
         .ok_or_else(|| Error::malformed("the first line is not a header such as \"#ASDF 1.0.0\"").at_byte(0))?;
     let (token, version) = parse_line(&line)?;
     let rows = generation::candidates(token, version)?;
@@ -74,7 +74,7 @@ pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
     let mut bytes = 0;
     // A block index without blocks is no comment.
     let is_comment = |text: &str| text.starts_with('#') && text.as_bytes() != super::index::INDEX_HEADER;
-    while let Some((text, raw, next)) = line_at(source, end)?.filter(|(text, ..)| is_comment(text)) {
+    while let Some((text, raw, next)) = line_at(source, end, limits.text)?.filter(|(text, ..)| is_comment(text)) {
         bytes += text.len() as u64;
         if bytes > limits.text {
             return Err(Limits::exceeded("text", limits.text, "the comments behind the header hold more text"));
@@ -89,8 +89,8 @@ pub fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
 
 /// The line that starts at `at` (without its line end), its bytes, and where the next starts; None where the
 /// bytes there are no text line.
-fn line_at(source: &dyn Source, at: u64) -> Result<Option<(String, Vec<u8>, u64)>> {
-    let rest = source.len().saturating_sub(at).min(LONGEST_LINE);
+fn line_at(source: &dyn Source, at: u64, longest: u64) -> Result<Option<(String, Vec<u8>, u64)>> {
+    let rest = source.len().saturating_sub(at).min(longest);
     let mut taken = rest.min(256);
     while taken > 0 {
         let bytes = read_vec(source, at, taken, &Limits::default())?;
@@ -217,8 +217,7 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         // The marker, its line end and a block mark may lie across two reads.
         let from = have.saturating_sub(8);
         // A block mark is no UTF-8: the tree ends before it, whatever the bytes behind it look like.
-        let marks = [&generation::BLOCK_MAGIC[..], &generation::DRAFT_MAGIC];
-        let mark = marks.into_iter().filter_map(|mark| memmem::find(&text[from..], mark)).min().map(|at| from + at);
+        let mark = find_mark(text, from);
         let tree = &text[..mark.unwrap_or(text.len())];
         if let Some(end) = find_end(tree, from, at_end || mark.is_some()) {
             stray_line(tree.get(..end).unwrap_or(tree), start)?;
@@ -229,6 +228,29 @@ pub fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -> Resul
         }
         (have, chunk_len) = (len, chunk_len.saturating_mul(2));
     }
+}
+
+/// The first block mark in the text of a tree, from byte `from` on. The byte 89 may also be part of a character.
+fn find_mark(text: &[u8], from: usize) -> Option<usize> {
+    let within_character = |at: usize| {
+        (1..=3.min(at)).any(|back| match text.get(at - back) {
+            Some(0xc0..=0xdf) => back < 2,
+            Some(0xe0..=0xef) => back < 3,
+            Some(0xf0..=0xf7) => back < 4,
+            _ => false,
+        })
+    };
+    let marks: [&[u8]; 4] = [
+        &generation::BLOCK_MAGIC,
+        &generation::DRAFT_MAGIC,
+        &generation::BLOCK_MAGIC_DOCUMENTED,
+        &generation::DRAFT_MAGIC_DOCUMENTED,
+    ];
+    let first = |mark: &&[u8]| {
+        let mut places = memmem::find_iter(text.get(from..).unwrap_or(&[]), *mark).map(|at| from + at);
+        places.find(|at| mark.first() == Some(&0xd3) || !within_character(*at))
+    };
+    marks.iter().filter_map(first).min()
 }
 
 /// Refuses the text of a tree that would not be found again as it is, once it stands in a file.

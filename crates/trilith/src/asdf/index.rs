@@ -61,7 +61,7 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
             return Ok(Some(BlockIndex { offset: start + at as u64, entries }));
         }
         // Go on only while there is nothing but what an index is made of.
-        let fits = |b: &u8| b"\0\t\n\r -,[].0123456789#%ASDFBLOCKINDEXYMx!\xd3".contains(b);
+        let fits = |b: &u8| b"\0\t\n\r -,[].0123456789abcdef_+#%ASDFBLOCKINDEXYMx!\xd3".contains(b);
         if !tail[..tail.len().min(4096)].iter().all(fits) {
             return Ok(None);
         }
@@ -126,9 +126,20 @@ fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
         if word.is_empty() || word == "-" || word.starts_with("!!") || word == "..." {
             continue;
         }
-        entries.push(word.parse::<u64>().map_err(|_| format!("its entry {word:?} is not an offset"))?);
+        entries.push(offset(word, early).ok_or_else(|| format!("its entry {word:?} is not an offset"))?);
     }
     Ok(entries)
+}
+
+/// An integer of YAML 1.1, which may be hexadecimal, octal or binary; the early form has decimal ones.
+fn offset(word: &str, early: bool) -> Option<u64> {
+    if early || (word.bytes().all(|byte| byte.is_ascii_digit()) && (word.len() == 1 || !word.starts_with('0'))) {
+        return word.parse().ok();
+    }
+    match crate::yaml::resolve(word.into()) {
+        crate::yaml::Scalar::Int(offset) => u64::try_from(offset).ok(),
+        _ => None,
+    }
 }
 
 impl BlockIndex {
@@ -191,6 +202,7 @@ mod tests {
         assert_eq!(entries("....#ASDF BLOCK INDEX\n%YAML 1.1\n--- [2043, 16340]\n...\n\0\0\0"), Some(vec![2043, 16340]));
         assert_eq!(entries("....#ASDF BLOCK INDEX\r\n%YAML 1.1\r\n---\r\n- 1\r\n- 2\r\n...\r\n"), Some(vec![1, 2]));
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1,\n  2]\n..."), Some(vec![1, 2]));
+        assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [0x8f, 0320, 1_000, 0b11]\n...\n"), Some(vec![143, 208, 1000, 3]));
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1, x]\n...\n"), None);
     }
 

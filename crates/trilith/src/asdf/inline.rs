@@ -203,6 +203,10 @@ fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits
                 let pairs = items.into_iter().zip(inner.fields()).rev();
                 todo.extend(pairs.map(|(item, field)| (item, field.datatype.clone(), field.shape.clone())));
             }
+            _ if node.is_null() => {
+                let error = Error::unsupported("cannot read null in a field of a table: a mask covers whole rows");
+                return Err(node.locate(error.hint("write null for the whole row, or a value for the field")));
+            }
             simple => put(simple, &value(node)?, bytes).map_err(|e| node.locate(e))?,
         }
     }

@@ -153,8 +153,18 @@ impl<'t> Ndarray<'t> {
         let available = source.len().saturating_sub(self.offset);
         let item = datatype.item_size();
         let open = |rest: &[u64]| match self.strides.as_ref().and_then(|s| s.first()) {
-            Some(stride) => Ok(u64::try_from(*stride).ok().and_then(|stride| available.checked_div(stride)).unwrap_or(0)),
             None => stream_rows(available, rest, item),
+            Some(0) => Err(self.node.error("a stride of 0 along the dimension * leaves open how many rows there are")),
+            Some(stride) if *stride > 0 => Ok(available / stride.unsigned_abs()),
+            // Rows go towards the beginning of the block: the first is at the offset, the last where there is room for it.
+            Some(stride) => {
+                let inner = self.strides.iter().flatten().skip(1).zip(rest);
+                let before = inner
+                    .filter(|(stride, _)| **stride < 0)
+                    .try_fold(0u64, |sum, (stride, n)| sum.checked_add(stride.unsigned_abs().checked_mul(n.saturating_sub(1))?));
+                let room = before.and_then(|before| self.offset.checked_sub(before));
+                Ok(room.map_or(0, |room| room / stride.unsigned_abs()).saturating_add(1))
+            }
         };
         let shape = match &self.shape {
             None => vec![available.checked_div(item).unwrap_or(0)],
@@ -400,16 +410,17 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
         return Err(node.error("a datatype is a name or a list"));
     }
     let mut items = node.items();
-    if let (Some(first), Some(second), None) = (items.next(), items.next(), items.next()) {
-        let length = if first.is_scalar() && second.is_scalar() { second.as_u64() } else { None };
-        if let Some(length) = length {
-            let name = first.text();
-            if name == "ascii" || name == "ucs4" {
-                return Datatype::with_length(&name, length).map(Some).map_err(|e| node.locate(e));
-            }
-        }
+    let name = items.next().filter(|first| first.is_scalar()).map(Node::text);
+    let Some(name) = name.filter(|name| *name == "ascii" || *name == "ucs4") else { return Ok(None) };
+    let error = |found: String| Err(node.error(found).hint(format!("a text type is a pair of name and length: [{name}, 8]")));
+    match (items.next(), items.next()) {
+        (Some(length), None) => match length.as_u64() {
+            Some(length) => Datatype::with_length(&name, length).map(Some).map_err(|e| node.locate(e)),
+            None => error(format!("the length of the datatype {name} is {}, expected a whole number from 0", length.raw())),
+        },
+        (None, _) => error(format!("the datatype {name} has no length")),
+        (Some(_), Some(_)) => error(format!("the datatype {name} is a list of {} items, expected two", node.len())),
     }
-    Ok(None)
 }
 
 #[cfg(test)]

@@ -2,15 +2,15 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::block::Block;
 use super::chain;
 use super::ndarray::{self, Ndarray, Origin};
 use super::sections::Sections;
 use super::uris::{self, Notes};
-use super::zarr;
-use crate::array::{Array, Mask};
+use super::{walk, zarr};
+use crate::array::{Array, Byteorder, Mask};
 use crate::bytes::{NoReferences, Resolve, Source, SourceRef, prefer_large_pages, read_vec, to_usize};
 use crate::codec::chain::Described;
 use crate::codec::{self, CodecId};
@@ -39,11 +39,31 @@ pub struct AsdfFile {
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
     container: Option<Container>,
-    /// The data of blocks in the places of their numbers, and external files by URI: both are looked up once.
-    decoded: Mutex<Vec<Option<SourceRef>>>,
+    /// The data of blocks in the places of their numbers, and external files by URI: both are looked up once. Floats that
+    /// an encoding chain makes are there in either byte order.
+    decoded: Mutex<Vec<[Option<SourceRef>; 2]>>,
     external: Mutex<HashMap<String, Arc<AsdfFile>>>,
     /// What was noticed while references were followed.
     notes: Notes,
+    /// Whether the tree may hold references.
+    references: OnceLock<bool>,
+}
+
+/// For whom a block is decoded, which decides the byte order of floats that its encoding chain makes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum For<'a, 't> {
+    /// An array that views the block.
+    Array(&'a Ndarray<'t>),
+    /// Whoever copies the bytes: all arrays that view them must agree.
+    Bytes,
+    /// Whoever only looks whether the block can be decoded.
+    Check,
+}
+
+impl<'a, 't> For<'a, 't> {
+    fn array(self) -> Option<&'a Ndarray<'t>> {
+        if let Self::Array(array) = self { Some(array) } else { None }
+    }
 }
 
 /// The file around an embedded one.
@@ -92,6 +112,7 @@ impl AsdfFile {
             decoded: Mutex::default(),
             external: Mutex::default(),
             notes: Notes::default(),
+            references: OnceLock::new(),
         })
     }
 
@@ -175,6 +196,7 @@ impl AsdfFile {
     /// With another tree for the same blocks, whose references `resolve` resolves.
     pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
         (self.tree, self.resolve, self.external) = (tree, resolve, Mutex::default());
+        self.references = OnceLock::new();
         self
     }
 
@@ -189,7 +211,15 @@ impl AsdfFile {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the block does not exist or its sizes are
     /// wrong, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec or encoding.
     pub fn block_data(&self, number: i64) -> Result<SourceRef> {
-        self.block_for(number, None)
+        self.block_for(number, For::Bytes)
+    }
+
+    /// The same to see whether the block can be decoded: nobody uses the bytes.
+    ///
+    /// # Errors
+    /// As [`AsdfFile::block_data`].
+    pub(crate) fn block_checked(&self, number: i64) -> Result<SourceRef> {
+        self.block_for(number, For::Check)
     }
 
     /// Refuses blocks that together are more to decode than the command may go through, before the first is.
@@ -198,39 +228,78 @@ impl AsdfFile {
         self.limits.check_work(decoded.fold(0, u64::saturating_add))
     }
 
-    fn block_for(&self, number: i64, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {
+    fn block_for(&self, number: i64, whom: For<'_, '_>) -> Result<SourceRef> {
         let block = self.sections.block(number)?;
-        if let Some(array) = array.filter(|_| block.is_encoded()) {
+        let mut order = Byteorder::Little;
+        if block.is_encoded() {
             let stored = block.stored(self.sections.source())?;
-            chain::agrees(block, &*stored, array, &self.limits).doing(|| format!("block {}", block.index))?;
+            let doing = || format!("block {}", block.index);
+            match whom {
+                For::Array(array) => {
+                    chain::agrees(block, &*stored, array, &self.limits).doing(doing)?;
+                    order = array.byteorder;
+                }
+                For::Bytes if chain::makes_floats(block, &*stored, &self.limits).doing(doing)? => {
+                    order = self.order(block, whom).doing(doing)?;
+                }
+                For::Bytes | For::Check => {}
+            }
         }
+        let order = usize::from(order == Byteorder::Big);
         let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Some(source)) = decoded.get(block.index) {
+        if let Some(source) = decoded.get(block.index).and_then(|orders| orders.get(order)?.as_ref()) {
             return Ok(source.clone());
         }
         let stored = block.stored(self.sections.source())?;
-        let source = self.decoding(block, stored, array)?;
+        let source = self.decoding(block, stored, whom)?;
         if decoded.len() <= block.index {
             // No longer than the list of the blocks, which is held already.
-            decoded.resize(block.index + 1, None);
+            decoded.resize(block.index + 1, [None, None]);
         }
-        if let Some(place) = decoded.get_mut(block.index) {
+        if let Some(place) = decoded.get_mut(block.index).and_then(|orders| orders.get_mut(order)) {
             *place = Some(source.clone());
         }
         Ok(source)
     }
 
     /// The decoded bytes of a block, whose used bytes are read from `stored`.
-    pub(crate) fn decoding(&self, block: &Block, stored: SourceRef, array: Option<&Ndarray<'_>>) -> Result<SourceRef> {
+    pub(crate) fn decoding(&self, block: &Block, stored: SourceRef, whom: For<'_, '_>) -> Result<SourceRef> {
         if block.is_plain() {
             return Ok(stored);
         }
         let decoder = if block.is_encoded() || block.codes != [0; 16] {
-            chain::decoder(block, stored, || self.filling(block, array), &self.limits)
+            chain::decoder(block, stored, || self.filling(block, whom.array()), || self.order(block, whom), &self.limits)
         } else {
             codec::decoder(CodecId(block.compression), stored, block.data_size, &self.limits)
         };
         decoder.doing(|| format!("block {}", block.index))
+    }
+
+    /// The byte order of floats that the chain of a block makes: the chain states values, and each array that views the
+    /// block states the order of their bytes.
+    fn order(&self, block: &Block, whom: For<'_, '_>) -> Result<Byteorder> {
+        match whom {
+            For::Array(array) => return Ok(array.byteorder),
+            For::Check => return Ok(Byteorder::Little),
+            For::Bytes => {}
+        }
+        let mut found = None;
+        for (node, source) in walk::sourced(self)? {
+            let views =
+                source.as_i64().and_then(|number| self.sections.block(number).ok()).is_some_and(|b| b.index == block.index);
+            let Some(array) = views.then(|| Ndarray::read(node, &self.limits).ok()).flatten() else { continue };
+            if found.is_some_and(|order| order != array.byteorder) {
+                let message = "arrays of either byte order view its quantized values";
+                return Err(
+                    Error::unsupported(message).hint("give all arrays of the block one byteorder, or read them one by one")
+                );
+            }
+            found = Some(array.byteorder);
+        }
+        found.ok_or_else(|| {
+            Error::unsupported("the byte order of its quantized values is stated by an array, and no array of this file views it")
+                .hint("open the file whose array refers to it; implode joins the two")
+        })
     }
 
     /// The array that fills a block, for an encoding chain that leaves arguments to it: the one that
@@ -261,7 +330,7 @@ impl AsdfFile {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where there is no such path or no ndarray, and as [`AsdfFile::array`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
-        let found = super::walk::find(self, path)?;
+        let found = walk::find(self, path)?;
         let node = found.node(self);
         if !ndarray::is_ndarray(node) {
             return Err(Error::usage("this is not an ndarray").at_path(path));
@@ -276,19 +345,45 @@ impl AsdfFile {
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where an external source is refused.
     pub fn array(&self, node: Node<'_>) -> Result<Array> {
-        let described = Ndarray::read(node, &self.limits)?;
-        let mut array = self.unmasked(&described)?;
-        if let Some(mask) = described.mask {
-            let mask = match Ndarray::scalar_mask(mask)? {
-                Some(mask) => mask,
-                None => {
-                    let described = Ndarray::read(mask, &self.limits);
-                    Mask::Array(Arc::new(described.and_then(|described| self.unmasked(&described)).doing(|| "mask")?))
-                }
-            };
-            array = array.with_mask(mask).map_err(|e| node.locate(e))?;
+        self.followed(node, |described| {
+            let mut array = self.unmasked(described)?;
+            if let Some(mask) = described.mask {
+                array = array.masked_too(self.mask(mask)?).map_err(|e| node.locate(e))?;
+            }
+            Ok(array)
+        })
+    }
+
+    /// What the node of a mask says, which may be a reference.
+    fn mask(&self, node: Node<'_>) -> Result<Mask> {
+        let found = walk::follow(self, &walk::Found::root(self).with(node)).doing(|| "mask")?;
+        let (file, node) = (found.file(self), found.node(self));
+        if let Some(mask) = Ndarray::scalar_mask(node)? {
+            return Ok(mask);
         }
-        Ok(array)
+        Ok(Mask::Array(Arc::new(file.unmasked_array(node).doing(|| "mask")?)))
+    }
+
+    /// Reads an ndarray node whose `$ref`s are followed: a reference has "the same logical content as the target"
+    /// (0.1.0dev, 3.2), inside of an ndarray as elsewhere. Its mask is left as written: it may be an array of another file.
+    fn followed<T>(&self, node: Node<'_>, take: impl FnOnce(&Ndarray<'_>) -> Result<T>) -> Result<T> {
+        if !self.has_references() || !walk::holds_references(node, &self.limits)? {
+            return take(&Ndarray::read(node, &self.limits)?);
+        }
+        let value = super::expand::value_of(self, node, &|key| key == "mask")?;
+        let text = tree::print_value(&value, 0, &tree::PrintOptions::default());
+        let tree = Tree::parse(text, &self.limits)?;
+        let mut described = Ndarray::read(tree.root(), &self.limits).map_err(|e| node.locate(e))?;
+        described.mask = node.get("mask").filter(|mask| node.is_mapping() && !mask.is_null());
+        take(&described)
+    }
+
+    /// Whether the text of the tree can hold a reference at all, which may be spelt with an escape.
+    fn has_references(&self) -> bool {
+        *self.references.get_or_init(|| {
+            let text = self.tree.text().as_bytes();
+            ["$ref", "24ref"].iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+        })
     }
 
     /// As [`AsdfFile::array`], whatever masks it.
@@ -296,7 +391,7 @@ impl AsdfFile {
     /// # Errors
     /// As [`AsdfFile::array`].
     pub(crate) fn unmasked_array(&self, node: Node<'_>) -> Result<Array> {
-        self.unmasked(&Ndarray::read(node, &self.limits)?)
+        self.followed(node, |described| self.unmasked(described))
     }
 
     fn unmasked(&self, described: &Ndarray<'_>) -> Result<Array> {
@@ -304,12 +399,12 @@ impl AsdfFile {
         match &described.origin {
             Origin::Inline(data) => described.inline(*data, &self.limits),
             Origin::Block(number) => {
-                let source = self.block_for(*number, Some(described)).map_err(|e| e.context(at_line(node)))?;
+                let source = self.block_for(*number, For::Array(described)).map_err(|e| e.context(at_line(node)))?;
                 described.over(source, &self.limits)
             }
             Origin::External(uri) => {
                 let file = self.external(uri).map_err(|e| e.context(at_line(node)))?;
-                described.over(file.block_for(0, Some(described))?, &self.limits)
+                described.over(file.block_for(0, For::Array(described))?, &self.limits)
             }
             Origin::Chunks(node) => zarr::array(self, *node).map_err(|e| e.context(at_line(*node))),
             Origin::Fits(spec) => match &self.fits {

@@ -9,7 +9,7 @@ use super::block::{self, Block};
 use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
-use super::marks::{first_block, is_block, next_block};
+use super::marks::{first_block, is_block, mark_at, next_block};
 use crate::bytes::{Access, ReadAhead, Source, SourceRef, read_vec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -18,6 +18,8 @@ use crate::limits::Limits;
 pub struct Sections {
     source: SourceRef,
     header: Header,
+    /// The rows that the blocks may have: those of the header line, or the one that the blocks tell.
+    rows: Vec<&'static Generation>,
     tree: Option<TreeExtent>,
     first_block: Option<u64>,
     index: Option<BlockIndex>,
@@ -27,6 +29,8 @@ pub struct Sections {
     chained: OnceLock<Option<String>>,
     walked: OnceLock<Walk>,
     problem: Option<String>,
+    /// How many blocks the tree names, if no index says how many there are.
+    needed: Option<usize>,
     /// The index names as many blocks as the tree needs: each is checked when it is read.
     trusted: bool,
 }
@@ -47,6 +51,8 @@ struct Walk {
     incomplete: Option<Error>,
     /// What stands where a file has nothing more: it is unused space, but perhaps somebody's.
     behind: Option<String>,
+    /// Whether unused space with content was passed over: a damaged block looks the same.
+    has_gaps: bool,
 }
 
 /// What there is to say about the block index.
@@ -68,14 +74,25 @@ impl Sections {
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) when this is no file of the family,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) when the tree is too long.
     pub fn read(source: SourceRef, limits: &Limits) -> Result<Self> {
+        Self::read_as(source, None, limits)
+    }
+
+    /// As [`Sections::read`]; block headers that several rows explain are read as those of `row`.
+    ///
+    /// # Errors
+    /// As [`Sections::read`].
+    pub(crate) fn read_as(source: SourceRef, row: Option<&'static Generation>, limits: &Limits) -> Result<Self> {
         let header = header::read(&*source, limits)?;
         let tree = header::find_tree(&*source, &header, limits)?;
         let from = tree.map_or(header.end, |tree| tree.end);
         let first_block = first_block(&source, &header.rows, from, limits)?;
         let (chained, walked) = (OnceLock::new(), OnceLock::new());
+        let told = first_block.filter(|_| header.rows.len() > 1).and_then(|at| block::row_of(&*source, &header.rows, row, at));
+        let rows = told.map_or_else(|| header.rows.clone(), |row| vec![row]);
         let mut sections = Self {
             source,
             header,
+            rows,
             tree,
             first_block,
             index: None,
@@ -83,6 +100,7 @@ impl Sections {
             chained,
             walked,
             problem: None,
+            needed: None,
             trusted: false,
         };
         // Where the bytes come from front to back, the end is too far away for a hint.
@@ -123,7 +141,7 @@ impl Sections {
         }
         let accepted = checked.and_then(|entries| {
             let last = *entries.last().unwrap_or(&first);
-            let block = block::read(&*self.source, &self.header.rows, last, entries.len() - 1).map_err(|e| e.to_string())?;
+            let block = block::read(&*self.source, &self.rows, last, entries.len() - 1).map_err(|e| e.to_string())?;
             if block.is_streamed() {
                 return Err("a streamed block and an index exclude each other".to_owned());
             }
@@ -155,6 +173,10 @@ impl Sections {
     /// Says how many blocks the tree needs. Where a remote file has many blocks, an index of just as many
     /// is believed without a look at each.
     pub(super) fn expect(&mut self, needed: impl FnOnce() -> Option<usize>) {
+        if self.indexed.is_empty() && self.first_block.is_some() && self.rows.iter().any(|row| row.index) {
+            self.needed = needed();
+            return;
+        }
         let many = self.indexed.len() > FEW && self.source.access() == Access::Requests;
         self.trusted = many && needed() == Some(self.indexed.len());
     }
@@ -204,6 +226,16 @@ impl Sections {
             at += piece.len() as u64;
         }
         Ok(if padding > 0 { b' ' } else { 0 })
+    }
+
+    /// Whether the first block has the magic number of its document, which no program wrote.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub(crate) fn is_as_documented(&self) -> Result<bool> {
+        let Some(at) = self.first_block else { return Ok(false) };
+        let mark = mark_at(&*self.source, at)?;
+        Ok(self.rows.iter().any(|row| row.magic != row.magic_documented && mark == row.magic_documented))
     }
 
     /// First byte of the first block, where there is one.
@@ -304,7 +336,7 @@ impl Sections {
         let gone = || Error::malformed(format!("there is no block {place} in the index"));
         let (offset, cell) = self.indexed.get(place).ok_or_else(gone)?;
         if cell.get().is_none() {
-            let block = block::read(source, &self.header.rows, *offset, place)?;
+            let block = block::read(source, &self.rows, *offset, place)?;
             let _ = cell.set(block);
         }
         cell.get().ok_or_else(gone)
@@ -350,7 +382,12 @@ impl Sections {
         if self.index.is_none() {
             return match self.walk().unreadable_index {
                 Some(at) => {
-                    IndexReport { present: true, valid: Some(false), problem: Some(format!("the bytes at {at} are not text")) }
+                    let has_index = self.rows.iter().any(|row| row.index);
+                    let problem = match has_index {
+                        true => format!("the bytes at {at} are not text"),
+                        false => format!("a block index at byte {at}, which files of this generation do not have"),
+                    };
+                    IndexReport { present: true, valid: Some(false), problem: Some(problem) }
                 }
                 None => IndexReport::default(),
             };
@@ -401,6 +438,7 @@ impl Sections {
                 walk.warnings.push(error.to_string());
                 walk.incomplete = Some(error);
             }
+            self.doubt_gaps(&mut walk);
             walk
         })
     }
@@ -409,7 +447,7 @@ impl Sections {
     fn skip_along(&self, walk: &mut Walk) -> Result<()> {
         let (size, limits) = (self.source.len(), Limits::default());
         let index_at = self.index.as_ref().map(|index| index.offset);
-        let mut rows = self.header.rows.clone();
+        let mut rows = self.rows.clone();
         let nearby = ReadAhead::new(self.source.clone());
         let mut next = self.first_block;
         let from = self.tree.map_or(self.header.end, |tree| tree.end);
@@ -455,8 +493,6 @@ impl Sections {
                 walk.unreadable_index = self.index.is_none().then_some(end);
                 return self.note_behind(walk, end, "the last block");
             }
-            // Blanks may stand between blocks. Anything else may be what is left of a block, so that
-            // those behind it would go by wrong numbers.
             next = None;
             match find_content(&self.source, end, until, b"\0 ", &limits)? {
                 None => {}
@@ -464,14 +500,79 @@ impl Sections {
                     walk.warnings.push(format!("{} unused bytes between blocks, from byte {end} on", at - end));
                     next = Some(at);
                 }
-                Some(at) => {
-                    let message = format!("byte {at}: neither block nor block index; the file may be damaged");
-                    walk.incomplete = Some(Error::malformed(message.clone()));
-                    walk.warnings.push(message);
-                }
+                Some(at) => match self.after_gap(walk, end, until)? {
+                    Some(found) => {
+                        walk.warnings.push(format!("{} unused bytes between blocks, from byte {end} on", found - end));
+                        walk.has_gaps = true;
+                        next = Some(found);
+                    }
+                    None => note_damage(walk, at),
+                },
             }
         }
         Ok(())
+    }
+
+    /// Notes that unused space may be what is left of a block, so that those after it would go by wrong numbers: index or
+    /// tree name more blocks than there are.
+    fn doubt_gaps(&self, walk: &mut Walk) {
+        let listed = self.index.as_ref().and_then(|index| index.entries.as_ref().ok()).map_or(0, Vec::len);
+        let is_short = listed.max(self.needed.unwrap_or(0)) > walk.blocks.len();
+        let gap = walk.blocks.windows(2).find_map(|pair| match pair {
+            [block, next] => block.end().filter(|end| *end < next.offset),
+            _ => None,
+        });
+        if let Some(end) = gap.filter(|_| walk.has_gaps && is_short) {
+            note_damage(walk, end);
+        }
+    }
+
+    /// Where the next block begins after unused space from `end` on, which may hold anything in a file that may have a block
+    /// index (ASDF 1.x, "Block index": "the spec allows for extra unallocated space after the tree and between blocks").
+    /// None if the bytes there look like what is left of a block.
+    fn after_gap(&self, walk: &Walk, end: u64, until: u64) -> Result<Option<u64>> {
+        let limits = Limits::default();
+        let Some(before) = walk.blocks.last().filter(|block| block.generation.index && block.used <= block.allocated) else {
+            return Ok(None);
+        };
+        if block::is_header_without_mark(&*self.source, before.generation, end) {
+            return Ok(None);
+        }
+        let rows = [before.generation];
+        let sound = |at: u64| block::read(&*self.source, &rows, at, 0).ok().filter(|block| block::is_sound(block, &*self.source));
+        // A block across the end of this one: the allocated size of this one is wrong.
+        let mut at = before.data_offset.saturating_add(before.used);
+        while let Some(mark) = next_block(&self.source, &rows, at, &limits)?.filter(|mark| *mark < until) {
+            if let Some(found) = sound(mark) {
+                match mark < end {
+                    true if found.end().is_some_and(|to| to > end) => return Ok(None),
+                    true => {}
+                    false => return Ok(Some(mark)),
+                }
+            }
+            at = mark + 1;
+        }
+        Ok(None)
+    }
+
+    /// Unused space between blocks that holds text: it is no part of the file, but somebody may have written it.
+    ///
+    /// # Errors
+    /// As [`Sections::blocks`], and as [`Source::read_at`].
+    pub(crate) fn texts_between(&self) -> Result<Vec<String>> {
+        let (blocks, limits) = (self.blocks()?, Limits::default());
+        let mut found = Vec::new();
+        for pair in blocks.windows(2) {
+            let &[block, next] = pair else { continue };
+            let Some(end) = block.end().filter(|end| *end < next.offset) else { continue };
+            let start = read_vec(&*self.source, end, (next.offset - end).min(4096), &limits)?;
+            let is_text = |byte: &u8| *byte >= 0x80 || byte.is_ascii_graphic() || BLANKS.contains(byte);
+            let is_blank = start.iter().all(|byte| BLANKS.contains(byte));
+            if !is_blank && start.iter().all(is_text) && String::from_utf8_lossy(&start).chars().all(|c| c != '\u{fffd}') {
+                found.push(format!("the {} bytes of text between blocks {} and {}", next.offset - end, block.index, next.index));
+            }
+        }
+        Ok(found)
     }
 
     /// Notes another file that begins before the first block: the block may be that one's. Anything else there is unused space.
@@ -507,6 +608,12 @@ impl Sections {
         }
         Ok(())
     }
+}
+
+fn note_damage(walk: &mut Walk, at: u64) {
+    let message = format!("byte {at}: neither block nor block index; the file may be damaged");
+    walk.incomplete = Some(Error::malformed(message.clone()));
+    walk.warnings.push(message);
 }
 
 /// Blocks of one size follow each other: where the next ones will be, so that they are asked for together.

@@ -75,6 +75,17 @@ pub(crate) fn reference(node: Node<'_>) -> Option<Cow<'_, str>> {
     node.reference_text()
 }
 
+/// Whether a reference is below a node, aliases included.
+pub(super) fn holds_references(node: Node<'_>, limits: &Limits) -> Result<bool> {
+    let mut walk = node.walk(limits);
+    while let Some(visit) = walk.step()? {
+        if !visit.node.is_scalar() && reference(visit.node).is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The nodes of a file and of those that it refers to.
 struct Files<'a>(&'a AsdfFile);
 

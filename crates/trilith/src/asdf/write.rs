@@ -14,9 +14,6 @@ use crate::bytes::Source;
 use crate::codec;
 use crate::error::{Error, Result};
 
-/// Longest comment that is written to align a block.
-const LONGEST_FILLER: u64 = 32 << 10;
-
 /// How a file is laid out.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -94,7 +91,7 @@ enum Spare {
     Tree,
     /// The last block, of which this is the place of its `allocated` field and its value.
     Block { field: u64, allocated: u64 },
-    /// Only a comment may follow the header line.
+    /// Nothing may follow the header line and its comments.
     Header,
 }
 
@@ -298,8 +295,8 @@ impl<W: Write + Seek> FileWriter<W> {
         self.out.write_all(&[0]).map_err(failed)
     }
 
-    /// Makes the data of the next block, whose header has so many bytes more than others, begin at a multiple of `align`, by
-    /// spare space where there can be some and by a blank comment otherwise.
+    /// Makes the data of the next block, whose header has so many bytes more than others, begin at a multiple of `align`, if
+    /// there can be spare space before it.
     fn align(&mut self, align: u64, more: u64) -> Result<()> {
         let least = self.generation.fields.size;
         let before = self.generation.magic.len() as u64 + 2 + u64::from(least) + more;
@@ -314,19 +311,7 @@ impl<W: Write + Seek> FileWriter<W> {
                 self.zeros(missing)?;
                 self.patch(field, &(allocated + missing).to_be_bytes())?;
             }
-            // A file without a tree begins its first block right behind the header line and comments, which
-            // exist since 2015-08. Readers up to asdf 2 take no notice of an enlarged block header.
-            Spare::Header if self.generation.major > 0 => {
-                if missing >= LONGEST_FILLER {
-                    let what = "blocks cannot be aligned in a file without a tree";
-                    return Err(Error::usage(format!("{what}: {align}")));
-                }
-                let mut filler = vec![b' '; crate::bytes::to_usize(if missing == 1 { align + 1 } else { missing })?];
-                if let [first, .., last] = filler.as_mut_slice() {
-                    (*first, *last) = (b'#', b'\n');
-                }
-                self.put(&filler)?;
-            }
+            // Without a tree the first block begins at once (1.x, "Blocks": "with no padding").
             Spare::Header => {}
         }
         Ok(())

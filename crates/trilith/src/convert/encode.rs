@@ -82,7 +82,7 @@ pub(super) fn quantize_error(
 ) -> Result<Error64> {
     const PIECE: u64 = 1 << 20;
     let stored: SourceRef = std::sync::Arc::new(MemorySource::new(encoded.to_vec(), "encoded"));
-    let decoded = chain::decoder(steps, stored, Some(original.len()), Some(array), limits)?;
+    let decoded = chain::decoder(steps, stored, Some(original.len()), Some(array), array.byteorder(), limits)?;
     let mut found = Error64 { largest: 0.0, differs: false };
     let mut at = 0;
     while at < original.len() {

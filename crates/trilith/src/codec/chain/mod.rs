@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, Encode, EncodeOptions, input, stream};
+use crate::array::Byteorder;
 use crate::bytes::{MemorySource, Source, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -102,6 +103,13 @@ pub struct Described {
     pub big_endian: bool,
 }
 
+impl Described {
+    /// The byte order of its elements.
+    pub fn byteorder(&self) -> Byteorder {
+        if self.big_endian { Byteorder::Big } else { Byteorder::Little }
+    }
+}
+
 /// Checks the order of the steps: array steps before binary ones.
 ///
 /// # Errors
@@ -170,7 +178,7 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 /// `stored` is what follows the YAML. With `memory_size` given nothing is decoded before the source
 /// is read, and a chain of tiles alone reads only the tiles of a slice. The branch of 2015-01-05
 /// stored no such size: without it, the block is decoded here. `array` fills arguments that do not
-/// stand in the file, and says the byte order of quantised floats (little where it is missing).
+/// stand in the file; quantized floats are in the byte order `order`.
 ///
 /// # Errors
 /// As [`check`]; [`ErrorKind::Malformed`] for arguments that are missing or do not
@@ -186,8 +194,9 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 /// // Two tiles of 2 by 2 bytes make an array of 2 by 4.
 /// let steps = [Step::Tile { shape: vec![2, 2], original_shape: None, item_size: None }];
 /// let array = Described { shape: vec![2, 4], item_size: 1, big_endian: false };
+/// let order = trilith::array::Byteorder::Little;
 /// let stored = Arc::new(MemorySource::new(b"abefcdgh".to_vec(), "memory"));
-/// let source = decoder(&steps, stored, Some(8), Some(&array), &Limits::default())?;
+/// let source = decoder(&steps, stored, Some(8), Some(&array), order, &Limits::default())?;
 /// let mut row = [0; 4];
 /// source.read_at(4, &mut row)?;
 /// assert_eq!(&row, b"efgh");
@@ -198,10 +207,11 @@ pub fn decoder(
     stored: SourceRef,
     memory_size: Option<u64>,
     array: Option<&Described>,
+    order: Byteorder,
     limits: &Limits,
 ) -> Result<SourceRef> {
     check(steps)?;
-    let plan = plan(steps, memory_size, array)?;
+    let plan = plan(steps, memory_size, array, order)?;
     let mut data = Data::Known(stored);
     for (step, len) in plan.into_iter().rev() {
         data = data.undo(step, len, limits)?;
@@ -225,7 +235,12 @@ enum Ready {
 }
 
 /// For each step, what it needs and how many bytes it decodes to, where that can be known.
-fn plan(steps: &[Step], memory_size: Option<u64>, array: Option<&Described>) -> Result<Vec<(Ready, Option<u64>)>> {
+fn plan(
+    steps: &[Step],
+    memory_size: Option<u64>,
+    array: Option<&Described>,
+    order: Byteorder,
+) -> Result<Vec<(Ready, Option<u64>)>> {
     let (first, mut len) = (memory_size, memory_size);
     let mut plan = Vec::with_capacity(steps.len());
     let missing = |step: &str, what: &str| {
@@ -253,7 +268,7 @@ fn plan(steps: &[Step], memory_size: Option<u64>, array: Option<&Described>) -> 
                     let found = format!("quantize: dtype {bits}, but the elements of the array have {other} bits");
                     return Err(Error::malformed(found));
                 }
-                let float = quantize::Float::new(bits, array.is_some_and(|a| a.big_endian))?;
+                let float = quantize::Float::new(bits, order == Byteorder::Big)?;
                 if let Some(len) = len.filter(|len| !len.is_multiple_of(float.width as u64)) {
                     return Err(quantize::no_floats(len, float));
                 }
@@ -419,7 +434,7 @@ pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box
     let steps = filled(steps, array)?;
     let total = array.shape.iter().try_fold(array.item_size, |all, n| all.checked_mul(*n));
     let total = total.ok_or_else(|| Error::usage(format!("an array of shape {:?} has more than 2^64 bytes", array.shape)))?;
-    let plan = plan(&steps, Some(total), Some(array)).map_err(|error| match error.kind() {
+    let plan = plan(&steps, Some(total), Some(array), array.byteorder()).map_err(|error| match error.kind() {
         // Here the steps are the caller's, not a file's.
         ErrorKind::Malformed => Error::usage(error.message()),
         _ => error,

@@ -123,7 +123,9 @@ fn a_tile_much_larger_than_its_array_is_refused() {
 fn a_slice_reads_only_its_tiles() {
     let steps = [tiles(&[32, 32])];
     let array = array(&[64, 64], 4);
-    let source = decoder(&steps, source(vec![0; 64 * 64 * 4]), Some(64 * 64 * 4), Some(&array), &Limits::default()).unwrap();
+    let source =
+        decoder(&steps, source(vec![0; 64 * 64 * 4]), Some(64 * 64 * 4), Some(&array), array.byteorder(), &Limits::default())
+            .unwrap();
     // Row 33, columns 40 to 50: row 1 of the last tile.
     let start = (33 * 64 + 40) * 4;
     let tile = 3 * 32 * 32 * 4 + (32 + 8) * 4;
@@ -149,7 +151,7 @@ fn arguments_that_do_not_fit_are_malformed() {
         let error = decode(&[tiles(&shape)], vec![0; 24], Some(15), &array(&of, item)).expect_err("wrong");
         assert_eq!(error.kind(), ErrorKind::Malformed, "{shape:?}: {error}");
     }
-    let error = decoder(&[tiles(&[2])], source(vec![0; 4]), Some(4), None, &Limits::default()).err().unwrap();
+    let error = decoder(&[tiles(&[2])], source(vec![0; 4]), Some(4), None, Byteorder::Little, &Limits::default()).err().unwrap();
     assert!(error.message().contains("original_shape is missing"), "{error}");
 }
 
@@ -351,7 +353,7 @@ proptest! {
             steps.push(Step::Zlib);
         }
         let stored = encode(&steps, &data, &array, cut);
-        let source = decoder(&steps, source(stored.clone()), Some(len), Some(&array), &Limits::default()).unwrap();
+        let source = decoder(&steps, source(stored.clone()), Some(len), Some(&array), array.byteorder(), &Limits::default()).unwrap();
         for (a, b) in ranges {
             let (a, b) = (u64::from(a) % (len + 1), u64::from(b) % (len + 1));
             let (from, to) = (a.min(b) as usize, a.max(b) as usize);
@@ -405,7 +407,7 @@ proptest! {
         let steps = [quantize(quality, false)];
         let stored = encode(&steps, &data, &array, 333);
         let whole = decode(&steps, stored.clone(), Some(data.len() as u64), &array).unwrap();
-        let source = decoder(&steps, source(stored), Some(data.len() as u64), Some(&array), &Limits::default()).unwrap();
+        let source = decoder(&steps, source(stored), Some(data.len() as u64), Some(&array), array.byteorder(), &Limits::default()).unwrap();
         for (a, b) in ranges {
             let (a, b) = (usize::from(a) % (data.len() + 1), usize::from(b) % (data.len() + 1));
             let (from, to) = (a.min(b), a.max(b));
