@@ -47,7 +47,7 @@ fn text(out: &mut Out, name: &str, found: &Conformity, options: &Options) -> Res
     const SHOWN: usize = 3;
     let title = found.document.title;
     // They are in the order of the rules.
-    for same in found.deviations.chunk_by(|one, other| std::ptr::eq(one.rule, other.rule)) {
+    for same in found.deviations.chunk_by(|one, other| std::ptr::eq(one.rule, other.rule) && one.mend == other.mend) {
         let Some(first) = same.first() else { continue };
         let rule = first.rule;
         let shown = if options.verbose > 0 { same.len() } else { SHOWN };
@@ -59,7 +59,7 @@ fn text(out: &mut Out, name: &str, found: &Conformity, options: &Options) -> Res
         }
         if !options.quiet {
             out.line(&format!("  rule: {}", rule.text))?;
-            out.line(&format!("  mend: {}", rule.mend))?;
+            out.line(&format!("  mend: {}", first.mend))?;
         }
     }
     for open in &found.open {
@@ -97,7 +97,7 @@ fn found_json(name: &str, found: &Conformity) -> Value {
         let rule = deviation.rule;
         json!({
             "document": document, "section": rule.section, "sentence": rule.sentence, "rule": rule.text,
-            "where": place_json(&deviation.place), "message": clean(&deviation.message), "mend": rule.mend, "hint": rule.mend,
+            "where": place_json(&deviation.place), "message": clean(&deviation.message), "mend": deviation.mend, "hint": deviation.mend,
         })
     };
     let deviations: Vec<Value> = found.deviations.iter().map(deviation).collect();

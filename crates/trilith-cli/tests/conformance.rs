@@ -176,6 +176,58 @@ fn every_file_of_the_corpus_is_read_and_judged_as_it_says() {
     page(&cases, &wrong);
 }
 
+/// The command that a suggestion of `verify --conform` names, for a file and the file to write; None for one in words.
+fn command_of(mend: &str, from: &str, to: &str) -> Option<Vec<String>> {
+    let words = |command: &str| Some(vec![command.to_owned(), from.to_owned(), to.to_owned()]);
+    if let Some((_, arguments)) = mend.split_once("convert it with ") {
+        let mut words = words("convert")?;
+        words.extend(arguments.split_whitespace().map(str::to_owned));
+        return Some(words);
+    }
+    match mend {
+        mend if mend.contains("with repack") => words("repack"),
+        mend if mend.contains("with repair") => Some(["repair", from, "-o", to].map(str::to_owned).to_vec()),
+        _ => None,
+    }
+}
+
+/// Each suggestion that is a command, followed, leaves a file that no longer departs from that sentence.
+#[test]
+fn every_suggestion_of_conform_fixes_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: Vec<Case> = cases()
+        .into_iter()
+        .filter(|case| case.said["conforms"] == false && !case.text("document").starts_with("dudley"))
+        .collect();
+    let numbers: Vec<usize> = (0..cases.len()).collect();
+    let wrong = in_parallel(&numbers, |number| {
+        let case = &cases[*number];
+        let (document, file) = (case.text("document"), case.text("file"));
+        let found = ask(&["verify", "--conform", document, file], &case.folder)?;
+        let extension = Path::new(file).extension()?.to_str()?;
+        let mut wrong = String::new();
+        let deviations = found["deviations"].as_array()?;
+        let mends: BTreeSet<&str> = deviations.iter().filter_map(|deviation| deviation["mend"].as_str()).collect();
+        for (place, mend) in mends.into_iter().enumerate() {
+            let out = folder.path().join(format!("{number}-{place}.{extension}"));
+            let Some(words) = command_of(mend, file, out.to_str()?) else { continue };
+            let mut command = trilith();
+            command.args(&words).current_dir(&case.folder);
+            let ended = run(command, None);
+            let after = ask(&["verify", "--conform", document, out.to_str()?], &case.folder);
+            let left = after.as_ref().and_then(|after| after["deviations"].as_array());
+            let is_same = |one: &Value, other: &Value| one["rule"] == other["rule"];
+            let of_mend = || deviations.iter().filter(|deviation| deviation["mend"] == mend);
+            if left.is_none_or(|left| left.iter().any(|left| of_mend().any(|before| is_same(before, left)))) {
+                let _ = writeln!(wrong, "{}: {mend}: {}", case.name(), String::from_utf8_lossy(&ended.stderr));
+            }
+        }
+        (!wrong.is_empty()).then_some(wrong)
+    });
+    let wrong: String = wrong.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 #[test]
 fn every_sentence_of_every_document_has_a_case_or_asks_nothing_of_a_file() {
     let tried: BTreeSet<Place> = cases().iter().map(Case::about).collect();

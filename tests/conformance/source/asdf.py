@@ -586,6 +586,7 @@ def content(m):
     m.good("ascii", "text", "texts of three characters", m.file(0, shape="[2]", datatype="[ascii, 3]") + m.block(b"abcxyz"), ["abc", "xyz"], ["ascii", 3])
     m.bad("ascii", "high", "a byte above 127 in a text", m.file(0, shape="[2]", datatype="[ascii, 3]") + m.block(b"abcx\xe9z"), {"path": "/data"})
     m.good("ucs4", "text", "texts of UCS-4", m.file(0, shape="[2]", datatype="[ucs4, 1]") + m.block("\u00e9\u4e2d".encode("utf-32-le")), ["\u00e9", "\u4e2d"], ["ucs4", 1])
+    m.bad("ucs4", "high", "a number above the last code point", m.file(0, shape="[2]", datatype="[ucs4, 1]") + m.block(b"\x41\0\0\0\0\0\x11\0"), {"path": "/data"})
     m.plain("fits", "primary", "a primary header", m.tree("fits: !fits/fits\n- header:\n  - [SIMPLE, true]\n"), {"fits": [{"header": [["SIMPLE", True]]}]})
     m.bad("fits", "text", "a fits that is text", m.tree("a: !fits/fits text\n"), place)
     m.plain("unit", "units", "a unit", m.tree("a: !unit/unit m s-1\n"), {"a": "m s-1"})

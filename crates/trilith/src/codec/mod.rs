@@ -262,13 +262,14 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
     (codec.decode)(stored, decoded_len, limits)
 }
 
-/// How many bytes a block decodes to, whatever its header says: for whoever compares the two.
+/// How many bytes a block decodes to, whatever its header says, and how many of the stored bytes that took: for whoever
+/// compares them.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for a codec other than zlib and bzip2,
 /// [`ErrorKind::Limit`] where the block decodes to more than the limits' ratio allows,
 /// [`ErrorKind::Malformed`] where it does not decode.
-pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<u64> {
+pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<(u64, u64)> {
     let (name, ratio) = (codec(id)?.ratio)(limits);
     let most = stored.len().saturating_mul(ratio);
     let mut pull = match &id.0 {
@@ -281,7 +282,7 @@ pub(crate) fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> R
     loop {
         let made = pull.pull(&mut piece)? as u64;
         if made == 0 {
-            return Ok(len);
+            return Ok((len, pull.position()));
         }
         limits.charge_work(made)?;
         len += made;

@@ -7,6 +7,7 @@ const ANEW: &str = "convert it with --to asdf-0.1";
 const LINE: &str = "write the header line as \"#ASDF 0.1.0\"";
 const TEXT: &str = "edit the text of the tree";
 const WRITER: &str = "the bytes are damaged: save what is left with repair";
+const CHAIN: &str = "encode the block again from its origin: what it states and what it holds contradict each other";
 const TILES: &str = "Built-in array-to-array encodings";
 const QUANTA: &str = "Built-in array-to-binary encodings";
 const BYTES: &str = "Built-in binary-to-binary encodings";
@@ -55,23 +56,23 @@ static RULES: &[Rule] = &[
     rule("Block header", 10, Check::LeastSize, "header_size is at least 36", WRITER),
     rule("Block header", 12, Check::Allocated, "allocated_size is the space that the block takes in the file", WRITER),
     rule("Block header", 15, Check::PlainSize, "memory_size equals used_size where nothing encodes the data", WRITER),
-    rule("Block header", 16, Check::DecodedSize, "memory_size is the size of the decoded data", WRITER),
-    rule("Flags", 1, Check::Flags, "no flags are set but STREAMED and ENCODED", ANEW),
+    rule("Block header", 16, Check::DecodedSize, "memory_size is the size of the decoded data", CHAIN),
+    rule("Flags", 1, Check::Flags, "no flags are set but STREAMED and ENCODED", "clear the bits of flags that the document does not define"),
     rule("Flags", 8, Check::Exclusive, "STREAMED and ENCODED are not both set", WRITER),
     rule("Block content", 1, Check::Used, "the used bytes of a block lie within those allocated", WRITER),
-    rule("Block encoding", 3, Check::ChainYaml, "the data of an encoded block begin with the YAML of the chain", WRITER),
-    rule("Block encoding", 4, Check::ChainEnd, "the YAML of the chain ends with ... on a line", WRITER),
-    rule("Block encoding", 9, Check::ChainList, "the YAML of the chain is a list", WRITER),
-    rule("Block encoding", 10, Check::ChainEntry, "each step is a name, or a pair of name and arguments", WRITER),
-    rule("Block encoding", 19, Check::ChainOrder, "each step takes what the one before it makes", WRITER),
-    rule(TILES, 2, Check::TileArguments, "tile has shape, original_shape and item_size", "rewrite the block with convert --encode"),
-    rule(TILES, 4, Check::TileShape, "the shape of tile has as many integers as the array has dimensions", WRITER),
-    rule(TILES, 5, Check::TileOriginal, "the original_shape of tile is the shape of the array", WRITER),
-    rule(TILES, 6, Check::TileItem, "the item_size of tile is that of the array in bytes", WRITER),
-    rule(QUANTA, 3, Check::QuantizeArguments, "quantize has dtype and original_shape", "rewrite the block with convert --encode"),
-    rule(QUANTA, 4, Check::QuantizeBits, "the dtype of quantize is 32 or 64, as the bits of the array's elements", WRITER),
-    rule(QUANTA, 5, Check::QuantizeShape, "the original_shape of quantize is the shape of the array", WRITER),
-    rule(QUANTA, 6, Check::QuantizeData, "quantized data are whole chunks, each a header and its values", WRITER),
-    rule(BYTES, 1, Check::ChainZlib, "data encoded with zlib are a zlib stream", WRITER),
-    rule(BYTES, 3, Check::ZlibArguments, "zlib takes no arguments", WRITER),
+    rule("Block encoding", 3, Check::ChainYaml, "the data of an encoded block begin with the YAML of the chain", CHAIN),
+    rule("Block encoding", 4, Check::ChainEnd, "the YAML of the chain ends with ... on a line", CHAIN),
+    rule("Block encoding", 9, Check::ChainList, "the YAML of the chain is a list", CHAIN),
+    rule("Block encoding", 10, Check::ChainEntry, "each step is a name, or a pair of name and arguments", CHAIN),
+    rule("Block encoding", 19, Check::ChainOrder, "each step takes what the one before it makes", CHAIN),
+    rule(TILES, 2, Check::TileArguments, "tile has shape, original_shape and item_size", "convert it with --to asdf-0.1 --encode [zlib]"),
+    rule(TILES, 4, Check::TileShape, "the shape of tile has as many integers as the array has dimensions", CHAIN),
+    rule(TILES, 5, Check::TileOriginal, "the original_shape of tile is the shape of the array", CHAIN),
+    rule(TILES, 6, Check::TileItem, "the item_size of tile is that of the array in bytes", CHAIN),
+    rule(QUANTA, 3, Check::QuantizeArguments, "quantize has dtype and original_shape", "convert it with --to asdf-0.1 --encode [zlib]"),
+    rule(QUANTA, 4, Check::QuantizeBits, "the dtype of quantize is 32 or 64, as the bits of the array's elements", CHAIN),
+    rule(QUANTA, 5, Check::QuantizeShape, "the original_shape of quantize is the shape of the array", CHAIN),
+    rule(QUANTA, 6, Check::QuantizeData, "quantized data are whole chunks, each a header and its values", CHAIN),
+    rule(BYTES, 1, Check::ChainZlib, "data encoded with zlib are a zlib stream", CHAIN),
+    rule(BYTES, 3, Check::ZlibArguments, "zlib takes no arguments", CHAIN),
 ];

@@ -12,6 +12,11 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::progress::Progress;
 
+/// What to do about a codec that this library does not have.
+const UNKNOWN: &str = "compress the block with zlib or bzp2 in the program that wrote it";
+/// What to do about a checksum of the decoded bytes.
+const DECODED: &str = "write it again with repack";
+
 /// What the document lists as compression.
 const CODECS: [(CodecId, Check); 2] = [(CodecId(*b"zlib"), Check::Zlib), (CodecId(*b"bzp2"), Check::Bzip2)];
 
@@ -168,17 +173,24 @@ fn compressed(source: &SourceRef, block: &Block, codec: CodecId, limits: &Limits
     let place = || Place::block(block.index, block.offset);
     let Some((_, check)) = CODECS.iter().find(|(id, _)| *id == codec) else {
         if !codec.is_none() {
-            found.add(Check::Codecs, place(), format!("the compression {:?} is not one of zlib and bzp2", codec.to_string()));
+            let mend = codec::decoder(codec, block.stored(source)?, block.data_size, limits).is_err().then_some(UNKNOWN);
+            let message = format!("the compression {:?} is not one of zlib and bzp2", codec.to_string());
+            found.add_mended(Check::Codecs, place(), message, mend);
         }
         return Ok(());
     };
     match codec::decoded_len(codec, &block.stored(source)?, limits) {
-        Ok(len) if len != block.data_size => {
-            let message = format!("the data decode to {len} bytes, data_size is {}", block.data_size);
-            found.add(Check::DecodedSize, place(), message);
+        Ok((len, taken)) => {
+            if len != block.data_size {
+                let message = format!("the data decode to {len} bytes, data_size is {}", block.data_size);
+                found.add(Check::DecodedSize, place(), message);
+            }
+            if taken < block.used {
+                let message = format!("{} bytes follow the stream of {codec} within used_size", block.used - taken);
+                found.add(*check, Place::block(block.index, block.data_offset + taken), message);
+            }
             Ok(())
         }
-        Ok(_) => Ok(()),
         Err(error) => found.judge(*check, place(), error),
     }
 }
@@ -209,12 +221,12 @@ fn checksum(block: &Block, sum: Option<&[u8; 16]>, file: Option<&AsdfFile>, foun
         let data = file.block_data(i64::try_from(block.index).ok()?).ok()?;
         crate::asdf::checksum::md5_of(&*data).ok()
     };
-    let message = if decoded().is_some_and(|sum| sum == stated) {
-        "the checksum is that of the decoded bytes, as Python asdf wrote it until 5.2".to_owned()
+    if decoded().is_some_and(|sum| sum == stated) {
+        let message = "the checksum is that of the decoded bytes, as Python asdf wrote it until 5.2";
+        found.add_mended(Check::Checksum, place, message, Some(DECODED));
     } else {
-        format!("the checksum is {}, but the used bytes have {}", hex(stated), hex(sum))
-    };
-    found.add(Check::Checksum, place, message);
+        found.add(Check::Checksum, place, format!("the checksum is {}, but the used bytes have {}", hex(stated), hex(sum)));
+    }
 }
 
 /// Finds the rule that a file departs from whose blocks cannot all be found.

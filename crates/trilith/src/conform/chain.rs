@@ -7,14 +7,11 @@ use std::sync::Arc;
 use super::found::{Found, Place};
 use super::rule::Check;
 use crate::asdf::{AsdfFile, Block, Ndarray, chain, walk};
-use crate::bytes::{SourceRef, Window, read_vec};
+use crate::bytes::{SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Origin, Tree};
-
-/// Longest YAML of a chain that is looked at.
-const LONGEST: u64 = 1 << 20;
 
 /// Looks at a block with the flag ENCODED.
 pub(super) fn check(
@@ -26,12 +23,11 @@ pub(super) fn check(
 ) -> Result<()> {
     let place = || Place::block(block.index, block.data_offset);
     let stored = block.stored(source)?;
-    let text = read_vec(&*stored, 0, stored.len().min(LONGEST), limits)?;
-    let Some(end) = chain::find_end(&text) else {
-        found.add(Check::ChainEnd, place(), "the YAML of the encoding chain has no end marker (...)");
-        return Ok(());
+    let yaml = match chain::yaml(block, &*stored, limits) {
+        Ok(yaml) => yaml,
+        Err(error) => return found.judge(Check::ChainEnd, place(), error),
     };
-    let yaml = text.get(..end).unwrap_or(&[]).to_vec();
+    let end = yaml.len();
     let tree = match Tree::parse_bytes(yaml, Origin { byte: block.data_offset, line: 1 }, limits) {
         Ok(tree) => tree,
         Err(error) => return found.judge(Check::ChainYaml, place(), error),
@@ -137,7 +133,9 @@ fn tile(arguments: Option<Node<'_>>, array: Option<&Held>, place: &dyn Fn() -> P
     let get = |name: &str| arguments.and_then(|arguments| arguments.get(name));
     if let Some(stated) = get("shape") {
         let dims = array.map(|array| array.shape.len());
-        if shape(stated).is_none_or(|stated| dims.is_some_and(|dims| dims != stated.len())) {
+        if shape(stated).is_some_and(|stated| stated.contains(&0)) {
+            found.add(Check::TileShape, place(), format!("the shape of tile is {}, expected integers from 1", stated.raw()));
+        } else if shape(stated).is_none_or(|stated| dims.is_some_and(|dims| dims != stated.len())) {
             let expected = dims.map_or("a list of integers".to_owned(), |dims| format!("{dims} integers"));
             found.add(Check::TileShape, place(), format!("the shape of tile is {}, expected {expected}", stated.raw()));
         }
@@ -197,7 +195,7 @@ fn data(
     let place = || Place::block(block.index, block.data_offset);
     let Some(file) = file else { return Ok(()) };
     let number = i64::try_from(block.index).unwrap_or(i64::MAX);
-    let decoded = file.block_data(number).and_then(|data| codec::stream_source(&*data, &mut |_| Ok(())));
+    let decoded = file.block_checked(number).and_then(|data| codec::stream_source(&*data, &mut |_| Ok(())));
     let Err(error) = decoded else { return Ok(()) };
     if error.kind() != ErrorKind::Malformed {
         return found.judge(Check::DecodedSize, place(), error);

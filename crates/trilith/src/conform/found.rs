@@ -4,6 +4,9 @@ use super::Document;
 use super::rule::{Check, Rule};
 use crate::error::{Error, ErrorKind, Location, Result};
 
+/// Words of a remedy that only helps a file which can be read as a whole.
+const CONVERT: &str = "convert it with";
+
 /// So many deviations are enough.
 const MOST: usize = 1000;
 
@@ -78,6 +81,8 @@ pub struct Deviation {
     pub place: Place,
     /// What was found.
     pub message: String,
+    /// What to do about it: [`Rule::mend`], unless this file needs something else.
+    pub mend: &'static str,
 }
 
 /// Something that the document leaves open, or that could not be looked at.
@@ -118,18 +123,29 @@ pub(super) struct Found {
     document: &'static Document,
     deviations: Vec<(usize, Deviation)>,
     open: Vec<Open>,
+    instead: Option<&'static str>,
 }
 
 impl Found {
     pub(super) fn new(document: &'static Document) -> Self {
-        Self { document, deviations: Vec::new(), open: Vec::new() }
+        Self { document, deviations: Vec::new(), open: Vec::new(), instead: None }
     }
 
     /// Notes a deviation, if the document has a rule about it.
     pub(super) fn add(&mut self, check: Check, place: Place, message: impl Into<String>) {
+        self.add_mended(check, place, message, None);
+    }
+
+    /// The same, where this deviation needs another remedy than the others of its rule.
+    pub(super) fn add_mended(&mut self, check: Check, place: Place, message: impl Into<String>, mend: Option<&'static str>) {
         let Some(at) = self.document.rules.iter().position(|rule| rule.check == check) else { return };
         let Some(rule) = self.document.rules.get(at).filter(|_| self.deviations.len() < MOST) else { return };
-        self.deviations.push((at, Deviation { rule, place, message: message.into() }));
+        self.deviations.push((at, Deviation { rule, place, message: message.into(), mend: mend.unwrap_or(rule.mend) }));
+    }
+
+    /// Says what to do instead of converting a file that cannot be converted as it is.
+    pub(super) fn instead_of_converting(&mut self, mend: Option<&'static str>) {
+        self.instead = mend;
     }
 
     /// Whether the document has a rule about it.
@@ -179,7 +195,12 @@ impl Found {
 
     pub(super) fn finish(mut self) -> Conformity {
         self.deviations.sort_by_key(|(at, _)| *at);
-        let deviations = self.deviations.into_iter().map(|(_, deviation)| deviation).collect();
+        let mut deviations: Vec<Deviation> = self.deviations.into_iter().map(|(_, deviation)| deviation).collect();
+        if let Some(instead) = self.instead {
+            for deviation in deviations.iter_mut().filter(|deviation| deviation.mend.contains(CONVERT)) {
+                deviation.mend = instead;
+            }
+        }
         Conformity { document: self.document, deviations, open: self.open }
     }
 }

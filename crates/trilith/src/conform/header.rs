@@ -1,6 +1,6 @@
 //! The header line, the comments behind it, and the tree as text.
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memmem};
 
 use super::AsdfLaw;
 use super::found::{Found, Place};
@@ -17,8 +17,9 @@ const LONGEST: u64 = 64 << 10;
 
 /// Looks at the header line and, where the document has them, the comments. The byte behind them; None where this
 /// is no file of the family at all.
-pub(super) fn check(source: &dyn Source, law: &AsdfLaw, found: &mut Found) -> Result<Option<u64>> {
-    let start = read_vec(source, 0, source.len().min(LONGEST), &Limits::default())?;
+pub(super) fn check(source: &dyn Source, law: &AsdfLaw, limits: &Limits, found: &mut Found) -> Result<Option<u64>> {
+    let read = header::read(source, limits).map_or(LONGEST, |header| header.end.max(LONGEST));
+    let start = read_vec(source, 0, source.len().min(read), limits)?;
     if start.starts_with(MARK) {
         found.add(Check::First, Place::byte(0), "the file begins with a byte order mark (ef bb bf), expected the header line");
         return Ok(None);
@@ -160,6 +161,15 @@ pub(super) fn text(
     let alone = memchr_iter(b'\r', &text).find(|at| text.get(at + 1) != Some(&b'\n'));
     if let Some(at) = alone {
         found.add(Check::Newlines, place(at), "a carriage return alone, expected \\n or \\r\\n");
+    }
+    // Line breaks of YAML 1.1, of neither DOS nor UNIX.
+    for (name, bytes) in [("U+0085", &b"\xc2\x85"[..]), ("U+2028", b"\xe2\x80\xa8"), ("U+2029", b"\xe2\x80\xa9")] {
+        if let Some(at) = memmem::find(&text, bytes) {
+            found.add(Check::Newlines, place(at), format!("the line break {name}, expected \\n or \\r\\n"));
+        }
+    }
+    if tree.closed && text.ends_with(b"...") && tree.end < source.len() {
+        found.add(Check::EndLine, place(text.len()), "a block follows the end marker on its line, expected a line end");
     }
     markers(text.strip_prefix(MARK).unwrap_or(&text), tree.closed, &place, found);
     Ok(())

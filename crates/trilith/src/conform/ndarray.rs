@@ -24,9 +24,9 @@ pub(super) fn departs(file: &AsdfFile, node: Node<'_>) -> Check {
     if source.is_some_and(|source| source.as_str().is_some()) {
         return Check::SourceUri;
     }
-    if data.is_some() {
-        return Check::InlineMatch;
-    }
     // Without its mask it can be read.
-    if mask.is_some() && file.unmasked_array(node).is_ok() { Check::MaskShape } else { Check::Arrays }
+    if mask.is_some() && file.unmasked_array(node).is_ok() {
+        return Check::MaskShape;
+    }
+    if data.is_some() { Check::InlineMatch } else { Check::Arrays }
 }

@@ -105,6 +105,7 @@ pub(super) enum Check {
     StrideLength,
     MaskShape,
     Ascii,
+    Ucs4,
     UnitSyntax,
     UnitOrder,
     Schema(Module),

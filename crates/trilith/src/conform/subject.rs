@@ -5,10 +5,15 @@ use std::sync::Arc;
 use super::found::{Found, Place};
 use super::rule::Check;
 use super::{AsdfLaw, blocks, header, index, tree};
-use crate::asdf::{self, AsdfFile, Sections};
+use crate::asdf::{self, AsdfFile, Block, Sections};
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
+
+/// What to do about a file that no command can read.
+const BY_HAND: &str = "correct these bytes by hand: no command can read the file as it is";
+/// What to do about a file whose blocks cannot all be read.
+const REPAIR: &str = "save what is left with repair";
 
 /// Compares a file with a document of the family.
 pub(super) fn check(
@@ -18,17 +23,19 @@ pub(super) fn check(
     limits: &Limits,
     found: &mut Found,
 ) -> Result<()> {
-    let Some(end) = header::check(&**source, law, found)? else { return Ok(()) };
+    found.instead_of_converting(Some(BY_HAND));
+    let Some(end) = header::check(&**source, law, limits, found)? else { return Ok(()) };
     match asdf::header::read(&**source, limits) {
         // What is wrong with the line was found.
         Err(error) if error.kind() == ErrorKind::Malformed && !found.is_empty() => return Ok(()),
         Err(error) => return found.judge(Check::First, Place::of(&error), error),
         Ok(_) => {}
     }
-    let sections = match Sections::read(source.clone(), limits) {
+    let sections = match Sections::read_as(source.clone(), Some(law.row()?), limits) {
         Ok(sections) => sections,
         Err(error) => return header::unreadable(&**source, end, error, law, found),
     };
+    found.instead_of_converting(Some(REPAIR));
     header::text(source, &sections, end, law, limits, found)?;
     let file = match AsdfFile::open(source.clone(), limits) {
         Ok(file) => Some(file.with_resolver(resolve)),
@@ -44,6 +51,10 @@ pub(super) fn check(
     index::check(source, &sections, law, is_sound, limits, found)?;
     if let Some(file) = &file {
         tree::check(file, law, is_sound, found)?;
+        let is_whole = |block: &&Block| block.check(source.len()).is_ok();
+        if file.sections().all_blocks().is_ok_and(|blocks| blocks.iter().all(is_whole)) {
+            found.instead_of_converting(None);
+        }
     }
     Ok(())
 }

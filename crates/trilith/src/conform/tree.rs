@@ -97,7 +97,7 @@ fn reference(file: &AsdfFile, node: Node<'_>, law: &AsdfLaw, path: &dyn Fn() -> 
         return;
     }
     let Some(uri) = target.as_str() else {
-        found.add(Check::ReferenceText, place(node, path), format!("the value of $ref is {}, expected a URI", target.raw()));
+        found.add(Check::ReferenceText, place(node, path), format!("the value of $ref is {}, expected a URI", shown(target)));
         return;
     };
     let fragment = uri.split_once('#').map_or("", |(_, fragment)| fragment);
@@ -109,11 +109,26 @@ fn reference(file: &AsdfFile, node: Node<'_>, law: &AsdfLaw, path: &dyn Fn() -> 
     if law.strict_pointers && !fragment.is_empty() && !fragment.starts_with('/') {
         found.add(Check::ReferencePointer, place(node, path), format!("the fragment of {uri:?} does not begin with /"));
     }
-    if found.asks(Check::ReferenceTarget)
-        && let Err(error) = walk::find(file, &path())
-    {
-        outside(Check::ReferenceTarget, place(node, path), &error, found);
+    if !found.asks(Check::ReferenceTarget) {
+        return;
     }
+    match walk::find(file, &path()) {
+        Err(error) => outside(Check::ReferenceTarget, place(node, path), &error, found),
+        // Reading takes the root for what is meant (RFC 6901: "/" is the key "").
+        Ok(target) if fragment == "/" => {
+            let root = target.file(file).tree().root();
+            if target.node(file).id() == root.id() && root.get("").is_none() {
+                let message = format!("the fragment of {uri:?} names the key \"\", which the root does not have");
+                found.add(Check::ReferenceTarget, place(node, path), message);
+            }
+        }
+        Ok(_) => {}
+    }
+}
+
+/// A value as it is written; a null may be written as nothing.
+fn shown(node: Node<'_>) -> &str {
+    if node.is_null() && node.raw().is_empty() { "null" } else { node.raw() }
 }
 
 /// What may lie in another file: where that cannot be opened, nothing is known.
@@ -134,8 +149,10 @@ fn arrays(file: &AsdfFile, found: &mut Found) -> Result<()> {
         let place = || Place::text(line, column).at_path(listed.path.clone());
         match at.file(file).array(node) {
             Ok(array) if found.asks(Check::Ascii) => {
-                if let Err(error) = verify::check_text(&array) {
-                    outside(Check::Ascii, place(), &error, found);
+                for (kind, check) in [(verify::Text::Ascii, Check::Ascii), (verify::Text::Ucs4, Check::Ucs4)] {
+                    if let Err(error) = verify::check_texts(&array, kind) {
+                        outside(check, place(), &error, found);
+                    }
                 }
             }
             Ok(_) => {}
@@ -172,11 +189,25 @@ fn schemas(file: &AsdfFile, found: &mut Found) -> Result<()> {
     if !found.asks(Check::Schema(Module::Ndarray)) {
         return Ok(());
     }
-    let report = Validator::new(Schemas::bundled()).with_limits(file.limits().clone()).validate(file.tree(), None)?;
-    for problem in report.problems.iter().filter(|problem| problem.severity == crate::Severity::Error) {
+    let mut validator = Validator::new(Schemas::bundled()).with_limits(file.limits().clone());
+    let report = validator.validate(file.tree(), None)?;
+    let is_error = |problem: &&crate::Diagnostic| problem.severity == crate::Severity::Error;
+    let mut places: Vec<(Place, &crate::Diagnostic)> = Vec::new();
+    for problem in report.problems.iter().filter(is_error) {
+        places.push((Place::text(problem.line, problem.column).at_path(problem.path_text()), problem));
+    }
+    // A reference "should be treated as having the same logical content as the target" (0.1.0dev, 3.2).
+    let followed = crate::asdf::expand::followed(file)?;
+    let of_targets = followed.as_ref().map(|tree| validator.validate(tree, None)).transpose()?;
+    for problem in of_targets.iter().flat_map(|report| &report.problems).filter(is_error) {
+        let path = problem.path_text();
+        if !report.problems.iter().filter(is_error).any(|known| known.path_text() == path) {
+            places.push((Place::default().at_path(path), problem));
+        }
+    }
+    for (place, problem) in places {
         let module = MODULES.iter().find(|(name, _)| problem.schema.contains(&format!("/{name}")));
         if let Some((_, module)) = module {
-            let place = Place::text(problem.line, problem.column).at_path(problem.path_text());
             let expected = if problem.rule.is_empty() { String::new() } else { format!(", expected {}", problem.rule) };
             found.add(Check::Schema(*module), place, format!("{}{expected}", problem.message));
         }
