@@ -85,6 +85,8 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let malformed_is_no = cli.command.malformed_is_no();
     cli.options.malformed_is_no = malformed_is_no;
     cli.options.whole = cli.command.reads_all();
+    // Programs that read references apply what the attributes declare.
+    cli.options.stored |= matches!(cli.command, Command::Manifest(_));
     cli.options.instead = cli.command.instead();
     let shown = progress::Shown::start(&name, cli.options.quiet);
     let done = cli.options.prepare().and_then(|()| cli.command.run(&cli.options));

@@ -73,6 +73,9 @@ pub struct Options {
     /// Read the file with this Dudley layout, whatever its first bytes are
     #[arg(long = "layout", global = true, hide_short_help = true, value_name = "L.dud")]
     pub under: Option<String>,
+    /// Give the elements of arrays as they are stored, without scale, offset, missing values and the like
+    #[arg(long, global = true, hide_short_help = true)]
+    pub stored: bool,
     /// Byte order of data whose order neither the layout nor the file gives
     #[arg(long = "byteorder", global = true, hide_short_help = true, value_name = "ORDER")]
     pub stream_order: Option<Order>,
@@ -181,7 +184,7 @@ impl Options {
         // A file that another process truncates under a map would kill the command, and the commands
         // go through their files from front to back, where a map gains nothing.
         let opening = OpenOptions::new().limits(self.limits()?).map(false).byteorder(self.order());
-        Ok(opening.allow(Permissions::read(&self.allow)?).remote(self.remote()?))
+        Ok(opening.allow(Permissions::read(&self.allow)?).remote(self.remote()?).stored(self.stored))
     }
 
     /// Opens a file of any family, under `--layout` if that is given; `-` is standard input.

@@ -52,6 +52,9 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 ///     Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
 /// raw : bool
 ///     The files of the file set have no signature.
+/// stored : bool
+///     Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
+///     are applied, and missing values are masked.
 ///
 /// Returns
 /// -------
@@ -73,7 +76,7 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 /// ...     f["exposure"]
 /// 139.8
 #[pyfunction]
-#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, raw=false))]
+#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, raw=false, stored=false))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub fn open(
     py: Python<'_>,
@@ -85,14 +88,16 @@ pub fn open(
     allow: Vec<String>,
     remote: Option<&Bound<'_, PyDict>>,
     raw: bool,
+    stored: bool,
 ) -> PyResult<File> {
     let byteorder = crate::source::order(byteorder)?;
     let (layout, template) = (layout::given(layout)?, layout::given(family)?);
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may stand in another folder: the path is absolute.
     let allow = crate::remote::allowed(&allow)?;
-    let opening = crate::remote::opening(memmap, &allow, remote)?.byteorder(byteorder);
-    let home = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: text(&template), byteorder, allow, raw };
+    let opening = crate::remote::opening(memmap, &allow, remote)?.byteorder(byteorder).stored(stored);
+    let (layout_text, family) = (text(&layout), text(&template));
+    let home = Home { path: PathBuf::new(), memmap, layout: layout_text, family, byteorder, allow, raw, stored };
     let opening = match template {
         Some(template) => opening.family(template).raw(raw),
         None => opening.layout(layout),

@@ -24,6 +24,8 @@ pub struct Home {
     pub byteorder: Option<Byteorder>,
     /// Whether the files of a file set have no signature.
     pub raw: bool,
+    /// Whether arrays have the elements that are stored.
+    pub stored: bool,
     /// Where references may lead besides the folder of the file: absolute folders, and beginnings of addresses.
     pub allow: Vec<String>,
 }
@@ -40,8 +42,10 @@ impl Home {
                 dict.set_item(name, text)?;
             }
         }
-        if self.raw {
-            dict.set_item("raw", true)?;
+        for (name, is_set) in [("raw", self.raw), ("stored", self.stored)] {
+            if is_set {
+                dict.set_item(name, true)?;
+            }
         }
         if !self.allow.is_empty() {
             dict.set_item("allow", &self.allow)?;

@@ -328,7 +328,9 @@ impl Differences<'_> {
             };
             self.say(path.to_owned(), DifferenceKind::Mask, Some(text(&mask.0)), Some(text(&mask.1)));
         }
-        let elements = self.elements(a, b, mask.0.as_deref())?;
+        // A mask by field has bytes for values, not for elements.
+        let by_element = mask.0.as_deref().filter(|_| a.marks() == 1);
+        let elements = self.elements(a, b, by_element)?;
         if elements.different > 0 {
             let kind = DifferenceKind::Elements;
             self.found.push(Difference { path: path.to_owned(), kind, a: None, b: None, elements: Some(elements) });

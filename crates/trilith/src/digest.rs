@@ -19,7 +19,7 @@ const PIECE: usize = 8 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Digest {
-    /// SHA-256 of the canonical bytes, masked elements as stored.
+    /// SHA-256 of the canonical bytes: masked elements as stored, and 0 where the file declares them missing.
     pub sha256: [u8; 32],
     /// SHA-256 of the mask, broadcast to the array's shape, one byte 0 or 1 an element; None without a mask.
     pub mask_sha256: Option<[u8; 32]>,
@@ -38,12 +38,51 @@ impl Digest {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn of(array: &Array) -> Result<Self> {
-        let sha256 = hash(|take| array.for_each_piece(PIECE, take))?;
+        let sha256 = match array.is_void() {
+            false => hash(|take| array.for_each_piece(PIECE, take))?,
+            true => hash(|take| cleared(array, take))?,
+        };
         let mask_sha256 = match array.mask() {
             Some(_) => Some(hash(|take| array.for_each_mask_piece(PIECE, take))?),
             None => None,
         };
         Ok(Self { sha256, mask_sha256 })
+    }
+}
+
+/// The canonical bytes of an array, with 0 for what is missing.
+fn cleared(array: &Array, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    array.charge_visits()?;
+    let mut widths = Vec::new();
+    widths_of(array.datatype(), &mut widths);
+    if array.marks() == 1 && widths.len() > 1 {
+        widths = vec![usize::try_from(array.datatype().packed_size()).unwrap_or(0)];
+    }
+    for block in array.row_blocks(PIECE as u64) {
+        let mut bytes = block.clone().without_mask().read_bytes(Byteorder::Little)?;
+        let marks = block.mask_bytes()?.unwrap_or_default();
+        let mut rest = &mut bytes[..];
+        for (mark, width) in marks.iter().zip(widths.iter().cycle()) {
+            let (value, later) = std::mem::take(&mut rest).split_at_mut_checked(*width).unwrap_or_default();
+            if *mark != 0 {
+                value.fill(0);
+            }
+            rest = later;
+        }
+        take(&bytes)?;
+    }
+    Ok(())
+}
+
+/// The packed bytes of each value of an element.
+fn widths_of(datatype: &Datatype, widths: &mut Vec<usize>) {
+    let Datatype::Struct(fields) = datatype else {
+        return widths.push(usize::try_from(datatype.packed_size()).unwrap_or(0));
+    };
+    for field in fields.fields() {
+        for _ in 0..field.count() {
+            widths_of(&field.datatype, widths);
+        }
     }
 }
 

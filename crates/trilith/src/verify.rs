@@ -174,7 +174,7 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     report.structure.extend(crate::file::fits_around(file).and_then(|fits| fits.cut_short()).map(Error::malformed));
     for listed in walk::arrays(file)? {
         let made = listed.found.and_then(|found| {
-            let array = found.file(file).array(found.node(file))?;
+            let array = found.file(file).stored_array(found.node(file))?;
             // That the blocks of chunks decode does not say that they hold these.
             let filtered = ndarray::is_chunked(found.node(file));
             match deep {

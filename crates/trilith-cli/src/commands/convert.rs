@@ -77,6 +77,9 @@ pub struct Convert {
     /// From a Dudley file: write a list of equal arrays as one array with a leading axis
     #[arg(long)]
     stack: bool,
+    /// From a FITS file: write the physical values of its arrays under the names of the HDUs, not a copy of what it stores
+    #[arg(long, conflicts_with = "embed")]
+    physical: bool,
     /// Write no checksums
     #[arg(long)]
     no_checksums: bool,
@@ -123,7 +126,7 @@ impl Convert {
             how.encode = Some(steps);
         }
         (how.level, how.allow_loss, how.stack) = (self.level, self.allow_loss, self.stack);
-        how.rows = self.rows;
+        (how.rows, how.physical) = (self.rows, self.physical);
         how.chunks.clone_from(&self.chunks);
         how.byteorder = options.order();
         how.write.align = self.align;

@@ -124,7 +124,7 @@ fn inlined(file: &AsdfFile) -> Result<String> {
     while let Some(visit) = walk.step()? {
         let node = visit.node;
         if ndarray::is_ndarray(node) && !node.is_alias() {
-            let array = file.array(node).map_err(|e| e.context(walk.path().to_string()))?;
+            let array = file.stored_array(node).map_err(|e| e.context(walk.path().to_string()))?;
             elements.add(&array)?;
             let value = outline::node(&array, datatype_key(file), &complex_tag(file))?;
             if ndarray::is_chunked(node) {

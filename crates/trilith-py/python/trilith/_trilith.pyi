@@ -961,6 +961,7 @@ def open(
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
     raw: bool = False,
+    stored: bool = False,
 ) -> File:
     """Opens a file of any format.
 
@@ -988,6 +989,9 @@ def open(
         Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
     raw : bool
         The files of the file set have no signature.
+    stored : bool
+        Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
+        are applied, and missing values are masked.
 
     Returns
     -------

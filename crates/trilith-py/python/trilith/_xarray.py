@@ -83,7 +83,11 @@ def _nothing():
 
 def _top(source, layout, family, group):
     """The group at a path of a file, or a family."""
-    tree = open(source, layout=layout, family=family).tree
+    file = open(source, layout=layout, family=family)
+    if file.layout is not None:
+        # xarray applies what the attributes declare: once is enough.
+        file = open(source, layout=layout, family=family, stored=True)
+    tree = file.tree
     return tree if group in (None, "", "/") else tree[group.strip("/")]
 
 

@@ -163,6 +163,8 @@ def _group(tree, path, arrays):
 
 def _opened(url, registry, layout, options):
     """The file at an address: by Trilith, or with what the registry has for it."""
+    # Other programs apply what the attributes declare.
+    options = {"stored": True, **options}
     scheme = urllib.parse.urlsplit(url).scheme
     if scheme == "file":
         return _open(pathlib.Path(urllib.request.url2pathname(urllib.parse.urlsplit(url).path)), layout=layout, **options)

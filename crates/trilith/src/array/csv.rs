@@ -96,6 +96,7 @@ fn places(field: &Field) -> Vec<String> {
 fn flatten(scalar: &ElementValue, masked: bool, line: &mut Vec<String>) {
     match scalar {
         ElementValue::Struct(parts) | ElementValue::List(parts) => parts.iter().for_each(|part| flatten(part, masked, line)),
+        ElementValue::Missing => line.push(String::new()),
         _ if masked => line.push(String::new()),
         plain => line.push(quoted(&plain.text(FloatText::Shortest))),
     }

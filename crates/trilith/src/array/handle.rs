@@ -35,6 +35,8 @@ pub struct Array {
     pub(super) shape: Vec<u64>,
     pub(super) strides: Vec<i64>,
     pub(super) mask: Option<Mask>,
+    /// Whether nothing is stored under the mask: a file declares these elements missing.
+    pub(super) is_void: bool,
     pub(super) limits: Arc<Limits>,
 }
 
@@ -64,7 +66,7 @@ impl Array {
         strides: Vec<i64>,
     ) -> Result<Self> {
         let limits = Arc::clone(&DEFAULT_LIMITS);
-        let array = Self { source, offset, datatype, byteorder, shape, strides, mask: None, limits };
+        let array = Self { source, offset, datatype, byteorder, shape, strides, mask: None, is_void: false, limits };
         array.checked()
     }
 
@@ -102,20 +104,34 @@ impl Array {
         Self::new(Arc::new(bytes), 0, T::DATATYPE, Byteorder::NATIVE, shape.to_vec())
     }
 
-    /// The array with a mask; an array as mask is broadcast to this one's shape.
+    /// The array with a mask; an array as mask is broadcast to this one's shape. An array of structures as mask has a
+    /// boolean for each value of this one's structures, in the same fields.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the shapes do not fit, and for a mask array that holds
     /// neither truth values nor numbers.
     pub fn with_mask(mut self, mask: Mask) -> Result<Self> {
-        self.mask = Some(mask.fit(&self.shape)?);
+        self.mask = Some(mask.fit(&self)?);
         Ok(self)
+    }
+
+    /// The array with the mask of what a file declares missing: elements under it have no value of their own.
+    ///
+    /// # Errors
+    /// As [`Array::with_mask`].
+    pub(super) fn with_missing(self, mask: Array) -> Result<Self> {
+        Ok(Self { is_void: true, ..self.with_mask(Mask::Array(Arc::new(mask)))? })
+    }
+
+    /// Returns `true` if the file declares the masked elements missing, so that what is stored there is no value.
+    pub(crate) fn is_void(&self) -> bool {
+        self.is_void
     }
 
     /// The array without its mask.
     #[must_use]
     pub fn without_mask(mut self) -> Self {
-        self.mask = None;
+        (self.mask, self.is_void) = (None, false);
         self
     }
 

@@ -8,6 +8,7 @@ use super::datatype::Datatype;
 use super::handle::Array;
 use super::mask::Mask;
 use super::shape;
+use super::structure::Field;
 use crate::error::{Error, Result};
 
 /// What to take of one axis, with the meaning that Python and numpy give it.
@@ -308,17 +309,19 @@ impl Array {
         let named = |name: &str| fields.fields().iter().enumerate().find(|(i, field)| field.name_or(*i) == name);
         // A dot may be part of a name: the longest name that fits wins.
         let mut splits = std::iter::once(name.len()).chain(name.rmatch_indices('.').map(|(at, _)| at));
-        let Some((end, (_, field))) = splits.find_map(|end| named(&name[..end]).map(|found| (end, found))) else {
+        let Some((end, (position, field))) = splits.find_map(|end| named(&name[..end]).map(|found| (end, found))) else {
             let known: Vec<String> = fields.fields().iter().enumerate().map(|(i, field)| field.name_or(i)).collect();
             return Err(
                 Error::not_found(format!("there is no field {name:?}")).hint(format!("the fields are {}", known.join(", ")))
             );
         };
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
-        shape.extend_from_slice(&field.shape);
-        strides.extend(shape::c_strides(&field.shape, field.datatype.item_size())?);
-        let offset = if self.is_empty() { self.offset } else { self.offset.saturating_add(field.offset) };
+        let part = self.part(field)?;
+        let shape = part.shape.clone();
         let mask = match &self.mask {
+            Some(Mask::Array(mask)) if mask.datatype.as_struct().is_some() => {
+                let part = mask.datatype.as_struct().and_then(|flags| flags.fields().get(position));
+                part.map(|part| mask.part(part).map(|part| Mask::Array(Arc::new(part)))).transpose()?
+            }
             Some(Mask::Array(mask)) => {
                 let mut strides = mask.strides.clone();
                 strides.resize(shape.len(), 0);
@@ -327,12 +330,21 @@ impl Array {
             }
             _ => None,
         };
-        let (datatype, byteorder) = (field.datatype.clone(), field.byteorder);
-        let array = Self { offset, datatype, byteorder, shape, strides, mask, ..self.bare() }.checked()?;
+        let array = Self { mask, is_void: self.is_void, ..part };
         match name.get(end + 1..) {
             Some(rest) => array.field(rest),
             None => Ok(array),
         }
+    }
+
+    /// One field, without a mask.
+    fn part(&self, field: &Field) -> Result<Self> {
+        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        shape.extend_from_slice(&field.shape);
+        strides.extend(shape::c_strides(&field.shape, field.datatype.item_size())?);
+        let offset = if self.is_empty() { self.offset } else { self.offset.saturating_add(field.offset) };
+        let (datatype, byteorder) = (field.datatype.clone(), field.byteorder);
+        Self { offset, datatype, byteorder, shape, strides, is_void: false, ..self.bare() }.checked()
     }
 
     /// The axes in another order; all of them turned round where none is given.
@@ -386,7 +398,9 @@ impl Array {
         let mask = match &self.mask {
             Some(Mask::Array(mask)) if !mask.is_c_contiguous() => {
                 let bytes = self.mask_bytes()?.unwrap_or_default();
-                let flat = Self::from_bytes(bytes, Datatype::Bool8, self.byteorder, shape.to_vec())?;
+                let datatype =
+                    if mask.datatype.as_struct().is_some() { mask.datatype.packed(self.byteorder) } else { Datatype::Bool8 };
+                let flat = Self::from_bytes(bytes, datatype, self.byteorder, shape.to_vec())?;
                 Some(Mask::Array(Arc::new(flat)))
             }
             _ => self.map_mask(|mask| mask.reshape(shape))?,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
+use super::meaning::flags_of;
 use super::number;
+use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
 /// What marks an element as missing (ndarray-1.1.0, `mask`).
@@ -19,17 +21,25 @@ pub enum Mask {
     Float(f64),
     /// Elements equal to this complex number (re, im), after it is rounded to their precision.
     Complex(f64, f64),
-    /// Elements where this array of truth values or numbers is not zero; it is broadcast to the array's shape.
+    /// Elements where this array of truth values or numbers is not zero; it is broadcast to the array's shape. For structures
+    /// it may have structures of the same fields, with a boolean for each value.
     Array(Arc<Array>),
 }
 
 impl Mask {
-    /// The mask of an array of this shape.
-    pub(super) fn fit(self, shape: &[u64]) -> Result<Self> {
+    /// The mask of this array.
+    pub(super) fn fit(self, array: &Array) -> Result<Self> {
+        let shape = array.shape();
         match self {
             Self::Array(mask) => {
                 let datatype = mask.datatype();
-                if *datatype != Datatype::Bool8 && !datatype.is_integer() && !datatype.is_float() && !datatype.is_complex() {
+                let is_by_field = datatype.as_struct().is_some() && datatype.means(&flags_of(&array.datatype)?);
+                if !is_by_field
+                    && *datatype != Datatype::Bool8
+                    && !datatype.is_integer()
+                    && !datatype.is_float()
+                    && !datatype.is_complex()
+                {
                     return Err(Error::malformed(format!("a mask of datatype {datatype}, expected bool8 or numbers")));
                 }
                 let mask = mask.broadcast_to(shape).map_err(|_| {
@@ -41,6 +51,11 @@ impl Mask {
             Self::Complex(re, im) if re.is_nan() || im.is_nan() => Ok(Self::Nan),
             other => Ok(other),
         }
+    }
+
+    /// Returns `true` if it has a boolean for each value of a structure.
+    pub(super) fn is_by_field(&self) -> bool {
+        matches!(self, Self::Array(mask) if mask.datatype().as_struct().is_some())
     }
 
     /// Whether it is an array of single bytes, which are truth values as they are stored.
@@ -72,7 +87,7 @@ impl Array {
         array.with_mask(Mask::Array(Arc::new(marks)))
     }
 
-    /// How many elements are masked.
+    /// How many elements are masked; of structures with a mask for each field, how many of their values.
     ///
     /// ```
     /// use trilith::array::{Array, Mask};
@@ -103,7 +118,8 @@ impl Array {
         Err(Error::unsupported(format!("masks have no place in {place}")).hint("store the mask as an array of its own"))
     }
 
-    /// The mask as an array of `bool8` of this array's shape; nothing where there is no mask.
+    /// The mask as an array of `bool8` of this array's shape; nothing where there is no mask. A mask with a boolean for each
+    /// field is an array of structures of `bool8`.
     ///
     /// A mask by value reads the elements, and an array of numbers as mask is read too; one of single bytes is
     /// broadcast without reading it.
@@ -114,11 +130,15 @@ impl Array {
         if let Some(Mask::Array(mask)) = self.mask.as_ref().filter(|mask| mask.is_of_bytes()) {
             return Ok(Some(Self { datatype: Datatype::Bool8, ..(**mask).clone() }));
         }
+        if let Some(Mask::Array(mask)) = self.mask.as_ref().filter(|mask| mask.is_by_field()) {
+            return Ok(Some((**mask).clone()));
+        }
         let Some(bytes) = self.mask_bytes()? else { return Ok(None) };
         Self::from_bytes(bytes, Datatype::Bool8, Byteorder::Little, self.shape.clone()).map(Some)
     }
 
-    /// The mask as one byte 0 or 1 for each element in C order; nothing where there is no mask.
+    /// The mask as one byte 0 or 1 for each element in C order; nothing where there is no mask. Structures with a mask for
+    /// each field have one byte for each of their values.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a mask by value of elements that are not
@@ -127,7 +147,7 @@ impl Array {
         if self.mask.is_none() {
             return Ok(None);
         }
-        self.limits.charge_memory(self.len(), "a mask")?;
+        self.limits.charge_memory(self.len().saturating_mul(self.marks()), "a mask")?;
         let mut bytes = Vec::new();
         self.for_each_mask_piece(1 << 18, |piece| {
             bytes.extend_from_slice(piece);
@@ -136,8 +156,16 @@ impl Array {
         Ok(Some(bytes))
     }
 
+    /// Returns how many bytes of a mask an element has: 1, or one for each value of a structure.
+    pub(crate) fn marks(&self) -> u64 {
+        match &self.mask {
+            Some(Mask::Array(mask)) if mask.datatype().as_struct().is_some() => mask.datatype().packed_size(),
+            _ => 1,
+        }
+    }
+
     /// Gives the mask to `take`, one byte 0 or 1 for each element in C order, in pieces of at most
-    /// `max_elements`; nothing where there is no mask.
+    /// `max_elements`; nothing where there is no mask. Structures with a mask for each field have one byte for each value.
     ///
     /// # Errors
     /// As [`Array::mask_bytes`], and what `take` returns.
@@ -155,6 +183,10 @@ impl Array {
                 }
                 if mask.datatype == Datatype::Bool8 {
                     return mask.for_each_piece(max_elements, take);
+                }
+                if mask.datatype.as_struct().is_some() {
+                    let size = max_elements.max(1).saturating_mul(to_usize(mask.datatype.packed_size())?.max(1));
+                    return mask.for_each_piece(size, take);
                 }
                 mask.for_each_truth(max_elements, &mut take)
             }

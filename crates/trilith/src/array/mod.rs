@@ -24,6 +24,7 @@ mod kept;
 mod literal;
 mod manifest;
 mod mask;
+pub(crate) mod meaning;
 mod npy;
 mod number;
 mod pages;

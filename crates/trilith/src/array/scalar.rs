@@ -7,6 +7,7 @@ use half::f16;
 use super::datatype::{Byteorder, Datatype};
 use super::element::Value;
 use super::handle::Array;
+use super::mask::Mask;
 use super::number::first_value;
 use super::structure::Field;
 use crate::bytes::to_usize;
@@ -67,6 +68,8 @@ pub enum ElementValue {
     Struct(Vec<ElementValue>),
     /// The values of a field that is an array, axis by axis.
     List(Vec<ElementValue>),
+    /// A value of a structure that is masked.
+    Missing,
 }
 
 /// A step of a walk through an array as nested lists, see [`Array::for_each_nested`].
@@ -119,6 +122,19 @@ impl ElementValue {
         })
     }
 
+    /// The values that a mask by field marks become [`ElementValue::Missing`]; `marks` has a byte for each value.
+    fn hide(&mut self, marks: &mut std::slice::Iter<'_, u8>) {
+        match self {
+            // As deep as the structure was decoded.
+            Self::Struct(parts) | Self::List(parts) => parts.iter_mut().for_each(|part| part.hide(marks)),
+            value => {
+                if marks.next().is_some_and(|mark| *mark != 0) {
+                    *value = Self::Missing;
+                }
+            }
+        }
+    }
+
     /// The element as text for people and tables: `1.5`, `NaN`, `inf`, `1+2j`, `true`; structs and
     /// lists as `[1, 2.5]`.
     pub fn text(&self, floats: FloatText) -> String {
@@ -130,6 +146,7 @@ impl ElementValue {
             Self::Bool(x) => x.to_string(),
             Self::Text(text) => text.clone(),
             Self::Raw(bytes) => bytes.escape_ascii().to_string(),
+            Self::Missing => "--".to_owned(),
             Self::Struct(parts) | Self::List(parts) => {
                 let parts: Vec<String> = parts.iter().map(|part| part.text(floats)).collect();
                 format!("[{}]", parts.join(", "))
@@ -145,6 +162,7 @@ impl ElementValue {
             Self::Float(x, _) if x.is_infinite() => if *x > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned(),
             Self::Int(_) | Self::Uint(_) | Self::Float(..) | Self::Bool(_) => self.text(floats),
             Self::Complex(..) | Self::Text(_) | Self::Raw(_) => json_text(&self.text(floats)),
+            Self::Missing => "null".to_owned(),
             Self::Struct(parts) | Self::List(parts) => {
                 let parts: Vec<String> = parts.iter().map(|part| part.json(floats)).collect();
                 format!("[{}]", parts.join(", "))
@@ -271,20 +289,26 @@ impl Array {
         self.at(index)?.scalar()
     }
 
-    /// Gives all elements in C order to `take`, with whether they are masked, reading a piece at a time.
+    /// Gives all elements in C order to `take`, with whether they are masked, reading a piece at a time. Of structures with a
+    /// mask for each field, the values that are masked are [`ElementValue::Missing`].
     ///
     /// # Errors
     /// As [`Array::load`] and [`Array::mask_bytes`], and what `take` returns.
     pub fn for_each_scalar(&self, mut take: impl FnMut(ElementValue, bool) -> Result<()>) -> Result<()> {
         self.charge_visits()?;
         self.limits.charge_work(self.len().saturating_mul(SCALAR))?;
+        let (size, is_by_field) = (to_usize(self.marks())?, self.mask.as_ref().is_some_and(Mask::is_by_field));
         for block in self.row_blocks(1 << 18) {
             let mask = block.mask_bytes()?;
             let bytes = block.read_bytes(Byteorder::NATIVE)?;
             let mut rest = &bytes[..];
             for i in 0..to_usize(block.len())? {
-                let masked = mask.as_ref().is_some_and(|mask| mask.get(i) == Some(&1));
-                take(ElementValue::decode(&self.datatype, &mut rest, &self.limits)?, masked)?;
+                let mut element = ElementValue::decode(&self.datatype, &mut rest, &self.limits)?;
+                let marks = mask.as_ref().and_then(|mask| mask.get(i * size..)).unwrap_or_default();
+                if is_by_field {
+                    element.hide(&mut marks.iter());
+                }
+                take(element, !is_by_field && marks.first() == Some(&1))?;
             }
         }
         Ok(())

@@ -84,7 +84,7 @@ impl StreamEnd {
                 .at_path(path)
                 .hint("let its shape begin with '*'"));
         }
-        let array = found.file(file).array(node)?;
+        let array = found.file(file).stored_array(node)?;
         if let Some(Mask::Array(mask)) = array.mask()
             && mask.strides().first() != Some(&0)
         {

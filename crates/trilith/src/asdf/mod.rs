@@ -44,7 +44,7 @@ pub use inline::complex;
 pub use marks::next_block;
 pub use ndarray::{Ndarray, datatype_named};
 pub(crate) use read::For;
-pub use read::{AsdfFile, Container, FitsArrays};
+pub use read::{AsdfFile, Container, FitsArrays, Meanings};
 pub use sections::{IndexReport, Sections};
 pub use stored::{BlockOptions, StoredBlock};
 pub use walk::{Found, Listed};

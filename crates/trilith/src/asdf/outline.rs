@@ -46,6 +46,7 @@ fn element(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
             Value::from(complex_text(re, im, precision, FloatText::AsDouble)).tagged(complex_tag)
         }
         ElementValue::Bool(b) => Value::from(b),
+        ElementValue::Missing => Value::null(),
         ElementValue::Text(text) => Value::from(text),
         ElementValue::Raw(bytes) => Value::from(String::from_utf8_lossy(&bytes).into_owned()),
         ElementValue::Struct(items) | ElementValue::List(items) => {

@@ -38,6 +38,7 @@ pub struct AsdfFile {
     limits: Limits,
     resolve: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
+    meaning: Option<Arc<dyn Meanings>>,
     container: Option<Container>,
     /// The data of blocks in the places of their numbers, and external files by URI: both are looked up once. Floats that
     /// an encoding chain makes are there in either byte order.
@@ -91,6 +92,15 @@ pub trait FitsArrays: Any + Send + Sync {
     }
 }
 
+/// What the tree says about the numbers of its arrays, beside their nodes.
+pub trait Meanings: Send + Sync {
+    /// The array with its physical values, by the array as it is stored at a node.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the tree says what cannot be.
+    fn physical(&self, file: &AsdfFile, node: Node<'_>, stored: Array) -> Result<Array>;
+}
+
 impl AsdfFile {
     /// Opens a file; references out of it are refused until [`AsdfFile::with_resolver`] allows them.
     ///
@@ -108,6 +118,7 @@ impl AsdfFile {
             limits: limits.clone(),
             resolve: Arc::new(NoReferences),
             fits: None,
+            meaning: None,
             container: None,
             decoded: Mutex::default(),
             external: Mutex::default(),
@@ -120,6 +131,13 @@ impl AsdfFile {
     #[must_use]
     pub fn with_resolver(mut self, resolve: Arc<dyn Resolve>) -> Self {
         self.resolve = resolve;
+        self
+    }
+
+    /// Lets [`AsdfFile::array`] give the physical values that `meaning` finds.
+    #[must_use]
+    pub fn with_meaning(mut self, meaning: Arc<dyn Meanings>) -> Self {
+        self.meaning = Some(meaning);
         self
     }
 
@@ -338,13 +356,26 @@ impl AsdfFile {
         found.file(self).array(node).map_err(|e| e.context(path.to_owned()))
     }
 
-    /// The array that an ndarray node of this file's tree describes.
+    /// The array that an ndarray node of this file's tree describes, with its physical values: what a FITS header beside it
+    /// declares is applied.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the node or its block is broken,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where an external source is refused.
     pub fn array(&self, node: Node<'_>) -> Result<Array> {
+        let stored = self.stored_array(node)?;
+        match &self.meaning {
+            Some(meaning) => meaning.physical(self, node, stored),
+            None => Ok(stored),
+        }
+    }
+
+    /// As [`AsdfFile::array`], as the tree and its blocks have it.
+    ///
+    /// # Errors
+    /// As [`AsdfFile::array`].
+    pub fn stored_array(&self, node: Node<'_>) -> Result<Array> {
         self.followed(node, |described| {
             let mut array = self.unmasked(described)?;
             if let Some(mask) = described.mask {
@@ -442,7 +473,7 @@ impl AsdfFile {
         self.limits.add_input(source.len());
         self.notes.add(self.sections.source().name(), uri, meant, source.name());
         let mut file = AsdfFile::open(source, &self.limits)?.with_resolver(resolve);
-        file.notes = self.notes.clone();
+        (file.notes, file.meaning) = (self.notes.clone(), self.meaning.clone());
         let file = Arc::new(file);
         files.insert(uri.to_owned(), file.clone());
         Ok(file)

@@ -201,7 +201,7 @@ impl<'f> Change<'f> {
                 continue;
             }
             walk.skip_children();
-            match self.file.array(visit.node) {
+            match self.file.stored_array(visit.node) {
                 Err(error) if error.kind() == crate::ErrorKind::Malformed && !self.has_had(visit.node)? => return Err(error),
                 // What may not be opened, or is not there today, may be so tomorrow.
                 _ => {}

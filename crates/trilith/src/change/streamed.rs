@@ -78,7 +78,7 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
     if !block.is_streamed() {
         return Err(Error::usage("the array is not streamed: its block has sizes already").at_path(item));
     }
-    let (array, data) = (file.array(node)?, file.block_data(number)?);
+    let (array, data) = (file.stored_array(node)?, file.block_data(number)?);
     let row = row_bytes(array.datatype(), array.shape().get(1..).unwrap_or_default())?;
     let rest = data.len() - array.extent().end.min(data.len());
     if array.is_c_contiguous() && rest > 0 && rest < row {
@@ -116,7 +116,7 @@ fn sized(file: &AsdfFile, block: &Block) -> Result<String> {
         }
         edit.replace_node(source, &Value::from(block.index as u64));
         if let Some(open) = node.get("shape").and_then(|shape| shape.items().next()).filter(|first| first.text() == "*") {
-            let rows = file.array(node)?.shape().first().copied().unwrap_or(0);
+            let rows = file.stored_array(node)?.shape().first().copied().unwrap_or(0);
             edit.replace_node(open, &Value::from(rows));
         }
     }

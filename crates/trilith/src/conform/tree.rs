@@ -147,7 +147,7 @@ fn arrays(file: &AsdfFile, found: &mut Found) -> Result<()> {
         let node = at.node(file);
         let (line, column) = node.line_column();
         let place = || Place::text(line, column).at_path(listed.path.clone());
-        match at.file(file).array(node) {
+        match at.file(file).stored_array(node) {
             Ok(array) if found.asks(Check::Ascii) => {
                 for (kind, check) in [(verify::Text::Ascii, Check::Ascii), (verify::Text::Ucs4, Check::Ucs4)] {
                     if let Err(error) = verify::check_texts(&array, kind) {

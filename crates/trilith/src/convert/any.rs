@@ -197,12 +197,15 @@ fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, p
     if matches!(options.to, To::Fits) {
         return fits::to_fits_with(file, options, out, progress);
     }
-    let notes = fits::notes(file);
+    let mut notes = fits::notes(file);
+    if !options.physical {
+        notes.extend(fits::stored_notes(file));
+    }
     if fits::is_copied_out(file, options) {
         fits::out_of_fits(file, out, options)?;
         return Ok(Converted { notes, ..Converted::default() });
     }
-    let alone = fits::standing_alone(file)?;
+    let alone = fits::alone(file, options.physical)?;
     let file = alone.as_ref().unwrap_or(file);
     let mut done = match options.to {
         #[cfg(feature = "dudley")]

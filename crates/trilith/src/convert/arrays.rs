@@ -78,7 +78,7 @@ pub(super) fn uses<'t>(file: &'t AsdfFile, target: &Target, losses: &mut Vec<Dia
             Origin::Chunks(_) => true,
             _ => datatype.is_some(),
         };
-        let own = if apart { Some(file.array(node)?.without_mask()) } else { None };
+        let own = if apart { Some(file.stored_array(node)?.without_mask()) } else { None };
         list.push(Use { node, path, described, block, datatype, source: None, own, streamed: false });
     }
     Ok(list)

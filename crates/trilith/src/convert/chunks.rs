@@ -207,7 +207,7 @@ fn candidate(file: &AsdfFile, node: Node<'_>, axes: usize, users: &HashMap<usize
     if users.get(&block.index).is_some_and(|users| *users > 1) {
         return left("other arrays are in the same block");
     }
-    let array = match file.array(node) {
+    let array = match file.stored_array(node) {
         Ok(array) => array,
         Err(error) if error.kind() == crate::ErrorKind::Unsupported => return Ok(Candidate::Left(error.to_string())),
         Err(error) => return Err(error),

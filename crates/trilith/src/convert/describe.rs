@@ -42,7 +42,7 @@ pub fn describe_layout(file: &AsdfFile) -> Result<String> {
             comment(&mut out, &listed.path, "its elements are not in a block of this file");
             continue;
         };
-        let (block, array) = match file.sections().block(number).and_then(|block| Ok((block, file.array(node)?))) {
+        let (block, array) = match file.sections().block(number).and_then(|block| Ok((block, file.stored_array(node)?))) {
             Ok(both) => both,
             Err(error) => {
                 comment(&mut out, &listed.path, &error.to_string());

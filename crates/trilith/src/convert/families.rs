@@ -370,7 +370,7 @@ impl<'a> ToDraft<'a> {
         }
         self.budget.charge(if ndarray::is_ndarray(node) { self.budget.known(node)?.nodes } else { 1 })?;
         let mut draft = if ndarray::is_ndarray(node) {
-            let array = self.file.array(node)?;
+            let array = self.file.stored_array(node)?;
             self.budget.charge_array(&array)?;
             if array.mask().is_some() {
                 self.losses.push(Diagnostic::loss(path, "its mask"));

@@ -17,7 +17,7 @@ use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
 use crate::file::fits_around;
-use crate::fits::{self, FitsFile, Hdu, Part};
+use crate::fits::{self, FitsFile, Hdu, HduKind, Part};
 use crate::progress::Progress;
 use crate::tree::{Node, NodeId, TreePath, Value};
 
@@ -39,7 +39,11 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
         how.codec = Some(id);
     }
     (how.level, how.blosc) = (options.level, options.blosc);
-    let listing = fits::to_value(fits, &mut |_, array| builder.array(array, &how))?;
+    if options.physical {
+        let root = physical(fits, &mut builder, &how)?;
+        return builder.write_to(out, root);
+    }
+    let listing = fits::to_value(fits, &mut |hdu| fits.stored(hdu)?.map(|array| builder.array(&array, &how)).transpose())?;
     let tag = if listing.is_strict { STRICT } else { LOOSE };
     let mut root = Value::map([("fits", listing.fits.tagged(tag))]);
     if let Some(cards) = listing.cards {
@@ -49,6 +53,69 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
         root.set(fits::HEAP_KEY, heaps);
     }
     builder.write_to(out, root)
+}
+
+/// The tree of the physical values of a FITS file: the array of each HDU under its EXTNAME, a table as a mapping of its
+/// columns, and the cards of every header under `headers`.
+fn physical<'a>(fits: &FitsFile, builder: &mut Builder<'a>, how: &ArrayOptions) -> Result<Value> {
+    let mut root = Value::map::<&str, Value>([]);
+    let mut headers = Value::map::<&str, Value>([]);
+    // What a file of ASDF and this tree have at the top.
+    let mut names: HashSet<String> = ["headers", "fits", "history", "asdf_library"].map(str::to_owned).into();
+    let listing = fits::to_value(fits, &mut |_| Ok(None))?;
+    for (hdu, item) in fits.hdus().iter().zip(listing.fits.items()) {
+        let plain = match hdu.name() {
+            "" => format!("HDU{}", hdu.number()),
+            name => name.to_owned(),
+        };
+        let name = if names.contains(&plain) { format!("{plain},{}", hdu.version()) } else { plain };
+        let name = if names.contains(&name) { format!("{name} ({})", hdu.number()) } else { name };
+        names.insert(name.clone());
+        if let Some(header) = item.get("header") {
+            headers.set(name.as_str(), header.clone());
+        }
+        if hdu.kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0) {
+            continue;
+        }
+        let array = fits.array(hdu)?;
+        let (ragged, rows) = fits.ragged(hdu)?;
+        let node = match array.datatype().as_struct() {
+            None => builder.array(&array, how)?,
+            Some(_) if hdu.kind() != HduKind::Table => {
+                let mut columns = Value::map::<&str, Value>([]);
+                for (at, field) in array.datatype().as_struct().map_or(&[][..], |fields| fields.fields()).iter().enumerate() {
+                    let name = field.name_or(at);
+                    columns.set(name.as_str(), builder.array(&array.field(&name)?, how)?);
+                }
+                columns
+            }
+            Some(_) => {
+                let mut columns = Value::map::<&str, Value>([]);
+                for (at, (name, column)) in fits::named_columns(hdu)?.into_iter().enumerate() {
+                    let is_ragged = ragged.iter().any(|(number, _)| *number == at);
+                    let node = match is_ragged && column.in_heap() {
+                        false => builder.array(&fits.part(hdu, at, None)?, how)?,
+                        true => {
+                            if rows > fits.limits().nodes {
+                                return Err(crate::Limits::exceeded(
+                                    "nodes",
+                                    fits.limits().nodes,
+                                    format_args!("{rows} arrays of varying length"),
+                                ));
+                            }
+                            let cells = (0..rows).map(|row| builder.array(&fits.part(hdu, at, Some(row))?, how));
+                            Value::seq(cells.collect::<Result<Vec<_>>>()?)
+                        }
+                    };
+                    columns.set(name, node);
+                }
+                columns
+            }
+        };
+        root.set(name, node);
+    }
+    root.set("headers", headers);
+    Ok(root)
 }
 
 /// Writes a file of the ASDF family as FITS, and says what of it there is no place for: where the tree is
@@ -65,7 +132,7 @@ fn written(file: &AsdfFile, out: &mut dyn Write) -> Result<Converted> {
     let _call = file.limits().call();
     let root = file.tree().root();
     if let Some(list) = root.get("fits").filter(|list| list.is_sequence()) {
-        let parts = fits::from_node(list, root.get(fits::CARDS_KEY), &mut |node| file.array(node))?;
+        let parts = fits::from_node(list, root.get(fits::CARDS_KEY), &mut |node| file.stored_array(node))?;
         let mut notes = Vec::new();
         for (number, part) in parts.iter().enumerate() {
             notes.extend(fits::corrections(part, number == 0)?.into_iter().map(|text| format!("/fits/{number}/header: {text}")));
@@ -118,7 +185,7 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<()
     let mut sources = BTreeMap::new();
     for (node, source) in walk::sourced(file)? {
         let is_foreign = source.text().starts_with("fits:");
-        let Ok(array) = file.array(node).map(Array::without_mask) else { continue };
+        let Ok(array) = file.stored_array(node).map(Array::without_mask) else { continue };
         let mut found = None;
         for (name, hdu) in &hdus {
             if equal(&array, hdu)? {
@@ -169,7 +236,7 @@ fn fitting(file: &AsdfFile) -> Result<Vec<(String, Node<'_>, Array)>> {
         let Ok(found) = listed.found else { continue };
         let node = file.tree().node(found.node(file).id());
         let Some(node) = node.filter(|_| std::ptr::eq(found.file(file), file)) else { continue };
-        let Ok(array) = file.array(node) else { continue };
+        let Ok(array) = file.stored_array(node) else { continue };
         let array = array.without_mask();
         let name = listed.path.trim_start_matches('/').to_uppercase();
         let printable =
@@ -198,7 +265,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<Sourc
     let mut kept: Vec<usize> = if keeps_numbers { unnamed.into_iter().collect() } else { Vec::new() };
     for (node, source) in walk::sourced(file)? {
         if let Some(hdu) = sources.get(&node.id()) {
-            let array = file.array(node)?;
+            let array = file.stored_array(node)?;
             edit.replace_node(source, &Value::from(hdu.as_str()));
             edit.set_key(node, "byteorder", &Value::from("big"))?;
             if let Some(shape) = node.get("shape") {
@@ -259,11 +326,17 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
 /// # Errors
 /// As [`from_fits`].
 pub fn standing_alone(file: &AsdfFile) -> Result<Option<AsdfFile>> {
+    alone(file, false)
+}
+
+/// As [`standing_alone`], perhaps with physical values.
+pub(super) fn alone(file: &AsdfFile, physical: bool) -> Result<Option<AsdfFile>> {
     if fits_around(file).is_none() {
         return Ok(None);
     }
     let from = file.sections().source();
-    let alone = bytes::set_aside(from.name(), |out| out_of_fits(file, out, &ConvertOptions::default()))?;
+    let alone =
+        bytes::set_aside(from.name(), |out| out_of_fits(file, out, &ConvertOptions { physical, ..ConvertOptions::default() }))?;
     let source = Arc::new(Derived::new(alone, from.clone()));
     Ok(Some(AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone())))
 }
@@ -271,6 +344,25 @@ pub fn standing_alone(file: &AsdfFile) -> Result<Option<AsdfFile>> {
 /// What there is to say of the FITS file around a file.
 pub(super) fn notes(file: &AsdfFile) -> Vec<String> {
     fits_around(file).map_or_else(Vec::new, |fits| fits.warnings().to_vec())
+}
+
+/// Which HDUs of a plain FITS file keep values that are not their physical ones.
+pub(super) fn stored_notes(file: &AsdfFile) -> Vec<String> {
+    let Some(fits) = fits_around(file).filter(|_| file.container().is_some_and(|container| container.hdu == 0)) else {
+        return Vec::new();
+    };
+    let mut notes = Vec::new();
+    for hdu in fits.hdus() {
+        // A header that cannot be understood is copied as it is.
+        if let Ok(Some(why)) = fits.differs(hdu) {
+            let number = hdu.number();
+            notes.push(format!(
+                "/fits/{number}/data keeps the stored values of the HDU, which are not its physical ones ({why}): \
+                 --physical writes those"
+            ));
+        }
+    }
+    notes
 }
 
 /// Whether what a FITS file holds can be written at once, in the form that it has there.
@@ -328,7 +420,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         if !source.text().starts_with("fits:") {
             continue;
         }
-        let array = file.array(node)?.without_mask();
+        let array = file.stored_array(node)?.without_mask();
         let name = source.text().into_owned();
         let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             taken.push((name, array.clone()));

@@ -14,12 +14,18 @@ pub(super) fn is_copied_out(_: &AsdfFile, _: &ConvertOptions) -> bool {
     false
 }
 
-pub(super) fn standing_alone(_: &AsdfFile) -> Result<Option<AsdfFile>> {
-    Ok(None)
-}
-
 pub(super) fn out_of_fits(_: &AsdfFile, _: &mut dyn WriteSeek, _: &ConvertOptions) -> Result<()> {
     Err(Error::left_out("FITS", "fits"))
+}
+
+/// None: there are no such files.
+pub(super) fn stored_notes(_: &AsdfFile) -> Vec<String> {
+    Vec::new()
+}
+
+/// None: there are no such files.
+pub(super) fn alone(_: &AsdfFile, _: bool) -> Result<Option<AsdfFile>> {
+    Ok(None)
 }
 
 pub(super) fn to_fits_with(_: &AsdfFile, _: &ConvertOptions, _: &mut dyn WriteSeek, _: Progress<'_>) -> Result<Converted> {

@@ -126,6 +126,9 @@ pub struct ConvertOptions {
     pub chunks: Option<Vec<u64>>,
     /// The encoding chain that blocks get, where the generation has chains ([`convert_to`] only).
     pub encode: Option<Vec<Step>>,
+    /// Whether the arrays of a FITS file are written with their physical values, under the names of the HDUs, rather than as a
+    /// `fits` list that keeps every byte.
+    pub physical: bool,
     /// Whether to write the file although something is lost ([`convert_to`] only).
     pub allow_loss: bool,
     /// Alignment, checksums, index.
@@ -390,7 +393,7 @@ fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, Hint>> {
         if hints.contains_key(&index) {
             continue;
         }
-        let Ok(array) = file.array(found.node(file)) else { continue };
+        let Ok(array) = file.stored_array(found.node(file)) else { continue };
         let row = array.strides().first().filter(|_| array.is_c_contiguous());
         let hint = Hint {
             item: array.datatype().item_size(),

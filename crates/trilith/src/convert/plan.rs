@@ -191,7 +191,7 @@ impl<'f> Plan<'f> {
                     return Ok(Planned { data, form });
                 }
                 let fits = uses.iter().filter(|item| item.block == Some(index)).find_map(|item| {
-                    let array = self.file.array(item.node).ok()?;
+                    let array = self.file.stored_array(item.node).ok()?;
                     let described = encode::described(&array, item.described.byteorder, block.decoded_len())?;
                     Some((described, array.datatype().clone(), item.path.to_string()))
                 });

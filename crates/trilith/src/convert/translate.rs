@@ -318,7 +318,7 @@ impl<'t> Translation<'t> {
                 self.put(item, &[], self.target.tree.datatype_key, &Value::from(datatype.name()))?;
             }
             if !says("shape")
-                && let Ok(array) = file.array(node)
+                && let Ok(array) = file.stored_array(node)
             {
                 self.put(item, &[], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
             }
@@ -334,7 +334,7 @@ impl<'t> Translation<'t> {
         let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&Dim::Open));
         let is_here = matches!(described.origin, Origin::Block(_));
         if let (None, true, false, true) = (&item.own, open, self.streams, is_here) {
-            let array = file.array(node)?;
+            let array = file.stored_array(node)?;
             self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
         }
         let Some(array) = &item.own else { return Ok(()) };

@@ -19,6 +19,7 @@ mod joined;
 #[cfg(feature = "jpeg")]
 mod jpeg;
 mod listing;
+mod meaning;
 mod outline;
 mod path;
 #[cfg(feature = "png")]

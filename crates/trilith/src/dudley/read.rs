@@ -5,9 +5,11 @@ use std::sync::{Arc, OnceLock};
 use super::datatype::datatype_of;
 use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
+use super::meaning;
 use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
 use crate::array::Array;
+use crate::array::meaning::physical;
 use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
@@ -73,6 +75,8 @@ pub struct DudleyFile {
     is_cut: bool,
     /// Whether the layout may have arrays in chunks.
     has_grids: bool,
+    /// Whether arrays have the values that their attributes declare, by the conventions of netCDF.
+    is_physical: bool,
 }
 
 impl DudleyFile {
@@ -104,7 +108,20 @@ impl DudleyFile {
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = Options { native: signature.is_some(), order, limits: limits.clone() };
         let (has_grids, outline, is_cut) = (grid::may_be_in(&layout), OnceLock::new(), false);
-        Ok(Self { source, layout, origin, text_len, warnings, signature, base, options, outline, is_cut, has_grids })
+        Ok(Self {
+            source,
+            layout,
+            origin,
+            text_len,
+            warnings,
+            signature,
+            base,
+            options,
+            outline,
+            is_cut,
+            has_grids,
+            is_physical: false,
+        })
     }
 
     /// Opens a file of a foreign format under the layout that was derived from its own metadata.
@@ -125,6 +142,12 @@ impl DudleyFile {
         let options = StreamOptions { layout: Some(layout), order, ..StreamOptions::default() };
         let file = Self::open_with(source, &NoReferences, options, limits)?;
         Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
+    }
+
+    /// The same, in which arrays have physical values: what their attributes declare by the conventions of netCDF is applied
+    /// (`scale_factor`, `_FillValue`, and so on).
+    pub(crate) fn with_physical(self, is_physical: bool) -> Self {
+        Self { is_physical, ..self }
     }
 
     /// The same, in which stored parameters behind the end of the file are 0: what comes after the first of them in the
@@ -257,6 +280,36 @@ impl DudleyFile {
         Ok(self.layout.attributes(item).filter(|(name, _)| !is_storage(name)).collect())
     }
 
+    /// As [`DudleyFile::attributes`], without those that are applied to the elements of its array.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::outline`].
+    pub fn remaining_attributes(&self, id: OutlineId) -> Result<Vec<(&str, &Attribute)>> {
+        let mut all = self.attributes(id)?;
+        let datatype = match self.outline()?.thing(id) {
+            Thing::Data(entry) if self.is_physical => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
+            _ => None,
+        };
+        if datatype.is_some_and(|datatype| !meaning::of(all.iter().copied(), &datatype).is_empty()) {
+            all.retain(|(name, _)| !meaning::is_applied(name));
+        }
+        Ok(all)
+    }
+
+    /// Whether the elements of an entry are not the stored ones.
+    pub(crate) fn has_meaning(&self, entry: &Entry) -> bool {
+        self.is_physical && self.layout.attributes(entry.item).any(|(name, _)| meaning::is_applied(name))
+    }
+
+    /// The array of an item with the values that its attributes declare.
+    fn meant(&self, item: ItemId, stored: Array) -> Result<Array> {
+        if !self.is_physical {
+            return Ok(stored);
+        }
+        let meanings = meaning::of(self.layout.attributes(item), stored.datatype());
+        meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))
+    }
+
     /// Whether the layout may have arrays in chunks.
     pub(crate) fn has_grids(&self) -> bool {
         self.has_grids
@@ -267,11 +320,20 @@ impl DudleyFile {
         if self.has_grids() { Ok(self.outline()?.grid(path)) } else { Ok(None) }
     }
 
-    /// The array that an entry of this stream is; what is there of one that ends behind the end of the file.
+    /// The array that an entry of this stream is; what is there of one that ends behind the end of the file. In a file of
+    /// another format that was opened for it, with its physical values.
     ///
     /// # Errors
     /// As [`DudleyFile::array_at`].
     pub fn array_of(&self, entry: &Entry) -> Result<Array> {
+        self.meant(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
+    }
+
+    /// As [`DudleyFile::array_of`], with the elements that are stored.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::array_at`].
+    pub fn stored_array_of(&self, entry: &Entry) -> Result<Array> {
         if let Some(grid) = self.grid(&entry.path)? {
             let array = match grid {
                 Ok(grid) => grid.array(&self.source, self.limits()),
@@ -511,12 +573,12 @@ impl<'f> Items<'f> {
         Ok(Some(array))
     }
 
-    /// The array that an entry of this stream is, all of which is there.
+    /// The array that an entry of this stream is as it is stored, all of which is there.
     ///
     /// # Errors
     /// As [`Items::array_at`]; [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where it ends behind the end of the file.
     pub fn array(&self, entry: &Entry) -> Result<Array> {
-        let array = self.file.array_of(entry)?;
+        let array = self.file.stored_array_of(entry)?;
         array.check_present().map_err(|e| e.context(entry.path.clone()))?;
         Ok(array)
     }
@@ -539,7 +601,10 @@ impl<'f> Items<'f> {
             .collect();
         let array = Array::strided(source, offset.saturating_add(inside), datatype, order, shape, strides?)?;
         let array = array.with_limits(Arc::new(self.file.limits().clone()));
-        if found.path == entry.path { super::seen::seen(&self.file.layout, entry.item, array) } else { Ok(array) }
+        if found.path != entry.path {
+            return Ok(array);
+        }
+        self.file.meant(entry.item, super::seen::seen(&self.file.layout, entry.item, array)?)
     }
 
     /// The error for a path that leads nowhere, with what may have been meant.

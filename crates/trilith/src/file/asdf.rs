@@ -96,7 +96,12 @@ impl Backend for AsdfFile {
     }
 
     fn find(&self, path: &str) -> Result<Destination> {
+        if let Some(path) = super::fits::numbered(self, path) {
+            return Ok(destination(&walk::find(self, &path)?, self));
+        }
         if let Some(listing) = super::fits::listing_at(self, path)? {
+            let numbered = super::fits::numbered(&listing, path);
+            let path = numbered.as_deref().unwrap_or(path);
             let found = walk::find(&listing, path)?;
             let place = place(found.node(&listing));
             let other = found.other().map_or_else(|| Arc::new(listing), Arc::clone);

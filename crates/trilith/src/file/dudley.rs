@@ -43,7 +43,7 @@ impl DudleyFile {
         let mut shape = entry.shape.clone();
         let (mut datatype, mut byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
         let mut nbytes = entry.nbytes;
-        if dudley::is_seen_otherwise(self.layout(), entry.item) {
+        if dudley::is_seen_otherwise(self.layout(), entry.item) || self.has_meaning(entry) {
             let array = self.array_of(entry)?;
             (datatype, byteorder, shape) = (array.datatype().clone(), array.byteorder(), array.shape().to_vec());
             nbytes = Some(array.nbytes());
@@ -191,7 +191,8 @@ impl Backend for DudleyFile {
     fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
         // A member of structs has none.
         let Ok(id) = self.number(at) else { return Ok(Vec::new()) };
-        let said = DudleyFile::attributes(self, id)?;
+        // What is applied to the elements is said no more: whoever reads both would apply it twice.
+        let said = self.remaining_attributes(id)?;
         Ok(said.into_iter().map(|(name, said)| (Cow::Borrowed(name), value_of(said))).collect())
     }
 

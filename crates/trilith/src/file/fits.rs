@@ -12,7 +12,7 @@ use std::io::{BufWriter, Seek, Write};
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::asdf::{AsdfFile, Container, FitsArrays};
+use crate::asdf::{AsdfFile, Container, FitsArrays, Meanings};
 use crate::bytes::{self, Derived, MemorySource, Resolve, SourceRef};
 use crate::error::{Context, Error, Result};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
@@ -23,14 +23,27 @@ use crate::yaml::{PrintOptions, print_document};
 /// The arrays of a FITS file for the tree inside it.
 struct Hdus {
     fits: Arc<FitsFile>,
-    /// As they are meant, or else as they are stored.
-    meant: bool,
+    /// As they are stored, or else as they are meant.
+    stored: bool,
+    /// Whether the tree is made up from the file, so that sources name columns and cells too: `fits:1:0:5`.
+    is_listing: bool,
+}
+
+/// The HDU, column and row that a source of a listing names.
+fn numbers(spec: &str) -> Option<(usize, usize, Option<u64>)> {
+    let mut parts = spec.split(':');
+    let (hdu, column) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let row = parts.next().map(str::parse).transpose().ok()?;
+    parts.next().is_none().then_some((hdu, column, row))
 }
 
 impl FitsArrays for Hdus {
     fn hdu(&self, spec: &str) -> Result<Array> {
+        if let Some((hdu, column, row)) = numbers(spec).filter(|_| self.is_listing) {
+            return self.fits.part(self.fits.find(&hdu.to_string())?, column, row);
+        }
         let hdu = self.fits.find(spec)?;
-        if self.meant {
+        if !self.stored {
             return self.fits.array(hdu);
         }
         self.fits.stored(hdu)?.ok_or_else(|| Error::malformed(format!("HDU {} has no data", hdu.number())))
@@ -51,39 +64,45 @@ pub fn open_fits_file(source: SourceRef, limits: &Limits) -> Result<FitsFile> {
 }
 
 /// As [`open_fits`], from its bytes.
-pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
-    open_fits(FitsFile::open(source, limits)?, resolve)
+pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits, stored: bool) -> Result<AsdfFile> {
+    opened(FitsFile::open(source, limits)?, resolve, stored)
 }
 
 /// The ASDF file inside a FITS file, whose `fits:` sources are the arrays of the HDUs as they are meant.
 ///
 /// A FITS file without one is seen as a tree with a `fits` list ([`fits::to_value`]): `/fits/1/data` is
-/// the image or table of HDU 1 as [`FitsFile::stored`] gives it, which is what conversion to ASDF and
-/// back keeps. Such a file has no bytes of its own: its header and tree are made up.
+/// the image or table of HDU 1 as [`FitsFile::array`] gives it ([`fits::meant_node`]). Such a file has no bytes of its own:
+/// its header and tree are made up.
 ///
 /// # Errors
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the embedded file or an HDU is broken.
 pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
+    opened(fits, resolve, false)
+}
+
+fn opened(fits: FitsFile, resolve: Arc<dyn Resolve>, stored: bool) -> Result<AsdfFile> {
     let fits = Arc::new(fits);
-    let Some(hdu) = fits.asdf() else { return open_listing(fits, resolve) };
+    let Some(hdu) = fits.asdf() else { return open_listing(fits, resolve, stored) };
     let container = Container { hdu: hdu.number(), offset: hdu.data().start, size: fits.source().len() };
     let file = AsdfFile::open(fits.asdf_source(hdu)?, fits.limits());
     let file = file.doing(|| format!("reading the ASDF file in HDU {}", container.hdu))?;
-    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, meant: true })))
+    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, stored, is_listing: false })))
 }
 
 /// A FITS file as a tree with a `fits` list, whatever its HDUs hold.
-fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
+fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, stored: bool) -> Result<AsdfFile> {
     let container = Container { hdu: 0, offset: 0, size: fits.source().len() };
-    let text = MemorySource::new(listing(&fits)?.into(), fits.source().name());
+    let text = MemorySource::new(listing(&fits, stored)?.into(), fits.source().name());
     let source = Derived::new(Arc::new(text), fits.source().clone());
     let file = AsdfFile::open(Arc::new(source), fits.limits()).doing(|| "making a tree of a FITS file")?;
-    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, meant: false })))
+    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, stored, is_listing: true })))
 }
 
 /// The text of an ASDF file that describes a FITS file.
-fn listing(fits: &FitsFile) -> Result<String> {
-    let listing = fits::to_value(fits, &mut |number, array| Ok(fits::source_node(number, array)))?;
+fn listing(fits: &FitsFile, stored: bool) -> Result<String> {
+    let as_stored = |hdu: &Hdu| Ok(fits.stored(hdu)?.map(|array| fits::source_node(hdu.number(), &array)));
+    let mut data = |hdu: &Hdu| if stored { as_stored(hdu) } else { fits::meant_node(fits, hdu) };
+    let listing = fits::to_value(fits, &mut data)?;
     let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
     let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
     let handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
@@ -119,7 +138,37 @@ pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>
     if root.is_mapping() && root.get("fits").is_some() {
         return Ok(None);
     }
-    open_listing(Arc::clone(&hdus.fits), file.resolver().clone()).map(Some)
+    open_listing(Arc::clone(&hdus.fits), file.resolver().clone(), hdus.stored).map(Some)
+}
+
+/// The path with the number of an HDU in the place of its name: `/fits/SCI,2/data`. None where there is nothing to replace.
+pub(super) fn numbered(file: &AsdfFile, path: &str) -> Option<String> {
+    let hdus = hdus(file).filter(|hdus| hdus.is_listing)?;
+    let path = TreePath::parse(path).ok()?;
+    let [first, name, rest @ ..] = path.keys() else { return None };
+    if first != "fits" || name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = hdus.fits.find(name).ok()?.number();
+    let root = TreePath::root().join("fits").join(number.to_string());
+    Some(rest.iter().fold(root, |path, key| path.join(key.as_str())).to_string())
+}
+
+/// What the headers of the `fits` list of a tree declare about the arrays beside them.
+pub(super) struct Headers;
+
+impl Meanings for Headers {
+    fn physical(&self, file: &AsdfFile, node: Node<'_>, stored: Array) -> Result<Array> {
+        let root = file.tree().root();
+        // The HDUs of a FITS file around the tree are read as they are meant.
+        let list = if root.is_mapping() && file.container().is_none() { root.get("fits") } else { None };
+        let Some(list) = list.filter(|list| list.is_sequence()) else { return Ok(stored) };
+        let is_of = |item: &Node<'_>| item.is_mapping() && item.get("data").is_some_and(|data| data.id() == node.id());
+        match list.items().find(is_of).and_then(|item| item.get("header")) {
+            Some(header) => fits::meant(header, stored),
+            None => Ok(stored),
+        }
+    }
 }
 
 /// Where the bytes of an embedded ASDF file are written before they get their HDU.

@@ -4,15 +4,17 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-use crate::asdf::AsdfFile;
+use crate::array::Array;
+use crate::asdf::{AsdfFile, Meanings};
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::tree::Node;
 
 /// Where the bytes of an embedded ASDF file would be written.
 pub type Inner = BufWriter<File>;
 
-pub(super) fn open_fits_source(_: SourceRef, _: Arc<dyn Resolve>, _: &Limits) -> Result<AsdfFile> {
+pub(super) fn open_fits_source(_: SourceRef, _: Arc<dyn Resolve>, _: &Limits, _: bool) -> Result<AsdfFile> {
     Err(Error::left_out("FITS", "fits"))
 }
 
@@ -27,6 +29,20 @@ pub fn toward(file: AsdfFile, _: &str) -> Result<AsdfFile> {
 /// None: there is no such list.
 pub(super) fn listing_at(_: &AsdfFile, _: &str) -> Result<Option<AsdfFile>> {
     Ok(None)
+}
+
+/// None: there is no such list.
+pub(super) fn numbered(_: &AsdfFile, _: &str) -> Option<String> {
+    None
+}
+
+/// Nothing is known of headers.
+pub(super) struct Headers;
+
+impl Meanings for Headers {
+    fn physical(&self, _: &AsdfFile, _: Node<'_>, stored: Array) -> Result<Array> {
+        Ok(stored)
+    }
 }
 
 /// Writes nothing: there is no FITS file around this one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::FileKind;
-use super::fits::open_fits_source;
+use super::fits::{Headers, open_fits_source};
 use super::item::File;
 use super::permissions::Permissions;
 #[cfg(feature = "dudley")]
@@ -62,6 +62,7 @@ pub struct OpenOptions {
     #[cfg(feature = "dudley")]
     layout: Option<Layout>,
     byteorder: Option<Byteorder>,
+    stored: bool,
     #[cfg(feature = "dudley")]
     series: Option<SeriesOptions>,
 }
@@ -108,6 +109,14 @@ impl OpenOptions {
     #[must_use]
     pub fn remote(mut self, remote: bytes::RemoteOptions) -> Self {
         self.remote = remote;
+        self
+    }
+
+    /// Whether arrays have the elements that are stored, rather than the physical values that the file declares by scale,
+    /// offset, missing values, tiles, and the like.
+    #[must_use]
+    pub fn stored(mut self, stored: bool) -> Self {
+        self.stored = stored;
         self
     }
 
@@ -236,9 +245,10 @@ impl OpenOptions {
         if FileKind::detect(&start).is_none()
             && let Some(derived) = foreign::derive(&source, &self.limits)?
         {
-            return Ok(File::new(DudleyFile::open_derived(source, derived.format, &derived.text, self.byteorder, &self.limits)?));
+            let file = DudleyFile::open_derived(source, derived.format, &derived.text, self.byteorder, &self.limits)?;
+            return Ok(File::new(file.with_physical(!self.stored)));
         }
-        asdf_of(source, &start, resolve, &self.limits).map(File::new)
+        asdf_of(source, &start, resolve, &self.limits, self.stored).map(File::new)
     }
 
     /// The layout of a file of a foreign format, from its own metadata: that under which [`OpenOptions::open`] reads it.
@@ -296,10 +306,13 @@ impl OpenOptions {
 }
 
 /// A file of the ASDF family, by its first bytes.
-fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
+fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &Limits, stored: bool) -> Result<AsdfFile> {
     match FileKind::detect(start) {
-        Some(FileKind::Asdf) => Ok(AsdfFile::open(source, limits)?.with_resolver(resolve)),
-        Some(FileKind::Fits) => open_fits_source(source, resolve, limits),
+        Some(FileKind::Asdf) => {
+            let file = AsdfFile::open(source, limits)?.with_resolver(resolve);
+            Ok(if stored { file } else { file.with_meaning(Arc::new(Headers)) })
+        }
+        Some(FileKind::Fits) => open_fits_source(source, resolve, limits, stored),
         Some(FileKind::Dudley) => {
             Err(Error::unsupported("a native Dudley file, where one of the ASDF family is expected").at_byte(0))
         }
@@ -317,7 +330,7 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
         source = bytes::gunzip(source, limits)?;
         start = first_bytes(&source)?;
     }
-    asdf_of(source, &start, resolve, limits)
+    asdf_of(source, &start, resolve, limits, false)
 }
 
 /// Opens a file of the ASDF family at a path or an address, as [`open`].

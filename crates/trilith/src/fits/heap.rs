@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use super::hdu::{Hdu, required};
 use super::read::FitsFile;
-use super::scale::{How, Rows, Step, converted};
-use super::table::{Column, columns};
-use crate::array::{Array, Byteorder, Datatype, element_count};
+use super::table::{Column, columns, rows_of};
+use crate::array::meaning::{Reading, physical};
+use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::{Cursor, read_vec, to_usize};
 use crate::error::{Context, Error, Result};
 use crate::tree::Value;
 
 /// Cells beyond so many are not described one by one in a tree.
-const MOST_CELLS: u64 = 100_000;
+pub(super) const MOST_CELLS: u64 = 100_000;
 
 /// Where the values of one cell lie.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,8 +78,31 @@ impl Table {
 }
 
 impl FitsFile {
-    /// The values of one cell of a column of varying length ([`Column::in_heap`]), as they are meant: TSCAL
-    /// and TZERO are applied, logical values and bits become `bool8`, text is one string.
+    /// One column of a binary table as it is meant, or one of its cells in the heap: both count from 0.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a whole column of varying length, and as
+    /// [`FitsFile::cell`].
+    pub fn part(&self, hdu: &Hdu, column: usize, row: Option<u64>) -> Result<Array> {
+        if let Some(row) = row {
+            return self.cell(hdu, column, row);
+        }
+        let all = columns(hdu.header()).doing(|| hdu.label())?;
+        let missing = || Error::usage(format!("{} has no column {column}", hdu.label()));
+        let found = all.get(column).ok_or_else(missing)?;
+        if found.in_heap() {
+            let what = format!("column {} of {} is a list of arrays of varying length", found.name, hdu.label());
+            let hint = format!("a table of more than {MOST_CELLS} of them is not listed; FitsFile::cell reads one");
+            return Err(Error::unsupported(what).hint(hint));
+        }
+        let (field, meaning) = found.meant()?;
+        let name = field.name_or(0);
+        let rows = rows_of(hdu, self.source(), vec![field], &Arc::new(self.limits().clone())).doing(|| hdu.label())?;
+        physical(&rows, &[meaning])?.field(&name)
+    }
+
+    /// The values of one cell of a column of varying length ([`Column::in_heap`]), as they are meant: TSCAL,
+    /// TZERO, TNULL and TDIM are applied, logical values and bits become `bool8`, text is one string.
     ///
     /// `column` and `row` count from 0.
     ///
@@ -93,19 +116,20 @@ impl FitsFile {
             Error::usage(format!("{} has no row {row} with an array in the heap in column {column}", hdu.label()))
         })?;
         let place = table.place(self, hdu, found, row).doing(|| format!("{}, row {row}", hdu.label()))?;
-        let element = found.element(place.count);
-        let (datatype, shape, how) = element.kind(true)?;
-        let size = place.bytes.end - place.bytes.start;
-        if size == 0 || how == How::Copy {
-            let shape = if size == 0 { vec![0] } else { shape };
-            let datatype = if size == 0 && matches!(datatype, Datatype::Ascii(_)) { Datatype::Ascii(1) } else { datatype };
-            return Array::new(self.source().clone(), place.bytes.start, datatype, Byteorder::Big, shape);
+        // A row of the values of one cell.
+        let (field, meaning) = found.element(place.count).meant()?;
+        let (datatype, shape) = (field.datatype, field.shape);
+        if datatype == Datatype::Ascii(0) {
+            return Array::from_bytes(vec![0], Datatype::Ascii(1), Byteorder::Big, Vec::new());
         }
-        let (before, after) = (to_usize(size)?, to_usize(element_count(&shape)?.saturating_mul(datatype.item_size()))?);
-        let step = Step { how, from: 0..before, to: 0..after, size: element.number_size() };
-        let rows = Rows { steps: vec![step], from: before, to: after };
-        let source = converted(self.source().clone(), place.bytes.start, 1, rows, &Arc::new(self.limits().clone()))?;
-        Array::new(source, 0, datatype, Byteorder::Big, shape)
+        if let Reading::Flags { .. } = meaning.reading {
+            let fields = vec![Field::new("bits", datatype, Byteorder::Big).with_shape(shape)];
+            let row = Datatype::Struct(Arc::new(StructType::packed_from(fields)?));
+            let array = Array::new(self.source().clone(), place.bytes.start, row, Byteorder::Big, Vec::new())?;
+            return physical(&array.with_limits(Arc::new(self.limits().clone())), &[meaning])?.field("bits");
+        }
+        let array = Array::new(self.source().clone(), place.bytes.start, datatype, Byteorder::Big, shape)?;
+        physical(&array.with_limits(Arc::new(self.limits().clone())), &[meaning])
     }
 }
 

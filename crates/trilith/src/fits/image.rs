@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::hdu::{Hdu, axes, bitpix};
 use super::header::Header;
 use super::scale::{How, Linear, Number, array_of};
+use crate::array::meaning::{Meaning, Reading, physical as physical_of};
 use crate::array::{Array, Datatype};
 use crate::bytes::SourceRef;
 use crate::error::Result;
@@ -25,24 +26,19 @@ pub(super) fn number(bitpix: i64) -> Number {
     }
 }
 
-/// The values as they are meant: unsigned integers, or scaled to floats.
-pub(super) fn meant(number: Number, linear: Linear) -> Option<(How, Datatype)> {
-    if let Some(flipped) = unsigned(number, linear) {
-        return Some(flipped);
+/// What the numbers of an image mean: astropy's types, but 64-bit integers with BLANK alone stay what they are.
+pub(super) fn meaning(number: Number, linear: Linear) -> Meaning {
+    let float = if matches!(number, Number::U8 | Number::I16 | Number::F32) { Datatype::Float32 } else { Datatype::Float64 };
+    let mut meaning = linear.meaning(number, float.clone());
+    if meaning.reading == Reading::Stored && !meaning.missing.is_empty() && number != Number::I64 {
+        meaning.reading = Reading::Linear { scale: 1.0, offset: 0.0, into: float };
     }
-    // A blank counts for integers only.
-    let linear = if number.is_integer() { linear } else { Linear { blank: None, ..linear } };
-    let is_scaled = (linear.scale, linear.zero) != (1.0, 0.0) || linear.blank.is_some();
-    is_scaled.then_some(match number {
-        Number::U8 | Number::I16 | Number::F32 => (How::Single(number, linear), Datatype::Float32),
-        _ => (How::Double(number, linear), Datatype::Float64),
-    })
+    meaning
 }
 
 /// The integer type of another sign, where the offset says that it is meant.
 pub(super) fn unsigned(number: Number, linear: Linear) -> Option<(How, Datatype)> {
-    let (datatype, zero) = number.flipped()?;
-    (linear.scale == 1.0 && linear.zero == zero).then_some((How::Flip, datatype))
+    linear.unsigned(number).map(|datatype| (How::Flip, datatype))
 }
 
 /// BSCALE, BZERO and BLANK.
@@ -73,6 +69,9 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<
         shape = vec![(data.end - data.start) / number.size() as u64];
     }
     let linear = linear(header)?;
-    let target = if physical { meant(number, linear) } else { unsigned(number, linear) };
-    array_of(source.clone(), data.start, shape, number, target, limits).map(Some)
+    if !physical {
+        return array_of(source.clone(), data.start, shape, number, unsigned(number, linear), limits).map(Some);
+    }
+    let stored = array_of(source.clone(), data.start, shape, number, None, limits)?;
+    physical_of(&stored, &[meaning(number, linear)]).map(Some)
 }

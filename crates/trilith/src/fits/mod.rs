@@ -11,20 +11,21 @@
 //! An HDU has two faces: [`FitsFile::array`] gives the values that are meant (scaled, decompressed,
 //! truth values as such), [`FitsFile::stored`] what a file must keep to be written again.
 //!
-//! FITS Standard 4.0. The rows of a table hold number and place of what lies in the heap (columns P and Q);
-//! [`FitsFile::cell`] gives the values. What is not read: random groups, the numbers of text tables (their
-//! text is), and the smoothing of HCOMPRESS_1. The bytes of all of them survive.
+//! FITS Standard 4.0. The columns P and Q of a table hold number and place of what lies in the heap; [`FitsFile::cell`] gives
+//! the values. The smoothing of HCOMPRESS_1 is not supported; the bytes of such images survive.
 
 mod card;
 mod checksum;
 mod dither;
 mod edit;
+mod groups;
 mod gzip;
 mod hcompress;
 mod hdu;
 mod header;
 mod heap;
 mod image;
+mod meant;
 mod number;
 mod part;
 mod plio;
@@ -45,5 +46,5 @@ pub use header::{BLOCK, Header};
 pub use part::{Part, corrections, is_image, losses, parts_for};
 pub use read::FitsFile;
 pub use table::{Column, columns};
-pub use tree::{CARDS_KEY, HEAP_KEY, Listing, from_node, source_node, to_value};
+pub use tree::{CARDS_KEY, HEAP_KEY, Listing, from_node, meant, meant_node, named_columns, source_node, to_value};
 pub use write::{NewHdu, asdf_hdu, write, write_asdf, write_changed};

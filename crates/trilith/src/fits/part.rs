@@ -354,7 +354,7 @@ fn table_rows(header: &Header, array: &Array) -> Result<Option<Rows>> {
     if [super::hdu::required(header, "NAXIS2")?] != *array.shape() || header.integer("PCOUNT")?.unwrap_or(0) != 0 {
         return Ok(None);
     }
-    let (stored, rows) = table::row_type(&columns, width, false)?;
+    let (stored, rows) = table::row_type(&columns, width)?;
     let (fields, _) = row_fields(array)?;
     if rows.from != rows.to || stored.item_size() != width || stored.fields().len() != fields.len() {
         return Ok(None);

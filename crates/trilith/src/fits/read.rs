@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::hdu::{Hdu, HduKind};
+use super::hdu::{self, Hdu, HduKind};
 use super::header::Header;
-use super::{image, table, tiles};
+use super::{groups, image, table, tiles};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{SourceRef, Window};
 use crate::error::{Context, Error, Result};
@@ -134,31 +134,22 @@ impl FitsFile {
         })
     }
 
-    /// The array of an HDU with the values that are meant: BSCALE and BZERO, TSCAL and TZERO are
-    /// applied, BLANK becomes NaN, logical and bit columns become `bool8`.
+    /// The array of an HDU with the values that are meant, its physical values: BSCALE and BZERO, TSCAL and TZERO
+    /// are applied, logical and bit columns become `bool8`, the columns of a TABLE extension numbers, and strings end at
+    /// their first NUL. BLANK, TNULL and undefined logical values become the mask.
     ///
-    /// Unsigned integers (BZERO 32768 and the like) keep their 8 to 64 bits. Other scaled images are
-    /// `float32` if stored in at most 16 bits or as such, else `float64`; scaled columns are `float64`.
-    /// Without any of it the array is a view of the file. TNULL is left to
-    /// [`columns`](super::columns); the columns of a TABLE extension are text, and those of varying length
-    /// pairs of number and place ([`FitsFile::cell`] gives the values).
+    /// Unsigned integers (BZERO 32768 and the like) keep their 8 to 64 bits. Other images with BSCALE, BZERO or BLANK are
+    /// `float32` if stored in at most 16 bits or as such, else `float64`, and NaN where they are masked; 64-bit integers
+    /// with BLANK alone stay what they are. Scaled columns are `float64`. Without any of it the array is a view of the file.
+    ///
+    /// Random groups are an array of structures: a field for each parameter, and `DATA`. The columns of varying length are
+    /// left out: [`FitsFile::cell`] gives their values.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU without data or with broken keywords,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for images compressed in a way that is not known, and
-    /// random groups.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for images compressed in a way that is not known.
     pub fn array(&self, hdu: &Hdu) -> Result<Array> {
-        let array = match hdu.kind {
-            HduKind::Image => image::array(hdu, &self.source, true, &self.limits),
-            HduKind::Table | HduKind::TextTable => table::array(hdu, &self.source, true, &self.limits).map(Some),
-            HduKind::Tiles => tiles::array(hdu, &self.source, &self.limits).map(Some),
-            HduKind::Groups => Err(Error::unsupported("random groups are not read")),
-            HduKind::Other => self.bytes(hdu).map(Some),
-        };
-        array
-            .and_then(|array| array.ok_or_else(|| Error::malformed("this HDU has no data")))
-            .map_err(|e| e.at_byte(hdu.start))
-            .doing(|| hdu.label())
+        meant_of(hdu, &self.source, &self.limits).map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
     }
 
     /// The data unit as it can be written again: images and rows as they are stored, but unsigned
@@ -168,28 +159,61 @@ impl FitsFile {
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords or bytes that are cut short.
     pub fn stored(&self, hdu: &Hdu) -> Result<Option<Array>> {
-        if hdu.data.is_empty() {
+        if hdu.data.is_empty() && !matches!(hdu.kind, HduKind::Image | HduKind::Table) {
             return Ok(None);
         }
         let array = match hdu.kind {
             HduKind::Image => image::array(hdu, &self.source, false, &self.limits),
             HduKind::Table => {
-                let array = table::array(hdu, &self.source, false, &self.limits);
+                let array = table::stored_array(hdu, &self.source, &self.limits);
                 match array {
                     Ok(array) if array.nbytes() == hdu.data.end - hdu.data.start => Ok(Some(array)),
-                    _ => self.bytes(hdu).map(Some),
+                    _ => bytes(hdu, &self.source, &self.limits).map(Some),
                 }
             }
-            _ => self.bytes(hdu).map(Some),
+            _ => bytes(hdu, &self.source, &self.limits).map(Some),
         };
         array.map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
     }
 
-    /// The data unit as bytes.
-    fn bytes(&self, hdu: &Hdu) -> Result<Array> {
-        let size = hdu.data.end - hdu.data.start;
-        let array = Array::new(self.source.clone(), hdu.data.start, Datatype::Uint8, Byteorder::Big, vec![size])?;
-        Ok(array.with_limits(Arc::clone(&self.limits)))
+    /// Whether the stored values of an HDU are not its physical ones: it has scaled or missing numbers, compressed tiles,
+    /// numbers as text, or columns of varying length. Gives the reason in a few words.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
+    pub fn differs(&self, hdu: &Hdu) -> Result<Option<&'static str>> {
+        let why = match hdu.kind {
+            HduKind::Tiles => Some("an image in compressed tiles"),
+            HduKind::TextTable => Some("a table of text"),
+            HduKind::Groups => Some("random groups"),
+            HduKind::Other => None,
+            HduKind::Image => {
+                let number = image::number(hdu::bitpix(hdu.header(), "BITPIX")?);
+                let meaning = image::meaning(number, image::linear(hdu.header())?);
+                Some("BSCALE, BZERO or BLANK").filter(|_| !meaning.is_same_in_type())
+            }
+            HduKind::Table => {
+                let columns = table::columns(hdu.header())?;
+                let is_other =
+                    |column: &table::Column| Ok(column.in_heap() || column.code == 'L' || !column.meant()?.1.is_same_in_type());
+                let others = columns.iter().map(is_other).collect::<Result<Vec<bool>>>()?;
+                Some("columns with TSCAL, TZERO or TNULL, truth values, bits, or arrays of varying length")
+                    .filter(|_| others.contains(&true))
+            }
+        };
+        Ok(why)
+    }
+
+    /// The columns of a table whose arrays have varying lengths, with their numbers, and how many rows it has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
+    pub fn ragged(&self, hdu: &Hdu) -> Result<(Vec<(usize, table::Column)>, u64)> {
+        if hdu.kind != HduKind::Table {
+            return Ok((Vec::new(), 0));
+        }
+        let columns = table::columns(hdu.header())?.into_iter().enumerate().filter(|(_, column)| column.in_heap());
+        Ok((columns.collect(), hdu::required(hdu.header(), "NAXIS2")?))
     }
 
     /// The HDU that holds an ASDF file: the last one of EXTNAME ASDF, in any of the three forms that
@@ -206,6 +230,24 @@ impl FitsFile {
         let window = Window::new(self.source.clone(), hdu.data.start, hdu.data.end - hdu.data.start);
         Ok(Arc::new(window.doing(|| hdu.label())?))
     }
+}
+
+/// The data unit as it is meant, in the bytes of `source`.
+pub(super) fn meant_of(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+    match hdu.kind {
+        HduKind::Image => image::array(hdu, source, true, limits)?.ok_or_else(|| Error::malformed("this HDU has no data")),
+        HduKind::Table | HduKind::TextTable => table::array(hdu, source, limits),
+        HduKind::Tiles => tiles::array(hdu, source, limits),
+        HduKind::Groups => groups::array(hdu, source, limits),
+        HduKind::Other => bytes(hdu, source, limits),
+    }
+}
+
+/// The data unit as bytes.
+fn bytes(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+    let size = hdu.data.end - hdu.data.start;
+    let array = Array::new(source.clone(), hdu.data.start, Datatype::Uint8, Byteorder::Big, vec![size])?;
+    Ok(array.with_limits(Arc::clone(limits)))
 }
 
 impl std::fmt::Debug for FitsFile {

@@ -1,4 +1,4 @@
-//! Stored numbers and what they mean: the conversions between both, row by row and only on asking.
+//! Stored numbers: what their keywords say that they mean, and the rows of files that are written.
 //!
 //! FITS Standard 4.0, sections 4.4.2.5 (BSCALE, BZERO, BLANK) and 7.3.2 (TSCAL, TZERO). An unsigned
 //! integer is stored as the signed one less by half the range, which is a flip of the highest bit.
@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::array::meaning::{Declared, Meaning, Missing, Reading};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
@@ -25,6 +26,25 @@ pub(super) struct Linear {
 impl Linear {
     /// Values mean themselves.
     pub const PLAIN: Self = Self { scale: 1.0, zero: 0.0, blank: None };
+
+    /// What stored numbers mean: unsigned integers, or scaled to `float`, which is `float32` or `float64`.
+    pub fn meaning(self, number: Number, float: Datatype) -> Meaning {
+        // A blank counts for integers only.
+        let blank = self.blank.filter(|_| number.is_integer());
+        let missing = blank.map(|n| Missing::Equal(Declared::Int(n.into()))).into_iter().collect();
+        let reading = match self.unsigned(number) {
+            Some(datatype) => Reading::Flipped(datatype),
+            None if (self.scale, self.zero) == (1.0, 0.0) => Reading::Stored,
+            None => Reading::Linear { scale: self.scale, offset: self.zero, into: float },
+        };
+        Meaning { reading, missing }
+    }
+
+    /// The integer type of another sign, where the offset says that it is meant.
+    pub fn unsigned(self, number: Number) -> Option<Datatype> {
+        let (datatype, zero) = number.flipped()?;
+        (self.scale == 1.0 && self.zero == zero).then_some(datatype)
+    }
 }
 
 /// How the values of one type become those of another; all of them big-endian.
@@ -34,20 +54,12 @@ pub(super) enum How {
     Copy,
     /// With the highest bit flipped: signed to unsigned and back.
     Flip,
-    /// `T` to 1, anything else to 0.
-    Logical,
     /// 1 to `T`, 0 to `F`.
     Letters,
-    /// Bits, the highest first, to bytes 0 and 1.
-    Bits,
     /// float16 to float32.
     Widen,
     /// Characters of four bytes to ASCII; [`Rows::check`] finds those that are none.
     Narrow,
-    /// Numbers of this type to float32, computed as such.
-    Single(Number, Linear),
-    /// Numbers of this type to float64.
-    Double(Number, Linear),
 }
 
 /// The types of stored numbers.
@@ -151,7 +163,6 @@ impl Rows {
             && step.from == (0..self.from)
             && step.to == (0..self.to)
             && step.size > 0
-            && step.how != How::Bits
         {
             // Values lie side by side over the rows: one loop for all.
             return step.convert(input, output);
@@ -176,30 +187,16 @@ impl Step {
                     *byte ^= 0x80;
                 }
             }
-            How::Logical => each(from, to, |b| u8::from(b == b'T')),
             How::Letters => each(from, to, |b| if b == 0 { b'F' } else { b'T' }),
-            How::Bits => {
-                for (i, bit) in to.iter_mut().enumerate() {
-                    *bit = from.get(i / 8).map_or(0, |byte| byte >> (7 - i % 8) & 1);
-                }
-            }
             How::Widen => {
                 for (to, from) in to.chunks_exact_mut(4).zip(from.as_chunks::<2>().0) {
-                    half::f16::from_be_bytes(*from).to_f32().put(to);
+                    to.copy_from_slice(&half::f16::from_be_bytes(*from).to_f32().to_be_bytes());
                 }
             }
             How::Narrow => {
                 for (to, from) in to.iter_mut().zip(from.as_chunks::<4>().0) {
                     *to = from[3];
                 }
-            }
-            How::Single(number, linear) => {
-                let (scale, zero) = (linear.scale as f32, linear.zero as f32);
-                numbers(number, linear.blank, from, to, |n| n as f32 * scale + zero, |x| x as f32 * scale + zero);
-            }
-            How::Double(number, linear) => {
-                let (scale, zero) = (linear.scale, linear.zero);
-                numbers(number, linear.blank, from, to, |n| n as f64 * scale + zero, |x| x * scale + zero);
             }
         }
     }
@@ -215,60 +212,6 @@ fn copy(from: &[u8], to: &mut [u8]) {
 fn each(from: &[u8], to: &mut [u8], f: impl Fn(u8) -> u8) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = f(*from);
-    }
-}
-
-/// A float that is written big-endian.
-trait Float: Copy {
-    const NAN: Self;
-    fn put(self, into: &mut [u8]);
-}
-
-impl Float for f32 {
-    const NAN: Self = Self::NAN;
-    fn put(self, into: &mut [u8]) {
-        into.copy_from_slice(&self.to_be_bytes());
-    }
-}
-
-impl Float for f64 {
-    const NAN: Self = Self::NAN;
-    fn put(self, into: &mut [u8]) {
-        into.copy_from_slice(&self.to_be_bytes());
-    }
-}
-
-fn numbers<F: Float>(
-    number: Number,
-    blank: Option<i64>,
-    from: &[u8],
-    to: &mut [u8],
-    whole: impl Fn(i64) -> F,
-    float: impl Fn(f64) -> F,
-) {
-    let whole = |x: i64| if blank == Some(x) { F::NAN } else { whole(x) };
-    macro_rules! wholes {
-        ($type:ty, $n:literal) => {
-            for (to, from) in to.chunks_exact_mut(size_of::<F>()).zip(from.as_chunks::<$n>().0) {
-                whole(<$type>::from_be_bytes(*from).into()).put(to);
-            }
-        };
-    }
-    match number {
-        Number::U8 => wholes!(u8, 1),
-        Number::I16 => wholes!(i16, 2),
-        Number::I32 => wholes!(i32, 4),
-        Number::I64 => wholes!(i64, 8),
-        Number::F32 => {
-            for (to, from) in to.chunks_exact_mut(size_of::<F>()).zip(from.as_chunks::<4>().0) {
-                float(f32::from_be_bytes(*from).into()).put(to);
-            }
-        }
-        Number::F64 => {
-            for (to, from) in to.chunks_exact_mut(size_of::<F>()).zip(from.as_chunks::<8>().0) {
-                float(f64::from_be_bytes(*from)).put(to);
-            }
-        }
     }
 }
 

@@ -9,6 +9,7 @@ use super::hdu::{Hdu, HduKind, required};
 use super::header::{Header, integer_of, number_of};
 use super::image::unsigned;
 use super::scale::{How, Linear, Number, Rows, Step, converted};
+use crate::array::meaning::{Meaning, Missing, Reading, physical};
 use crate::array::{Array, Byteorder, Datatype, Field, StructType, element_count};
 use crate::bytes::{SourceRef, to_usize};
 use crate::error::{Context, Error, Result};
@@ -96,6 +97,13 @@ pub fn columns(header: &Header) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
+/// The lengths that TDIM gives; none where they are not those of `count` values, as others do.
+fn dimensions(text: &str, count: u64) -> Vec<u64> {
+    let list = text.strip_prefix('(').and_then(|list| list.strip_suffix(')'));
+    let sizes: Option<Vec<u64>> = list.and_then(|list| list.split(',').map(|n| n.trim().parse().ok()).collect());
+    sizes.filter(|sizes| element_count(sizes).is_ok_and(|n| n == count)).unwrap_or_default()
+}
+
 impl Column {
     fn read([name, form, dim, scale, zero, null, unit]: [Option<&Card>; 7], offset: u64) -> Result<Self> {
         let form = text(form).ok_or_else(|| Error::malformed("it has no TFORM"))?;
@@ -107,12 +115,7 @@ impl Column {
             return Err(Error::malformed(format!("TFORM is {form:?}, expected a number and one of LXBIJKAEDCMPQ")));
         };
         let dim_text = text(dim).unwrap_or_default().to_owned();
-        let sizes: Option<Vec<u64>> = dim_text
-            .strip_prefix('(')
-            .and_then(|list| list.strip_suffix(')'))
-            .and_then(|list| list.split(',').map(|n| n.trim().parse().ok()).collect());
-        // A TDIM that wants more than there is is passed over, as others do.
-        let dim = sizes.filter(|sizes| element_count(sizes).is_ok_and(|n| n == repeat)).unwrap_or_default();
+        let dim = dimensions(&dim_text, repeat);
         Ok(Self {
             name: text(name).unwrap_or_default().to_owned(),
             code,
@@ -158,8 +161,12 @@ impl Column {
     /// The column that one cell in the heap would be, with `count` values.
     pub(super) fn element(&self, count: u64) -> Self {
         let code = self.rest.chars().next().unwrap_or('B');
-        // One dimension of text is its length.
-        Self { code, repeat: count, dim: Vec::new(), rest: String::new(), offset: 0, ..self.clone() }
+        // Text is one string, everything else a list, even of one value.
+        let mut dim = if code == 'A' { Vec::new() } else { dimensions(&self.dim_text, count) };
+        if dim.is_empty() && code != 'A' {
+            dim.push(count);
+        }
+        Self { code, repeat: count, dim, rest: String::new(), offset: 0, ..self.clone() }
     }
 
     /// The type of values in the heap as they are stored; None for bits and unknown letters.
@@ -240,7 +247,7 @@ impl Column {
         Ok((Datatype::with_length("ascii", width)?, shape))
     }
 
-    fn number(&self) -> Option<Number> {
+    pub(super) fn number(&self) -> Option<Number> {
         Some(match self.code {
             'B' => Number::U8,
             'I' => Number::I16,
@@ -252,32 +259,44 @@ impl Column {
         })
     }
 
-    /// Datatype, shape and conversion of the values: as they are meant, or as stored but with their sign.
-    pub(super) fn kind(&self, physical: bool) -> Result<(Datatype, Vec<u64>, How)> {
+    /// Datatype, shape and conversion of the values as they are stored, but with their sign.
+    pub(super) fn kind(&self) -> Result<(Datatype, Vec<u64>, How)> {
         let (datatype, shape) = self.stored()?;
         let linear = Linear { scale: self.scale, zero: self.zero, blank: None };
-        if let Some(number) = self.number() {
-            if let Some((how, datatype)) = unsigned(number, linear) {
-                return Ok((datatype, shape, how));
-            }
-            if physical && linear != Linear::PLAIN {
-                return Ok((Datatype::Float64, shape, How::Double(number, linear)));
-            }
-        }
-        Ok(match self.code {
-            'L' if physical => (Datatype::Bool8, shape, How::Logical),
-            'X' if physical => (Datatype::Bool8, self.shape(), How::Bits),
-            _ => (datatype, shape, How::Copy),
+        Ok(match self.number().and_then(|number| unsigned(number, linear)) {
+            Some((how, datatype)) => (datatype, shape, how),
+            None => (datatype, shape, How::Copy),
         })
+    }
+
+    /// The values as they are stored, as a field of their rows, and what they mean.
+    pub(super) fn meant(&self) -> Result<(Field, Meaning)> {
+        let (datatype, shape) = self.stored()?;
+        let name = Some(self.name.clone()).filter(|name| !name.is_empty());
+        let field = Field { name, ..Field::unnamed(datatype, Byteorder::Big) }.with_shape(shape).at(self.offset);
+        let linear = Linear { scale: self.scale, zero: self.zero, blank: self.null };
+        let (scale, offset) = (self.scale, self.zero);
+        let reading = |reading| Meaning { reading, missing: Vec::new() };
+        let meaning = match (self.code, self.number()) {
+            (_, Some(number)) => linear.meaning(number, Datatype::Float64),
+            ('L', _) => Meaning { reading: Reading::Logical, missing: vec![Missing::NotLogical] },
+            ('X', _) => reading(Reading::Flags { shape: self.shape() }),
+            ('A', _) => reading(Reading::Text),
+            ('C' | 'M', _) if (scale, offset) != (1.0, 0.0) => {
+                reading(Reading::Linear { scale, offset, into: Datatype::Complex128 })
+            }
+            _ => Meaning::STORED,
+        };
+        Ok((field, meaning))
     }
 }
 
 /// The fields of the rows, and how the stored rows become them.
-pub(super) fn row_type(columns: &[Column], width: u64, physical: bool) -> Result<(StructType, Rows)> {
+pub(super) fn row_type(columns: &[Column], width: u64) -> Result<(StructType, Rows)> {
     let mut fields = Vec::new();
     let mut rows = Rows { from: to_usize(width)?, ..Rows::default() };
     for column in columns {
-        let (datatype, shape, how) = column.kind(physical)?;
+        let (datatype, shape, how) = column.kind()?;
         let before = to_usize(column.nbytes().unwrap_or(0))?;
         let after = to_usize(element_count(&shape)?.saturating_mul(datatype.item_size()))?;
         let from = to_usize(column.offset)?;
@@ -293,26 +312,40 @@ pub(super) fn row_type(columns: &[Column], width: u64, physical: bool) -> Result
     Ok((StructType::packed_from(fields)?, rows))
 }
 
-/// The rows of a binary table: as they are meant, or else as they are stored but with their signs.
-pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<Limits>) -> Result<Array> {
+/// The rows of a binary table as they are meant, without the columns whose values are in the heap.
+pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
     if hdu.kind() == HduKind::TextTable {
-        return text_array(hdu, source, limits);
+        return text_array(hdu, source, true, limits);
     }
+    let columns = columns(hdu.header())?;
+    let fixed = columns.iter().filter(|column| !column.in_heap());
+    let (fields, meanings): (Vec<Field>, Vec<Meaning>) =
+        fixed.map(Column::meant).collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    physical(&rows_of(hdu, source, fields, limits)?, &meanings)
+}
+
+/// The rows of a table, of which the fields are parts.
+pub(super) fn rows_of(hdu: &Hdu, source: &SourceRef, fields: Vec<Field>, limits: &Arc<Limits>) -> Result<Array> {
+    let (width, count) = (required(hdu.header(), "NAXIS1")?, required(hdu.header(), "NAXIS2")?);
+    let fields = Datatype::Struct(Arc::new(StructType::with_offsets(fields, width)?));
+    let array = Array::new(source.clone(), hdu.data().start, fields, Byteorder::Big, vec![count])?;
+    Ok(array.with_limits(Arc::clone(limits)))
+}
+
+/// The rows of a binary table as they are stored, but with their signs.
+pub(super) fn stored_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
     let header = hdu.header();
     let (width, count) = (required(header, "NAXIS1")?, required(header, "NAXIS2")?);
     let columns = columns(header)?;
-    let (fields, rows) = row_type(&columns, width, physical)?;
+    let (fields, rows) = row_type(&columns, width)?;
     let at = hdu.data().start;
-    let array = if rows.is_plain() {
-        Array::new(source.clone(), at, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?
-    } else if rows.steps.iter().all(|step| step.how == How::Copy) {
+    if !rows.is_plain() && rows.steps.iter().all(|step| step.how == How::Copy) {
         // Bytes between the last column and the end of the row: the fields lie in it as they are.
-        let fields = StructType::with_offsets(fields.fields().to_vec(), width)?;
-        Array::new(source.clone(), at, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?
-    } else {
-        let source = converted(source.clone(), at, count, rows, limits)?;
-        Array::new(source, 0, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?
-    };
+        return rows_of(hdu, source, fields.fields().to_vec(), limits);
+    }
+    let source = if rows.is_plain() { source.clone() } else { converted(source.clone(), at, count, rows.clone(), limits)? };
+    let at = if rows.is_plain() { at } else { 0 };
+    let array = Array::new(source, at, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?;
     Ok(array.with_limits(Arc::clone(limits)))
 }
 
@@ -331,21 +364,43 @@ fn number_type(letter: char) -> Option<Datatype> {
     })
 }
 
-/// The rows of a text table: every column is the text of its field, since its numbers are text.
-fn text_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+/// The rows of a text table: numbers as such, or else the text of every column.
+pub(super) fn text_array(hdu: &Hdu, source: &SourceRef, is_meant: bool, limits: &Arc<Limits>) -> Result<Array> {
     let header = hdu.header();
-    let (width, count) = (required(header, "NAXIS1")?, required(header, "NAXIS2")?);
-    let mut fields = Vec::new();
+    let (mut fields, mut meanings) = (Vec::new(), Vec::new());
     for (i, cards) in column_cards(header, column_count(header)?).into_iter().enumerate() {
         let form = text(cards[1]).ok_or_else(|| Error::malformed(format!("column {} has no TFORM", i + 1)))?;
-        let digits = form.get(1..).unwrap_or_default().split('.').next().unwrap_or_default();
-        let chars =
-            digits.parse::<u64>().map_err(|_| Error::malformed(format!("TFORM{} is {form:?}, expected a width", i + 1)))?;
+        let wrong = || Error::malformed(format!("TFORM{} is {form:?}, expected a letter and a width", i + 1));
+        let mut parts = form.get(1..).unwrap_or_default().split(['.', 'E']);
+        let chars = parts.next().and_then(|digits| digits.parse::<u64>().ok()).ok_or_else(wrong)?;
+        let decimals = parts.next().map_or(Ok(0), |digits| digits.trim().parse::<u16>().map_err(|_| wrong()))?;
         let start = required(header, &format!("TBCOL{}", i + 1))?.saturating_sub(1);
         let field = Field::unnamed(Datatype::with_length("ascii", chars)?, Byteorder::Big).at(start);
         fields.push(Field { name: text(cards[0]).filter(|name| !name.is_empty()).map(str::to_owned), ..field });
+        let (scale, offset) =
+            (cards[3].map(number_of).transpose()?.unwrap_or(1.0), cards[4].map(number_of).transpose()?.unwrap_or(0.0));
+        let null = cards[5].map(|card| Missing::Text(null_text(card).into_bytes()));
+        let into = match (form.as_bytes().first(), chars) {
+            (Some(b'A'), _) => None,
+            (Some(b'I'), _) if (scale, offset) != (1.0, 0.0) => Some(Datatype::Float64),
+            // As CFITSIO and astropy take the width.
+            (Some(b'I'), ..=4) => Some(Datatype::Int16),
+            (Some(b'I'), ..=9) => Some(Datatype::Int32),
+            (Some(b'I'), _) => Some(Datatype::Int64),
+            (Some(b'F' | b'E' | b'D'), _) => Some(Datatype::Float64),
+            _ => return Err(Error::malformed(format!("TFORM{} is {form:?}, expected one of A, I, F, E and D", i + 1))),
+        };
+        let reading = into.map_or(Reading::Trimmed, |into| Reading::Written { scale, offset, decimals: decimals.into(), into });
+        meanings.push(Meaning { reading, missing: null.into_iter().collect() });
     }
-    let fields = Datatype::Struct(Arc::new(StructType::with_offsets(fields, width)?));
-    let array = Array::new(source.clone(), hdu.data().start, fields, Byteorder::Big, vec![count])?;
-    Ok(array.with_limits(Arc::clone(limits)))
+    let stored = rows_of(hdu, source, fields, limits)?;
+    if is_meant { physical(&stored, &meanings) } else { Ok(stored) }
+}
+
+/// TNULL of a text table, which is text.
+fn null_text(card: &Card) -> String {
+    match card.value() {
+        CardValue::Text(text) => text.clone(),
+        other => other.to_string(),
+    }
 }

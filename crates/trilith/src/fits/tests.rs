@@ -98,13 +98,73 @@ fn other_scales_make_floats_and_blanks_make_nan() {
 }
 
 #[test]
+fn what_is_missing_is_masked() {
+    let mask = |array: &Array| array.mask_bytes().unwrap();
+    assert_eq!(mask(&image(8, &["BLANK   = 7"], &[7, 8])), Some(vec![1, 0]));
+    assert_eq!(mask(&image(16, &["BLANK   = 1", "BZERO   = 32768"], &[0, 1, 0, 2])), Some(vec![1, 0]));
+    let long = image(64, &["BLANK   = 1"], &[1i64.to_be_bytes(), i64::MAX.to_be_bytes()].concat());
+    assert_eq!((mask(&long), long.load::<i64>().unwrap()), (Some(vec![1, 0]), vec![1, i64::MAX]));
+    assert_eq!(mask(&image(-32, &["BLANK   = 7"], &7f32.to_be_bytes())), None);
+    // A null, an undefined truth value, and a text that ends before its bytes do.
+    let cards = [
+        "TFIELDS = 3",
+        "TTYPE1  = 'n'",
+        "TFORM1  = 'I'",
+        "TNULL1  = -1",
+        "TTYPE2  = 'l'",
+        "TFORM2  = '2L'",
+        "TTYPE3  = 's'",
+        "TFORM3  = '4A'",
+    ];
+    let fits = table(&cards, 8, b"\xff\xff\0Tab\0\xff\0\x05FTcd  ");
+    let array = rows(&fits);
+    assert_eq!(array.mask_bytes().unwrap().unwrap(), [1, 1, 0, 0, 0, 0, 0, 0]);
+    assert_eq!((array.masked_count().unwrap(), mask(&array.field("n").unwrap())), (2, Some(vec![1, 0])));
+    assert_eq!(mask(&array.field("l").unwrap().slice(crate::s![.., 0]).unwrap()), Some(vec![1, 0]));
+    assert_eq!(array.field("s").unwrap().load_texts().unwrap(), ["ab", "cd  "]);
+    let mut json = Vec::new();
+    array.write_json(&mut json, crate::array::FloatText::Shortest).unwrap();
+    assert_eq!(String::from_utf8(json).unwrap(), r#"[[null, [null, true], "ab"], [5, [false, true], "cd  "]]"#);
+}
+
+#[test]
+fn columns_of_text_tables_are_numbers() {
+    let cards = [
+        "XTENSION= 'TABLE'",
+        "BITPIX  = 8",
+        "NAXIS   = 2",
+        "NAXIS1  = 20",
+        "NAXIS2  = 3",
+        "PCOUNT  = 0",
+        "GCOUNT  = 1",
+        "TFIELDS = 3",
+        "TBCOL1  = 1",
+        "TFORM1  = 'I5'",
+        "TNULL1  = '*'",
+        "TBCOL2  = 7",
+        "TFORM2  = 'D9.2'",
+        "TBCOL3  = 17",
+        "TFORM3  = 'A4'",
+    ];
+    let open = |text: &[u8]| file(&[unit(&EMPTY, &[]), unit(&cards, text)]);
+    let fits = open(b"   12   1.5D+02 ab      *    2.5E-1 c               125     ");
+    let array = rows(&fits);
+    assert_eq!(array.field("f0").unwrap().load::<i32>().unwrap(), [12, 0, 0]);
+    assert_eq!(array.field("f0").unwrap().mask_bytes().unwrap().unwrap(), [0, 1, 0]);
+    assert_eq!(array.field("f1").unwrap().load::<f64>().unwrap(), [150.0, 0.25, 1.25]);
+    let fits = open(b"   x2   1.5D+02 ab      *    2.5E-1 c               125     ");
+    let error = rows(&fits).read_bytes(Byteorder::Little).unwrap_err();
+    assert!(error.kind() == ErrorKind::Malformed && error.to_string().contains("x2"), "{error}");
+}
+
+#[test]
 fn scaled_arrays_can_be_cut_and_say_what_they_need() {
     let data: Vec<u8> = (0..1000u16).flat_map(u16::to_be_bytes).collect();
     let array = image(16, &["BSCALE  = 2"], &data);
     let source = array.source();
     let mut some = [0; 5];
     source.read_at(4 * 7 + 2, &mut some).unwrap();
-    let whole: Vec<u8> = (0..1000).flat_map(|n| (2.0 * n as f32).to_be_bytes()).collect();
+    let whole: Vec<u8> = (0..1000).flat_map(|n| (2.0 * n as f32).to_ne_bytes()).collect();
     assert_eq!(some, whole[30..35]);
     assert_eq!(source.stored(28..32).unwrap(), vec![2880 + 14..2880 + 16; 1]);
     assert!(source.read_at(4000, &mut some).is_err());
@@ -185,9 +245,9 @@ fn columns_in_the_heap_give_their_cells() {
     assert_eq!(bits, [true, false, true, false, false, false, false, false, true]);
     assert_eq!(fits.cell(hdu, 3, 0).unwrap().load::<bool>().unwrap(), [true]);
     assert_eq!(fits.cell(hdu, 0, 1).unwrap_err().kind(), ErrorKind::Usage);
-    // The rows hold number and place; what can be written again are the bytes.
+    // The rows are without them; what can be written again are the bytes.
     let rows = fits.array(hdu).unwrap();
-    assert_eq!(rows.datatype().as_struct().unwrap().fields()[0].shape, [2]);
+    assert_eq!((rows.datatype().as_struct().unwrap().fields().len(), rows.shape()), (0, &[1][..]));
     assert_eq!(fits.stored(hdu).unwrap().unwrap().len(), 47);
     // A place outside the heap.
     let fits = table(&["TFIELDS = 1", "TTYPE1  = 'spectrum'", "TFORM1  = 'PE(9)'"], 8, &[0, 0, 0, 1, 0, 0, 0, 0]);
@@ -413,9 +473,11 @@ fn hostile_tiles_are_errors() {
 fn there_and_back(bytes: &[u8]) -> (Listing, Vec<u8>) {
     let fits = open(bytes.to_vec()).unwrap();
     let mut arrays = Vec::new();
-    let listing = to_value(&fits, &mut |number, array| {
-        arrays.push((number, array.clone()));
-        Ok(source_node(number, array))
+    let listing = to_value(&fits, &mut |hdu| {
+        let Some(array) = fits.stored(hdu)? else { return Ok(None) };
+        let node = source_node(hdu.number(), &array);
+        arrays.push((hdu.number(), array));
+        Ok(Some(node))
     })
     .unwrap();
     let mut root = Value::map([("fits", listing.fits.clone())]);
@@ -490,7 +552,7 @@ fn kept_cards_go_with_their_rows() {
     let bytes: Vec<u8> =
         ["0", "1", "2"].iter().flat_map(|name| header(&lines(name).iter().map(String::as_str).collect::<Vec<_>>())).collect();
     let fits = open(bytes).unwrap();
-    let listing = to_value(&fits, &mut |_, _| unreachable!()).unwrap();
+    let listing = to_value(&fits, &mut |_| Ok(None)).unwrap();
     let edited = |edit: &dyn Fn(&mut Vec<Value>)| {
         let mut hdus = listing.fits.items().to_vec();
         edit(&mut hdus);

@@ -14,6 +14,7 @@ use super::scale::{Linear, Number, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
 use crate::array::grid::{Chunks, Cut, Grid};
+use crate::array::meaning::physical;
 use crate::array::{Array, element_count};
 use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
@@ -117,12 +118,11 @@ pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Resu
     }
     // Quantised floats have been scaled already.
     let linear = if number.is_integer() { linear } else { Linear::PLAIN };
-    let meant = image::meant(number, linear);
     let chunk: Vec<u64> = plan.tile.iter().rev().copied().collect();
     let cut = Cut { shape: shape.clone(), chunk, item: number.size() as u64, cut_edges: true };
     let tiles = Tiles { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
     let grid = Grid::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
-    array_of(Arc::new(grid), 0, shape, number, meant, limits)
+    physical(&array_of(Arc::new(grid), 0, shape, number, None, limits)?, &[image::meaning(number, linear)])
 }
 
 impl Plan {

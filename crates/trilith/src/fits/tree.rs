@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::card::{Card, CardValue, RECORD};
-use super::hdu::HduKind;
+use super::hdu::{Hdu, HduKind};
 use super::header::Header;
 use super::heap;
 use super::part::Part;
 use super::read::FitsFile;
+use super::table::Column;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Context, Result};
@@ -44,8 +45,8 @@ pub struct Listing {
     pub is_strict: bool,
 }
 
-/// Makes the `fits` list; `data` gives the node for the stored array of an HDU
-/// (see [`FitsFile::stored`]).
+/// Makes the `fits` list; `data` gives the node for the data of an HDU, from [`FitsFile::stored`] or [`FitsFile::array`],
+/// and None for an HDU without data.
 ///
 /// # Errors
 /// What `data` says, and broken HDUs.
@@ -56,12 +57,12 @@ pub struct Listing {
 /// # let mut bytes = Vec::new();
 /// # write(&mut bytes, &[Part::primary(None)?])?;
 /// let fits = FitsFile::open(Arc::new(MemorySource::new(bytes, "example")), &Limits::default())?;
-/// let listing = to_value(&fits, &mut |_, _| Ok(Value::null()))?;
+/// let listing = to_value(&fits, &mut |_| Ok(None))?;
 /// let simple = &listing.fits.items()[0].get("header").unwrap().items()[0];
 /// assert_eq!(simple.items()[0].as_str(), Some("SIMPLE"));
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<Value>) -> Result<Listing> {
+pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>) -> Result<Listing> {
     let (mut list, mut kept, mut is_strict) = (Vec::new(), Vec::new(), true);
     let mut heaps = Value::map::<&str, Value>([]);
     for hdu in fits.hdus() {
@@ -77,8 +78,7 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<V
             triples.push(triple.flow());
         }
         let mut item = Value::map([("header", Value::seq(triples))]);
-        if let Some(array) = fits.stored(hdu)? {
-            let node = data(hdu.number(), &array)?;
+        if let Some(node) = data(hdu)? {
             if hdu.kind() == HduKind::Table
                 && let Some(views) = heap::views(fits, hdu, &node)?
             {
@@ -91,6 +91,23 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(usize, &Array) -> Result<V
     let cards = Some(kept).filter(|kept| !kept.is_empty()).map(Value::seq);
     let heaps = Some(heaps).filter(|heaps| !heaps.entries().is_empty());
     Ok(Listing { fits: Value::seq(list), cards, heaps, is_strict })
+}
+
+/// The physical values of an array that stands under `data` beside a `header` of a `fits` list: what the header declares is
+/// applied where the elements are the stored ones that BITPIX or TFORM name, or the bytes of the whole data unit. Any
+/// other array is what it is: who wrote physical values under such a header has applied it.
+///
+/// # Errors
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a header that is none, and keywords that cannot be.
+pub fn meant(header: Node<'_>, array: Array) -> Result<Array> {
+    if !header.is_sequence() {
+        return Ok(array);
+    }
+    let mut cards = Header::default();
+    for node in header.items() {
+        cards.push(card_of(&given(node)?).map_err(|e| node.error(e.to_string()))?);
+    }
+    super::meant::physical(cards, array)
 }
 
 /// Reads a `fits` list; `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens
@@ -354,13 +371,76 @@ pub(super) fn given(node: Node<'_>) -> Result<Value> {
 /// The ndarray node of ASDF 1.x for the array of HDU `number` in the FITS file around the tree:
 /// `source: fits:2`, datatype, byteorder and shape.
 pub fn source_node(number: usize, array: &Array) -> Value {
+    described(&number.to_string(), array)
+}
+
+/// As [`source_node`], for the data of an HDU as it is meant. A table with columns of varying length is a mapping of its
+/// columns, each an array or a list with one array for each row; [`FitsFile::part`] reads them.
+///
+/// # Errors
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
+pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
+    if hdu.kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0)
+        || hdu.data().is_empty() && hdu.kind() == HduKind::Other
+    {
+        return Ok(None);
+    }
+    // What is wrong with a header shows when its array is read.
+    let (ragged, rows) = fits.ragged(hdu).unwrap_or_default();
+    if ragged.is_empty() {
+        // Why it cannot be read is said by who asks for it.
+        let plain = |_| empty(&hdu.number().to_string());
+        return Ok(Some(fits.array(hdu).map_or_else(plain, |array| source_node(hdu.number(), &array))));
+    }
+    let mut columns = Value::map::<&str, Value>([]);
+    for (at, (name, column)) in named_columns(hdu)?.into_iter().enumerate() {
+        let spec = format!("{}:{at}", hdu.number());
+        columns.set(
+            name,
+            match column.in_heap() {
+                false => fits.part(hdu, at, None).map_or_else(|_| empty(&spec), |array| described(&spec, &array)),
+                true if rows.saturating_mul(ragged.len() as u64) <= heap::MOST_CELLS => {
+                    Value::seq((0..rows).map(|row| empty(&format!("{spec}:{row}")).flow()))
+                }
+                true => empty(&spec),
+            },
+        );
+    }
+    Ok(Some(columns))
+}
+
+/// The columns of a table, each under a name of its own: `col3` for one without, `_` after one that there was before.
+///
+/// # Errors
+/// As [`columns`](super::columns).
+pub fn named_columns(hdu: &Hdu) -> Result<Vec<(String, Column)>> {
+    let mut names = HashSet::new();
+    let mut named = Vec::new();
+    for (at, column) in super::table::columns(hdu.header())?.into_iter().enumerate() {
+        let mut name = if column.name.is_empty() { format!("col{}", at + 1) } else { column.name.clone() };
+        while !names.insert(name.clone()) {
+            name.push('_');
+        }
+        named.push((name, column));
+    }
+    Ok(named)
+}
+
+/// A node that says no more than where its elements are.
+fn empty(spec: &str) -> Value {
+    Value::map([("source", Value::from(format!("fits:{spec}")))]).tagged(NDARRAY)
+}
+
+const NDARRAY: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
+
+fn described(spec: &str, array: &Array) -> Value {
     Value::map([
-        ("source", Value::from(format!("fits:{number}"))),
+        ("source", Value::from(format!("fits:{spec}"))),
         ("datatype", datatype_value(array.datatype())),
         ("byteorder", array.byteorder().name().into()),
         ("shape", Value::seq(array.shape().iter().copied()).flow()),
     ])
-    .tagged("tag:stsci.edu:asdf/core/ndarray-1.1.0")
+    .tagged(NDARRAY)
 }
 
 /// The datatypes that FITS has; its structs do not nest.

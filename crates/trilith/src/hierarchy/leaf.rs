@@ -93,7 +93,7 @@ fn stream(backend: &dyn Backend) -> Option<&DudleyFile> {
 #[cfg(feature = "dudley")]
 fn typed<'b>(backend: &'b dyn Backend, item: &Item<'_>) -> Vec<(&'b str, &'b Attribute)> {
     match (stream(backend), item.place()) {
-        (Some(file), Place::Node(number)) => file.attributes(OutlineId::of(*number)).unwrap_or_default(),
+        (Some(file), Place::Node(number)) => file.remaining_attributes(OutlineId::of(*number)).unwrap_or_default(),
         _ => Vec::new(),
     }
 }

@@ -127,7 +127,7 @@ impl ParallelWriter {
             else {
                 continue;
             };
-            let (array, path) = (file.array(visit.node)?, walk.path().to_string());
+            let (array, path) = (file.stored_array(visit.node)?, walk.path().to_string());
             arrays.insert(path, Reserved { array, block: block.index, begin: block.data_offset });
         }
         Ok(Self { draft, id, arrays, blocks })

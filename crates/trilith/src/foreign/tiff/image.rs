@@ -7,7 +7,7 @@ use super::id;
 use crate::array::grid::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::text::LayoutText;
+use crate::foreign::text::{LayoutText, Said, integer};
 use crate::limits::Limits;
 
 /// Chunks that are named one by one; of more the table is, which stands in the file.
@@ -222,6 +222,9 @@ impl Image {
         if !self.is_tiled {
             text.attribute("grid_edge", "cut")?;
         }
+        if let Some(fill) = self.nodata(file, tags) {
+            text.attribute("grid_fill", fill)?;
+        }
         if let Some((_, bytes)) = &table {
             text.attribute("grid_at", "")?;
             text.attribute("grid_bytes", format!("/{bytes}").as_str())?;
@@ -229,6 +232,20 @@ impl Image {
         self.dims(text)?;
         self.remark(text)?;
         table.map_or(Ok(()), |(said, bytes)| text.item(&bytes, &said))
+    }
+
+    /// GDAL's number for missing elements, which fills the tiles that were never written.
+    fn nodata(&self, file: &Tiff<'_>, tags: &Directory) -> Option<Said> {
+        let Ok(Values::Text(text)) = file.values(tags.tag(id::NODATA)?) else { return None };
+        let text = text.trim_matches(['\0', ' ']);
+        if self.datatype.is_float() {
+            return text.parse::<f64>().ok().map(|_| Said::from(text));
+        }
+        let bits = u32::try_from(self.datatype.item_size().saturating_mul(8)).ok()?;
+        let number = text.parse::<i128>().ok().filter(|_| self.datatype.is_integer())?;
+        let is_signed = matches!(self.datatype, Datatype::Int8 | Datatype::Int16 | Datatype::Int32 | Datatype::Int64);
+        let (low, high) = if is_signed { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1i128 << bits) };
+        (low..high).contains(&number).then(|| Said::from(integer(number)))
     }
 
     fn dims(&self, text: &mut LayoutText) -> Result<()> {

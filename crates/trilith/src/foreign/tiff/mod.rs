@@ -26,6 +26,7 @@ mod id {
     pub const COMPRESSION: u64 = 259;
     pub const FILL_ORDER: u64 = 266;
     pub const DESCRIPTION: u64 = 270;
+    pub const NODATA: u64 = 42113;
     pub const STRIP_OFFSETS: u64 = 273;
     pub const SAMPLES: u64 = 277;
     pub const STRIP_ROWS: u64 = 278;
@@ -110,7 +111,7 @@ const NAMES: &[(u64, &str)] = &[
     (34736, "GeoDoubleParams"),
     (34737, "GeoAsciiParams"),
     (42112, "GDAL_METADATA"),
-    (42113, "GDAL_NODATA"),
+    (id::NODATA, "GDAL_NODATA"),
 ];
 
 /// Values of a tag that are an attribute; more are an item.

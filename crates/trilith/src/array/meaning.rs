@@ -1,0 +1,727 @@
+//! Stored numbers and what a file declares about them: scale, offset, missing values, other types of the same bytes.
+//!
+//! A format says what it declares as one [`Meaning`] for an array, or one for each field of its structures; [`physical`] gives
+//! the array that is meant. This is the one rule for all formats. Elements are converted when they are read, in pieces and on
+//! all cores, and what is missing becomes a mask, which reads the stored elements when somebody asks for it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::datatype::{Byteorder, Datatype};
+use super::handle::Array;
+use super::index::Index;
+use super::mask::Mask;
+use super::program::Program;
+use super::shape::element_count;
+use super::structure::{Field, StructType};
+use crate::bytes::{Access, Source, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::threads::each;
+
+/// Bytes that one thread converts at once: both sides fit into the second cache.
+const PIECE: u64 = 256 << 10;
+/// Bytes of stored elements that are read at once from a source that decodes several pieces at the same time.
+const AHEAD: u64 = 16 << 20;
+
+/// A number that a file declares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Declared {
+    Int(i128),
+    Float(f64),
+}
+
+impl Declared {
+    pub fn float(self) -> f64 {
+        match self {
+            Self::Int(n) => n as f64,
+            Self::Float(x) => x,
+        }
+    }
+}
+
+/// What marks a stored element as missing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Missing {
+    /// The number itself; NaN marks every NaN.
+    Equal(Declared),
+    /// Every smaller number.
+    Below(Declared),
+    /// Every larger number.
+    Above(Declared),
+    /// A byte that is neither `T` nor `F`.
+    NotLogical,
+    /// This text, without the blanks around it.
+    Text(Vec<u8>),
+}
+
+/// What a stored element stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Reading {
+    /// Itself.
+    Stored,
+    /// The same bits as an element of another type of the same size.
+    Bits(Datatype),
+    /// The integer of the other sign, half the range away: FITS stores unsigned integers so.
+    Flipped(Datatype),
+    /// `stored * scale + offset`, computed in the type that comes out: `float32`, `float64` or `complex128`.
+    Linear { scale: f64, offset: f64, into: Datatype },
+    /// The same in whole numbers, as `int64`.
+    Whole { scale: i64, offset: i64 },
+    /// A truth value: `T` is true.
+    Logical,
+    /// Truth values, the highest bit of a byte first.
+    Flags { shape: Vec<u64> },
+    /// Text that ends at its first NUL.
+    Text,
+    /// Text whose trailing blanks do not count.
+    Trimmed,
+    /// A number written as text, with so many decimals where it has no point: `int16`, `int32`, `int64` or `float64`. A blank
+    /// text is 0.
+    Written { scale: f64, offset: f64, decimals: i32, into: Datatype },
+}
+
+/// What a file declares about an array, or about one field of its structures.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Meaning {
+    pub reading: Reading,
+    pub missing: Vec<Missing>,
+}
+
+impl Meaning {
+    /// Elements mean themselves.
+    pub const STORED: Self = Self { reading: Reading::Stored, missing: Vec::new() };
+
+    /// Whether there is nothing to do.
+    pub fn is_stored(&self) -> bool {
+        self.reading == Reading::Stored && self.missing.is_empty()
+    }
+
+    /// Whether the elements mean themselves, perhaps with another sign or shorter texts.
+    pub fn is_same_in_type(&self) -> bool {
+        self.missing.is_empty() && matches!(self.reading, Reading::Stored | Reading::Flipped(_) | Reading::Text)
+    }
+
+    /// Datatype and shape of what a field means.
+    fn type_of(&self, datatype: &Datatype, shape: &[u64]) -> (Datatype, Vec<u64>) {
+        let datatype = match &self.reading {
+            Reading::Stored | Reading::Text | Reading::Trimmed => datatype.packed(Byteorder::NATIVE),
+            Reading::Bits(into) | Reading::Flipped(into) | Reading::Linear { into, .. } | Reading::Written { into, .. } => {
+                into.clone()
+            }
+            Reading::Whole { .. } => Datatype::Int64,
+            Reading::Logical => Datatype::Bool8,
+            Reading::Flags { shape } => return (Datatype::Bool8, shape.clone()),
+        };
+        (datatype, shape.to_vec())
+    }
+}
+
+/// The array that is meant: `meanings` is one for the whole array, or one for each field of its structures. The array itself
+/// where they declare nothing.
+///
+/// # Errors
+/// Returns `Malformed` if the result has more than 2^63 bytes.
+pub(crate) fn physical(array: &Array, meanings: &[Meaning]) -> Result<Array> {
+    if meanings.iter().all(Meaning::is_stored) {
+        return Ok(array.clone());
+    }
+    let outside = Field::unnamed(array.datatype.clone(), Byteorder::NATIVE);
+    let (is_struct, stored) = match &array.datatype {
+        Datatype::Struct(fields) if meanings.len() == fields.fields().len() => (true, fields.fields().to_vec()),
+        _ => (false, vec![outside]),
+    };
+    let (mut parts, mut from, mut to, mut marks) = (Vec::new(), 0u64, 0u64, 0u64);
+    let (mut fields, mut flags) = (Vec::new(), Vec::new());
+    for (field, meaning) in stored.iter().zip(meanings) {
+        let (datatype, shape) = meaning.type_of(&field.datatype, &field.shape);
+        let count = element_count(&shape)?;
+        let too_large = || Error::malformed("an element has more than 2^63 bytes");
+        let before = field.count().checked_mul(field.datatype.packed_size()).ok_or_else(too_large)?;
+        let after = count.checked_mul(datatype.packed_size()).ok_or_else(too_large)?;
+        let leaves = count.checked_mul(flags_of(&datatype)?.packed_size()).ok_or_else(too_large)?;
+        parts.push(Part {
+            meaning: meaning.clone(),
+            stored: field.datatype.clone(),
+            from: range(from, before)?,
+            to: range(to, after)?,
+            marks: range(marks, leaves)?,
+        });
+        (from, to, marks) = (from + before, to + after, marks + leaves);
+        let named = |datatype: Datatype| {
+            let made = Field { name: field.name.clone(), ..Field::unnamed(datatype, Byteorder::NATIVE) };
+            made.with_shape(shape.clone())
+        };
+        flags.push(named(flags_of(&datatype)?));
+        fields.push(named(datatype));
+    }
+    let has_missing = meanings.iter().any(|meaning| !meaning.missing.is_empty());
+    let of = |mut fields: Vec<Field>| -> Result<Datatype> {
+        match (is_struct, fields.pop()) {
+            (false, Some(field)) => Ok(field.datatype),
+            (_, last) => {
+                fields.extend(last);
+                Ok(Datatype::Struct(Arc::new(StructType::packed_from(fields)?)))
+            }
+        }
+    };
+    let (datatype, mask_type) = (of(fields)?, of(flags)?);
+    let bare = array.clone().without_mask();
+    let size = to_usize(from)?;
+    let shared =
+        Arc::new(Shared { program: Program::new(&bare.datatype, bare.byteorder, Byteorder::NATIVE)?, array: bare, parts, size });
+    let values = Physical { shared: Arc::clone(&shared), size: to, is_mask: false };
+    let made =
+        Array::new(Arc::new(values), 0, datatype, Byteorder::NATIVE, array.shape.clone())?.with_limits(Arc::clone(&array.limits));
+    if !has_missing {
+        return match &array.mask {
+            Some(Mask::Array(mask)) => made.with_mask(Mask::Array(Arc::clone(mask))),
+            _ => Ok(made),
+        };
+    }
+    let marks = Physical { shared, size: marks, is_mask: true };
+    let mask = Array::new(Arc::new(marks), 0, mask_type, Byteorder::NATIVE, array.shape.clone())?;
+    made.with_missing(mask.with_limits(Arc::clone(&array.limits)))
+}
+
+fn range(start: u64, len: u64) -> Result<Range<usize>> {
+    let start = to_usize(start)?;
+    Ok(start..start.saturating_add(to_usize(len)?))
+}
+
+/// The type of a mask for elements of a type: a truth value for each value, in structures of the same fields.
+pub(super) fn flags_of(datatype: &Datatype) -> Result<Datatype> {
+    // Recursion is limited with the nesting of structs.
+    let Datatype::Struct(fields) = datatype else { return Ok(Datatype::Bool8) };
+    let flags = fields.fields().iter().map(|field| {
+        let made = Field { name: field.name.clone(), ..Field::unnamed(flags_of(&field.datatype)?, Byteorder::NATIVE) };
+        Ok(made.with_shape(field.shape.clone()))
+    });
+    Ok(Datatype::Struct(Arc::new(StructType::packed_from(flags.collect::<Result<_>>()?)?)))
+}
+
+/// One field, or the whole element.
+#[derive(Debug)]
+struct Part {
+    meaning: Meaning,
+    stored: Datatype,
+    /// Bytes of a packed element before and after, and of the mask.
+    from: Range<usize>,
+    to: Range<usize>,
+    marks: Range<usize>,
+}
+
+/// The stored array with what is declared about it: for values and mask alike.
+struct Shared {
+    array: Array,
+    program: Program,
+    parts: Vec<Part>,
+    /// Bytes of a packed stored element.
+    size: usize,
+}
+
+/// The values that are meant, or the mask, in C order.
+struct Physical {
+    shared: Arc<Shared>,
+    /// Bytes of an element.
+    size: u64,
+    is_mask: bool,
+}
+
+impl Shared {
+    /// Whether many small reads cost no more than a large one.
+    fn is_plain(&self) -> bool {
+        let source = &self.array.source;
+        self.array.is_c_contiguous() && source.grid().is_none() && source.portion() == 0 && source.access() == Access::Random
+    }
+
+    /// The stored elements from one number in C order on, packed, in the byte order of this machine.
+    fn read(&self, first: u64, count: u64, into: &mut [u8]) -> Result<()> {
+        let array = &self.array;
+        if array.is_c_contiguous() {
+            let offset = array.offset.saturating_add(first.saturating_mul(array.datatype.item_size()));
+            let stride = i64::try_from(array.datatype.item_size()).unwrap_or(i64::MAX);
+            let part = Array { offset, shape: vec![count], strides: vec![stride], mask: None, ..array.clone() };
+            return part.fill(&self.program, into);
+        }
+        let row = array.shape.iter().skip(1).fold(1u64, |n, len| n.saturating_mul(*len)).max(1);
+        let (start, end) = (first / row, first.saturating_add(count).div_ceil(row));
+        let bound = |n| i64::try_from(n).ok();
+        let rows = array.slice([Index::Range { start: bound(start), stop: bound(end), step: 1 }])?;
+        array.limits.charge_memory(rows.nbytes(), "the rows of an array")?;
+        let mut bytes = vec![0; to_usize(rows.nbytes())?];
+        rows.fill(&self.program, &mut bytes)?;
+        let from = to_usize((first - start.saturating_mul(row)).saturating_mul(self.size as u64))?;
+        let found = bytes.get(from..from.saturating_add(into.len()));
+        into.copy_from_slice(found.ok_or_else(|| Error::malformed("an array ends before its elements"))?);
+        Ok(())
+    }
+}
+
+impl Physical {
+    fn count(&self) -> u64 {
+        self.shared.array.len()
+    }
+
+    /// What becomes of whole elements.
+    fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
+        let shared = &*self.shared;
+        let place = |part: &Part| if self.is_mask { part.marks.clone() } else { part.to.clone() };
+        let size = to_usize(self.size)?;
+        let one = |part: &Part, from: &[u8], to: &mut [u8]| {
+            if self.is_mask { part.mark(from, to) } else { part.convert(from, to) }
+        };
+        if let [part] = shared.parts.as_slice()
+            && !matches!(part.meaning.reading, Reading::Flags { .. })
+        {
+            return one(part, from, to);
+        }
+        for (from, to) in from.chunks_exact(shared.size.max(1)).zip(to.chunks_exact_mut(size.max(1))) {
+            for part in &shared.parts {
+                if let (Some(from), Some(to)) = (from.get(part.from.clone()), to.get_mut(place(part))) {
+                    one(part, from, to)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Elements that begin with number `first`, into memory of whole ones.
+    fn fill(&self, first: u64, into: &mut [u8]) -> Result<()> {
+        let (size, stored) = (to_usize(self.size.max(1))?, self.shared.size.max(1));
+        let at_once = to_usize((PIECE / self.size.max(stored as u64)).max(1))?;
+        if self.shared.is_plain() {
+            let firsts = (first..).step_by(at_once);
+            let jobs: Vec<(u64, &mut [u8])> = firsts.zip(into.chunks_mut(at_once.saturating_mul(size))).collect();
+            let work = |(first, part): (u64, &mut [u8])| {
+                let count = part.len() / size;
+                let mut bytes = vec![0; count.saturating_mul(stored)];
+                self.shared.read(first, count as u64, &mut bytes)?;
+                self.convert(&bytes, part)
+            };
+            return if jobs.len() < 4 { jobs.into_iter().try_for_each(work) } else { each(jobs, work).map(drop) };
+        }
+        let portion = self.shared.array.source.portion().min(self.shared.array.limits.memory / 8);
+        let many = to_usize((AHEAD.max(portion) / stored as u64).max(1))?;
+        let (mut first, mut bytes) = (first, Vec::new());
+        for part in into.chunks_mut(many.saturating_mul(size)) {
+            let count = part.len() / size;
+            bytes.resize(count.saturating_mul(stored), 0);
+            self.shared.read(first, count as u64, &mut bytes)?;
+            let jobs = bytes.chunks(at_once.saturating_mul(stored)).zip(part.chunks_mut(at_once.saturating_mul(size)));
+            each(jobs.collect(), |(from, to)| self.convert(from, to))?;
+            first += count as u64;
+        }
+        Ok(())
+    }
+
+    /// The bytes of the inner source that a range is made of.
+    fn needed(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let size = self.size.max(1);
+        let (first, last) = (range.start / size, range.end.div_ceil(size).min(self.count()));
+        let array = &self.shared.array;
+        if array.is_c_contiguous() {
+            let at = |n: u64| array.offset.saturating_add(n.saturating_mul(array.datatype.item_size()));
+            return vec![at(first)..at(last.max(first))];
+        }
+        let row = array.shape.iter().skip(1).fold(1u64, |n, len| n.saturating_mul(*len)).max(1);
+        let bound = |n| i64::try_from(n).ok();
+        let index = Index::Range { start: bound(first / row), stop: bound(last.div_ceil(row)), step: 1 };
+        array.slice([index]).map_or_else(|_| vec![array.extent()], |rows| rows.plan(0))
+    }
+}
+
+impl Source for Physical {
+    fn len(&self) -> u64 {
+        self.count().saturating_mul(self.size)
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len()) {
+            let (n, size) = (into.len(), self.len());
+            return Err(Error::malformed(format!(
+                "the array ends at byte {size}, but {n} bytes are expected from byte {offset} on"
+            )));
+        }
+        if into.is_empty() {
+            return Ok(());
+        }
+        let limits: &Limits = &self.shared.array.limits;
+        limits.charge_memory(self.size.max(self.shared.size as u64), "an element")?;
+        limits.charge_work(into.len() as u64)?;
+        let (size, mut first, skip) = (to_usize(self.size)?, offset / self.size, to_usize(offset % self.size)?);
+        let mut rest = into;
+        let mut one = Vec::new();
+        let mut part_of = |first: u64, skip: usize, to: &mut [u8]| -> Result<()> {
+            one.resize(size, 0);
+            self.fill(first, &mut one)?;
+            let found = one.get(skip..skip.saturating_add(to.len()));
+            to.copy_from_slice(found.ok_or_else(|| Error::malformed("an element ends before its bytes"))?);
+            Ok(())
+        };
+        if skip > 0 {
+            let count = rest.len().min(size - skip);
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
+            part_of(first, skip, now)?;
+            (rest, first) = (later, first + 1);
+        }
+        let whole = rest.len() / size * size;
+        let (now, last) = rest.split_at_mut(whole);
+        if !now.is_empty() {
+            self.fill(first, now)?;
+        }
+        if last.is_empty() { Ok(()) } else { part_of(first + (whole / size) as u64, 0, last) }
+    }
+
+    fn present(&self) -> u64 {
+        let source = &self.shared.array.source;
+        if source.present() >= source.len() {
+            return self.len();
+        }
+        let row = self.shared.array.shape.iter().skip(1).fold(self.size, |n, len| n.saturating_mul(*len));
+        self.shared.array.rows_up_to(source.present()).map_or(self.len(), |rows| rows.saturating_mul(row).min(self.len()))
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let needed: Vec<_> = ranges.iter().flat_map(|range| self.needed(range)).collect();
+        self.shared.array.source.prefetch(&needed)
+    }
+
+    fn portion(&self) -> u64 {
+        (self.shared.array.source.portion() / self.shared.size.max(1) as u64).saturating_mul(self.size)
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        let mut stored = Vec::new();
+        for range in self.needed(&range) {
+            stored.extend(self.shared.array.source.stored(range)?);
+        }
+        Ok(stored)
+    }
+
+    fn grid(&self) -> Option<(&[u64], &[u64])> {
+        self.shared.array.source.grid()
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.shared.array.source)
+    }
+
+    fn is_apart(&self) -> bool {
+        true
+    }
+
+    fn name(&self) -> &str {
+        self.shared.array.source.name()
+    }
+}
+
+/// Runs `$body` with `$values`, the stored numbers in the byte order of this machine, and `$number` as their type.
+macro_rules! stored_numbers {
+    ($datatype:expr, $bytes:expr, |$values:ident: $number:ident| $body:expr, else $other:expr) => {{
+        macro_rules! of {
+            ($type:ty) => {{
+                #[allow(dead_code, reason = "not every body names the type")]
+                type $number = $type;
+                let $values = $bytes.as_chunks::<{ size_of::<$type>() }>().0.iter().map(|b| <$type>::from_ne_bytes(*b));
+                $body
+            }};
+        }
+        match $datatype {
+            Datatype::Int8 => of!(i8),
+            Datatype::Int16 => of!(i16),
+            Datatype::Int32 => of!(i32),
+            Datatype::Int64 => of!(i64),
+            Datatype::Uint8 | Datatype::Bool8 => of!(u8),
+            Datatype::Uint16 => of!(u16),
+            Datatype::Uint32 => of!(u32),
+            Datatype::Uint64 => of!(u64),
+            Datatype::Float32 => of!(f32),
+            Datatype::Float64 => of!(f64),
+            _ => $other,
+        }
+    }};
+}
+
+impl Part {
+    /// Values out of stored ones that lie side by side.
+    fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
+        match &self.meaning.reading {
+            Reading::Stored | Reading::Bits(_) => copy(from, to),
+            Reading::Flipped(_) => {
+                copy(from, to);
+                let size = to_usize(self.stored.item_size())?.max(1);
+                let highest = if cfg!(target_endian = "little") { size - 1 } else { 0 };
+                to.iter_mut().skip(highest).step_by(size).for_each(|byte| *byte ^= 0x80);
+            }
+            Reading::Linear { scale, offset, into } => {
+                linear(&self.stored, (*scale, *offset), into, from, to);
+                self.void(from, to, into);
+            }
+            Reading::Whole { scale, offset } => whole(&self.stored, (*scale, *offset), from, to)?,
+            Reading::Logical => to.iter_mut().zip(from).for_each(|(to, from)| *to = u8::from(*from == b'T')),
+            Reading::Flags { .. } => {
+                for (i, bit) in to.iter_mut().enumerate() {
+                    *bit = from.get(i / 8).map_or(0, |byte| byte >> (7 - i % 8) & 1);
+                }
+            }
+            Reading::Text => texts(&self.stored, from, to, |text| memchr::memchr(0, text).unwrap_or(text.len()))?,
+            Reading::Trimmed => {
+                texts(&self.stored, from, to, |text| {
+                    let end = memchr::memchr(0, text).unwrap_or(text.len());
+                    text.get(..end).unwrap_or_default().trim_ascii_end().len()
+                })?;
+            }
+            Reading::Written { scale, offset, decimals, into } => {
+                let width = to_usize(self.stored.item_size())?.max(1);
+                let size = to_usize(into.item_size())?.max(1);
+                for (text, to) in from.chunks_exact(width).zip(to.chunks_exact_mut(size)) {
+                    let missing = self.meaning.missing.iter().any(|missing| missing.is_text(text));
+                    let number = if missing { Number::Whole(0) } else { written(text, *decimals)? };
+                    number.put(*scale, *offset, into, to).ok_or_else(|| not_a_number(text))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Floats whose stored numbers are missing become NaN.
+    fn void(&self, from: &[u8], to: &mut [u8], into: &Datatype) {
+        if self.meaning.missing.is_empty() {
+            return;
+        }
+        let mut marks = vec![0; self.marks_in(from)];
+        let Ok(()) = self.mark(from, &mut marks) else { return };
+        let nan: &[u8] = match into {
+            Datatype::Float32 => &f32::NAN.to_ne_bytes(),
+            Datatype::Float64 => &f64::NAN.to_ne_bytes(),
+            _ => return,
+        };
+        for (to, _) in to.chunks_exact_mut(nan.len()).zip(marks).filter(|(_, mark)| *mark != 0) {
+            to.copy_from_slice(nan);
+        }
+    }
+
+    fn marks_in(&self, from: &[u8]) -> usize {
+        from.len() / usize::try_from(self.stored.item_size()).unwrap_or(1).max(1)
+    }
+
+    /// 1 for each stored element that is missing, else 0.
+    fn mark(&self, from: &[u8], marks: &mut [u8]) -> Result<()> {
+        marks.fill(0);
+        for missing in &self.meaning.missing {
+            match missing {
+                Missing::NotLogical => {
+                    marks.iter_mut().zip(from).for_each(|(mark, byte)| *mark |= u8::from(!matches!(byte, b'T' | b'F')));
+                }
+                Missing::Text(_) => {
+                    let width = to_usize(self.stored.item_size())?.max(1);
+                    let texts = from.chunks_exact(width);
+                    marks.iter_mut().zip(texts).for_each(|(mark, text)| *mark |= u8::from(missing.is_text(text)));
+                }
+                Missing::Equal(n) | Missing::Below(n) | Missing::Above(n) => {
+                    stored_numbers!(self.stored, from, |values: Number| {
+                        let bound = <Number as Bound>::bound(*n, missing);
+                        let is = |value: Number| match (missing, bound) {
+                            (_, None) => false,
+                            (Missing::Equal(_), Some(n)) => value == n || value.is_void() && n.is_void(),
+                            (Missing::Below(_), Some(n)) => value < n,
+                            (_, Some(n)) => value > n,
+                        };
+                        marks.iter_mut().zip(values).for_each(|(mark, value)| *mark |= u8::from(is(value)));
+                    }, else {});
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Missing {
+    fn is_text(&self, text: &[u8]) -> bool {
+        let Self::Text(null) = self else { return false };
+        let trimmed = |text: &[u8]| -> Vec<u8> {
+            let end = memchr::memchr(0, text).unwrap_or(text.len());
+            text.get(..end).unwrap_or_default().trim_ascii().to_vec()
+        };
+        trimmed(text) == trimmed(null)
+    }
+}
+
+/// A declared number as a stored one: None where no stored number compares with it so.
+trait Bound: Sized + Copy + PartialOrd {
+    fn bound(declared: Declared, test: &Missing) -> Option<Self>;
+
+    fn is_void(self) -> bool {
+        false
+    }
+}
+
+macro_rules! bounds {
+    ($($type:ty),*) => {$(
+        impl Bound for $type {
+            fn bound(declared: Declared, test: &Missing) -> Option<Self> {
+                let n = match declared {
+                    Declared::Int(n) => n,
+                    Declared::Float(x) if x.is_nan() => return None,
+                    Declared::Float(x) => match test {
+                        Missing::Equal(_) if x.fract() != 0.0 => return None,
+                        Missing::Below(_) => x.ceil() as i128,
+                        _ => x.floor() as i128,
+                    },
+                };
+                match test {
+                    // Every number lies on one side of what is out of range.
+                    Missing::Below(_) if n > i128::from(Self::MAX) => Some(Self::MAX),
+                    Missing::Above(_) if n < i128::from(Self::MIN) => Some(Self::MIN),
+                    _ => Self::try_from(n).ok(),
+                }
+            }
+        }
+    )*};
+}
+
+bounds!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+impl Bound for f32 {
+    fn bound(declared: Declared, _: &Missing) -> Option<Self> {
+        Some(declared.float() as Self)
+    }
+
+    fn is_void(self) -> bool {
+        self.is_nan()
+    }
+}
+
+impl Bound for f64 {
+    fn bound(declared: Declared, _: &Missing) -> Option<Self> {
+        Some(declared.float())
+    }
+
+    fn is_void(self) -> bool {
+        self.is_nan()
+    }
+}
+
+fn copy(from: &[u8], to: &mut [u8]) {
+    let n = from.len().min(to.len());
+    if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// `stored * scale + offset`; an offset of 0 is not added, so that -0 stays.
+fn linear(stored: &Datatype, (scale, offset): (f64, f64), into: &Datatype, from: &[u8], to: &mut [u8]) {
+    macro_rules! into {
+        ($float:ty, $values:ident) => {{
+            let (scale, offset) = (scale as $float, offset as $float);
+            let to = to.as_chunks_mut::<{ size_of::<$float>() }>().0.iter_mut();
+            if offset == 0.0 {
+                to.zip($values).for_each(|(to, n)| *to = (n as $float * scale).to_ne_bytes());
+            } else {
+                to.zip($values).for_each(|(to, n)| *to = (n as $float * scale + offset).to_ne_bytes());
+            }
+        }};
+    }
+    match (stored, into) {
+        // The offset is a real number.
+        (Datatype::Complex64 | Datatype::Complex128, _) => {
+            let halves: Vec<f64> = match stored {
+                Datatype::Complex64 => from.as_chunks().0.iter().map(|b| f32::from_ne_bytes(*b).into()).collect(),
+                _ => from.as_chunks().0.iter().map(|b| f64::from_ne_bytes(*b)).collect(),
+            };
+            let to = to.as_chunks_mut::<8>().0.iter_mut();
+            for (i, (to, half)) in to.zip(halves).enumerate() {
+                *to = (half * scale + if i % 2 == 0 { offset } else { 0.0 }).to_ne_bytes();
+            }
+        }
+        (_, Datatype::Float32) => stored_numbers!(stored, from, |values: Number| into!(f32, values), else {}),
+        _ => stored_numbers!(stored, from, |values: Number| into!(f64, values), else {}),
+    }
+}
+
+fn whole(stored: &Datatype, (scale, offset): (i64, i64), from: &[u8], to: &mut [u8]) -> Result<()> {
+    let (scale, offset) = (i128::from(scale), i128::from(offset));
+    stored_numbers!(stored, from, |values: Number| {
+        for (to, n) in to.as_chunks_mut::<8>().0.iter_mut().zip(values) {
+            let value = (n as i128).checked_mul(scale).and_then(|n| n.checked_add(offset)).and_then(|n| i64::try_from(n).ok());
+            let value = value.ok_or_else(|| Error::unsupported(format!("{n} * {scale} + {offset} is beyond 64 bits")))?;
+            *to = value.to_ne_bytes();
+        }
+    }, else {});
+    Ok(())
+}
+
+/// Texts up to where `end` says, filled with NUL.
+fn texts(stored: &Datatype, from: &[u8], to: &mut [u8], end: impl Fn(&[u8]) -> usize) -> Result<()> {
+    let width = to_usize(stored.item_size())?.max(1);
+    for (from, to) in from.chunks_exact(width).zip(to.chunks_exact_mut(width)) {
+        let text = from.get(..end(from)).unwrap_or_default();
+        copy(text, to);
+        to.iter_mut().skip(text.len()).for_each(|byte| *byte = 0);
+    }
+    Ok(())
+}
+
+/// A number that was written as text.
+#[derive(Debug, Clone, Copy)]
+enum Number {
+    Whole(i128),
+    Real(f64),
+}
+
+impl Number {
+    /// Puts it down as an element of a type; None where the type does not have it.
+    fn put(self, scale: f64, offset: f64, into: &Datatype, to: &mut [u8]) -> Option<()> {
+        macro_rules! put {
+            ($type:ty) => {{
+                let Self::Whole(n) = self else { return None };
+                to.copy_from_slice(&<$type>::try_from(n).ok()?.to_ne_bytes());
+            }};
+        }
+        match into {
+            Datatype::Int16 => put!(i16),
+            Datatype::Int32 => put!(i32),
+            Datatype::Int64 => put!(i64),
+            _ => {
+                let value = match self {
+                    Self::Whole(n) => n as f64,
+                    Self::Real(x) => x,
+                };
+                let value = if (scale, offset) == (1.0, 0.0) { value } else { value * scale + offset };
+                to.copy_from_slice(&value.to_ne_bytes());
+            }
+        }
+        Some(())
+    }
+}
+
+/// The number that a text of a FITS table says: `12`, `-1.5`, `.5`, `2.E3`, `1.0D-7`, `1.0-7`; blanks are 0.
+fn written(text: &[u8], decimals: i32) -> Result<Number> {
+    let end = memchr::memchr(0, text).unwrap_or(text.len());
+    let trimmed = text.get(..end).unwrap_or_default().trim_ascii();
+    if trimmed.is_empty() {
+        return Ok(Number::Whole(0));
+    }
+    let text = std::str::from_utf8(trimmed).map_err(|_| not_a_number(trimmed))?;
+    if let Ok(n) = text.parse::<i128>() {
+        return Ok(if decimals == 0 { Number::Whole(n) } else { Number::Real(n as f64 / 10f64.powi(decimals)) });
+    }
+    if !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'E' | b'D' | b'e' | b'd')) {
+        return Err(not_a_number(trimmed));
+    }
+    let mut digits = text.replace(['D', 'd', 'e'], "E");
+    // Fortran leaves the letter out where the exponent has three digits.
+    let sign = digits.rfind(['+', '-']).filter(|at| *at > 0 && !digits.contains('E'));
+    if let Some(at) = sign {
+        digits.insert(at, 'E');
+    }
+    let value = digits.parse::<f64>().map_err(|_| not_a_number(trimmed))?;
+    Ok(Number::Real(if digits.contains('.') { value } else { value / 10f64.powi(decimals) }))
+}
+
+#[cold]
+fn not_a_number(text: &[u8]) -> Error {
+    Error::malformed(format!("cannot read \"{}\" as a number", text.escape_ascii()))
+        .hint("--stored (Python: stored=True) gives the text as it is stored")
+}

@@ -1,0 +1,68 @@
+//! The data of an HDU that lies elsewhere, in a block of an ASDF file: what its header declares.
+
+use super::hdu::{Hdu, HduKind, bitpix, data_size, kind};
+use super::header::Header;
+use super::read::meant_of;
+use super::scale::{Linear, Number};
+use super::{image, table};
+use crate::array::meaning::{Declared, Meaning, Missing, physical as physical_of};
+use crate::array::{Array, Datatype};
+use crate::error::Result;
+
+/// The physical values of an array with this header, where its elements are those that are stored.
+pub(super) fn physical(header: Header, array: Array) -> Result<Array> {
+    match kind(&header)? {
+        HduKind::Image => {
+            let number = image::number(bitpix(&header, "BITPIX")?);
+            let linear = image::linear(&header)?;
+            match image::shape(&header, "")?.as_deref() == Some(array.shape()) {
+                true => physical_of(&array, &[applied(number, linear, array.datatype(), image::meaning(number, linear))]),
+                false => Ok(array),
+            }
+        }
+        HduKind::Other => Ok(array),
+        of_table if array.datatype().as_struct().is_none() => {
+            // The bytes of the data unit.
+            let is_whole = *array.datatype() == Datatype::Uint8 && array.shape() == [data_size(&header)?];
+            if !is_whole || !array.is_c_contiguous() {
+                return Ok(array);
+            }
+            let (start, end) = (array.offset(), array.offset().saturating_add(array.nbytes()));
+            let hdu = Hdu { number: 1, header, kind: of_table, start: 0, data: start..end };
+            meant_of(&hdu, array.source(), array.limits())
+        }
+        HduKind::Table => {
+            let columns = table::columns(&header)?;
+            let Some(fields) = array.datatype().as_struct().filter(|fields| fields.fields().len() == columns.len()) else {
+                return Ok(array);
+            };
+            let mut meanings = Vec::new();
+            for (column, field) in columns.iter().zip(fields.fields()) {
+                let (stored, meaning) = column.meant()?;
+                let linear = Linear { scale: column.scale, zero: column.zero, blank: column.null };
+                meanings.push(match column.number() {
+                    _ if stored.shape != field.shape => Meaning::STORED,
+                    Some(number) => applied(number, linear, &field.datatype, meaning),
+                    None if stored.datatype == field.datatype => meaning,
+                    None => Meaning::STORED,
+                });
+            }
+            physical_of(&array, &meanings)
+        }
+        _ => Ok(array),
+    }
+}
+
+/// What is still to be applied to numbers of a type: all where it is the stored one, and what is missing where it is the
+/// unsigned one.
+fn applied(number: Number, linear: Linear, found: &Datatype, meaning: Meaning) -> Meaning {
+    if *found == number.datatype() {
+        return meaning;
+    }
+    let (Some(unsigned), Some(blank)) = (linear.unsigned(number), linear.blank) else { return Meaning::STORED };
+    if *found != unsigned {
+        return Meaning::STORED;
+    }
+    let missing = i128::from(blank) + linear.zero as i128;
+    Meaning { missing: vec![Missing::Equal(Declared::Int(missing))], ..Meaning::STORED }
+}

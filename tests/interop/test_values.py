@@ -1,0 +1,263 @@
+"""What files declare about their numbers, by every way of declaring it: the values that astropy, netCDF4 and tifffile give."""
+
+import io
+import json
+import unittest
+import warnings
+
+import asdf
+import netCDF4
+import numpy as np
+import peer
+import tifffile
+from astropy.io import fits
+
+warnings.simplefilter("ignore")
+
+
+def card(keyword, value):
+    return f"{keyword:<8}= {value:>20}".ljust(80).encode()
+
+
+def written(hdus, cards=(), number=0):
+    """The bytes of a file, with cards put into the header of an HDU that astropy would apply or refuse when it writes."""
+    out = io.BytesIO()
+    fits.HDUList(hdus).writeto(out, output_verify="ignore")
+    content = out.getvalue()
+    if not cards:
+        return content
+    starts = [info["hdrLoc"] for info in (hdu.fileinfo() for hdu in fits.open(io.BytesIO(content)))]
+    end = content.index(b"END".ljust(80), starts[number])
+    while end % 80:
+        end = content.index(b"END".ljust(80), end + 1)
+    text = b"".join(card(*one) for one in cards)
+    # Blanks after END make room.
+    return content[:end] + text + content[end:end + 80] + content[end + 80 + len(text):]
+
+
+def images():
+    """Each BITPIX with each way of declaring values."""
+    ways = {
+        "plain": [], "scale": [("BSCALE", 0.5)], "both": [("BSCALE", 0.1), ("BZERO", 10.0)], "zero": [("BZERO", -7)],
+        "blank": [("BLANK", 3)], "all": [("BSCALE", 0.25), ("BZERO", 3.0), ("BLANK", 3)],
+    }
+    for code, zero in (("u1", -128), (">i2", 1 << 15), (">i4", 1 << 31), (">i8", 1 << 63), (">f4", None), (">f8", None)):
+        data = np.arange(12).reshape(3, 4).astype(code)
+        for name, cards in ways.items():
+            yield f"{code} {name}", written([fits.PrimaryHDU(data)], cards)
+        if zero is not None:
+            yield f"{code} unsigned", written([fits.PrimaryHDU(data)], [("BZERO", zero)])
+
+
+def columns():
+    numbers = {"B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8"}
+    for letter, code in numbers.items():
+        yield fits.Column(letter, letter, array=np.arange(5).astype(code))
+        yield fits.Column(letter + "3", f"3{letter}", array=np.arange(15).reshape(5, 3).astype(code))
+    yield fits.Column("flag", "L", array=np.array([True, False, True, True, False]))
+    yield fits.Column("bits", "11X", array=np.arange(55).reshape(5, 11) % 3 == 0)
+    yield fits.Column("text", "7A", array=np.array(["", "a", "abcdefg", "b c", "x"]))
+    yield fits.Column("u2", "I", bzero=1 << 15, array=np.arange(5, dtype="u2") + 40000)
+    yield fits.Column("u8", "K", bzero=1 << 63, array=np.arange(5, dtype="u8") + 2**63)
+    yield fits.Column("null", "J", null=-99, array=np.array([1, -99, 3, 4, 5]))
+
+
+class Values(peer.CaseWithoutAstropy):
+    def saved(self, path, pointer, *options):
+        """Elements and mask, as the command gives them; missing numbers are null in JSON."""
+        data = np.load(io.BytesIO(peer.trilith("get", f"{path}#{pointer}", "-o", "-", "--format", "npy", "--quiet", *options)))
+        nested = json.loads(peer.trilith("get", f"{path}#{pointer}", "--json", *options))
+        return data, nested
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+    def places(self, content):
+        """The file as it is, and as a `fits` list of an ASDF file."""
+        path, copy = self.file("x.fits", content), self.folder / "x.asdf"
+        peer.trilith("convert", path, copy, "--quiet")
+        return path, copy
+
+    def test_images(self):
+        for name, content in images():
+            want = fits.open(io.BytesIO(content))[0].data
+            blank = "blank" in name or "all" in name
+            for path in self.places(content):
+                with self.subTest(name, path=path.name):
+                    data, nested = self.saved(path, "/fits/0/data")
+                    if name != ">i8 blank":
+                        self.assertEqual(data.dtype.newbyteorder("="), want.dtype.newbyteorder("="))
+                        np.testing.assert_array_equal(data, want)
+                    flat = [value for row in nested for value in row]
+                    self.assertEqual([at for at, value in enumerate(flat) if value is None], [3] if blank and "f" not in name else [])
+                    found = peer.trilith_json("stats", f"{path}#/fits/0/data")["arrays"][0]
+                    self.assertAlmostEqual(found["max"], float(np.nanmax(want)), places=5)
+                    self.assertEqual(found["masked"], 1 if blank and "f" not in name else 0)
+
+    def test_columns(self):
+        cards = [("TSCAL1", 0.5), ("TZERO1", 3), ("TSCAL3", 2.5), ("TZERO11", 1.25), ("TNULL5", 2), ("TSCAL9", 4.0)]
+        for extra in ((), cards):
+            content = written([fits.PrimaryHDU(), fits.BinTableHDU.from_columns(list(columns()))], extra, 1)
+            want = fits.open(io.BytesIO(content))[1].data
+            for path in self.places(content):
+                data, nested = self.saved(path, "/fits/1/data")
+                for at, name in enumerate(want.names):
+                    with self.subTest(name, path=path.name, scaled=bool(extra)):
+                        theirs = np.asarray(want.field(name))
+                        if theirs.dtype.kind == "U":
+                            theirs = np.char.encode(theirs, "ascii")
+                        np.testing.assert_array_equal(data[name].reshape(theirs.shape), theirs)
+                        missing = [row for row, values in enumerate(nested) if values[at] is None]
+                        self.assertEqual(missing, {"null": [1], "J": [2] if extra else []}.get(name, []))
+
+    def test_logical_bytes_and_text_beyond_nul(self):
+        content = written([fits.PrimaryHDU(), fits.BinTableHDU.from_columns([
+            fits.Column("l", "L", array=np.array([True, False, True])), fits.Column("s", "9A", array=np.array(["abc"] * 3))])])
+        at = content.index(b"Tabc")
+        content = content[:at] + b"\0s0000\0\xff\xff " + content[at + 10:]
+        for path in self.places(content):
+            _, nested = self.saved(path, "/fits/1/data")
+            self.assertEqual(nested, [[None, "s0000"], [False, "abc"], [True, "abc"]])
+
+    def test_text_tables(self):
+        text = [fits.Column("n", "I6", null="-1", array=np.arange(4) - 1), fits.Column("w", "I11", array=np.arange(4) * 10**9),
+                fits.Column("x", "D15.7", array=np.linspace(0, 1e9, 4), ascii=True), fits.Column("s", "A5", array=np.array(["a", "bb", "ccc", ""]))]
+        content = written([fits.PrimaryHDU(), fits.TableHDU.from_columns(text)])
+        want = fits.open(io.BytesIO(content))[1].data
+        for path in self.places(content):
+            data, nested = self.saved(path, "/fits/1/data")
+            for name in "nwx":
+                self.assertEqual(data[name].dtype.newbyteorder("="), want[name].dtype.newbyteorder("="), name)
+                np.testing.assert_array_equal(data[name][1:], want[name][1:])
+            self.assertEqual([row[0] for row in nested], [None, 0, 1, 2])
+            self.assertEqual([row[3] for row in nested], ["a", "bb", "ccc", ""])
+
+    def test_random_groups(self):
+        groups = fits.GroupData(np.arange(100.0).reshape(10, 1, 1, 2, 5), bitpix=-32, parnames=["abc", "xyz"],
+                                pardata=[np.arange(10) + 0.1, 42])
+        # astropy writes groups to files only.
+        fits.GroupsHDU(groups).writeto(self.folder / "groups.fits")
+        content = (self.folder / "groups.fits").read_bytes()
+        want = fits.open(io.BytesIO(content))[0].data
+        for path in self.places(content):
+            data, _ = self.saved(path, "/fits/0/data")
+            for name in ("abc", "xyz"):
+                np.testing.assert_array_equal(data[name], want.par(name))
+            np.testing.assert_array_equal(data["DATA"], want["DATA"])
+
+    def test_compressed_images_are_images(self):
+        data = (np.add.outer(np.arange(37) * 3, np.arange(53) ** 2 // 10)).astype("i4")
+        for method in ("RICE_1", "GZIP_1", "GZIP_2", "HCOMPRESS_1"):
+            for kind in ("i2", "i4", "f4"):
+                content = written([fits.PrimaryHDU(), fits.CompImageHDU(data.astype(kind), compression_type=method, name="SCI")])
+                want = fits.open(io.BytesIO(content))[1].data
+                for path in self.places(content):
+                    with self.subTest(method, kind=kind, path=path.name):
+                        found, _ = self.saved(path, "/fits/1/data")
+                        self.assertEqual(found.dtype.kind, want.dtype.kind)
+                        np.testing.assert_array_equal(found, want)
+
+    def test_columns_of_varying_length_are_lists(self):
+        rows = np.empty(3, object)
+        rows[:] = [np.arange(n, dtype="f4") for n in (0, 2, 3)]
+        text = np.empty(3, object)
+        text[:] = [np.array(list(word), "S1") for word in ("abc", "", "x")]
+        content = written([fits.PrimaryHDU(), fits.BinTableHDU.from_columns([
+            fits.Column("p", "PE()", array=rows), fits.Column("t", "PA()", array=text), fits.Column("id", "J", array=np.arange(3))])])
+        path = self.file("x.fits", content)
+        for at, row in enumerate(rows):
+            self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/1/data/p/{at}", "--json")), list(row))
+        self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/1/data/t/0", "--json")), "abc")
+        self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/1/data/id", "--json")), [0, 1, 2])
+
+    def test_empty_arrays_stay(self):
+        empty = fits.BinTableHDU.from_columns([fits.Column("Foo", "I", bzero=1 << 15, array=np.zeros(0, "u2"))])
+        content = written([fits.PrimaryHDU(), empty, fits.ImageHDU(np.zeros((3, 0), ">i2"))])
+        path, copy = self.places(content)
+        for file in (path, copy):
+            digests = peer.trilith_json("digest", file)["arrays"]
+            self.assertEqual(digests["/fits/1/data"]["datatype"], [{"name": "Foo", "datatype": "uint16"}])
+            self.assertEqual((digests["/fits/1/data"]["shape"], digests["/fits/2/data"]["shape"]), ([0], [3, 0]))
+        peer.trilith("convert", copy, self.folder / "back.fits", "--quiet")
+        self.assertEqual((self.folder / "back.fits").read_bytes(), content)
+
+    def test_stored_elements(self):
+        path = self.file("x.fits", dict(images())[">i2 all"])
+        data, nested = self.saved(path, "/fits/0/data", "--stored")
+        np.testing.assert_array_equal(data, np.arange(12).reshape(3, 4))
+        self.assertEqual(nested, np.arange(12).reshape(3, 4).tolist())
+
+    def test_physical_arrays_are_what_astropy_reads(self):
+        content = written([fits.PrimaryHDU(np.arange(4, dtype=">i2")), fits.ImageHDU(np.arange(6, dtype=">i2"), name="SCI"),
+                           fits.BinTableHDU.from_columns(list(columns()), name="ROWS")], [("BSCALE", 0.5), ("BLANK", 2)], 1)
+        path, out = self.file("x.fits", content), self.folder / "p.asdf"
+        said = peer.trilith("convert", path, self.folder / "kept.asdf", "--json")
+        self.assertTrue(any("/fits/1/data" in note for note in json.loads(said)["notes"]))
+        peer.trilith("convert", path, out, "--physical", "--quiet")
+        with asdf.open(out) as opened, fits.open(io.BytesIO(content)) as want:
+            np.testing.assert_array_equal(np.ma.filled(np.ma.masked_array(opened["SCI"]), np.nan), want["SCI"].data)
+            np.testing.assert_array_equal(opened["PRIMARY"], want[0].data)
+            np.testing.assert_array_equal(opened["ROWS"]["u8"], want["ROWS"].data["u8"])
+            self.assertEqual(np.ma.getmaskarray(np.ma.masked_array(opened["ROWS"]["null"])).tolist(), [False, True, False, False, False])
+
+    def test_digests_of_missing_elements_are_zero(self):
+        path = self.file("x.fits", dict(images())[">i2 all"])
+        want = fits.open(path)[0].data
+        found = peer.trilith_json("digest", path)["arrays"]["/fits/0/data"]
+        self.assertEqual(found["sha256"], peer.sha256(np.nan_to_num(want, nan=0)))
+        self.assertEqual(found["mask_sha256"], peer.sha256(np.isnan(want).astype("u1")))
+
+    def test_an_hdu_by_its_name(self):
+        content = written([fits.PrimaryHDU(), *(fits.ImageHDU(np.full(2, n, "i2"), name="SCI", ver=n) for n in (1, 2))])
+        path = self.file("x.fits", content)
+        for name, number in (("SCI", 1), ("SCI,2", 2), ("2", 2)):
+            self.assertEqual(json.loads(peer.trilith("get", f"{path}#/fits/{name}/data", "--json")), [number, number])
+
+    def test_netcdf(self):
+        """As netCDF4 with auto_maskandscale."""
+        ways = {
+            "plain": {}, "scale": {"scale_factor": 0.5}, "offset": {"add_offset": 10.0},
+            "both": {"scale_factor": np.float32(0.25), "add_offset": np.float32(3)},
+            "fill": {"_FillValue": 3}, "missing": {"missing_value": 4}, "two": {"missing_value": [1, 2]},
+            "range": {"valid_range": [2, 9]}, "min": {"valid_min": 5}, "max": {"valid_max": 6},
+            "all": {"scale_factor": 0.1, "add_offset": -1.0, "_FillValue": 3, "valid_min": 1},
+            "unsigned": {"_Unsigned": "true"}, "unsigned scaled": {"_Unsigned": "true", "scale_factor": 0.5, "_FillValue": -1},
+        }
+        for form in ("NETCDF4", "NETCDF3_CLASSIC"):
+            path = self.folder / f"{form}.nc"
+            with netCDF4.Dataset(path, "w", format=form) as made:
+                made.createDimension("x", 12)
+                for code in ("i1", "i2", "i4", "f4", "f8"):
+                    for name, said in ways.items():
+                        if code[0] == "f" and "unsigned" in name:
+                            continue
+                        said = {key: np.array(value, code) if key not in ("scale_factor", "add_offset", "_Unsigned") else value
+                                for key, value in said.items()}
+                        fill = said.pop("_FillValue", None)
+                        variable = made.createVariable(f"{code}_{name.replace(' ', '_')}", code, ("x",), fill_value=fill)
+                        variable.set_auto_maskandscale(False)
+                        variable.setncatts(said)
+                        values = np.arange(12)
+                        values[11] = -1
+                        variable[:] = values.astype(code)
+            with netCDF4.Dataset(path) as opened:
+                for name, variable in opened.variables.items():
+                    with self.subTest(name, form=form):
+                        want = variable[:]
+                        data, nested = self.saved(path, f"/{name}")
+                        mask = np.array([value is None for value in nested])
+                        self.assertEqual(mask.tolist(), np.ma.getmaskarray(want).tolist())
+                        self.assertEqual(data.dtype.newbyteorder("="), want.dtype.newbyteorder("="))
+                        np.testing.assert_array_equal(data[~mask], np.ma.getdata(want)[~mask])
+
+    def test_tiff_nodata(self):
+        path = self.folder / "n.tif"
+        tifffile.imwrite(path, np.arange(12, dtype="i2").reshape(3, 4), extratags=[(42113, "s", 0, "5", True)])
+        _, nested = self.saved(path, "/image")
+        self.assertEqual(nested, [[0, 1, 2, 3], [4, None, 6, 7], [8, 9, 10, 11]])
+
+
+if __name__ == "__main__":
+    unittest.main()
