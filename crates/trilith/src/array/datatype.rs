@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::structure::StructType;
+use super::structure::{Field, StructType};
 use crate::error::{Error, Result};
 
 /// The order of the bytes of a number.
@@ -249,6 +249,20 @@ impl Datatype {
             (Self::Struct(a), Self::Struct(b)) => a.means(b),
             (a, b) => a == b,
         }
+    }
+
+    /// The type of a mask for elements of this type: a boolean for each value, in structures of the same fields.
+    ///
+    /// # Errors
+    /// As [`StructType::packed_from`].
+    pub(super) fn flags(&self) -> Result<Self> {
+        // Recursion is limited with the nesting of structs.
+        let Self::Struct(fields) = self else { return Ok(Self::Bool8) };
+        let flags = fields.fields().iter().map(|field| {
+            let made = Field { name: field.name.clone(), ..Field::unnamed(field.datatype.flags()?, Byteorder::NATIVE) };
+            Ok(made.with_shape(field.shape.clone()))
+        });
+        Ok(Self::Struct(Arc::new(StructType::packed_from(flags.collect::<Result<_>>()?)?)))
     }
 
     /// What the bytes of a plain element are made of; a struct has none of its own.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
-use super::meaning::flags_of;
 use super::number;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
@@ -33,7 +32,7 @@ impl Mask {
         match self {
             Self::Array(mask) => {
                 let datatype = mask.datatype();
-                let is_by_field = datatype.as_struct().is_some() && datatype.means(&flags_of(&array.datatype)?);
+                let is_by_field = datatype.as_struct().is_some() && datatype.means(&array.datatype.flags()?);
                 if !is_by_field
                     && *datatype != Datatype::Bool8
                     && !datatype.is_integer()

@@ -8,6 +8,7 @@
 //! copied as packed bytes ([`Array::read_bytes`]), borrowed ([`Array::view`]), or piece by piece as
 //! canonical bytes ([`Array::for_each_piece`]), which is what digests are made of.
 
+mod applied;
 mod by_pieces;
 mod csv;
 mod datatype;
@@ -42,6 +43,7 @@ mod turn;
 #[cfg(feature = "ndarray")]
 mod view;
 
+pub(crate) use applied::physical;
 pub use datatype::{Byteorder, Datatype};
 pub use element::Element;
 pub use fetch::{RowBlocks, read_all};

@@ -4,9 +4,53 @@
 //! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout of its own has no
 //! such conventions.
 
-use crate::array::Datatype;
+use super::outline::{OutlineId, Thing};
+use super::read::DudleyFile;
 use crate::array::meaning::{Declared, Meaning, Missing, Reading};
-use crate::layout::{Attribute, Literal};
+use crate::array::{Array, Datatype, physical};
+use crate::error::Result;
+use crate::layout::{Attribute, Entry, ItemId, Literal};
+
+impl DudleyFile {
+    /// The array that an entry of this stream is; what is there of one that ends behind the end of the file. In a file of
+    /// another format that was opened for it, with its physical values.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::array_at`].
+    pub fn array_of(&self, entry: &Entry) -> Result<Array> {
+        self.meant(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
+    }
+
+    /// As [`DudleyFile::attributes`], without those that are applied to the elements of its array.
+    ///
+    /// # Errors
+    /// As [`DudleyFile::outline`].
+    pub fn remaining_attributes(&self, id: OutlineId) -> Result<Vec<(&str, &Attribute)>> {
+        let mut all = self.attributes(id)?;
+        let datatype = match self.outline()?.thing(id) {
+            Thing::Data(entry) if self.is_physical => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
+            _ => None,
+        };
+        if datatype.is_some_and(|datatype| !of(all.iter().copied(), &datatype).is_empty()) {
+            all.retain(|(name, _)| !is_applied(name));
+        }
+        Ok(all)
+    }
+
+    /// Whether the elements of an entry are not the stored ones.
+    pub(crate) fn has_meaning(&self, entry: &Entry) -> bool {
+        self.is_physical && self.layout().attributes(entry.item).any(|(name, _)| is_applied(name))
+    }
+
+    /// The array of an item with the values that its attributes declare.
+    pub(super) fn meant(&self, item: ItemId, stored: Array) -> Result<Array> {
+        if !self.is_physical {
+            return Ok(stored);
+        }
+        let meanings = of(self.layout().attributes(item), stored.datatype());
+        meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))
+    }
+}
 
 /// The attributes that say what elements mean.
 const APPLIED: &[&str] = &[
@@ -23,12 +67,12 @@ const APPLIED: &[&str] = &[
 ];
 
 /// Whether an attribute says what elements mean.
-pub(super) fn is_applied(name: &str) -> bool {
+fn is_applied(name: &str) -> bool {
     APPLIED.contains(&name)
 }
 
 /// What the attributes of an array declare about elements of its datatype: one after the other.
-pub(super) fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<Meaning> {
+fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<Meaning> {
     let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
     let said: Vec<(&str, &Attribute)> = attributes.filter(|(name, _)| is_number && is_applied(name)).collect();
     if said.is_empty() {

@@ -5,11 +5,9 @@ use std::sync::{Arc, OnceLock};
 use super::datatype::datatype_of;
 use super::grid::{self, GridArray};
 use super::inflate::{Form, inflated};
-use super::meaning;
 use super::outline::{Outline, OutlineId, Thing};
 use super::signature::Signature;
 use crate::array::Array;
-use crate::array::meaning::physical;
 use crate::bytes::{MemorySource, NoReferences, Resolve, SourceRef, Truncated, Window, read_vec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, Setting};
@@ -76,7 +74,7 @@ pub struct DudleyFile {
     /// Whether the layout may have arrays in chunks.
     has_grids: bool,
     /// Whether arrays have the values that their attributes declare, by the conventions of netCDF.
-    is_physical: bool,
+    pub(super) is_physical: bool,
 }
 
 impl DudleyFile {
@@ -280,36 +278,6 @@ impl DudleyFile {
         Ok(self.layout.attributes(item).filter(|(name, _)| !is_storage(name)).collect())
     }
 
-    /// As [`DudleyFile::attributes`], without those that are applied to the elements of its array.
-    ///
-    /// # Errors
-    /// As [`DudleyFile::outline`].
-    pub fn remaining_attributes(&self, id: OutlineId) -> Result<Vec<(&str, &Attribute)>> {
-        let mut all = self.attributes(id)?;
-        let datatype = match self.outline()?.thing(id) {
-            Thing::Data(entry) if self.is_physical => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
-            _ => None,
-        };
-        if datatype.is_some_and(|datatype| !meaning::of(all.iter().copied(), &datatype).is_empty()) {
-            all.retain(|(name, _)| !meaning::is_applied(name));
-        }
-        Ok(all)
-    }
-
-    /// Whether the elements of an entry are not the stored ones.
-    pub(crate) fn has_meaning(&self, entry: &Entry) -> bool {
-        self.is_physical && self.layout.attributes(entry.item).any(|(name, _)| meaning::is_applied(name))
-    }
-
-    /// The array of an item with the values that its attributes declare.
-    fn meant(&self, item: ItemId, stored: Array) -> Result<Array> {
-        if !self.is_physical {
-            return Ok(stored);
-        }
-        let meanings = meaning::of(self.layout.attributes(item), stored.datatype());
-        meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))
-    }
-
     /// Whether the layout may have arrays in chunks.
     pub(crate) fn has_grids(&self) -> bool {
         self.has_grids
@@ -318,15 +286,6 @@ impl DudleyFile {
     /// The array in chunks that an item is, or why it cannot be read; None for any other item.
     pub(crate) fn grid(&self, path: &str) -> Result<Option<&Result<GridArray>>> {
         if self.has_grids() { Ok(self.outline()?.grid(path)) } else { Ok(None) }
-    }
-
-    /// The array that an entry of this stream is; what is there of one that ends behind the end of the file. In a file of
-    /// another format that was opened for it, with its physical values.
-    ///
-    /// # Errors
-    /// As [`DudleyFile::array_at`].
-    pub fn array_of(&self, entry: &Entry) -> Result<Array> {
-        self.meant(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
     }
 
     /// As [`DudleyFile::array_of`], with the elements that are stored.

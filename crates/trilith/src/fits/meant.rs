@@ -4,13 +4,33 @@ use super::hdu::{Hdu, HduKind, bitpix, data_size, kind};
 use super::header::Header;
 use super::read::meant_of;
 use super::scale::{Linear, Number};
+use super::tree::{card_of, given};
 use super::{image, table};
-use crate::array::meaning::{Declared, Meaning, Missing, physical as physical_of};
+use crate::array::meaning::{Declared, Meaning, Missing};
+use crate::array::physical as physical_of;
 use crate::array::{Array, Datatype};
 use crate::error::Result;
+use crate::tree::Node;
+
+/// The physical values of an array that stands under `data` beside a `header` of a `fits` list: what the header declares is
+/// applied where the elements are the stored ones that BITPIX or TFORM name, or the bytes of the whole data unit. Any
+/// other array is what it is: who wrote physical values under such a header has applied it.
+///
+/// # Errors
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a header that is none, and keywords that cannot be.
+pub fn meant(header: Node<'_>, array: Array) -> Result<Array> {
+    if !header.is_sequence() {
+        return Ok(array);
+    }
+    let mut cards = Header::default();
+    for node in header.items() {
+        cards.push(card_of(&given(node)?).map_err(|e| node.error(e.to_string()))?);
+    }
+    physical(cards, array)
+}
 
 /// The physical values of an array with this header, where its elements are those that are stored.
-pub(super) fn physical(header: Header, array: Array) -> Result<Array> {
+fn physical(header: Header, array: Array) -> Result<Array> {
     match kind(&header)? {
         HduKind::Image => {
             let number = image::number(bitpix(&header, "BITPIX")?);

@@ -14,7 +14,7 @@ use super::scale::{Linear, Number, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
 use crate::array::grid::{Chunks, Cut, Grid};
-use crate::array::meaning::physical;
+use crate::array::physical;
 use crate::array::{Array, element_count};
 use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};

@@ -93,23 +93,6 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
     Ok(Listing { fits: Value::seq(list), cards, heaps, is_strict })
 }
 
-/// The physical values of an array that stands under `data` beside a `header` of a `fits` list: what the header declares is
-/// applied where the elements are the stored ones that BITPIX or TFORM name, or the bytes of the whole data unit. Any
-/// other array is what it is: who wrote physical values under such a header has applied it.
-///
-/// # Errors
-/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a header that is none, and keywords that cannot be.
-pub fn meant(header: Node<'_>, array: Array) -> Result<Array> {
-    if !header.is_sequence() {
-        return Ok(array);
-    }
-    let mut cards = Header::default();
-    for node in header.items() {
-        cards.push(card_of(&given(node)?).map_err(|e| node.error(e.to_string()))?);
-    }
-    super::meant::physical(cards, array)
-}
-
 /// Reads a `fits` list; `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens
 /// the arrays.
 ///
