@@ -716,7 +716,8 @@ fn arrays_become_hdus_and_read_back_the_same() {
     let bytes = |spec: &str| fits.array(fits.find(spec).unwrap()).unwrap().read_bytes(Byteorder::Little).unwrap();
     assert_eq!(bytes("0"), [1, 0, 255, 255]);
     assert_eq!(bytes("A/BITS"), [1, 0]);
-    assert_eq!(bytes("TEXT"), b"abc\0de");
+    // A string ends at its first NUL.
+    assert_eq!(bytes("TEXT"), b"abc\0\0\0");
     assert_eq!(bytes("WIDE"), b"ab");
     assert_eq!(bytes("ONE"), [7]);
     assert_eq!(bytes("RECORDS")[..5], [1, 0, 0, 0, 1]);
