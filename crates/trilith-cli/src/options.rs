@@ -218,7 +218,7 @@ impl Options {
 
     /// Opens the files that a catalog lists as one file; `files` are some of them, as `0:10,20:`. `--layout` is the
     /// layout of these files, which have no signature if they are `raw`.
-    pub fn open_family(&self, catalog: &str, layout: Layout, files: Option<&str>, raw: bool) -> Result<File> {
+    pub fn open_family(&self, catalog: &str, layout: Option<Layout>, files: Option<&str>, raw: bool) -> Result<File> {
         let files = files.map(ranges).transpose()?.unwrap_or_default();
         self.open_by(catalog, &self.opening()?.family(layout).raw(raw).files(files), &self.limits()?)
     }

@@ -132,8 +132,8 @@ const ONTO_INPUT: &[&[&str]] = &[
     &["layout", "translate", "l.dud", "--to", "2025", "-o", "l.dud"],
     &["layout", "describe", "x.asdf", "-o", "x.asdf"],
     &["layout", "from", "rows.npy", "-o", "rows.npy"],
-    &["layout", "write", "l.dud", "l.dud", "--from", "a=pair.npy"],
-    &["layout", "write", "l.dud", "pair.bd", "--from", "a=pair.npy"],
+    &["layout", "write", "l.dud", "l.dud", "--from", "a=pair.npy", "--overwrite"],
+    &["layout", "write", "l.dud", "pair.bd", "--from", "a=pair.npy", "--overwrite"],
     &["layout", "catalog", "n.dud", "n.bd", "-o", "n.bd", "--overwrite"],
     &["layout", "new", "c.h", "-o", "c.h", "--overwrite"],
     &["layout", "new", "c.h", "-o", "c.dud", "--overwrite"],
@@ -200,7 +200,7 @@ fn lay_out(folder: &Path) {
     let head = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
     put("pair.npy", &[b"\x93NUMPY\x01\x00\x76\x00", format!("{head:<117}\n").as_bytes(), &[5, 5]].concat());
     std::fs::hard_link(folder.join("pair.npy"), folder.join("pair.bd")).unwrap();
-    put("n.dud", b"N : i8\na = u1[N]\n");
+    put("n.dud", b"{ N : i8 }\na = u1[N]\n");
     done(folder, &["layout", "write", "n.dud", "n.bd", "--param", "N=2", "--from", "a=pair.npy", "--bare"]);
     done(folder, &["convert", "other.asdf", "x.bd"]);
     done(folder, &["convert", "other.asdf", "x.fits"]);

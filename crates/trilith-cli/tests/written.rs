@@ -258,7 +258,11 @@ const BEFORE: &[(&str, &str)] = &[
         "cp runs/restart.dud run.dud; rm -f same.bd; trilith -q layout catalog run.dud runs/step0000.bd runs/step0001.bd -o same.bd",
     ),
     (
-        "trilith get /te --layout run.dud",
+        "trilith get /te --catalog",
+        "cp runs/restart.dud run.dud; rm -f c.bd; trilith -q layout catalog run.dud runs/step0000.bd runs/step0001.bd -o c.bd",
+    ),
+    (
+        "trilith get /NX --catalog",
         "cp runs/restart.dud run.dud; rm -f c.bd; trilith -q layout catalog run.dud runs/step0000.bd runs/step0001.bd -o c.bd",
     ),
     ("trilith convert IN OUT", "rm -rf IN; cp observation.asdf IN"),

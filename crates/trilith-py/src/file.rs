@@ -40,9 +40,9 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 ///     file while such an array is in use, the process ends, as with every memory map.
 /// layout : Layout, str or os.PathLike, optional
 ///     The layout under which the bytes are read: a `Layout`, its path, or its text.
-/// family : Layout, str or os.PathLike, optional
-///     The layout of the files of a file set, whose catalog `source` is. Each item is then one array, whose first axis
-///     counts the files.
+/// family : Layout, str, os.PathLike or True, optional
+///     The layout of the files of a file set, whose catalog `source` is; `True` if the catalog holds it. Each item is
+///     then one array, whose first axis counts the files.
 /// byteorder : {"little", "big"}, optional
 ///     The byte order, if neither the layout nor the file has it.
 /// allow : list of str
@@ -51,7 +51,7 @@ use crate::{array, drafts, parts, scalar, show, tagged};
 /// remote : dict, optional
 ///     Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
 /// raw : bool
-///     The files of the file set have no signature.
+///     The files of the file set have no signature, if the catalog does not record it.
 /// stored : bool
 ///     Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
 ///     are applied, and missing values are masked.
@@ -91,23 +91,24 @@ pub fn open(
     stored: bool,
 ) -> PyResult<File> {
     let byteorder = crate::source::order(byteorder)?;
-    let (layout, template) = (layout::given(layout)?, layout::given(family)?);
+    // Of a catalog that holds the layout of its files, `True` is enough.
+    let holds_its_own = family.is_some_and(|family| family.extract::<bool>().is_ok_and(|is_family| is_family));
+    let (layout, template) = (layout::given(layout)?, layout::given(family.filter(|_| !holds_its_own))?);
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may stand in another folder: the path is absolute.
     let allow = crate::remote::allowed(&allow)?;
     let opening = crate::remote::opening(memmap, &allow, remote)?.byteorder(byteorder).stored(stored);
-    let (layout_text, family) = (text(&layout), text(&template));
-    let home = Home { path: PathBuf::new(), memmap, layout: layout_text, family, byteorder, allow, raw, stored };
-    let opening = match template {
-        Some(template) => opening.family(template).raw(raw),
-        None => opening.layout(layout),
-    };
+    let home = Home { path: PathBuf::new(), memmap, layout: text(&layout), family: None, byteorder, allow, raw, stored };
+    let is_family = holds_its_own || template.is_some();
+    let opening = if is_family { opening.family(template).raw(raw) } else { opening.layout(layout) };
     let (opened, path) = match origin(source)? {
         Origin::Url(url) => (calm(py, || opening.open(&url))?, None),
         Origin::Path(path) => (calm(py, || opening.open(&path))?, Some(path)),
         Origin::Other(source) => (calm(py, || opening.open_source(source, Arc::new(NoReferences)))?, None),
     };
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
+    let template = file.as_family().map(|family| family.template().clone());
+    let home = Home { family: text(&template), ..home };
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
     let file = py.detach(|| held::opened(file)).or_raise(About::Argument)?;
     Ok(File { held: Arc::new(Held::new(file, path, opening)), home })

@@ -108,24 +108,28 @@ impl Layout {
     }
 
     /// Writes a catalog of files that have this layout: each with the parameters from which follows where everything lies
-    /// in it. `trilith.open(path, family=layout)` then opens them as one.
+    /// in it. `trilith.open(path, family=True)` then opens them as one: the catalog holds the layout. `byteorder` is that of
+    /// files without a signature under a layout that does not say it.
     ///
     /// Raises:
     ///     ValueError: a file lies outside of the folder of the catalog, or says something against its parameters,
     ///         such as an end before its data end.
+    #[pyo3(signature = (files, path, *, byteorder=None))]
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
-    fn catalog(&self, py: Python<'_>, files: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
+    fn catalog(&self, py: Python<'_>, files: &Bound<'_, PyAny>, path: PathBuf, byteorder: Option<&str>) -> PyResult<()> {
+        let order = crate::source::order(byteorder)?;
         let files = files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<PathBuf>>>()?;
         let done = calm(py, || {
             let limits = Limits::from_env()?;
             let mut open = |path: &Path, layout: Option<&Parsed>| {
                 let mut how = StreamOptions::default();
-                how.layout = layout.cloned();
+                (how.layout, how.order) = (layout.cloned(), order);
                 DudleyFile::open_with(bytes::open(path, LocalOptions::default())?, &NoReferences, how, &limits)
             };
-            let draft = Listing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?.draft()?;
+            let listing = Listing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?;
+            let draft = listing.draft()?;
             let mut file = NewFile::create(&path, Basis::Nothing)?;
-            draft.write(self.0.order().unwrap_or(native_order()), &limits, &mut file.writer())?;
+            draft.write(listing.order().unwrap_or(native_order()), &limits, &mut file.writer())?;
             file.commit().map(drop)
         })?;
         done.map_err(|error| raise_at(&error, Some(&path)))

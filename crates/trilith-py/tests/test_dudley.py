@@ -262,7 +262,7 @@ def test_a_layout_writes_files_of_any_size_and_says_what_is_wrong(tmp_path, monk
         assert a["unu"].shape == (2, 2, 3) and b["rho"][:].tolist() == [[2.5] * 4]
     layout.catalog(["a.bd", "b.bd"], "c.bd")
     with trilith.open("c.bd") as c:
-        assert np.asarray(c["records"])[:].tolist() == [[4, 3, 2], [5, 2, 0]]
+        assert np.asarray(c["records"])[:].tolist() == [(4, 3, 2, 0.1), (5, 2, 0, 0.2)]
     before = (tmp_path / "a.bd").read_bytes()
     good = restart(1, 4, 3)
     for words, message in [
@@ -288,6 +288,42 @@ def test_a_layout_writes_files_of_any_size_and_says_what_is_wrong(tmp_path, monk
     with pytest.raises(FileNotFoundError):
         trilith.Layout("missing.dud")
     assert not (tmp_path / "d.bd").exists() and not (tmp_path / "below" / "c.bd").exists()
+
+
+def test_a_catalog_carries_its_layout_and_what_its_files_are(tmp_path):
+    layout = trilith.Layout("{ N : i8  time = f8 }\nrho = f8[N]\n")
+    for n in range(3):
+        layout.write(tmp_path / f"r{n}.bd", N=2, time=n / 2, rho=np.full(2, float(n)))
+        data = np.int64(2).tobytes() + np.array([n / 2, n, n], "f8").tobytes()
+        (tmp_path / f"r{n}.raw").write_bytes(data)
+    for ending in ["bd", "raw"]:
+        catalog = tmp_path / f"{ending}-c.bd"
+        layout.catalog([tmp_path / f"r{n}.{ending}" for n in range(3)], catalog, byteorder="little")
+        family = trilith.open(catalog, family=True)
+        assert family.layout == layout
+        assert family["rho"][:, 1].tolist() == [0, 1, 2]
+        # What the summary block stores comes from the catalog.
+        (tmp_path / f"r0.{ending}").unlink()
+        assert trilith.open(catalog, family=True)["time"][:].tolist() == [0, 0.5, 1]
+
+
+def test_parameters_of_copies_and_structs_are_written_by_their_paths(tmp_path):
+    layout = trilith.Layout("l [ / n : i2  v = f4[n] ]*2\nstring { COUNT : i4  \"\" = S1[COUNT] }\nname = string\n")
+    one, two = np.ones(1, "f4"), np.ones(2, "f4")
+    values = {"l[0]/n": 1, "l[0]/v": one, "l[1]/n": 2, "l[1]/v": two, "name.COUNT": 4, "name": np.array("abc")}
+    layout.write(tmp_path / "l.bd", values)
+    with trilith.open(tmp_path / "l.bd") as f:
+        assert f["l[1]/n"] == 2 and f["l[1]/v"].shape == (2,) and f["name.COUNT"] == 4
+    with pytest.raises(ValueError, match=r"no stored parameter l\[7\]/n"):
+        layout.write(tmp_path / "l.bd", values | {"l[7]/n": 3})
+
+
+def test_unicode_and_short_complex_numbers_are_those_of_numpy(tmp_path):
+    layout = trilith.Layout("u = U1[6]  w = U2[3]  s = S1[4]  c = c4[2]")
+    layout.write(tmp_path / "u.bd", u=np.array("h\u00e9\u20ac"), w=np.array("\u00e9"), s=np.array("ab"), c=np.array([1.5 - 2j, 1], "c8"))
+    with trilith.open(tmp_path / "u.bd") as f:
+        assert f["u"][()] == "h\u00e9\u20ac" and f["w"][()] == "\u00e9"
+        assert f["c"][:].dtype == np.complex64 and f["c"][:].tolist() == [1.5 - 2j, 1]
 
 
 def test_lists_and_records_are_written_by_their_names(tmp_path):

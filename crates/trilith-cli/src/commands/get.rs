@@ -34,13 +34,14 @@ pub struct Get {
     #[command(flatten)]
     parts: Parts,
     /// Read the item from every file that this catalog lists, as one array with a leading axis (--layout
-    /// is the layout of these files); files that omit it, or are not there, are named and masked
-    #[arg(long, value_name = "C.bd", requires = "under")]
+    /// is the layout of these files, if the catalog does not hold it); files that omit it, or are not there, are named
+    /// and masked
+    #[arg(long, value_name = "C.bd")]
     catalog: Option<String>,
     /// With --catalog: only these of its files, counted from 0; several ranges with commas: 0:10,20:
     #[arg(long, value_name = "FIRST:END", requires = "catalog")]
     files: Option<String>,
-    /// With --catalog: its files have no signature
+    /// With --catalog: its files have no signature, if the catalog does not record it
     #[arg(long, requires = "catalog")]
     raw: bool,
     /// Write to a file, by its ending: .npy, .csv, .json, .yaml, .txt; raw little-endian bytes for any unknown ending.
@@ -110,7 +111,8 @@ impl Get {
 
     /// The files that a catalog lists.
     fn family(&self, catalog: &str, options: &Options) -> Result<File> {
-        let layout = options.read_layout(options.under.as_deref().unwrap_or(""), &options.limits()?)?;
+        let limits = options.limits()?;
+        let layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
         let file = options.open_family(catalog, layout, self.files.as_deref(), self.raw)?;
         if let (Some(family), Some(output)) = (file.as_family(), self.outputs().file())
             && Path::new(output).exists()
@@ -123,7 +125,8 @@ impl Get {
     /// The item as an array, if it is one or is asked for as one.
     fn as_array(&self, item: &Item<'_>, options: &Options) -> Result<Option<Array>> {
         let format = self.format(options);
-        let is_text = matches!(format, Format::Text | Format::Json | Format::Csv);
+        // Raw bytes are those of the file; any other form has its own words for text and numbers.
+        let is_text = format != Format::Raw;
         match item.array() {
             Ok(array) if self.widen => return item.widened(array).map(Some),
             Ok(array) if is_text && !self.explain => return item.presented(array).map(Some),
@@ -145,9 +148,7 @@ impl Get {
             return explain(&array, job);
         }
         if array.nbytes() > LONG {
-            let ranges = array.plan(GAP).into_iter().map(|range| array.source().stored(range));
-            let ranges: Vec<_> = ranges.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-            progress::expect(merged(ranges, GAP).iter().map(|range| range.end - range.start).sum());
+            progress::expect(array.cost(GAP)?);
         }
         let format = self.format(job.options);
         if output.is_none() && format == Format::Text {

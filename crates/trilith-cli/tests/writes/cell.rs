@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::common::{run, trilith};
 use super::content::{Content, Digest, difference};
-use super::kinds::{Kind, Kindred, filling, rows};
+use super::kinds::{Kind, Kindred, TEMPLATE, filling, rows};
 use super::operations::{Operation, Output, Result as Judged, normalised};
 use trilith::bytes::LocalOptions;
 
@@ -152,6 +152,7 @@ fn lay_out(place: &Path, kind: &Kind, way: Way) {
         array.write_npy(&mut npy).expect("memory");
         std::fs::write(place.join(format!("aid/{name}.npy")), npy).expect("it can be written");
     }
+    std::fs::write(place.join("aid/template.dud"), TEMPLATE).expect("it can be written");
     let raw = rows().read_bytes(trilith::array::Byteorder::NATIVE).expect("memory");
     for (name, content) in [("rows", raw), ("none", Vec::new())] {
         std::fs::write(place.join(format!("aid/{name}.raw")), content).expect("it can be written");
@@ -186,8 +187,8 @@ fn words(operation: &Operation, kind: &Kind, plan: &Plan) -> Vec<String> {
         (None, _) => {}
     }
     match kind.layout.map(|layout| format!("aid/{layout}")) {
-        // The layout is the first of its arguments.
-        Some(layout) if operation.command == "layout catalog" => words.insert(2, layout),
+        // The layout is the first of its arguments, and a template.
+        Some(_) if operation.command == "layout catalog" => words.insert(2, "aid/template.dud".to_owned()),
         Some(layout) => words.extend(["--layout".to_owned(), layout]),
         None => {}
     }

@@ -91,6 +91,9 @@ pub fn all() -> Vec<Kind> {
     kinds
 }
 
+/// The layout as a template, which a catalog needs.
+pub const TEMPLATE: &str = "#: dialect=2025\n{ N : <i8 }\na = <f8[40]\ntime = <f8[N, 2]\n";
+
 /// A layout with a stored parameter, and an array that grows with it.
 const LAYOUT: &str = "#: dialect=2025\nN : <i8\na = <f8[40]\ntime = <f8[N, 2]\n";
 

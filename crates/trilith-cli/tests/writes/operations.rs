@@ -519,7 +519,7 @@ pub const ALL: &[Operation] = &[
     Operation {
         name: "layout write",
         command: "layout write",
-        words: &["--param", "N=2", "--from", "a=aid/a.npy", "time=aid/time.npy"],
+        words: &["--overwrite", "--param", "N=2", "--from", "a=aid/a.npy", "time=aid/time.npy"],
         output: Output::Second,
         ending: Some("bd"),
         of: layouts,

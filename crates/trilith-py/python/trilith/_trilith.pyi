@@ -933,9 +933,12 @@ class Layout:
         >>> trilith.open(path)["rho"][:].tolist()
         [1.5, 2.5]
         """
-    def catalog(self, files: _Iterable[str | os.PathLike[str]], path: str | os.PathLike[str]) -> None:
+    def catalog(
+        self, files: _Iterable[str | os.PathLike[str]], path: str | os.PathLike[str], *, byteorder: str | None = None
+    ) -> None:
         """Writes a catalog of files that have this layout: each with the parameters from which follows where everything lies
-        in it. `trilith.open(path, family=layout)` then opens them as one.
+        in it. `trilith.open(path, family=True)` then opens them as one: the catalog holds the layout. `byteorder` is that of
+        files without a signature under a layout that does not say it.
 
         Raises:
             ValueError: a file lies outside of the folder of the catalog, or says something against its parameters,
@@ -956,7 +959,7 @@ def open(
     *,
     memmap: bool = True,
     layout: _Layout | None = None,
-    family: _Layout | None = None,
+    family: _Layout | Literal[True] | None = None,
     byteorder: str | None = None,
     allow: list[str] = ...,
     remote: dict[str, Any] | None = None,
@@ -977,9 +980,9 @@ def open(
         file while such an array is in use, the process ends, as with every memory map.
     layout : Layout, str or os.PathLike, optional
         The layout under which the bytes are read: a `Layout`, its path, or its text.
-    family : Layout, str or os.PathLike, optional
-        The layout of the files of a file set, whose catalog `source` is. Each item is then one array, whose first axis
-        counts the files.
+    family : Layout, str, os.PathLike or True, optional
+        The layout of the files of a file set, whose catalog `source` is; `True` if the catalog holds it. Each item is
+        then one array, whose first axis counts the files.
     byteorder : {"little", "big"}, optional
         The byte order, if neither the layout nor the file has it.
     allow : list of str
@@ -988,7 +991,7 @@ def open(
     remote : dict, optional
         Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
     raw : bool
-        The files of the file set have no signature.
+        The files of the file set have no signature, if the catalog does not record it.
     stored : bool
         Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
         are applied, and missing values are masked.

@@ -1,7 +1,5 @@
 //! A first look at a large plane: some of its rows, as many as cost little to read.
 
-use std::ops::Range;
-
 use serde_json::{Value, json};
 use trilith::bytes::Access;
 use trilith::{Array, Index, Result};
@@ -40,7 +38,7 @@ impl Look {
         let mut rows = all.height.min(ROWS);
         loop {
             let found = Self::rows(array, all.height, rows)?;
-            if rows <= 1 || cost(&found.array)? <= most {
+            if rows <= 1 || found.array.cost(GAP)? <= most {
                 return Ok(found);
             }
             rows /= 2;
@@ -62,21 +60,6 @@ fn is_fetched(array: &Array) -> bool {
     array.source().access() == Access::Requests
 }
 
-/// How many stored bytes reading an array costs.
-fn cost(array: &Array) -> Result<u64> {
-    let mut stored: Vec<Range<u64>> = Vec::new();
-    for range in array.plan(GAP) {
-        stored.extend(array.source().stored(range)?);
-    }
-    stored.sort_by_key(|range| range.start);
-    let (mut sum, mut end) = (0u64, 0u64);
-    for range in stored {
-        sum = sum.saturating_add(range.end.saturating_sub(range.start.max(end)));
-        end = end.max(range.end);
-    }
-    Ok(sum)
-}
-
 /// `look`: the share of its rows that a first look at a plane takes, 1 where there is none; what all of it costs to read,
 /// and whether that is done unasked.
 pub(super) fn look(session: &Session, request: &Request) -> Result<Value> {
@@ -84,10 +67,10 @@ pub(super) fn look(session: &Session, request: &Request) -> Result<Value> {
     if array.shape().len() != 2 || array.len() < LARGE {
         return Ok(json!({"share": 1.0, "unasked": true, "bytes": array.nbytes()}));
     }
-    let (found, all) = (Look::of(&array)?, cost(&array)?);
+    let (found, all) = (Look::of(&array)?, array.cost(GAP)?);
     let unasked = !is_fetched(&array) || all <= UNASKED;
     // Where a few rows cost as much as all of them, the few are not worth it.
-    let is_cheap = cost(&found.array)?.saturating_mul(2) <= all;
+    let is_cheap = found.array.cost(GAP)?.saturating_mul(2) <= all;
     Ok(json!({"share": if is_cheap { found.share } else { 1.0 }, "unasked": unasked, "bytes": all}))
 }
 

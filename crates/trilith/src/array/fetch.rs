@@ -7,7 +7,7 @@ use super::gather::{Axis, gather};
 use super::handle::Array;
 use super::program::{How, Program, convert_in_place};
 use crate::bytes::{Access, Source, to_usize};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::threads::{ahead, each, threads};
 
@@ -211,6 +211,32 @@ impl Array {
         let (axis, step) = (axis - 1, (most / inner).max(1));
         let outer = self.shape[..axis].iter().fold(1u64, |n, len| n.saturating_mul(*len));
         RowBlocks { total: outer.saturating_mul(self.shape[axis].div_ceil(step)), array: self.clone(), axis, step, next: 0 }
+    }
+
+    /// Returns how many bytes of its file reading the array costs. If the bytes are in many files, it is the number of bytes
+    /// that are wanted of these.
+    ///
+    /// # Errors
+    /// Returns what [`Source::stored`] returns, but for `Unsupported`.
+    pub fn cost(&self, gap: u64) -> Result<u64> {
+        let mut stored: Vec<Range<u64>> = Vec::new();
+        let wanted = self.plan(gap);
+        for range in &wanted {
+            match self.source().stored(range.clone()) {
+                Ok(ranges) => stored.extend(ranges),
+                Err(error) if error.kind() == ErrorKind::Unsupported => {
+                    return Ok(wanted.iter().fold(0, |sum, range| sum.saturating_add(range.end - range.start)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        stored.sort_by_key(|range| range.start);
+        let (mut sum, mut end) = (0u64, 0u64);
+        for range in stored {
+            sum = sum.saturating_add(range.end.saturating_sub(range.start.max(end)));
+            end = end.max(range.end);
+        }
+        Ok(sum)
     }
 
     /// The byte ranges of the source that are needed, in ascending order; ranges that are closer than

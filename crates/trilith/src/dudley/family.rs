@@ -11,11 +11,12 @@ use super::datatype::datatype_of;
 use super::draft::Draft;
 use super::read::{DudleyFile, Items};
 use super::write::base_of;
-use crate::array::{Array, Datatype};
+use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
 use crate::bytes::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Literal, Located, Options, ResolvedType, Supply, quoted_name,
+    Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Literal, Located, Options, ParseOptions, Parsed, ResolvedType, Supply,
+    parse, quoted_name,
 };
 use crate::limits::Limits;
 use crate::span::Span;
@@ -31,6 +32,97 @@ pub struct Catalog {
     files: Arc<Files>,
     records: Records,
     offsets: Option<Vec<i64>>,
+    native: Option<bool>,
+    template: Option<Layout>,
+}
+
+/// What a catalog records of its files besides their parameters, so that it can be read without being told more.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    /// The text of the layout.
+    text: String,
+    /// Whether the files have a signature; None before there are any.
+    native: Option<bool>,
+    pub order: Option<Byteorder>,
+    /// What the summary block stores, in order: each with the values of a variable, None for a parameter.
+    summary: Vec<(String, Option<Column>)>,
+}
+
+/// The values of a variable in all files; None once a file has it in another form.
+type Column = Option<(Datatype, Vec<u64>, Vec<u8>)>;
+
+impl Record {
+    pub fn new(layout: &Layout) -> Self {
+        let summary = layout.summary_members().into_iter();
+        let summary = summary.map(|(name, is_param)| (name.to_owned(), (!is_param).then_some(None))).collect();
+        Self { text: layout.text().to_owned(), native: None, order: layout.order(), summary }
+    }
+
+    /// Takes one more file; returns what does not go together with the files before it.
+    pub fn admit(&mut self, file: &DudleyFile) -> Result<Option<String>> {
+        let (native, order) = (file.signature().is_some(), file.byteorder());
+        let is_first = self.native.is_none();
+        let of = |native: bool| if native { "a signature" } else { "no signature" };
+        match self.native.replace(native).filter(|before| *before != native) {
+            Some(before) => return Ok(Some(format!("it has {}, the files before it have {}", of(native), of(before)))),
+            None if is_first => self.order = order,
+            None => {}
+        }
+        let items = file.items()?;
+        for (name, column) in &mut self.summary {
+            let Some(column) = column else { continue };
+            let array = items.array_at(&format!("/{}", quoted_name(name)))?;
+            let (datatype, shape) = (array.datatype(), array.shape());
+            let mut bytes = match (column.take(), is_first) {
+                (None, true) => Vec::new(),
+                (Some((known, dims, bytes)), _) if known == *datatype && dims == shape => bytes,
+                _ => continue,
+            };
+            if array.is_empty() || datatype.as_struct().is_some() {
+                continue;
+            }
+            array.pieces(Byteorder::Little, 1 << 20, &mut |piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            })?;
+            *column = Some((datatype.clone(), shape.to_vec(), bytes));
+        }
+        Ok(None)
+    }
+
+    /// The records as structs of what the summary block stores; None if it stores nothing.
+    fn records(&self, rows: &[(String, Vec<i64>)]) -> Result<Option<Array>> {
+        let (mut fields, mut columns, mut ordinal) = (Vec::new(), Vec::new(), 0);
+        let mut size = 0u64;
+        for (name, column) in &self.summary {
+            let (datatype, shape, bytes) = match column {
+                Some(Some((datatype, shape, bytes))) => (datatype.clone(), shape.clone(), bytes.clone()),
+                Some(None) => continue,
+                None => {
+                    let values = rows.iter().filter_map(|(_, values)| values.get(ordinal));
+                    let bytes = values.flat_map(|value| value.to_le_bytes()).collect();
+                    ordinal += 1;
+                    (Datatype::Int64, Vec::new(), bytes)
+                }
+            };
+            let field = Field { name: Some(name.clone()), datatype, byteorder: Byteorder::Little, shape, offset: size };
+            let width = field.count().saturating_mul(field.datatype.packed_size());
+            size = size.saturating_add(width);
+            fields.push(field);
+            columns.push((crate::bytes::to_usize(width)?, bytes));
+        }
+        if fields.is_empty() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        for row in 0..rows.len() {
+            for (width, column) in &columns {
+                bytes.extend_from_slice(column.get(row * width..(row + 1) * width).unwrap_or(&[]));
+            }
+        }
+        let datatype = Datatype::Struct(Arc::new(StructType::with_offsets(fields, size)?));
+        Array::from_bytes(bytes, datatype, Byteorder::Little, vec![rows.len() as u64]).map(Some)
+    }
 }
 
 /// The files of a family by the names that the catalog has for them, and what those held that were opened.
@@ -119,7 +211,49 @@ impl Catalog {
         if rows != files.len() as u64 || offsets.as_ref().is_some_and(|offsets| offsets.len() != files.len()) {
             return Err(Error::usage(format!("the catalog has {} files and {rows} records", files.len())));
         }
-        Ok(Self { files: Arc::new(Files::new(files)), records, offsets })
+        let (native, template) = recorded(file, &items)?;
+        Ok(Self { files: Arc::new(Files::new(files)), records, offsets, native, template })
+    }
+
+    /// Returns the layout of the files, if the catalog holds it.
+    pub fn template(&self) -> Option<&Layout> {
+        self.template.as_ref()
+    }
+
+    /// Returns whether the files have a signature, if the catalog records it.
+    pub fn is_native(&self) -> Option<bool> {
+        self.native
+    }
+
+    /// What the summary block of the template stores of the files, as the catalog has it; None for anything else, and if
+    /// the catalog has it in another form than the template.
+    pub(super) fn summarized(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: &[Range<usize>],
+        options: &Options,
+    ) -> Result<Option<Array>> {
+        let (Records::Array(records), [rows]) = (&self.records, rows) else { return Ok(None) };
+        let path = crate::layout::canonical_path(item).unwrap_or_default();
+        let mut members = template.summary_members().into_iter();
+        let Some((name, _)) = members.find(|(name, _)| path == format!("/{}", quoted_name(name))) else { return Ok(None) };
+        let has_field = |fields: &StructType| fields.fields().iter().any(|field| field.name.as_deref() == Some(name));
+        if rows.is_empty() || !records.datatype().as_struct().is_some_and(has_field) {
+            return Ok(None);
+        }
+        let number = |at: usize| i64::try_from(at).ok();
+        let chosen = Index::Range { start: number(rows.start), stop: number(rows.end), step: 1 };
+        let array = records.field(name)?.slice([chosen])?;
+        let mut is_alike = false;
+        self.locate_rows(template, &path, &[rows.start..rows.start + 1], options, &mut |_, place| {
+            let said = place.described()?;
+            is_alike = said.is_some_and(|(datatype, _, shape)| {
+                array.shape().get(1..) == Some(&shape[..]) && (array.datatype() == &datatype || datatype.is_integer())
+            });
+            Ok(())
+        })?;
+        Ok(is_alike.then_some(array))
     }
 
     /// A catalog to be written, in which `template` is named as the layout of the files (if it has a name), each file with
@@ -136,18 +270,36 @@ impl Catalog {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the files have not the same number of parameters.
     pub fn draft(template: Option<&str>, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
+        Self::draft_with(template, rows, None)
+    }
+
+    /// As [`Catalog::draft`], with what the catalog has to record of its files.
+    pub(super) fn draft_with(template: Option<&str>, rows: &[(String, Vec<i64>)], record: Option<&Record>) -> Result<Draft> {
         let width = rows.first().map_or(0, |(_, values)| values.len());
         if let Some((file, values)) = rows.iter().find(|(_, values)| values.len() != width) {
             return Err(Error::usage(format!("{file} has {} parameters, the first file {width}", values.len())));
         }
         let names: Vec<&str> = rows.iter().map(|(file, _)| file.as_str()).collect();
-        let values: Vec<i64> = rows.iter().flat_map(|(_, values)| values.iter().copied()).collect();
-        let mut draft = Draft::dict([
-            ("files", Draft::data(Array::from_texts(&names, &[rows.len() as u64])?)),
-            ("records", Draft::data(Array::from_slice(&values, &[rows.len() as u64, width as u64])?)),
-        ]);
+        let records = match record.map(|record| record.records(rows)).transpose()?.flatten() {
+            Some(records) => records,
+            None => {
+                let values: Vec<i64> = rows.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+                Array::from_slice(&values, &[rows.len() as u64, width as u64])?
+            }
+        };
+        let files = Draft::data(Array::from_texts(&names, &[rows.len() as u64])?);
+        let mut items = vec![("files", files), ("records", Draft::data(records))];
+        if let Some(record) = record.filter(|record| !record.text.is_empty()) {
+            let text = record.text.clone().into_bytes();
+            let datatype = Datatype::with_length("utf8", text.len() as u64)?;
+            items.push(("layout", Draft::data(Array::from_bytes(text, datatype, Byteorder::Little, Vec::new())?)));
+        }
+        let mut draft = Draft::dict(items);
         let text = |template: &str| Attribute::Value(Literal::Text(template.to_owned()));
         draft.attributes.extend(template.map(|template| ("template".to_owned(), text(template))));
+        if let Some(native) = record.and_then(|record| record.native) {
+            draft.attributes.push((SIGNATURE.to_owned(), Attribute::Value(Literal::Integer(native.into()))));
+        }
         Ok(draft)
     }
 
@@ -287,6 +439,27 @@ impl Catalog {
     }
 }
 
+/// The attribute of a catalog that records whether its files have a signature.
+const SIGNATURE: &str = "signature";
+
+/// What a catalog records of its files: whether they have a signature, and their layout.
+fn recorded(file: &DudleyFile, items: &Items<'_>) -> Result<(Option<bool>, Option<Layout>)> {
+    let said = file.layout().attributes(ItemId::ROOT).find(|(name, _)| *name == SIGNATURE);
+    let native = said.and_then(|(_, said)| said.as_integer()).map(|said| said != 0);
+    if items.located("/layout")?.is_none() {
+        return Ok((native, None));
+    }
+    let text = items.array_at("/layout")?;
+    if !text.datatype().is_text() || !text.shape().is_empty() {
+        return Ok((native, None));
+    }
+    let mut options = ParseOptions::default();
+    options.limits = file.limits().clone();
+    let text = text.load_texts()?.concat();
+    let template = parse(text.as_bytes(), &options).and_then(Parsed::into_layout);
+    Ok((native, Some(template.map_err(|e| e.context("the layout in the catalog"))?)))
+}
+
 /// The stored parameters of the structs that `/records` holds, by name.
 fn instances(layout: &Layout, items: &Items<'_>) -> Result<HashMap<String, Vec<i64>>> {
     let mut columns: HashMap<String, Vec<i64>> = HashMap::new();
@@ -331,7 +504,7 @@ impl Place<'_> {
     ///
     /// # Errors
     /// As [`datatype_of`].
-    pub fn described(&self) -> Result<Option<(Datatype, crate::array::Byteorder, Vec<u64>)>> {
+    pub fn described(&self) -> Result<Option<(Datatype, Byteorder, Vec<u64>)>> {
         let Some(found) = &self.found else { return Ok(None) };
         let mut shape = found.shape.clone();
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;

@@ -1,14 +1,19 @@
 //! A file written under a layout that is there already, from values by name; and the catalog of many.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{Seek, Write};
 
+use super::datatype::datatype_of;
 use super::family::Catalog;
+use super::path::{Step, steps};
 use super::read::{DudleyFile, LayoutOrigin};
 use super::records::{last_name, structs};
 use super::write::NewStream;
 use crate::array::{Array, Index};
 use crate::error::{Error, Result};
-use crate::layout::{Byteorder, Entry, ItemId, Kind, Layout, Options, ParamRequest, ResolvedType, Supply, canonical_path};
+use crate::layout::{
+    Byteorder, Entry, ItemId, Kind, Layout, Options, ParamRequest, ResolvedType, Supply, canonical_path, quoted_name,
+};
 use crate::limits::Limits;
 
 /// What a file under a layout is to hold, by the paths of its items.
@@ -41,8 +46,11 @@ pub struct Filling {
 impl Filling {
     /// Writes a native file; with `embed` its layout stands at its end. Returns its size.
     ///
+    /// A parameter of a dict that is repeated, or of a struct, has a value for each of them: `l[1]/n`, `y(1).n`. The path
+    /// without numbers (`l/n`, `y.n`) gives one value to all that have none of their own.
+    ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where a parameter or an item has no value, a value belongs to nothing
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a parameter or an item has no value, a value belongs to nothing
     /// in the layout, or has another datatype or shape than it says; as [`NewStream::write`].
     pub fn write<W: Write + Seek>(
         &self,
@@ -55,105 +63,228 @@ impl Filling {
         let params = self.values(layout, order, limits)?;
         let mut new = NewStream::new(layout, params);
         (new.order, new.embed, new.limits) = (order, embed, limits.clone());
-        let mut used = vec![false; self.data.len()];
-        let paths: Vec<String> = self.data.iter().map(|(path, _)| canonical_path(path).unwrap_or_default()).collect();
-        let mut supply = |entry: &Entry| self.array(entry, &paths, &mut used, limits);
+        let mut given = Vec::with_capacity(self.data.len());
+        for (path, array) in &self.data {
+            let path = canonical_path(path).unwrap_or_default();
+            given.push(Given { way: steps(&path)?, path, array, taken: 0, axes: 0 });
+        }
+        let mut supply = |entry: &Entry| supplied(entry, &mut given, limits);
         let written = new.write(&mut supply, out)?;
-        // What has no data in this file is not asked for.
-        let unknown =
-            self.data.iter().zip(used).find(|((path, array), used)| !used && !array.is_empty() && layout_lacks(layout, path));
-        match unknown {
-            Some(((path, _), _)) => Err(no_item(layout, path)),
+        match given.iter().find(|given| !given.is_used_up()) {
+            Some(one) if given.iter().filter(|given| given.path == one.path).count() > 1 => {
+                Err(Error::usage(format!("{} is given twice", one.path)))
+            }
+            Some(one) => Err(unused(layout, one, &new)),
             None => Ok(written),
         }
     }
 
-    /// Whether a path is that of a stored parameter, whose value is an integer; otherwise what belongs there is an array.
+    /// Returns `true` if a path leads to a stored parameter, whose value is an integer; what belongs to any other is an array.
     pub fn is_param(layout: &Layout, path: &str) -> bool {
-        let path = canonical_path(path).unwrap_or_default();
-        let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at));
-        items.filter(|id| layout.param_of(*id).is_some_and(|param| param.fixed.is_none())).any(|id| layout.path(id) == path)
+        let found = declared(layout, &canonical_path(path).unwrap_or_default());
+        found.and_then(|id| layout.param_of(id)).is_some_and(|param| param.fixed.is_none())
     }
 
     /// The values of all stored parameters in the order of the text.
+    ///
+    /// Each may decide how many come after it, so the path of each is known only when those before it are right: with every
+    /// round at least one more is.
     fn values(&self, layout: &Layout, order: Byteorder, limits: &Limits) -> Result<Vec<i64>> {
-        let given: Vec<(String, i64)> =
+        let given: HashMap<String, i64> =
             self.params.iter().map(|(path, value)| (canonical_path(path).unwrap_or_default(), *value)).collect();
         let options = Options { native: true, order: Some(order), limits: limits.clone() };
-        let (mut values, mut used): (Vec<i64>, Vec<ItemId>) = (Vec::new(), Vec::new());
-        layout.evaluate(&options, |request: &ParamRequest| {
-            if request.is_length {
-                return Ok(Supply::Unknown);
-            }
-            let path = layout.path(request.item);
-            let Some((_, value)) = given.iter().find(|(known, _)| *known == path) else {
-                return Err(Error::usage(format!("parameter {} has no value", path.trim_start_matches('/')))
-                    .hint("every stored parameter of the layout needs one"));
-            };
-            values.push(*value);
-            used.push(request.item);
-            Ok(Supply::Value(*value))
-        })?;
-        match given.iter().find(|(path, _)| !used.iter().any(|item| layout.path(*item) == *path)) {
-            Some((path, _)) => Err(Error::usage(format!("the layout has no stored parameter {}", path.trim_start_matches('/')))),
-            None => Ok(values),
-        }
-    }
-
-    /// The array that was given for an item.
-    fn array(&self, entry: &Entry, paths: &[String], used: &mut [bool], limits: &Limits) -> Result<Array> {
-        let mut take = |at: usize| {
-            if let Some(used) = used.get_mut(at) {
-                *used = true;
-            }
-            self.data.get(at).map(|(_, array)| array.clone())
-        };
-        if let Some(array) = paths.iter().position(|path| *path == entry.path).and_then(&mut take) {
-            return Ok(array);
-        }
-        // An element of a list: a row of what was given for the list.
-        if let Some((list, rest)) = entry.path.split_once('[')
-            && let Some((index, inner)) = rest.split_once(']')
-            && let Ok(row) = index.parse::<i64>()
-            && let Some(array) = paths.iter().position(|path| path.strip_prefix(list) == Some(inner)).and_then(&mut take)
-        {
-            return array.slice([Index::At(row)]);
-        }
-        // Structs from the columns of their members.
-        if let ResolvedType::Struct(_) = entry.typed {
-            let dict = entry.path.strip_suffix("\"\"").unwrap_or("");
-            let mut members = Vec::new();
-            for (at, path) in paths.iter().enumerate() {
-                let below = path.strip_prefix(entry.path.as_str()).is_some_and(|rest| rest.starts_with('.'));
-                let beside = !dict.is_empty() && path.strip_prefix(dict).is_some_and(|rest| !rest.contains('/'));
-                if (below || beside)
-                    && let (Some(name), Some(array)) = (last_name(path)?, take(at))
-                {
-                    members.push((name, array));
+        let mut known: Vec<i64> = Vec::new();
+        let mut right = 0;
+        loop {
+            let mut all = Vec::new();
+            let found = layout.evaluate(&options, |request: &ParamRequest| {
+                if request.is_length {
+                    return Ok(Supply::Unknown);
                 }
+                let value = known.get(all.len()).copied();
+                let value = value.or_else(|| given.get(&layout.path(request.item)).copied()).unwrap_or(0);
+                all.push(value);
+                Ok(Supply::Value(value))
+            });
+            let found = match found {
+                Ok(found) => found,
+                // A value may have gone to another parameter than it belongs to.
+                Err(_) if known.len() > right => {
+                    known.truncate(right);
+                    continue;
+                }
+                Err(fault) => return Err(fault.into()),
+            };
+            let (mut next, mut used) = (Vec::with_capacity(all.len()), HashSet::new());
+            let mut same = 0;
+            for entry in found.params()? {
+                let value = match value_of(layout, &entry, &given)? {
+                    Some((name, value)) => {
+                        used.insert(name);
+                        value
+                    }
+                    None if same < next.len() => 0,
+                    None => {
+                        return Err(Error::usage(format!("parameter {} has no value", entry.path.trim_start_matches('/')))
+                            .hint("every stored parameter of the layout needs one"));
+                    }
+                };
+                if same == next.len() && all.get(same) == Some(&value) {
+                    same += 1;
+                }
+                next.push(value);
             }
-            if !members.is_empty() {
-                let members: Vec<(String, &Array)> = members.iter().map(|(name, array)| (name.clone(), array)).collect();
-                return structs(entry, entry.shape.clone(), &members, limits).map_err(|e| e.context(entry.path.clone()));
+            if same < next.len() {
+                (known, right) = (next, same + 1);
+                continue;
             }
+            return match given.keys().filter(|path| !used.contains(*path)).min() {
+                Some(path) => Err(Error::usage(format!("the layout has no stored parameter {}", path.trim_start_matches('/')))),
+                None => Ok(all),
+            };
         }
-        Err(Error::usage(format!("no data were given for {}", entry.path)))
     }
 }
 
-/// Whether a path leads to nothing that the layout declares: members of a type are in no file, but where the type is used.
-fn layout_lacks(layout: &Layout, path: &str) -> bool {
-    let path = canonical_path(path).unwrap_or_default();
-    let of_type = |id| std::iter::successors(Some(id), |id| layout.parent(*id)).any(|id| layout.kind(id) == Kind::Type);
-    let mut items = (1..layout.item_count()).filter_map(|at| layout.item_at(at));
-    let known = items.any(|id| layout.path(id) == path && !of_type(id));
-    !known && layout.list_on(&path).is_none()
+/// The value that was given for a parameter: for itself, for all of its kind, or (of a named type) for all structs of the
+/// type; and under which path.
+fn value_of(layout: &Layout, entry: &Entry, given: &HashMap<String, i64>) -> Result<Option<(String, i64)>> {
+    if let Some(value) = given.get(&entry.path) {
+        return Ok(Some((entry.path.clone(), *value)));
+    }
+    let bare = bare(&entry.path)?;
+    let of_type = if layout.member_of_struct(entry.item) { layout.path(entry.item) } else { String::new() };
+    Ok([bare, of_type].into_iter().find_map(|path| given.get(&path).copied().map(|value| (path, value))))
+}
+
+/// The names of a path.
+fn names(path: &str) -> Result<Vec<(bool, String)>> {
+    let named = |step| match step {
+        Step::Name(name) => Some((false, name)),
+        Step::Member(name) => Some((true, name)),
+        _ => None,
+    };
+    Ok(steps(path)?.into_iter().filter_map(named).collect())
+}
+
+/// A path without the numbers of elements and structs.
+fn bare(path: &str) -> Result<String> {
+    let names = names(path)?;
+    Ok(names.iter().map(|(is_member, name)| format!("{}{}", if *is_member { '.' } else { '/' }, quoted_name(name))).collect())
+}
+
+/// The item or member that a path leads to.
+pub(crate) fn declared(layout: &Layout, path: &str) -> Option<ItemId> {
+    layout.declared(&names(path).ok()?)
+}
+
+/// An array that was given for a path.
+struct Given<'f> {
+    path: String,
+    way: Vec<Step>,
+    array: &'f Array,
+    /// How many parts of it were written; each is one index of so many axes.
+    taken: u64,
+    axes: usize,
+}
+
+impl Given<'_> {
+    /// Takes the part of an item, at an index.
+    fn take(&mut self, index: &[i64]) -> Result<Array> {
+        (self.taken, self.axes) = (self.taken + 1, index.len());
+        if index.is_empty() {
+            return Ok(self.array.clone());
+        }
+        self.array.slice(index.iter().map(|at| Index::At(*at)).collect::<Vec<_>>())
+    }
+
+    /// Returns `true` if all elements were written.
+    fn is_used_up(&self) -> bool {
+        let parts = self.array.shape().get(..self.axes).unwrap_or(&[]).iter().try_fold(1u64, |n, dim| n.checked_mul(*dim));
+        self.array.is_empty() || parts.is_some_and(|parts| self.taken >= parts)
+    }
+
+    /// The index of an item in it: the numbers of the elements and structs that the path of the item has, and its own has not.
+    /// None if it belongs to something else.
+    fn index_of(&self, item: &[Step]) -> Option<Vec<i64>> {
+        let mut index = Vec::new();
+        let mut way = self.way.iter().peekable();
+        let last = item.len().saturating_sub(1);
+        for (at, step) in item.iter().enumerate() {
+            if way.next_if(|known| *known == step).is_some() {
+                continue;
+            }
+            match step {
+                Step::Element(number) => index.push(i64::try_from(*number).ok()?),
+                Step::Instance(numbers) => {
+                    for number in numbers {
+                        index.push(i64::try_from(*number).ok()?);
+                    }
+                }
+                // A typedef with stored parameters is presented as its member without a name.
+                Step::Member(name) if name.is_empty() && at == last => {}
+                _ => return None,
+            }
+        }
+        way.next().is_none().then_some(index)
+    }
+}
+
+/// The array that was given for an item.
+fn supplied(entry: &Entry, given: &mut [Given<'_>], limits: &Limits) -> Result<Array> {
+    let item = steps(&entry.path)?;
+    let fits = given.iter().enumerate().filter_map(|(at, given)| Some((at, given.index_of(&item)?)));
+    if let Some((at, index)) = fits.min_by_key(|(_, index)| index.len())
+        && let Some(given) = given.get_mut(at)
+    {
+        return given.take(&index);
+    }
+    // Structs from the columns of their members.
+    if let ResolvedType::Struct(structure) = &entry.typed {
+        let dict = entry.path.strip_suffix("\"\"").unwrap_or("");
+        let mut members = Vec::new();
+        for given in given {
+            let below = given.path.strip_prefix(entry.path.as_str()).is_some_and(|rest| rest.starts_with('.'));
+            let beside = !dict.is_empty() && given.path.strip_prefix(dict).is_some_and(|rest| !rest.contains('/'));
+            if (below || beside)
+                && let Some(name) = last_name(&given.path)?
+                && structure.members.iter().any(|member| member.name == name)
+            {
+                members.push((name, given.take(&[])?));
+            }
+        }
+        if !members.is_empty() {
+            let members: Vec<(String, &Array)> = members.iter().map(|(name, array)| (name.clone(), array)).collect();
+            return structs(entry, entry.shape.clone(), &members, limits).map_err(|e| e.context(entry.path.clone()));
+        }
+    }
+    Err(Error::usage(format!("no data were given for {}", entry.path)))
+}
+
+/// The error for data that were not written, or not all of them.
+fn unused(layout: &Layout, given: &Given<'_>, new: &NewStream<'_>) -> Error {
+    let path = &given.path;
+    let of_type = |id| std::iter::successors(Some(id), |id| layout.parent(*id)).last() != Some(ItemId::ROOT);
+    if declared(layout, path).is_none_or(|id| layout.kind(id) == Kind::Type || (of_type(id) && !path.contains('.'))) {
+        return no_item(layout, path);
+    }
+    let data = format!("the data are {} {:?}", given.array.datatype(), given.array.shape());
+    let options = Options { native: true, order: Some(new.order), limits: new.limits.clone() };
+    let said = layout.evaluate_with(&options, &new.params).ok().and_then(|found| found.locate(path).ok().flatten());
+    let said = said.and_then(|found| {
+        let mut shape = found.shape;
+        Some((datatype_of(&found.typed, &mut shape).ok()?.0, shape))
+    });
+    let error = match said {
+        Some((datatype, shape)) => Error::usage(format!("{data}, the layout says {datatype} {shape:?}")),
+        None => Error::usage(format!("{data}, and the layout has {} of these elements", given.taken)),
+    };
+    error.hint("the parameters of the file decide how many elements each item has").context(path.clone())
 }
 
 fn no_item(layout: &Layout, path: &str) -> Error {
-    let path = canonical_path(path).unwrap_or_default();
     let error = Error::usage(format!("the layout has no item {path}"));
-    match layout.nearest_path(&path) {
+    match layout.nearest_path(path) {
         Some(near) => error.hint(format!("did you mean {near}?")),
         None => error,
     }

@@ -66,6 +66,9 @@ impl Catalog {
         options: &Options,
         resolve: Arc<dyn Resolve>,
     ) -> Result<Array> {
+        if let Some(array) = self.summarized(template, item, rows, options)? {
+            return Ok(array);
+        }
         let Chosen { found, pieces, whole, .. } = self.choose(template, item, rows, options, &*resolve)?;
         let mut shape = found.shape.clone();
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;

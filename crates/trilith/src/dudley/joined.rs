@@ -111,8 +111,7 @@ impl Joined {
         };
         self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
         // What is needed of a remote file comes with one request: the signature, and the item.
-        let signature = 0..if self.native { Signature::LEN } else { 0 };
-        let mut ranges = vec![signature];
+        let mut ranges = vec![0..Signature::LEN];
         match (&self.filter, stored) {
             (Some(_), stored) => ranges.push(*offset..offset.saturating_add(stored.unwrap_or(0))),
             (None, _) => {
@@ -123,11 +122,19 @@ impl Joined {
         self.files.check(file, &*source)?;
         if self.native {
             let found = Signature::read(&*source)?;
-            let found = found.ok_or_else(|| Error::malformed("E404: it has no Dudley signature").at_byte(0))?;
+            let missing = || {
+                Error::malformed("E404: it has no Dudley signature")
+                    .at_byte(0)
+                    .hint("files without a signature are read as raw ones")
+            };
+            let found = found.ok_or_else(missing)?;
             if let Some(order) = self.order.filter(|order| *order != found.order) {
                 let message = format!("it is in {:?} order, but the family was opened in {order:?} order", found.order);
                 return Err(Error::usage(message).hint("read the files of each byte order by themselves"));
             }
+        } else if Signature::read(&*source).ok().flatten().is_some() {
+            let message = "it has a Dudley signature, but was to be read as a file without one";
+            return Err(Error::usage(message).setting("", Setting::Omit(&["raw"])));
         }
         let (Some(filter), Some(whole)) = (&self.filter, &self.whole) else { return Ok((source, *offset)) };
         let stored = stored.ok_or_else(|| Error::usage("the stored length of the compressed item is not known"))?;

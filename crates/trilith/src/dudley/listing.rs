@@ -3,17 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
-use super::family::Catalog;
+use super::family::{Catalog, Record};
 use super::fill::Mismatch;
 use super::read::DudleyFile;
+use crate::array::Byteorder;
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::layout::{Dialect, Layout};
 
 /// Opens a file by its path: under the layout of the family, or (None) under that in the file.
 pub type Opener<'o> = dyn FnMut(&Path, Option<&Layout>) -> Result<DudleyFile> + 'o;
 
 /// The files that a catalog is to list, with their parameters and what they say against them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Listing {
     /// Each file as the catalog names it, with the values of its stored parameters in the order of the text.
@@ -22,6 +23,7 @@ pub struct Listing {
     pub mismatches: Vec<Mismatch>,
     /// The layout as the catalog names it.
     template: Option<String>,
+    record: Record,
 }
 
 impl Listing {
@@ -29,8 +31,9 @@ impl Listing {
     /// are named from its folder. `template` is the path of the layout, if it has one.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file outside of that folder, [`ErrorKind::Io`](crate::ErrorKind::Io) for one that is
-    /// not there, and as [`Catalog::params_of`].
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a file outside of that folder, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed)
+    /// (E408) for a layout that is not a template, [`ErrorKind::Io`](crate::ErrorKind::Io) for a file that does not exist, and as
+    /// [`Catalog::params_of`].
     pub fn read<P: AsRef<Path>>(
         catalog: &Path,
         template: Option<&Path>,
@@ -39,6 +42,10 @@ impl Listing {
         open: &mut Opener<'_>,
     ) -> Result<Self> {
         let folder = folder_of(catalog)?;
+        if layout.dialect() == Dialect::D2025 {
+            layout.require_template()?;
+        }
+        let mut record = Record::new(layout);
         let (mut rows, mut mismatches) = (Vec::new(), Vec::new());
         for path in files {
             let path = path.as_ref();
@@ -50,11 +57,19 @@ impl Listing {
             };
             let read = Catalog::params_of(&name, &file, own.as_ref());
             let (values, against) = read.map_err(|error| error.context(path.display().to_string()))?;
+            if let Some(message) = record.admit(&file)? {
+                mismatches.push(Mismatch { file: name.clone(), message });
+            }
             rows.push((name, values));
             mismatches.extend(against);
         }
         let template = template.map(|path| below(&folder, path).unwrap_or_else(|_| path.display().to_string()));
-        Ok(Self { rows, mismatches, template })
+        Ok(Self { rows, mismatches, template, record })
+    }
+
+    /// Returns the byte order of what the layout leaves open in the files: that in which the catalog has to be written.
+    pub fn order(&self) -> Option<Byteorder> {
+        self.record.order
     }
 
     /// The catalog, to be written.
@@ -66,7 +81,7 @@ impl Listing {
             Some(first) => {
                 Err(Error::usage(format!("{}: {}", first.file, first.message)).hint("a catalog of these files would be wrong"))
             }
-            None => Catalog::draft(self.template.as_deref(), &self.rows),
+            None => Catalog::draft_with(self.template.as_deref(), &self.rows, Some(&self.record)),
         }
     }
 }

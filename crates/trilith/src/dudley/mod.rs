@@ -42,13 +42,14 @@ pub use append::{append, append_draft, append_records, append_variables, native_
 pub use datatype::datatype_of;
 pub use draft::{Draft, DraftKind};
 pub use family::{Catalog, Place};
+pub(crate) use fill::declared;
 pub use fill::{Filling, Mismatch};
 pub use gather::Omission;
 pub use listing::{Listing, Opener, folder_of};
 pub use outline::{Children, Outline, OutlineId, Thing};
 pub use path::Step;
 pub(crate) use read::find_text;
-pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
+pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions, layout_text};
 pub use rewrite::Rewrite;
 pub(crate) use seen::is_seen_otherwise;
 pub use seen::widened;

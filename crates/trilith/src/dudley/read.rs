@@ -383,6 +383,14 @@ fn find_layout(
     })
 }
 
+/// Returns the text of the layout that a native file holds at its end, up to the end of the file, or else of the one next to it.
+///
+/// # Errors
+/// Returns `Malformed` for a damaged signature, `Usage` if there is no layout.
+pub fn layout_text(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Vec<u8>> {
+    Ok(find_text(source, Signature::read(&**source)?, resolve, limits)?.0)
+}
+
 /// The text of the layout at the end of the file, up to the end of the file, or of the one beside it.
 pub(crate) fn find_text(
     source: &SourceRef,

@@ -131,6 +131,13 @@ impl Lists {
                 }
             }
         }
+        // Records of one moment: from here on element i of each list is of the same one.
+        if let Some(first) = lists.first()
+            && let Some(other) = lists.iter().find(|list| list.count != first.count)
+        {
+            let message = format!("{} gets {} records, {} gets {}", first.path, first.count, other.path, other.count);
+            return Err(Error::usage(message).hint("append to lists that are not of the same records one after the other"));
+        }
         lists.retain(|list| list.count > 0);
         Ok(Self(lists))
     }

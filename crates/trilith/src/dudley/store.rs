@@ -30,6 +30,9 @@ pub(super) fn store(
 ) -> Result<()> {
     array.check_unmasked("a Dudley stream")?;
     if !array.datatype().means(datatype) || array.shape() != shape {
+        if let Some(fitted) = super::text::fitted(array, datatype, shape)? {
+            return store(&fitted, datatype, order, shape, take);
+        }
         let given = format!("{} {:?}", array.datatype(), array.shape());
         return Err(Error::usage(format!("the data are {given}, the layout says {datatype} {shape:?}")));
     }

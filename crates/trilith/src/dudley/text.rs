@@ -1,7 +1,7 @@
 //! Text as the Dudley document decodes it: `S1` is cp1252, or else latin1.
 
-use crate::array::{Array, Datatype, ElementValue};
-use crate::error::Result;
+use crate::array::{Array, Byteorder, Datatype, ElementValue};
+use crate::error::{Error, Result};
 
 /// The characters of cp1252 from 0x80 to 0x9f; NUL where it has none.
 const HIGH: [char; 32] = [
@@ -41,14 +41,17 @@ pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
     text.chars().map(cp1252).collect::<Option<Vec<u8>>>().or_else(|| text.chars().map(latin1).collect())
 }
 
-/// The array with its text decoded: `ascii` text with bytes above 0x7f becomes `ucs4`, everything else
-/// stays as it is.
+/// Returns the array with its text decoded, and in a datatype that other programs have: `ascii` text with bytes above 0x7f,
+/// `utf8` and `ucs2` text become `ucs4`, `complex32` becomes `complex64`. Everything else stays unchanged.
 ///
 /// # Errors
 /// What reading the elements says.
 pub fn presented(array: &Array) -> Result<Array> {
-    if !matches!(array.datatype(), Datatype::Ascii(_)) {
-        return Ok(array.clone());
+    match array.datatype() {
+        Datatype::Ascii(_) => {}
+        Datatype::Utf8(_) | Datatype::Ucs2(_) => return wide(&array.load_texts()?, array.shape()),
+        Datatype::Complex32 => return widened(array),
+        _ => return Ok(array.clone()),
     }
     let mut plain = true;
     array.for_each_piece(1 << 20, |piece| {
@@ -71,10 +74,88 @@ pub fn presented(array: &Array) -> Result<Array> {
     Array::from_texts(&texts, array.shape())
 }
 
+/// An array of `ucs4` as long as the longest text.
+fn wide(texts: &[String], shape: &[u64]) -> Result<Array> {
+    let longest = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    encoded(texts, Datatype::with_length("ucs4", longest.max(1) as u64)?, shape)
+}
+
+/// Texts as an array of a datatype, padded with NUL.
+fn encoded(texts: &[String], datatype: Datatype, shape: &[u64]) -> Result<Array> {
+    let mut bytes = Vec::new();
+    for text in texts {
+        let value = match datatype {
+            Datatype::Ascii(_) => {
+                let stored = s1_bytes(text);
+                ElementValue::Raw(stored.ok_or_else(|| Error::usage(format!("{text:?} has characters that S1 has not")))?)
+            }
+            _ => ElementValue::Text(text.clone()),
+        };
+        value.encode(&datatype, Byteorder::Little, &mut bytes).map_err(|e| Error::usage(e.message().to_owned()))?;
+    }
+    Array::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())
+}
+
+/// `complex32` as `complex64`, which has all its values.
+fn widened(array: &Array) -> Result<Array> {
+    let mut bytes = Vec::new();
+    array.for_each_scalar(|scalar, _| scalar.encode(&Datatype::Complex64, Byteorder::Little, &mut bytes))?;
+    Array::from_bytes(bytes, Datatype::Complex64, Byteorder::Little, array.shape().to_vec())
+}
+
+/// Returns the array in a datatype and shape of a layout that other programs have in another form: text of any encoding,
+/// padded with NUL; the code units of text along one axis more; `complex64` for `complex32`, rounded. None for any other array.
+///
+/// # Errors
+/// Returns `Usage` if a text does not fit, or a number is too large.
+pub(super) fn fitted(array: &Array, datatype: &Datatype, shape: &[u64]) -> Result<Option<Array>> {
+    let (given, units) = (array.datatype(), array.shape().split_last());
+    let are_units = |size: u64, count: u32| {
+        let is_unit = matches!((given, size), (Datatype::Uint8, 1) | (Datatype::Uint16, 2) | (Datatype::Uint32, 4));
+        is_unit && units.is_some_and(|(last, rest)| rest == shape && *last == u64::from(count))
+    };
+    let (size, count) = match datatype {
+        Datatype::Ascii(count) | Datatype::Utf8(count) => (1, *count),
+        Datatype::Ucs2(count) => (2, *count),
+        Datatype::Ucs4(count) => (4, *count),
+        Datatype::Complex32 if array.shape() == shape && matches!(given, Datatype::Complex64 | Datatype::Complex128) => {
+            return narrowed(array).map(Some);
+        }
+        _ => return Ok(None),
+    };
+    if given.is_text() && array.shape() == shape {
+        return encoded(&presented(array)?.load_texts()?, datatype.clone(), shape).map(Some);
+    }
+    if !are_units(size, count) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    array.pieces(Byteorder::Little, 1 << 20, &mut |piece| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Array::from_bytes(bytes, datatype.clone(), Byteorder::Little, shape.to_vec()).map(Some)
+}
+
+/// `complex64` or `complex128` as `complex32`; a finite number that would become infinite is refused.
+fn narrowed(array: &Array) -> Result<Array> {
+    /// The largest number of 16 bits, and half a unit in its last place.
+    const MOST: f64 = 65519.0;
+    let mut bytes = Vec::new();
+    array.for_each_scalar(|scalar, _| {
+        if let ElementValue::Complex(re, im, _) = scalar
+            && [re, im].iter().any(|part| part.is_finite() && part.abs() > MOST)
+        {
+            return Err(Error::usage(format!("{re}+{im}i does not fit in c4, whose largest number is 65504")));
+        }
+        scalar.encode(&Datatype::Complex32, Byteorder::Little, &mut bytes)
+    })?;
+    Array::from_bytes(bytes, Datatype::Complex32, Byteorder::Little, array.shape().to_vec())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Byteorder;
 
     #[test]
     fn text_goes_both_ways_in_cp1252_and_latin1() {

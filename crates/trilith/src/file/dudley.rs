@@ -10,7 +10,7 @@ use crate::array::{Array, Byteorder};
 use crate::bytes::{Base, SourceRef};
 use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Entry, EntryKind, Literal, ResolvedType, quoted_name};
+use crate::layout::{Attribute, Entry, EntryKind, ItemId, Layout, Literal, ResolvedType, quoted_name};
 use crate::limits::Limits;
 use crate::tree::{Data, Value, index_of};
 use crate::yaml::Scalar;
@@ -85,6 +85,25 @@ fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
     match found {
         Err(error) if error.kind().is_request() => Ok(None),
         found => found,
+    }
+}
+
+/// Adds what a layout says of an item: its documentation, its unit, its other attributes.
+pub(super) fn say<'l>(
+    notes: &mut Notes<'l>,
+    layout: &'l Layout,
+    item: ItemId,
+    attributes: impl IntoIterator<Item = (&'l str, &'l Attribute)>,
+) {
+    let docs: Vec<&str> = layout.docs(item).map(str::trim).collect();
+    notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
+    for (name, said) in attributes {
+        match said {
+            Attribute::Value(Literal::Text(text)) if matches!(name, "unit" | "units") => {
+                notes.unit = Some(Cow::Borrowed(text));
+            }
+            said => notes.attributes.push((Cow::Borrowed(name), said.to_string())),
+        }
     }
 }
 
@@ -275,16 +294,15 @@ impl Backend for DudleyFile {
             notes.role = Some("parameter");
         }
         let found = self.outline().ok().and_then(|outline| self.number(at).ok().and_then(|id| Some((id, outline.item(id)?))));
-        let Some((id, item)) = found else { return notes };
-        let docs: Vec<&str> = self.layout().docs(item).map(str::trim).collect();
-        notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
-        for (name, said) in self.attributes(id).unwrap_or_default() {
-            match said {
-                Attribute::Value(Literal::Text(text)) if matches!(name, "unit" | "units") => {
-                    notes.unit = Some(Cow::Borrowed(text));
+        match (found, at) {
+            (Some((id, item)), _) => say(&mut notes, self.layout(), item, self.attributes(id).unwrap_or_default()),
+            // A member of structs, which no outline lists.
+            (None, Place::Located { path, .. }) => {
+                if let Some(item) = dudley::declared(self.layout(), path) {
+                    say(&mut notes, self.layout(), item, self.layout().attributes(item));
                 }
-                said => notes.attributes.push((Cow::Borrowed(name), said.to_string())),
             }
+            (None, _) => {}
         }
         notes
     }

@@ -71,7 +71,7 @@ pub struct OpenOptions {
 #[cfg(feature = "dudley")]
 #[derive(Debug, Clone)]
 struct SeriesOptions {
-    template: Layout,
+    template: Option<Layout>,
     raw: bool,
     files: Vec<std::ops::Range<Option<usize>>>,
 }
@@ -135,12 +135,12 @@ impl OpenOptions {
         self
     }
 
-    /// The file is a catalog, and this the layout of the files that it lists: each item is one array, whose first axis
-    /// counts the files.
+    /// The file is a catalog, and this the layout of the files that it lists; None if the catalog holds it. Each item is one
+    /// array, whose first axis counts the files.
     #[cfg(feature = "dudley")]
     #[must_use]
-    pub fn family(mut self, template: Layout) -> Self {
-        self.series = Some(SeriesOptions { template, raw: false, files: Vec::new() });
+    pub fn family(mut self, template: impl Into<Option<Layout>>) -> Self {
+        self.series = Some(SeriesOptions { template: template.into(), raw: false, files: Vec::new() });
         self
     }
 
@@ -291,7 +291,7 @@ impl OpenOptions {
         (how.layout, how.order) = (layout.cloned(), self.byteorder);
         let stream = DudleyFile::open_with(source.clone(), &**resolve, how, &self.limits)?;
         let Some(SeriesOptions { template, raw, files }) = &self.series else { return Ok(Some(File::new(stream))) };
-        let series = Series::open(&stream, template.clone(), !raw, self.byteorder, files, resolve.clone())?;
+        let series = Series::open(&stream, template.clone(), *raw, self.byteorder, files, resolve.clone())?;
         Ok(Some(File::new(series)))
     }
 

@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::backend::{Backend, Child, Destination, Place};
-use super::item::ItemKind;
+use super::item::{ItemKind, Notes};
 use super::stack::not_an_array;
 use crate::array::Array;
 use crate::bytes::{Base, Resolve, SourceRef};
 use crate::dudley::{self, Catalog, DudleyFile, Omission};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::layout::{Byteorder, ItemId, Kind, Layout, Options};
 use crate::limits::Limits;
 use crate::tree::Value;
@@ -29,23 +29,32 @@ pub struct Series {
 }
 
 impl Series {
-    /// The family that the stream of a catalog describes; `native` files have a signature. `files` are some of them,
-    /// all where there are none.
+    /// The family that the stream of a catalog describes, under `template` or else the layout that the catalog holds. The files
+    /// of a catalog that does not record it have a signature, unless they are `raw`. `files` are some of them, all if there are none.
     ///
     /// # Errors
     /// As [`Catalog::read`], and [`ErrorKind::Usage`](crate::ErrorKind::Usage) for files that are not there.
     pub fn open(
         stream: &DudleyFile,
-        template: Layout,
-        native: bool,
+        template: Option<Layout>,
+        raw: bool,
         order: Option<Byteorder>,
         files: &[Range<Option<usize>>],
         resolve: Arc<dyn Resolve>,
     ) -> Result<Self> {
         // Who wrote the catalog most likely wrote the files.
         let order = order.or(stream.signature().map(|signature| signature.order));
-        let how = Options { native, order, limits: stream.limits().clone() };
         let catalog = Catalog::read(stream)?;
+        if raw && catalog.is_native() == Some(true) {
+            let message = "by the catalog its files have a signature, but they were to be read as files without one";
+            return Err(Error::usage(message).setting("", Setting::Omit(&["raw"])));
+        }
+        let native = catalog.is_native().unwrap_or(!raw);
+        let how = Options { native, order, limits: stream.limits().clone() };
+        let Some(template) = template.or_else(|| catalog.template().cloned()) else {
+            let message = format!("{} does not hold the layout of its files", stream.source().name());
+            return Err(Error::usage(message).setting("", Setting::Layout));
+        };
         let len = catalog.len();
         let mut rows = Vec::new();
         for range in files {
@@ -96,6 +105,15 @@ impl Series {
     /// As [`Catalog::locate`].
     pub fn locate(&self, item: &str, take: &mut dyn FnMut(dudley::Place<'_>) -> Result<()>) -> Result<()> {
         self.catalog.locate(&self.template, item, &self.how, take)
+    }
+
+    /// Returns the error for a path that leads nowhere in the files, with the item that may have been meant.
+    pub fn no_item(&self, path: &str) -> Error {
+        let error = match self.template.missing(path) {
+            Some(missing) => Error::no_key(&missing.name, &missing.names, 0),
+            None => Error::usage(format!("no file of the catalog has an item {path}")),
+        };
+        error.at_path(path)
     }
 
     /// The paths of the arrays outside of lists, without the first `/`.
@@ -196,6 +214,18 @@ impl Backend for Series {
             return Ok((**array).clone());
         }
         self.array_at(&self.path_of(at).ok_or_else(|| not_an_array("family of files"))?)
+    }
+
+    fn notes(&self, at: &Place) -> Notes<'_> {
+        let mut notes = Notes::default();
+        if let Some(item) = self.path_of(at).and_then(|path| dudley::declared(&self.template, &path)) {
+            super::dudley::say(&mut notes, &self.template, item, self.template.attributes(item));
+        }
+        notes
+    }
+
+    fn presented(&self, array: Array) -> Result<Array> {
+        dudley::presented(&array)
     }
 
     fn moved_to(self: Arc<Self>, _: &Base) -> Result<Arc<dyn Backend>> {

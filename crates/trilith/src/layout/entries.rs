@@ -1,9 +1,9 @@
 //! Going through an evaluated layout: its entries in the order of the text, or one by its path.
 
 use super::diagnostic::Code;
-use super::entry::Entry;
+use super::entry::{Entry, EntryKind};
 use super::find;
-use super::model::ItemId;
+use super::model::{Dialect, ItemId, Step};
 use super::request::Fault;
 use super::resolve::Evaluation;
 use super::stack::Stack;
@@ -26,6 +26,35 @@ impl<'l> Evaluation<'l> {
     /// as long as it is read.
     pub fn entries(&self) -> Entries<'_, 'l> {
         Entries { walker: Walker::new(self, self.machine.clone()) }
+    }
+
+    /// Returns the stored parameters with their paths, without the lengths of compressed arrays. What holds none is not walked.
+    pub(crate) fn params(&self) -> Result<Vec<Entry>, Fault> {
+        let layout = self.layout();
+        let mut walker = Walker::new(self, self.machine.clone());
+        let mut found = Vec::new();
+        for (at, step) in layout.plan.places.iter().enumerate() {
+            // In 2026 a list goes on inside of another, so that its length is only known from a walk.
+            let (is_walked, list) = match layout.steps.get(*step as usize) {
+                Some(Step::Data(item)) => (layout.data_of(*item).is_some_and(|data| layout.ty(data.what.ty).dynamic), None),
+                Some(Step::List(of)) => (of.dynamic, Some(of.list)),
+                Some(Step::Extend(of)) => (of.dynamic, Some(of.list)),
+                _ => (true, None),
+            };
+            if !is_walked && layout.dialect == Dialect::D2025 {
+                if let Some(list) = list {
+                    walker.lengthen(list, find::grown(layout, &self.machine, at as u32)?);
+                }
+                continue;
+            }
+            walker.seek(at, at + 1);
+            while let Some(entry) = walker.advance()? {
+                if entry.kind == EntryKind::Param && !layout.filter_of(entry.item).is_some_and(|filter| filter.compresses) {
+                    found.push(entry);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The entries behind those of a layout that is a beginning of this one.

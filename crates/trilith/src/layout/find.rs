@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::lexer::unquote;
 use super::machine::Machine;
-use super::model::{Count, Dim, ItemId, ItemKind, Layout, Step};
+use super::model::{Count, Dim, ItemId, ItemKind, Layout, Member, MemberKind, Step, TypeId, TypeKind};
 use super::request::Fault;
 use super::resolve::Evaluation;
 use super::typed::ResolvedType;
@@ -68,6 +68,69 @@ impl Layout {
                 _ => return None,
             }
         }
+    }
+
+    /// Returns the item, parameter or member that names lead to, from the root dict on; each is the name of an item, or
+    /// (`true`) of a member of structs. Of a list the names lead into all elements.
+    pub(crate) fn declared(&self, way: &[(bool, String)]) -> Option<ItemId> {
+        let mut here = vec![ItemId::ROOT];
+        let mut ty = None;
+        let mut found = None;
+        for (is_member, name) in way {
+            if !is_member {
+                let mut next: Vec<ItemId> = here.iter().flat_map(|&dict| self.named_below(dict, name)).collect();
+                // A dict shows the members of its item without a name.
+                if next.is_empty() {
+                    let nameless = here.iter().flat_map(|&dict| self.named_below(dict, ""));
+                    next.extend(nameless.filter_map(|item| Some(self.member_of(self.data_of(item)?.what.ty, name)?.item)));
+                }
+                (here, ty, found) = (next, None, None);
+                continue;
+            }
+            let types = match ty {
+                Some(ty) => vec![ty],
+                None => here.iter().filter_map(|&item| Some(self.data_of(item)?.what.ty)).collect(),
+            };
+            let member = types.into_iter().find_map(|ty| self.member_of(ty, name))?;
+            (found, ty) = (Some(member.item), Some(TypeId::NONE));
+            if let MemberKind::Data(what) = member.what {
+                ty = Some(what.ty);
+            }
+        }
+        // Of a parameter and an array of one name, the parameter.
+        let param = here.iter().copied().find(|id| self.param_of(*id).is_some());
+        found.or(param).or(here.first().copied())
+    }
+
+    /// Returns the names of what the summary block stores, in order, each with `true` if it is a parameter.
+    pub(crate) fn summary_members(&self) -> Vec<(&str, bool)> {
+        let members = self.summary.map(|ty| self.ty(ty).members.of(&self.members)).unwrap_or(&[]);
+        let stored = members.iter().filter(|member| !matches!(member.what, MemberKind::Fixed(_)));
+        stored.map(|member| (self.name(member.item).unwrap_or(""), matches!(member.what, MemberKind::Stored(_)))).collect()
+    }
+
+    /// The items of a name in a dict, or in the dicts that are elements of a list.
+    fn named_below(&self, item: ItemId, name: &str) -> Vec<ItemId> {
+        let mut dicts = vec![item];
+        let mut found = Vec::new();
+        while let Some(at) = dicts.pop() {
+            if self.item(at).kind == ItemKind::List {
+                dicts.extend(self.children(at).filter(|id| matches!(self.item(*id).kind, ItemKind::Dict | ItemKind::List)));
+                continue;
+            }
+            let is_item = |id: &ItemId| !matches!(self.item(*id).kind, ItemKind::Type(_) | ItemKind::Pending | ItemKind::Summary);
+            found.extend(self.children(at).filter(is_item).filter(|id| self.name(*id) == Some(name)));
+        }
+        found
+    }
+
+    /// The member of that name of the structs that a type comes down to.
+    fn member_of(&self, ty: TypeId, name: &str) -> Option<&Member> {
+        let mut ty = ty;
+        while let TypeKind::Alias(inner) = self.ty(ty).kind {
+            ty = inner.ty;
+        }
+        self.ty(ty).members.of(&self.members).iter().find(|member| self.name(member.item) == Some(name))
     }
 
     /// Whether the element of a list that was declared last is a dict.

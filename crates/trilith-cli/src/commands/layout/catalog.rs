@@ -57,7 +57,11 @@ impl Catalog {
             Some(layout) => under(&path.to_string_lossy(), layout, options),
             None => options.open_under(&path.to_string_lossy(), None)?.into_dudley(),
         };
-        let listing = Listing::read(Path::new(output), Some(Path::new(&self.input.file)), &self.files, layout, &mut open)?;
+        let listing = Listing::read(Path::new(output), Some(Path::new(&self.input.file)), &self.files, layout, &mut open);
+        let listing = match listing {
+            Ok(listing) => listing,
+            Err(error) => return super::failed(error, options),
+        };
         if !listing.mismatches.is_empty() {
             return differ(&listing.mismatches, options);
         }
@@ -65,7 +69,7 @@ impl Catalog {
         check_name(output, Form::Dudley, "name it otherwise")?;
         options.check_inputs(output, &[])?;
         let mut target = Target::create(output, Basis::Nothing)?;
-        draft.write(options.order().or(layout.order()).unwrap_or(native_order()), limits, &mut target.writer())?;
+        draft.write(listing.order().unwrap_or(native_order()), limits, &mut target.writer())?;
         let written = target.commit(options)?;
         let report = json!({"file": output, "written": true, "size": written, "files": rows.len()});
         told(output, &report, &format!("{output}: {}, {}", counted(rows.len(), "file"), size(written)), options)?;

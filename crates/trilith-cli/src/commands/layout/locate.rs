@@ -9,6 +9,7 @@ use crate::Outcome;
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::{Out, Table};
+use crate::words::said;
 
 /// Find an item in every file of a family from a catalog of parameters, without opening the files
 ///
@@ -33,7 +34,7 @@ impl Locate {
     /// Prints a line for each file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        let file = options.open_family(&self.catalog, layout, None, self.raw)?;
+        let file = options.open_family(&self.catalog, Some(layout), None, self.raw)?;
         let Some(family) = file.as_family() else { return Err(Error::usage(format!("{} is not a catalog", self.catalog))) };
         let mut list = Vec::new();
         let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
@@ -64,6 +65,11 @@ impl Locate {
         if let Err(error) = located {
             return super::failed(error, options);
         }
+        let is_unknown = missing > 0 && missing == family.catalog().len();
+        if is_unknown && !options.json {
+            crate::output::note(&format!("trilith: {}", said(&family.no_item(&self.item))));
+            return Ok(Outcome::No);
+        }
         let mut out = Out::new();
         if options.json {
             out.json(&json!({"layout": self.input.file, "item": self.item, "files": list}))?;
@@ -71,6 +77,6 @@ impl Locate {
             table.print(&mut out)?;
         }
         out.finish()?;
-        Ok(if missing > 0 && missing == family.catalog().len() { Outcome::No } else { Outcome::Yes })
+        Ok(if is_unknown { Outcome::No } else { Outcome::Yes })
     }
 }

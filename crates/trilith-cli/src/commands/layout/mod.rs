@@ -15,6 +15,7 @@ mod write;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::read_vec;
+use trilith::dudley::Signature;
 use trilith::layout::{self, Dialect, ParseOptions, Parsed};
 use trilith::{Diagnostic, Error, Limits, Location, Result, Severity};
 
@@ -85,7 +86,7 @@ impl From<DialectName> for Dialect {
 /// A layout to read.
 #[derive(Debug, Args)]
 pub struct Input {
-    /// The layout, or - for standard input
+    /// The layout, or a native file that holds one, or - for standard input
     #[arg(value_name = "FILE.dud")]
     pub file: String,
     /// Its dialect (default: detected)
@@ -94,14 +95,23 @@ pub struct Input {
 }
 
 impl Input {
+    /// Whether it is a native file, whose data are there as well.
+    pub fn is_native(&self, options: &Options) -> Result<bool> {
+        Ok(self.file != "-" && Signature::read(&*options.open(&self.file)?)?.is_some())
+    }
+
     /// Reads and parses the layout.
     pub fn parse(&self, options: &Options) -> Result<Parsed> {
         let limits = options.limits()?;
         let source = options.open(&self.file)?;
-        if source.len() > limits.text {
-            return Err(Limits::exceeded("text", limits.text, format_args!("{} is {} bytes long", self.file, source.len())));
-        }
-        let bytes = read_vec(&*source, 0, source.len(), &limits)?;
+        let bytes = match Signature::read(&*source)? {
+            // A native file: the layout that it holds.
+            Some(_) => trilith::dudley::layout_text(&source, &*options.opening()?.resolver(&self.file), &limits)?,
+            None if source.len() > limits.text => {
+                return Err(Limits::exceeded("text", limits.text, format_args!("{} is {} bytes long", self.file, source.len())));
+            }
+            None => read_vec(&*source, 0, source.len(), &limits)?,
+        };
         let mut how = ParseOptions::of(self.dialect.map(Dialect::from));
         how.limits = limits;
         layout::parse(&bytes, &how)

@@ -52,7 +52,9 @@ impl Resolve {
         let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
         let mut how = Evaluate::default();
         (how.native, how.limits) = (self.native, options.limits()?);
-        let stream = match &self.data {
+        // A native file has its own parameters.
+        let own = self.params.is_none() && self.data.is_none() && self.input.is_native(options)?;
+        let stream = match self.data.as_ref().or(Some(&self.input.file).filter(|_| own)) {
             Some(data) => match stream(options, data, &layout, &mut how) {
                 Ok(stream) => Some(stream),
                 Err(error) => return failed(error, options),

@@ -1,6 +1,6 @@
 //! `trilith layout write L.dud OUT.bd`: a file under a layout that is there already.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -12,7 +12,7 @@ use trilith::{Error, Result};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::size;
-use crate::outputs::{Form, check_name, told};
+use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
 
 /// Write a native file under a layout, such as one of a family of restart files
@@ -28,7 +28,7 @@ pub struct Write {
     #[arg(value_name = "OUT.bd")]
     output: String,
     /// The value of a stored parameter, by its path (can be given again)
-    #[arg(long = "param", value_name = "NAME=VALUE")]
+    #[arg(long = "param", value_name = "NAME=VALUE", num_args = 1..)]
     params: Vec<String>,
     /// The data of items, by their paths, from .npy files (can be given again)
     #[arg(long = "from", value_name = "NAME=FILE.npy", num_args = 1..)]
@@ -36,12 +36,16 @@ pub struct Write {
     /// Leave the layout out of the file
     #[arg(long)]
     bare: bool,
+    /// Replace the file if it already exists
+    #[arg(long)]
+    overwrite: bool,
 }
 
 impl Write {
     /// Writes the file.
     pub fn run(&self, options: &Options) -> Result<Outcome> {
         let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        check_absent([&PathBuf::from(&self.output)].into_iter().filter(|_| self.output != "-"), self.overwrite)?;
         let limits = options.limits()?;
         let mut filling = Filling::default();
         for given in &self.params {
