@@ -4,8 +4,10 @@ use super::Document;
 use super::rule::{Check, Rule};
 use crate::error::{Error, ErrorKind, Location, Result};
 
-/// Words of a remedy that only helps a file which can be read as a whole.
-const CONVERT: &str = "convert it with";
+/// Words of remedies that only help a file which can be read as a whole.
+const WHOLE: [&str; 2] = ["convert it with", "with repack"];
+/// What to do about a file that no command can read.
+pub(super) const BY_HAND: &str = "correct these bytes by hand: no command can read the file as it is";
 
 /// So many deviations are enough.
 const MOST: usize = 1000;
@@ -197,8 +199,11 @@ impl Found {
         self.deviations.sort_by_key(|(at, _)| *at);
         let mut deviations: Vec<Deviation> = self.deviations.into_iter().map(|(_, deviation)| deviation).collect();
         if let Some(instead) = self.instead {
-            for deviation in deviations.iter_mut().filter(|deviation| deviation.mend.contains(CONVERT)) {
-                deviation.mend = instead;
+            let is_whole = |deviation: &&mut Deviation| WHOLE.iter().any(|words| deviation.mend.contains(words));
+            for deviation in deviations.iter_mut().filter(is_whole) {
+                // No command knows what the header line should be.
+                let of_line = matches!(deviation.rule.check, Check::Token | Check::Major | Check::Minor | Check::Version);
+                deviation.mend = if of_line { BY_HAND } else { instead };
             }
         }
         Conformity { document: self.document, deviations, open: self.open }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::found::{Found, Place};
+use super::found::{BY_HAND, Found, Place};
 use super::rule::Check;
 use super::{AsdfLaw, blocks, header, index, tree};
 use crate::asdf::{self, AsdfFile, Block, Sections};
@@ -10,8 +10,6 @@ use crate::bytes::{Resolve, SourceRef};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
-/// What to do about a file that no command can read.
-const BY_HAND: &str = "correct these bytes by hand: no command can read the file as it is";
 /// What to do about a file whose blocks cannot all be read.
 const REPAIR: &str = "save what is left with repair";
 
