@@ -10,7 +10,7 @@ use super::stack::not_an_array;
 use crate::array::Array;
 use crate::bytes::{Base, Resolve, SourceRef};
 use crate::dudley::{self, Catalog, DudleyFile, Omission};
-use crate::error::{Error, ErrorKind, Result, Setting};
+use crate::error::{Error, Result, Setting};
 use crate::layout::{Byteorder, ItemId, Kind, Layout, Options};
 use crate::limits::Limits;
 use crate::tree::Value;
