@@ -12,6 +12,7 @@ mod help;
 mod inputs;
 mod item;
 mod json;
+mod losses;
 mod options;
 mod output;
 mod outputs;

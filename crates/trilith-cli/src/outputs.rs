@@ -4,164 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trilith::asdf::AsdfFile;
-use trilith::bytes::is_one_file;
+use trilith::bytes::{is_one_file, is_url};
+pub use trilith::file::{Form, check_name, is_stream};
 use trilith::{Error, Result};
 
 use crate::options::Options;
 use crate::output::{Out, note};
-
-/// A format that a command writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// A file of the ASDF family.
-    Asdf,
-    /// A native Dudley file.
-    Dudley,
-    /// A FITS file.
-    Fits,
-    /// A Dudley layout.
-    Layout,
-    /// YAML text.
-    Yaml,
-    /// JSON.
-    Json,
-    /// Comma-separated values.
-    Csv,
-    /// numpy's format of one array.
-    Npy,
-    /// Readable text.
-    Text,
-    /// JSON, a document a line.
-    Lines,
-    /// Parquet.
-    Parquet,
-    /// Arrow, a file of record batches.
-    Arrow,
-    /// A picture.
-    Png,
-    /// A drawing.
-    Svg,
-    /// The elements of an array alone.
-    Raw,
-}
-
-impl Form {
-    /// What it is called in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Asdf => "ASDF",
-            Self::Dudley => "Dudley",
-            Self::Fits => "FITS",
-            Self::Layout => "a Dudley layout",
-            Self::Yaml => "YAML",
-            Self::Json => "JSON",
-            Self::Csv => "CSV",
-            Self::Npy => "NPY",
-            Self::Text => "text",
-            Self::Lines => "JSON lines",
-            Self::Parquet => "Parquet",
-            Self::Arrow => "Arrow",
-            Self::Png => "PNG",
-            Self::Svg => "SVG",
-            Self::Raw => "raw bytes",
-        }
-    }
-
-    /// What a file of the ASDF family is written as where it stays what it is.
-    pub fn of(file: &AsdfFile) -> Self {
-        if file.container().is_some() { Self::Fits } else { Self::Asdf }
-    }
-
-    /// The format that a name promises, if its ending names one that we write.
-    pub fn promised(path: &str) -> Option<Self> {
-        Some(match ending(path)?.as_str() {
-            "asdf" | "finf" => Self::Asdf,
-            "bd" => Self::Dudley,
-            "fits" | "fit" | "fts" => Self::Fits,
-            "dud" => Self::Layout,
-            "yaml" | "yml" => Self::Yaml,
-            "json" => Self::Json,
-            "csv" => Self::Csv,
-            "npy" => Self::Npy,
-            "txt" => Self::Text,
-            "jsonl" | "ndjson" => Self::Lines,
-            "parquet" => Self::Parquet,
-            "arrow" | "feather" => Self::Arrow,
-            "png" => Self::Png,
-            "svg" => Self::Svg,
-            _ => return None,
-        })
-    }
-}
-
-/// Endings of formats that we do not write, each with its name.
-const FOREIGN: &[(&str, &str)] = &[
-    ("7z", "7z"),
-    ("avif", "AVIF"),
-    ("bmp", "BMP"),
-    ("bz2", "bzip2"),
-    ("cdf", "netCDF"),
-    ("db", "a database"),
-    ("gif", "GIF"),
-    ("h5", "HDF5"),
-    ("hdf", "HDF"),
-    ("hdf5", "HDF5"),
-    ("he5", "HDF5"),
-    ("html", "HTML"),
-    ("jp2", "JPEG 2000"),
-    ("jpeg", "JPEG"),
-    ("jpg", "JPEG"),
-    ("lz4", "LZ4"),
-    ("mat", "MATLAB"),
-    ("nc", "netCDF"),
-    ("nc4", "netCDF"),
-    ("npz", "NPZ"),
-    ("orc", "ORC"),
-    ("pdf", "PDF"),
-    ("pickle", "a pickle"),
-    ("pkl", "a pickle"),
-    ("pt", "PyTorch"),
-    ("safetensors", "safetensors"),
-    ("sqlite", "SQLite"),
-    ("tar", "tar"),
-    ("tif", "TIFF"),
-    ("tiff", "TIFF"),
-    ("tsv", "tab-separated values"),
-    ("webp", "WebP"),
-    ("xls", "Excel"),
-    ("xlsx", "Excel"),
-    ("xml", "XML"),
-    ("xz", "xz"),
-    ("zarr", "Zarr"),
-    ("zip", "ZIP"),
-    ("zst", "Zstandard"),
-];
-
-/// The ending of a name; behind it `.gz` may say that the file is compressed as a whole.
-fn ending(path: &str) -> Option<String> {
-    let lower = path.to_ascii_lowercase();
-    Some(Path::new(lower.strip_suffix(".gz").unwrap_or(&lower)).extension()?.to_str()?.to_owned())
-}
-
-/// Refuses a name that promises another format than what is written. `hint` says how to ask for it all the same.
-///
-/// # Errors
-/// [`ErrorKind::Usage`](trilith::ErrorKind::Usage).
-pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
-    if is_stream(path) {
-        return Ok(());
-    }
-    let foreign = ending(path).and_then(|ending| FOREIGN.iter().find(|(known, _)| *known == ending));
-    let promised = match (Form::promised(path), foreign) {
-        (Some(promised), _) if promised == written => return Ok(()),
-        (Some(promised), _) => promised.name(),
-        (None, Some((_, name))) => name,
-        (None, None) => return Ok(()),
-    };
-    let message = format!("the name {path} promises {promised}, but {} would be written", written.name());
-    Err(Error::usage(message).hint(hint.to_owned()))
-}
 
 /// Where what comes of each item is written: what `-o` says.
 #[derive(Debug, Clone, Copy)]
@@ -199,16 +47,32 @@ pub fn named(output: &str, file: &str, path: &str) -> String {
     if !output.contains('{') {
         return output.to_owned();
     }
-    let last = file.split(['?', '#']).next().unwrap_or(file).rsplit(['/', '\\']).next().unwrap_or(file);
+    // In the name of a file of this machine `?`, `#` and `\` are characters as any other.
+    let last = match is_url(file) {
+        true => file.split(['?', '#']).next().unwrap_or(file).rsplit('/').next().unwrap_or(file),
+        false => Path::new(file).file_name().and_then(|name| name.to_str()).unwrap_or(file),
+    };
     let stem = last.strip_suffix(".gz").unwrap_or(last);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     let item = path.trim_start_matches('/').replace('/', "_");
-    output.replace("{stem}", stem).replace("{item}", &item)
-}
-
-/// Whether this is standard output, or a pipe or device with a name.
-pub fn is_stream(path: &str) -> bool {
-    path == "-" || std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
+    // In one pass: what is put in is not looked at again.
+    let mut name = String::new();
+    let mut rest = output;
+    while let Some(at) = rest.find('{') {
+        let (before, from) = rest.split_at(at);
+        name.push_str(before);
+        rest = if let Some(after) = from.strip_prefix("{stem}") {
+            name.push_str(stem);
+            after
+        } else if let Some(after) = from.strip_prefix("{item}") {
+            name.push_str(&item);
+            after
+        } else {
+            name.push('{');
+            from.strip_prefix('{').unwrap_or_default()
+        };
+    }
+    name + rest
 }
 
 impl Options {
@@ -266,39 +130,4 @@ pub fn told(output: &str, json: &Value, line: &str, options: &Options) -> Result
         note(line);
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_promises_its_format_and_an_unknown_ending_promises_nothing() {
-        let fine = |path: &str, form| check_name(path, form, "").is_ok();
-        for (path, form) in [
-            ("x.asdf", Form::Asdf),
-            ("x.finf", Form::Asdf),
-            ("X.FITS", Form::Fits),
-            ("x", Form::Asdf),
-            ("x.r0001", Form::Asdf),
-            ("x.dat", Form::Raw),
-            ("x.npy", Form::Npy),
-            ("-", Form::Raw),
-        ] {
-            assert!(fine(path, form), "{path}");
-        }
-        for (path, form) in [
-            ("x.h5", Form::Asdf),
-            ("a/x.PNG", Form::Raw),
-            ("x.asdf", Form::Raw),
-            ("x.bd", Form::Asdf),
-            ("x.fits", Form::Raw),
-            ("x.asdf.gz", Form::Raw),
-            ("x.h5.gz", Form::Asdf),
-            ("x.csv", Form::Asdf),
-        ] {
-            assert!(!fine(path, form), "{path}");
-        }
-        assert!(FOREIGN.is_sorted() && FOREIGN.iter().all(|(ending, _)| Form::promised(&format!("x.{ending}")).is_none()));
-    }
 }

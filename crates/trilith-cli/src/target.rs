@@ -2,8 +2,10 @@
 
 use std::io::{self, IsTerminal};
 
+use trilith::asdf::AsdfFile;
 pub use trilith::bytes::WriteSeek;
 use trilith::bytes::{Basis, NewFile};
+use trilith::file::check_written;
 use trilith::{Error, Result};
 
 use crate::options::Options;
@@ -28,6 +30,14 @@ impl Target {
     /// What to write into.
     pub fn writer(&mut self) -> &mut dyn WriteSeek {
         self.0.writer()
+    }
+
+    /// As [`Target::commit`], once what was written could be opened; `from` is the file that it was made of.
+    pub fn commit_checked(mut self, from: Option<&AsdfFile>, options: &Options) -> Result<u64> {
+        if let Some(written) = self.0.written()? {
+            check_written(written, from, &options.limits()?)?;
+        }
+        self.commit(options)
     }
 
     /// Puts the file into place, prints its warnings, and returns its size.

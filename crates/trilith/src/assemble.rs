@@ -15,6 +15,7 @@ use crate::asdf::{
 };
 use crate::bytes::SourceRef;
 use crate::codec::{self, CodecId};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::file::write_around;
 use crate::limits::Limits;
@@ -62,8 +63,11 @@ pub fn tree_with_sources(tree: &Tree, limits: &Limits, sources: &BTreeMap<NodeId
 /// before others it becomes one with sizes. What no block header of the header line can hold is decoded. Where `file`
 /// lies in a FITS file, the FITS file is written around it ([`write_around`]).
 ///
+/// Returns what is damaged: blocks that differ from the checksums which they state, and keep.
+///
 /// # Errors
-/// [`ErrorKind::Io`], and what reading the blocks says.
+/// Returns [`ErrorKind::Malformed`] if a damaged block has to be decoded, [`ErrorKind::Io`], and what reading the blocks
+/// returns.
 pub fn write<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
@@ -71,9 +75,24 @@ pub fn write<W: Write + Seek>(
     out: W,
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
-) -> Result<()> {
+) -> Result<Vec<Diagnostic>> {
     let blocks: Vec<Copied<'_>> = blocks.iter().map(|(file, block)| Copied::Of(file, block)).collect();
     write_copied(file, tree, &blocks, out, options, codec)
+}
+
+/// The blocks that differ from the checksums which they state.
+///
+/// # Errors
+/// What reading the blocks returns.
+pub fn damaged<'a>(blocks: impl IntoIterator<Item = (&'a AsdfFile, &'a Block)>) -> Result<Vec<Diagnostic>> {
+    let mut damaged = Vec::new();
+    for (file, block) in blocks {
+        match block.stored(file.sections().source()).and_then(|stored| stored.check_whole()) {
+            Err(error) if error.kind() == ErrorKind::Malformed => damaged.push(Diagnostic::lost(error.to_string())),
+            done => done?,
+        }
+    }
+    Ok(damaged)
 }
 
 /// A block that is copied as it is stored.
@@ -123,13 +142,19 @@ pub(crate) fn write_copied<W: Write + Seek>(
     mut out: W,
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
-) -> Result<()> {
+) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     // Without the tree of the file it is a part that gets a file of its own.
     let is_whole = tree.is_some() || file.sections().tree().is_none();
     let has_blocks = !blocks.is_empty() || codec.is_some();
-    if is_whole && write_around(file, tree, has_blocks, &mut out, |asdf| write_alone(file, tree, blocks, asdf, options, codec))? {
-        return Ok(());
+    let mut damaged = Vec::new();
+    let is_written = is_whole
+        && write_around(file, tree, has_blocks, &mut out, |asdf| {
+            damaged = write_alone(file, tree, blocks, asdf, options, codec)?;
+            Ok(())
+        })?;
+    if is_written {
+        return Ok(damaged);
     }
     write_alone(file, tree, blocks, out, options, codec)
 }
@@ -141,7 +166,7 @@ fn write_alone<W: Write + Seek>(
     out: W,
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
-) -> Result<()> {
+) -> Result<Vec<Diagnostic>> {
     let row = row_for(file, blocks, codec.is_some());
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let decoded = blocks.iter().map(|copied| copied.block()).filter(|block| codec.is_some() || !block.fits_into(row));
@@ -173,7 +198,7 @@ fn write_alone<W: Write + Seek>(
             how.codec = codec.flatten();
             writer.block(&*data, &how)
         } else {
-            writer.copy(&*stored, block)
+            writer.copy(&stored, block)
         }
         .doing(doing)?;
     }
@@ -336,7 +361,8 @@ pub struct Resolved {
 ///
 /// # Errors
 /// [`ErrorKind::Malformed`] for a reference that leads nowhere or into a circle,
-/// [`ErrorKind::Limit`] for one that is refused.
+/// [`ErrorKind::Limit`] for one that is refused; [`ErrorKind::Unsupported`] for one into a file of another family or major version,
+/// whose nodes are written in other words.
 pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
@@ -353,6 +379,17 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
         expand_within(file, &target, how, &mut budget, &mut |part| build.take(part)).map_err(|e| e.at_path(path.to_string()))?;
         let value = build.done.take().unwrap_or_default();
         edit.set(path, &value)?;
+    }
+    // Nodes are copied as they are written, and mean something in the words of their own generation only.
+    let words = |file: &AsdfFile| file.sections().header().rows.first().map(|row| (row.family, row.major));
+    let is_foreign = |other: &Arc<AsdfFile>| other.sections().tree().is_some() && words(other) != words(file);
+    if let Some(other) = file.opened().into_iter().find(is_foreign).filter(|_| !references.is_empty()) {
+        let name = other.sections().source().name();
+        let (theirs, ours) = (other.sections().generation_name(), file.sections().generation_name());
+        return Err(Error::unsupported(format!(
+            "cannot copy from {name}: it is of another version (expected {ours}, found {theirs})"
+        ))
+        .hint(format!("first convert {name} with trilith convert --to")));
     }
     Ok(Resolved { tree: edit.finish(file.limits())?.into_text(), taken, count: references.len() })
 }

@@ -18,6 +18,8 @@ mod gather;
 mod item;
 mod open;
 mod permissions;
+mod promise;
+mod reread;
 #[cfg(feature = "dudley")]
 mod series;
 mod stack;
@@ -35,6 +37,8 @@ pub use gather::{Found, Gather, Gathered};
 pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
 pub use open::{OpenOptions, open, open_asdf, open_asdf_bytes, open_asdf_source};
 pub use permissions::Permissions;
+pub use promise::{Form, check_name, is_stream};
+pub use reread::check_written;
 #[cfg(feature = "dudley")]
 pub use series::Series;
 

@@ -263,14 +263,9 @@ fn text_places(datatype: &Datatype, kind: Text, at: usize, places: &mut Vec<Rang
     }
 }
 
-/// The MD5 that a block states, where it states one.
-fn stated(block: &Block) -> Option<&[u8]> {
-    block.checksum.as_deref().filter(|sum| sum.len() == 16)
-}
-
 /// The MD5 of the stored bytes of each block that is to be compared and is not decoded anyway.
 fn hash(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: Progress<'_>) -> Vec<Option<Result<[u8; 16]>>> {
-    let wanted = |block: &&Block| stated(block).is_some() && (block.is_plain() || !deep);
+    let wanted = |block: &&Block| checksum::stated(block).is_some() && (block.is_plain() || !deep);
     let stored: Vec<Option<Result<SourceRef>>> =
         blocks.iter().map(|block| wanted(block).then(|| block.stored(file.sections().source()))).collect();
     let sources: Vec<&SourceRef> = stored.iter().flatten().flatten().collect();
@@ -300,13 +295,13 @@ fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8;
             Ok(())
         })
     };
-    let Some(stated) = stated(block) else {
+    if checksum::stated(block).is_none() {
         let stored = stored()?;
         if deep && !block.is_plain() {
             decode(stored, &mut |_| {})?;
         }
         return Ok(None);
-    };
+    }
     let found = match found {
         Some(found) => found?,
         None => {
@@ -315,17 +310,5 @@ fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8;
             hashing.finish()?
         }
     };
-    if found == stated {
-        return Ok(Some(ChecksumOf::Stored));
-    }
-    if !block.is_plain() {
-        // Until 5.2 Python asdf hashed the decoded bytes.
-        let mut md5 = checksum::Md5Thread::new();
-        decode(stored()?, &mut |bytes| md5.update(bytes))?;
-        if md5.finish() == stated {
-            return Ok(Some(ChecksumOf::Decoded));
-        }
-    }
-    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-    Err(Error::malformed(format!("the checksum is {}, but the bytes have {}", hex(stated), hex(&found))))
+    checksum::compare(block, &found, stored()?, file.limits())
 }

@@ -133,7 +133,7 @@ fn an_edit_that_leaves_no_line_end_before_the_end_marker_is_refused() {
         }
         let mut out = std::io::Cursor::new(Vec::new());
         match change.write(&mut out, &Default::default()) {
-            Ok(()) => assert_eq!(trilith::open_asdf_bytes(out.into_inner()).unwrap().tree().root().len(), 1, "{text:?}"),
+            Ok(_) => assert_eq!(trilith::open_asdf_bytes(out.into_inner()).unwrap().tree().root().len(), 1, "{text:?}"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Usage, "{text:?}: {error}"),
         }
     }

@@ -2,16 +2,17 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::asdf::chain;
+use trilith::asdf::{AsdfFile, chain};
 use trilith::bytes::{Base, Basis};
 use trilith::convert::{self, ConvertOptions, Converted, To};
 use trilith::error::counted;
 use trilith::file::open_fits_file;
-use trilith::{Diagnostic, Error, ErrorKind, Result};
+use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
+use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
-use crate::output::{Out, note, size};
+use crate::output::size;
 use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
 
@@ -45,9 +46,8 @@ pub struct Convert {
     /// Write a FITS file that is BASE.fits with IN as the ASDF file in it: arrays that equal an HDU are stored there only
     #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec", "rows", "chunks"])]
     embed: Option<String>,
-    /// Write OUT even if it cannot hold everything; losses are reported
-    #[arg(long)]
-    allow_loss: bool,
+    #[command(flatten)]
+    loss: AllowLoss,
     /// Codec of every block (default: each keeps its own; a Dudley file of 2026 has none and zlib, one of 2025 only none)
     ///
     /// auto takes none, lz4 or blsc for each block, by a sample of it: noise stays as it is, and can be sliced in place.
@@ -100,7 +100,11 @@ impl Convert {
         };
         let mut target = self.create(form, Basis::Read(&**file.source()), options)?;
         let done = file.convert_into(&how, target.writer(), trilith::Progress::default())?;
-        if done.written { self.finish(target, &done, options) } else { self.refuse(&done.losses, options) }
+        if done.written {
+            self.finish(target, &done, file.as_asdf(), options)
+        } else {
+            refuse(&self.input, &self.output, &done.losses, options)
+        }
     }
 
     /// What is asked for.
@@ -125,7 +129,7 @@ impl Convert {
             })?;
             how.encode = Some(steps);
         }
-        (how.level, how.allow_loss, how.stack) = (self.level, self.allow_loss, self.stack);
+        (how.level, how.allow_loss, how.stack) = (self.level, self.loss.allow_loss, self.stack);
         (how.rows, how.physical) = (self.rows, self.physical);
         how.chunks.clone_from(&self.chunks);
         how.byteorder = options.order();
@@ -140,8 +144,12 @@ impl Convert {
         let base = open_fits_file(options.open(base)?, &options.limits()?)?;
         let file = options.open_asdf_for(&self.input, &self.output)?;
         let mut target = self.create(Form::Fits, Basis::Read(&**base.source()), options)?;
-        convert::embed(&file, &base, &mut target.writer())?;
-        self.finish(target, &Converted::default(), options)
+        let mut done = Converted::default();
+        done.losses = convert::embed(&file, &base, &mut target.writer())?;
+        if self.loss.refuses(&done.losses) {
+            return refuse(&self.input, &self.output, &done.losses, options);
+        }
+        self.finish(target, &done, Some(&file), options)
     }
 
     /// Starts the output, if it may be written.
@@ -154,26 +162,10 @@ impl Convert {
         Target::create(&self.output, basis)
     }
 
-    /// Lists what would be lost, on stderr or as JSON.
-    fn refuse(&self, losses: &[Diagnostic], options: &Options) -> Result<Outcome> {
-        for loss in losses {
-            note(&format!("trilith: {}: loss: {loss}", self.input));
-        }
-        note("trilith: nothing was written; add --allow-loss to write it anyway");
-        if options.json {
-            let mut out = Out::new();
-            out.json(&json!({ "file": self.output, "written": false, "losses": listed(losses) }))?;
-            out.finish()?;
-        }
-        Ok(Outcome::No)
-    }
-
     /// Puts the file into place, and says what it is.
-    fn finish(&self, target: Target, done: &Converted, options: &Options) -> Result<Outcome> {
-        let written = target.commit(options)?;
-        for loss in &done.losses {
-            note(&format!("trilith: {}: lost: {loss}", self.input));
-        }
+    fn finish(&self, target: Target, done: &Converted, from: Option<&AsdfFile>, options: &Options) -> Result<Outcome> {
+        let written = target.commit_checked(from, options)?;
+        report_losses(&self.input, &done.losses);
         for text in &done.notes {
             options.warn(text);
         }
@@ -192,9 +184,4 @@ impl Convert {
         told(&self.output, &report, &line, options)?;
         Ok(Outcome::Yes)
     }
-}
-
-/// Losses as `--json` shows them.
-fn listed(losses: &[Diagnostic]) -> Vec<serde_json::Value> {
-    losses.iter().map(|loss| json!({ "path": loss.path, "message": loss.message })).collect()
 }

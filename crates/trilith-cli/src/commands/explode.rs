@@ -13,6 +13,7 @@ use trilith::{Error, Result, assemble};
 use super::implode::stem_and_ending;
 use crate::Outcome;
 use crate::item::Item;
+use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::{Out, note};
 use crate::outputs::check_absent;
@@ -37,6 +38,8 @@ pub struct Explode {
     /// Replace files of these names that already exist
     #[arg(long)]
     overwrite: bool,
+    #[command(flatten)]
+    loss: AllowLoss,
 }
 
 impl Explode {
@@ -45,7 +48,7 @@ impl Explode {
         let item = Item::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
         let from_fits = file.container().is_some();
-        let file = standing_alone(&file)?.unwrap_or(file);
+        let (file, mut losses) = standing_alone(&file)?.unwrap_or((file, Vec::new()));
         let given = Path::new(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         std::fs::create_dir_all(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
@@ -64,6 +67,13 @@ impl Explode {
         for path in &planned {
             options.check_inputs(&path.to_string_lossy(), &[])?;
         }
+        // Before the first file is written: they take their places one after the other.
+        let all = file.sections().all_blocks()?;
+        let leaving = plan.leaving.iter().filter_map(|(index, _)| all.get(*index).copied());
+        losses.extend(assemble::damaged(leaving.chain(&plan.staying).map(|block| (&file, block)))?);
+        if self.loss.refuses(&losses) {
+            return refuse(&item.file, &main.to_string_lossy(), &losses, options);
+        }
         let new: Vec<&PathBuf> = planned.iter().filter(|path| !path.exists()).collect();
         write_all(&planned, &file, &plan, options).inspect_err(|_| {
             // Parts that no tree names yet would be in the way of the next attempt.
@@ -71,6 +81,7 @@ impl Explode {
                 new.iter().for_each(|path| drop(bytes::remove(path)));
             }
         })?;
+        report_losses(&item.file, &losses);
         let kept = plan.staying.iter().filter(|block| block.stored_len() > 0).count();
         if only.is_none() {
             let name = main.display();
@@ -85,7 +96,7 @@ impl Explode {
         let names: Vec<_> = planned.iter().map(|path| path.display().to_string()).collect();
         if options.json {
             let mut out = Out::new();
-            out.json(&json!({"files": names}))?;
+            out.json(&json!({"files": names, "losses": listed(&losses)}))?;
             out.finish()?;
         } else if !options.quiet {
             let kept = if kept > 0 && only.is_some() { format!("; {kept} stay") } else { String::new() };
@@ -116,7 +127,7 @@ fn write<'b>(
     let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
     let mut target = Target::create(&path.to_string_lossy(), Basis::Read(&**file.sections().source()))?;
     assemble::write(file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
-    target.commit(options).map(drop)
+    target.commit_checked(Some(file), options).map(drop)
 }
 
 /// The node of the one array that an item names; None for the whole file.

@@ -151,6 +151,10 @@ impl Get {
             progress::expect(array.cost(GAP)?);
         }
         let format = self.format(job.options);
+        if output.is_some() && !self.parts.is_part() {
+            // In the new file nothing would say any more that the block is damaged.
+            array.source().check_whole().map_err(|error| error.hint("--slice ... takes the elements as they are"))?;
+        }
         if output.is_none() && format == Format::Text {
             if array.len() > MOST_ON_TERMINAL && std::io::stdout().is_terminal() {
                 let what = format!("the array has {} elements and stdout is a terminal", array.len());

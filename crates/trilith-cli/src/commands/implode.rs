@@ -12,6 +12,7 @@ use trilith::{Result, assemble};
 use super::explode::one_array;
 use crate::Outcome;
 use crate::item::Item;
+use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::outputs::{Form, check_absent, check_name, told};
 use crate::target::Target;
@@ -28,6 +29,8 @@ pub struct Implode {
     /// Replace NAME_all if it already exists
     #[arg(long)]
     overwrite: bool,
+    #[command(flatten)]
+    loss: AllowLoss,
 }
 
 impl Implode {
@@ -47,10 +50,14 @@ impl Implode {
             check_absent([&PathBuf::from(&output)], self.overwrite)?;
         }
         let mut target = Target::create(&output, Basis::Read(&**file.sections().source()))?;
-        assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
-        let written = target.commit(options)?;
+        let losses = assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
+        if self.loss.refuses(&losses) {
+            return refuse(&item.file, &output, &losses, options);
+        }
+        let written = target.commit_checked(Some(&file), options)?;
+        report_losses(&item.file, &losses);
         let (count, taken) = (blocks.len(), plan.taken.len());
-        let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken});
+        let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken, "losses": listed(&losses)});
         told(&output, &report, &format!("{output}: {}, {taken} copied in", counted(count, "block")), options)?;
         Ok(Outcome::Yes)
     }

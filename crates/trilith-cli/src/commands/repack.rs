@@ -10,6 +10,7 @@ use trilith::codec::{self, Blosc};
 use trilith::{Error, ErrorKind, Result, assemble};
 
 use crate::Outcome;
+use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::size;
 use crate::outputs::{Form, check_name, told};
@@ -39,6 +40,8 @@ pub struct Repack {
     /// Leave out blocks that no array names
     #[arg(long)]
     drop_unused: bool,
+    #[command(flatten)]
+    loss: AllowLoss,
 }
 
 /// The order of the blocks.
@@ -82,8 +85,12 @@ impl Repack {
         options.check_inputs(&self.output, &[&self.input])?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let tree = file.sections().tree().map(|_| tree.as_str());
-        assemble::write(&file, tree, &blocks, target.writer(), &how, codec)?;
-        let written = target.commit(options)?;
+        let losses = assemble::write(&file, tree, &blocks, target.writer(), &how, codec)?;
+        if self.loss.refuses(&losses) {
+            return refuse(&self.input, &self.output, &losses, options);
+        }
+        let written = target.commit_checked(Some(&file), options)?;
+        report_losses(&self.input, &losses);
         let dropped = all.len() - blocks.len();
         let unnamed = if self.drop_unused { 0 } else { walk::unnamed(&file)?.len() };
         let kept = match unnamed {
@@ -93,7 +100,7 @@ impl Repack {
         };
         let report = json!({
             "file": self.output, "written": true, "size": written, "size_before": file.size(), "blocks": blocks.len(),
-            "dropped": dropped, "unnamed": unnamed,
+            "dropped": dropped, "unnamed": unnamed, "losses": listed(&losses),
         });
         let line = format!("{}: {} ({} before), {kept}", self.output, size(written), size(file.size()));
         told(&self.output, &report, &line, options)?;

@@ -8,6 +8,7 @@ use trilith::bytes::Basis;
 use trilith::{Error, Result, assemble};
 
 use crate::Outcome;
+use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::outputs::{Form, check_name, told};
 use crate::target::Target;
@@ -21,6 +22,8 @@ pub struct Resolve {
     /// The file to write, or - for standard output
     #[arg(value_name = "OUT")]
     output: String,
+    #[command(flatten)]
+    loss: AllowLoss,
 }
 
 impl Resolve {
@@ -40,10 +43,14 @@ impl Resolve {
         options.check_inputs(&self.output, &[&self.input])?;
         let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()))?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
-        assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
-        let written = target.commit(options)?;
+        let losses = assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
+        if self.loss.refuses(&losses) {
+            return refuse(&self.input, &self.output, &losses, options);
+        }
+        let written = target.commit_checked(Some(&file), options)?;
+        report_losses(&self.input, &losses);
         let (count, taken) = (plan.count, plan.taken.len());
-        let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken});
+        let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken, "losses": listed(&losses)});
         told(&self.output, &report, &format!("{}: {} replaced, {} copied in", self.output, counted(count, "reference"), counted(taken, "block")), options)?;
         Ok(Outcome::Yes)
     }

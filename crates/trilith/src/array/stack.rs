@@ -195,6 +195,10 @@ impl Source for Joined {
         self.arrays.first().map(|array| &**array.source())
     }
 
+    fn check_whole(&self) -> Result<()> {
+        self.arrays.iter().try_for_each(|array| array.source().check_whole())
+    }
+
     fn access(&self) -> Access {
         self.origin().map_or(Access::Random, Source::access)
     }

@@ -126,8 +126,20 @@ impl Block {
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the sizes contradict each other or the file is too short.
     pub fn stored(&self, source: &SourceRef) -> Result<SourceRef> {
+        let stored = self.window(source)?;
+        if self.is_streamed() || super::checksum::stated(self).is_none() {
+            return Ok(std::sync::Arc::new(stored));
+        }
+        Ok(std::sync::Arc::new(super::checksum::Stated::new(stored, self.clone())))
+    }
+
+    /// The same without the checksum that the block states of them.
+    ///
+    /// # Errors
+    /// As [`Block::stored`].
+    pub(crate) fn window(&self, source: &SourceRef) -> Result<Window> {
         self.check(source.len()).map_err(|e| e.context(format!("block {}", self.index)))?;
-        Ok(std::sync::Arc::new(Window::new(source.clone(), self.data_offset, self.stored_len())?))
+        Window::new(source.clone(), self.data_offset, self.stored_len())
     }
 
     /// Whether the sizes make sense in a file of `size` bytes.

@@ -388,7 +388,7 @@ impl<'a> Builder<'a> {
                 _ => write_block(&mut writer, data, &options)?,
             }
         }
-        writer.finish()
+        writer.finish().map(drop)
     }
 
     /// The text of a tree as it is written.
@@ -440,7 +440,10 @@ impl Stored<'_> {
     /// Hands over its elements.
     fn hand_over(self, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (len, pieces, streamed) = match self {
-            Self::Array(array, order) => return array.pieces(order, 4 << 20, out),
+            Self::Array(array, order) => {
+                array.source().check_whole()?;
+                return array.pieces(order, 4 << 20, out);
+            }
             Self::Pieces { len, pieces, streamed, .. } => (len, pieces, streamed),
             Self::Reserved(_) => {
                 return Err(Error::usage("an array is reserved for other processes, and this file is written by one alone")

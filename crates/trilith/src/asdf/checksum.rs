@@ -5,12 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use super::block::Block;
 use super::md5::{self, Md5};
-use crate::bytes::{Form, Source, SourceRef};
-use crate::error::Result;
+use crate::bytes::{Form, Source, SourceRef, Window};
+use crate::codec::{self, CodecId};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::threads::{JoinHandle, lasting, lock, threads};
 
@@ -35,6 +38,116 @@ pub enum ChecksumOf {
 /// As [`Source::read_at`].
 pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
     md5::one(source, Progress::default())
+}
+
+/// The MD5 that a block states; `None` if it states none.
+pub(crate) fn stated(block: &Block) -> Option<&[u8]> {
+    block.checksum.as_deref().filter(|sum| sum.len() == 16)
+}
+
+/// Compares the MD5 of the stored bytes of a block, `found`, with the one that it states.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`] if the block states another one, which is not that of its decoded bytes either, and what
+/// decoding them returns if that is an I/O error or a limit.
+pub(crate) fn compare(block: &Block, found: &[u8; 16], stored: SourceRef, limits: &Limits) -> Result<Option<ChecksumOf>> {
+    let Some(stated) = stated(block) else { return Ok(None) };
+    if found == stated {
+        return Ok(Some(ChecksumOf::Stored));
+    }
+    // Until 5.2 Python asdf hashed the decoded bytes. It wrote no encoding chains.
+    if !block.is_plain() && !block.is_encoded() && block.codes == [0; 16] {
+        let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits).and_then(|data| {
+            limits.check_work(data.len())?;
+            let mut md5 = Md5Thread::new();
+            codec::stream_source(&*data, &mut |bytes| {
+                md5.update(bytes);
+                Ok(())
+            })?;
+            Ok(md5.finish())
+        });
+        match decoded {
+            Ok(found) if found == stated => return Ok(Some(ChecksumOf::Decoded)),
+            Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => return Err(error),
+            _ => {}
+        }
+    }
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    Err(Error::malformed(format!("the checksum is {}, but the bytes have {}", hex(stated), hex(found))))
+}
+
+/// A way out for who meets a damaged block.
+pub(crate) const UNDAMAGED: &str = "take the file from a copy, or keep all that can be read with trilith repair";
+
+/// The stored bytes of a block that states a checksum, which [`Source::check_whole`] compares.
+pub(super) struct Stated {
+    stored: Arc<Window>,
+    block: Block,
+    /// The comparison, made once.
+    compared: OnceLock<Result<()>>,
+}
+
+impl Stated {
+    /// The bytes of `block`, which are `stored`.
+    pub fn new(stored: Window, block: Block) -> Self {
+        Self { stored: Arc::new(stored), block, compared: OnceLock::new() }
+    }
+}
+
+impl Source for Stated {
+    fn len(&self) -> u64 {
+        self.stored.len()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.stored.read_at(offset, into)
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        self.stored.view(offset, len)
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        self.stored.prefetch(ranges)
+    }
+
+    fn stream(&self, range: Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
+        self.stored.stream(range, piece, take)
+    }
+
+    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.stored.stored(range)
+    }
+
+    fn form(&self) -> Result<Form> {
+        self.stored.form()
+    }
+
+    fn is_apart(&self) -> bool {
+        true
+    }
+
+    fn origin(&self) -> Option<&dyn Source> {
+        Some(&*self.stored)
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        let compared = self.compared.get_or_init(|| {
+            let found = md5_of(&*self.stored)?;
+            compare(&self.block, &found, self.stored.clone(), &Limits::default())
+                .map(drop)
+                .map_err(|error| error.at_byte(self.block.offset).hint(UNDAMAGED))
+                .map_err(|error| error.context(format!("block {} of {} is damaged", self.block.index, self.name())))
+        });
+        match compared {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.copy()),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.stored.name()
+    }
 }
 
 /// MD5 computed by a thread of its own, so that hashing overlaps encoding and writing.

@@ -54,6 +54,16 @@ impl Encoding {
         Ok(Self::new(id.0, 0, Some(codec::encoder(id, &options.encode)?), hashed))
     }
 
+    /// Whether the checksum is computed.
+    pub fn is_hashed(&self) -> bool {
+        self.md5.is_some()
+    }
+
+    /// Computes the checksum of what comes from now on.
+    pub fn hash(&mut self) {
+        self.md5.get_or_insert_default();
+    }
+
     /// The same without a checksum.
     pub fn unhashed(mut self) -> Self {
         self.md5 = None;
@@ -168,6 +178,7 @@ impl StoredBlock {
         if !is_stored_so || !is_elsewhere {
             return Ok(None);
         }
+        source.check_whole()?;
         let len = array.nbytes();
         array.limits().charge_work(len)?;
         let stored: SourceRef = Arc::new(Window::new(source.clone(), array.offset(), len)?);

@@ -7,12 +7,15 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use super::block::{Block, ENCODED, RESERVED, STREAMED};
+use super::checksum::{self, UNDAMAGED};
 use super::generation::{BlockFields, Generation, Slot};
 use super::index;
 use super::stored::{BlockOptions, Encoding};
-use crate::bytes::Source;
+use crate::bytes::{Source, SourceRef};
 use crate::codec;
-use crate::error::{Error, Result};
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
 
 /// How a file is laid out.
 #[derive(Debug, Clone)]
@@ -80,6 +83,7 @@ pub struct FileWriter<W: Write + Seek> {
     has_tree: bool,
     streamed: bool,
     keeps_spaces: bool,
+    damaged: Vec<Diagnostic>,
 }
 
 /// Bytes held back at most.
@@ -111,6 +115,7 @@ impl<W: Write + Seek> FileWriter<W> {
             has_tree: false,
             streamed: false,
             keeps_spaces: false,
+            damaged: Vec::new(),
         }
     }
 
@@ -166,12 +171,22 @@ impl<W: Write + Seek> FileWriter<W> {
         block.finish()
     }
 
-    /// Copies a block as it is stored, without decoding it: `stored` are its used bytes.
+    /// Writes a block of bytes that nothing vouches for: without a checksum.
+    pub(crate) fn unproven(&mut self, data: &dyn Source) -> Result<Written> {
+        let encoding = Encoding::of(self.generation, &BlockOptions::default())?.unhashed();
+        let mut block = self.begin_with(encoding, &[])?;
+        block.copy_all(data)?;
+        block.finish()
+    }
+
+    /// Copies a block as it is stored, without decoding it: `stored` are its used bytes. They are compared with the checksum
+    /// that the block states. If they differ it keeps that checksum, which goes on failing, and [`FileWriter::finish`]
+    /// reports the block.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where this generation cannot hold it as it is,
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading `stored` says.
-    pub fn copy(&mut self, stored: &dyn Source, block: &Block) -> Result<Written> {
+    /// Returns [`ErrorKind::Usage`] if this generation cannot hold the block as it is, [`ErrorKind::Malformed`] if its bytes
+    /// differ from its checksum and this generation has no place for one, [`ErrorKind::Io`], and what reading `stored` returns.
+    pub fn copy(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
         if !block.fits_into(self.generation) {
             return Err(Error::usage(format!("{} cannot hold block {} as it is stored", self.generation.name, block.index)));
         }
@@ -183,7 +198,31 @@ impl<W: Write + Seek> FileWriter<W> {
         };
         let flags = unknown | if block.is_encoded() { ENCODED } else { 0 };
         let extra = if block.generation == self.generation { block.extra.as_slice() } else { &[] };
-        self.stored_block(stored, (block.compression, block.codes, flags, extra), block.decoded_len())
+        let stated = checksum::stated(block);
+        let mut copy = self.begin_raw(block.compression, flags, None, extra)?;
+        copy.encoding.codes = block.codes;
+        let is_hashed = copy.encoding.is_hashed();
+        if stated.is_some() {
+            copy.encoding.hash();
+        }
+        copy.copy_all(&**stored)?;
+        copy.encoding.data_size = block.decoded_len();
+        let found = copy.encoding.finish(&mut Appended(copy.file))?;
+        let compared = found.map(|found| checksum::compare(block, &found, stored.clone(), &Limits::default()));
+        let Some(Err(error)) = compared else {
+            return copy.close(found.as_ref().filter(|_| is_hashed));
+        };
+        if error.kind() != ErrorKind::Malformed || copy.file.generation.fields.checksum.len != 16 {
+            return Err(error.at_byte(block.offset).hint(UNDAMAGED).context(format!(
+                "block {} of {}",
+                block.index,
+                stored.name()
+            )));
+        }
+        let stated = stated.and_then(|stated| <[u8; 16]>::try_from(stated).ok());
+        let message = format!("block {} of {} is damaged: {}", block.index, stored.name(), error.message());
+        copy.file.damaged.push(Diagnostic::lost(message));
+        copy.close(stated.as_ref())
     }
 
     /// Writes a block whose encoding chain was applied already: `stored` is its YAML and the data (generation E).
@@ -194,19 +233,9 @@ impl<W: Write + Seek> FileWriter<W> {
         if !self.generation.encoded {
             return Err(Error::usage(format!("{} has no encoding chains", self.generation.name)));
         }
-        self.stored_block(stored, ([0; 4], [0; 16], ENCODED, &[]), memory_size)
-    }
-
-    fn stored_block(
-        &mut self,
-        stored: &dyn Source,
-        (compression, codes, flags, extra): ([u8; 4], [u8; 16], u32, &[u8]),
-        data_size: u64,
-    ) -> Result<Written> {
-        let mut block = self.begin_raw(compression, flags, None, extra)?;
-        block.encoding.codes = codes;
+        let mut block = self.begin_raw([0; 4], ENCODED, None, &[])?;
         block.write_all(stored)?;
-        block.encoding.data_size = data_size;
+        block.encoding.data_size = memory_size;
         block.finish()
     }
 
@@ -317,11 +346,12 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(())
     }
 
-    /// Writes the block index and makes sure that everything is out.
+    /// Writes the block index and makes sure that everything is out; returns what is known to be damaged: copied blocks that
+    /// differ from the checksums which they state.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io).
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(mut self) -> Result<Vec<Diagnostic>> {
         if self.options.index && self.generation.index && !self.streamed && !self.offsets.is_empty() {
             let text = index::print(&self.offsets);
             self.put(text.as_bytes())?;
@@ -337,7 +367,8 @@ impl<W: Write + Seek> FileWriter<W> {
             }
         }
         self.spill().map_err(failed)?;
-        self.out.flush().map_err(failed)
+        self.out.flush().map_err(failed)?;
+        Ok(self.damaged)
     }
 
     /// Where each block began.
@@ -430,8 +461,14 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Adds all bytes of a source, copied a few MiB at a time: a map of it would count as memory used.
     ///
     /// # Errors
-    /// As [`BlockWriter::write`], and what reading says.
+    /// As [`BlockWriter::write`] and [`Source::check_whole`], and what reading returns.
     pub fn write_all(&mut self, data: &dyn Source) -> Result<()> {
+        data.check_whole()?;
+        self.copy_all(data)
+    }
+
+    /// The same for bytes that may be damaged.
+    fn copy_all(&mut self, data: &dyn Source) -> Result<()> {
         let mut piece = Vec::new();
         let mut at = 0;
         while at < data.len() {

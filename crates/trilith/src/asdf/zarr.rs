@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::AsdfFile;
 use super::block::Block;
 use super::zarray::{self, METADATA, Metadata, is_chunked, is_here};
+use super::{AsdfFile, checksum};
 use crate::array::grid::{Chunks, Cut, Grid, from_columns};
 use crate::array::{Array, Datatype, element_count};
 use crate::bytes::{SourceRef, Step, Window, read_vec, to_usize};
@@ -42,7 +42,12 @@ pub(super) fn array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
     if numbers.len() as u64 != count {
         return Err(Error::malformed(format!("{MAP} names {} blocks for {count} chunks", numbers.len())));
     }
-    limits.charge_memory(count.saturating_mul(size_of::<Option<Place>>() as u64), "the places of the chunks")?;
+    let each = (size_of::<Option<Place>>() + size_of::<Block>()) as u64;
+    limits.charge_memory(count.saturating_mul(each), "the places of the chunks")?;
+    let map = node.get(MAP).and_then(|map| map.as_i64());
+    let named = map.into_iter().chain(numbers.iter().flatten().copied());
+    let blocks = named.filter_map(|number| file.sections().block(number).ok());
+    let blocks = blocks.filter(|block| checksum::stated(block).is_some()).cloned().collect();
     let place = |(chunk, number): (usize, Option<i64>)| match number {
         Some(number) => Place::of(file, number).map(Some).doing(|| format!("chunk {chunk}")),
         None => Ok(None),
@@ -50,6 +55,7 @@ pub(super) fn array(file: &AsdfFile, node: Node<'_>) -> Result<Array> {
     let stored = InBlocks {
         source: file.sections().source().clone(),
         places: numbers.into_iter().enumerate().map(place).collect::<Result<_>>()?,
+        blocks,
         filters,
         columns: columns.then(|| cut.clone()),
         limits: limits.clone(),
@@ -176,6 +182,8 @@ impl Place {
 struct InBlocks {
     source: SourceRef,
     places: Vec<Option<Place>>,
+    /// The blocks that hold them and state a checksum, and that of the map.
+    blocks: Vec<Block>,
     filters: Filters,
     /// Where elements are in Fortran order, how the array is cut.
     columns: Option<Cut>,
@@ -229,6 +237,11 @@ impl Chunks for InBlocks {
 
     fn is_in_columns(&self) -> bool {
         self.columns.is_some()
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        self.source.check_whole()?;
+        self.blocks.iter().try_for_each(|block| block.stored(&self.source)?.check_whole())
     }
 
     fn source(&self) -> &SourceRef {

@@ -36,6 +36,11 @@ impl<W> Metered<W> {
         *self.limits = limits.clone();
     }
 
+    /// The writer inside, while this goes on counting.
+    pub(super) fn inner(&self) -> &W {
+        &self.out
+    }
+
     /// The writer inside.
     pub fn into_inner(self) -> W {
         self.out

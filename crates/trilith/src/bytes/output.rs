@@ -7,6 +7,7 @@ use super::gzip::{gzip, is_packed};
 use super::lock::Basis;
 use super::metered::Metered;
 use super::replace::AtomicFile;
+use super::source::SourceRef;
 use super::spool::unnamed_file;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -90,6 +91,20 @@ impl NewFile {
         match &mut self.kind {
             Kind::Path(out) => out,
             Kind::Stream(out, ..) => out,
+        }
+    }
+
+    /// What was written, to be read before it is put into place; None for a stream, and for what is still to be packed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    pub fn written(&mut self) -> Result<Option<SourceRef>> {
+        match &mut self.kind {
+            Kind::Path(out) if self.unpacked.is_none() => {
+                out.flush().map_err(|e| Error::io("writing", e))?;
+                out.get_ref().inner().written().map(Some)
+            }
+            _ => Ok(None),
         }
     }
 

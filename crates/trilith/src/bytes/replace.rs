@@ -8,7 +8,9 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::disk::{self, Output};
+use super::local::LocalOptions;
 use super::lock::{Basis, Lock, temporary};
+use super::source::SourceRef;
 use super::{journal, owner};
 use crate::error::{Error, Result};
 
@@ -100,6 +102,14 @@ impl AtomicFile {
         file.file().set_permissions(old.permissions()).map_err(|e| Error::io(format!("writing {}", given.display()), e))
     }
 
+    /// What was written so far, to be read before it is put into place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    pub fn written(&self) -> Result<SourceRef> {
+        super::open(&self.temporary, LocalOptions::default())
+    }
+
     /// Makes the new file take the place of the target: sync, rename, sync of the folder. Returns warnings
     /// about what the new file could not keep of the old one.
     ///
@@ -186,7 +196,7 @@ pub fn remove(path: impl AsRef<Path>) -> Result<()> {
 /// [`ErrorKind::Io`](crate::ErrorKind::Io), or [`ErrorKind::Limit`](crate::ErrorKind::Limit) when it is longer.
 pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     let path = path.as_ref();
-    let source = super::open(path, super::LocalOptions { map: false, ..Default::default() })?;
+    let source = super::open(path, LocalOptions { map: false, ..Default::default() })?;
     if source.len() > most {
         return Err(crate::Limits::exceeded("text", most, format_args!("{} has {} bytes", path.display(), source.len())));
     }

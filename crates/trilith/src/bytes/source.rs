@@ -143,6 +143,15 @@ pub trait Source: Send + Sync {
         self.origin()?.local()
     }
 
+    /// Compares all bytes of the file that these are made of with the checksum that the file states for them, once. Whoever
+    /// writes them under a checksum of its own calls this first: a new checksum would vouch for damaged bytes.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they differ, and what reading them returns.
+    fn check_whole(&self) -> Result<()> {
+        self.origin().map_or(Ok(()), Source::check_whole)
+    }
+
     /// What is odd about where the bytes come from, for people: an update that did not end.
     fn notice(&self) -> Option<String> {
         self.origin()?.notice()

@@ -18,6 +18,7 @@ use crate::asdf::{
 use crate::assemble::{self, Copied, NewSource, Parts, is_own_part};
 use crate::bytes::{self, AtomicFile, Basis};
 use crate::codec::{CodecId, opt_codec};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
@@ -138,7 +139,7 @@ impl<'f> Change<'f> {
     }
 
     /// Notes an edit; those that depend on each other are made one after the other.
-    fn add(&mut self, step: Step) -> Result<()> {
+    fn stage(&mut self, step: Step) -> Result<()> {
         let tree = self.tree.as_ref().unwrap_or_else(|| self.file.tree());
         if let Some(step) = self.pending.add(step, tree)? {
             self.settle()?;
@@ -181,6 +182,19 @@ impl<'f> Change<'f> {
         let mut edit = tree.edit();
         make(&mut edit, tree)?;
         self.tree = Some(edit.finish(self.file.limits())?);
+        Ok(())
+    }
+
+    /// As [`Change::edit`], for edits that add: everything that the tree says is still in it afterwards.
+    ///
+    /// # Errors
+    /// What `make` returns, and as [`Edit::finish_adding`].
+    pub fn add(&mut self, make: impl FnOnce(&mut Edit<'_>, &Tree) -> Result<()>) -> Result<()> {
+        self.settle()?;
+        let tree = self.settled();
+        let mut edit = tree.edit();
+        make(&mut edit, tree)?;
+        self.tree = Some(edit.finish_adding(self.file.limits())?);
         Ok(())
     }
 
@@ -261,7 +275,7 @@ impl<'f> Change<'f> {
         P: TryInto<TreePath>,
         Error: From<P::Error>,
     {
-        self.add(Step::Set(path.try_into()?, value.into()))
+        self.stage(Step::Set(path.try_into()?, value.into()))
     }
 
     /// Puts an array at a path, in place of what is there; a missing key is added. Unless `options` name a codec, it is
@@ -282,7 +296,7 @@ impl<'f> Change<'f> {
             options.codec = self.codec_at(&path);
         }
         let node = self.store(Some(&path), array, &options)?;
-        self.add(Step::Set(path, node))
+        self.stage(Step::Set(path, node))
     }
 
     /// Adds an array under a new key, or as an item of a sequence (`-`: at the end).
@@ -297,7 +311,7 @@ impl<'f> Change<'f> {
         let path = path.try_into()?;
         self.settle_at(&path)?;
         let node = self.store(None, array, options)?;
-        self.add(Step::Insert(path, node))
+        self.stage(Step::Insert(path, node))
     }
 
     /// Removes a key or an item; the blocks of its arrays go with it, unless others refer to them.
@@ -309,7 +323,7 @@ impl<'f> Change<'f> {
         P: TryInto<TreePath>,
         Error: From<P::Error>,
     {
-        self.add(Step::Delete(path.try_into()?))
+        self.stage(Step::Delete(path.try_into()?))
     }
 
     /// The codec of the array at a path, if this build can write it.
@@ -481,18 +495,21 @@ impl<'f> Change<'f> {
     /// so are empty ones; where the file has blocks that no array refers to, or whose numbers stand in
     /// another block, all keep their numbers.
     ///
+    /// Returns what is damaged: blocks that differ from the checksums which they state, and keep.
+    ///
     /// New files of the exploded form are not written: that is done by [`Change::save`].
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and what reading the blocks says.
-    pub fn write<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<()> {
+    pub fn write<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<Vec<Diagnostic>> {
         self.settle()?;
         self.check_tree()?;
-        self.write_with(self.settled(), out, options).map(drop)
+        Ok(self.write_with(self.settled(), out, options)?.1)
     }
 
-    /// As [`Change::write`], with a tree in which only references are written otherwise; the numbers of the blocks.
-    fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<Places> {
+    /// As [`Change::write`], with a tree in which only references are written otherwise; the numbers of the blocks, and
+    /// those that are damaged.
+    fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<(Places, Vec<Diagnostic>)> {
         let (freed, used) = (self.freed()?, self.used(self.file.tree())?);
         let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
@@ -511,8 +528,9 @@ impl<'f> Change<'f> {
         self.added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, Copied::New(new)));
         streamed.into_iter().for_each(|block| take(block.index as i64, Copied::Of(self.file, block)));
         let text = self.text(tree, &places)?;
-        assemble::write_copied(self.file, self.file.sections().tree().map(|_| text.as_str()), &blocks, out, options, None)?;
-        Ok(places)
+        let text = self.file.sections().tree().map(|_| text.as_str());
+        let damaged = assemble::write_copied(self.file, text, &blocks, out, options, None)?;
+        Ok((places, damaged))
     }
 
     /// Writes a new file of the exploded form, which must not be there yet.
@@ -520,8 +538,8 @@ impl<'f> Change<'f> {
         let mut out = AtomicFile::create(path, Basis::Absent)?;
         let mut writer = FileWriter::new(BufWriter::new(&mut out), new.block.generation, WriteOptions::default());
         writer.header(&self.file.sections().header().line, &[], None)?;
-        writer.copy(&*new.stored, &new.block)?;
-        writer.finish()?;
+        writer.copy(&new.stored, &new.block)?;
+        refuse_damaged(&writer.finish()?)?;
         out.commit().map(drop)
     }
 
@@ -563,6 +581,12 @@ impl<'f> Change<'f> {
         }
         Ok(parts)
     }
+}
+
+/// Refuses to go on with damaged blocks.
+fn refuse_damaged(damaged: &[Diagnostic]) -> Result<()> {
+    let Some(first) = damaged.first() else { return Ok(()) };
+    Err(Error::malformed(first.to_string()).hint(crate::asdf::checksum::UNDAMAGED))
 }
 
 /// The names of the files of an exploded form: a stem, four digits, an extension.

@@ -102,10 +102,14 @@ impl Pending {
     /// Returns the error of [`Edit::finish`] for the first step that cannot be made.
     pub fn make(&mut self, tree: &Tree, limits: &Limits) -> Result<Tree> {
         let steps = std::mem::take(self).steps;
+        let finish = |edit: Edit<'_>, steps: &[Step]| match steps.iter().all(|step| matches!(step, Step::Insert(..))) {
+            true => edit.finish_adding(limits),
+            false => edit.finish(limits),
+        };
         let together = || {
             let mut edit = tree.edit();
             steps.iter().try_for_each(|step| step.apply(&mut edit))?;
-            edit.finish(limits)
+            finish(edit, &steps)
         };
         let error = match together() {
             Ok(tree) => return Ok(tree),
@@ -118,7 +122,7 @@ impl Pending {
             let now = made.as_ref().unwrap_or(tree);
             let mut edit = now.edit();
             step.apply(&mut edit)?;
-            made = Some(edit.finish(limits).map_err(|error: Error| error.at_path(step.path().to_string()))?);
+            made = Some(finish(edit, std::slice::from_ref(step)).map_err(|error: Error| error.at_path(step.path().to_string()))?);
         }
         made.ok_or(error)
     }

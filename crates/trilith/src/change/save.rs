@@ -10,7 +10,9 @@ use super::Change;
 use crate::asdf::{AsdfFile, WriteOptions, header, update};
 use crate::bytes::{Base, Basis, NewFile, is_packed};
 use crate::convert::{ConvertOptions, rewrite};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
+use crate::file::check_written;
 use crate::progress::Progress;
 use crate::tree::Tree;
 
@@ -123,13 +125,20 @@ impl Change<'_> {
             Some(Output::Path(path)) => NewFile::create(path, Basis::Read(&**source))?,
             None => NewFile::create(own.ok_or_else(|| no_file(file))?, Basis::Own(&**source))?,
         };
-        let numbers = self.write_new(moved.as_ref().unwrap_or_else(|| self.settled()), &mut out, &mut options)?;
+        let (numbers, damaged) = self.write_new(moved.as_ref().unwrap_or_else(|| self.settled()), &mut out, &mut options)?;
+        if let Some(written) = out.written()? {
+            check_written(written, Some(file), file.limits())?;
+        }
+        let mut warnings: Vec<String> =
+            damaged.into_iter().map(|found| format!("{}; it keeps this checksum", found.message)).collect();
         if !is_own {
-            return Ok(Saved { warnings: out.commit()?.warnings, numbers, ..Saved::default() });
+            warnings.extend(out.commit()?.warnings);
+            return Ok(Saved { warnings, numbers, ..Saved::default() });
         }
         let why_anew = if options.in_place { Some(self.why_anew()?) } else { None };
         let written = self.beside_first(|| out.commit(), |_| true)?;
-        Ok(Saved { why_anew, numbers, ..self.saved(false, written.warnings) })
+        warnings.extend(written.warnings);
+        Ok(Saved { why_anew, numbers, ..self.saved(false, warnings) })
     }
 
     /// Refuses a tree that would not be read again, where that of the file can be.
@@ -166,8 +175,13 @@ impl Change<'_> {
         Saved { in_place, removed: parts.removed, warnings, ..Saved::default() }
     }
 
-    /// The whole file with its change; the numbers of its blocks.
-    fn write_new(&self, tree: &Tree, out: &mut NewFile, options: &mut SaveOptions<'_>) -> Result<BTreeMap<i64, usize>> {
+    /// The whole file with its change; the numbers of its blocks, and those that are damaged.
+    fn write_new(
+        &self,
+        tree: &Tree,
+        out: &mut NewFile,
+        options: &mut SaveOptions<'_>,
+    ) -> Result<(BTreeMap<i64, usize>, Vec<Diagnostic>)> {
         let (file, text) = (self.file(), tree.text());
         // Room to grow, so that the next change fits.
         let room = if options.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
@@ -178,12 +192,12 @@ impl Change<'_> {
         }
         // Where the tree fits, no other byte of the file differs.
         if !options.anew && update::tree_in_copy(file, text, out.writer())? {
-            return Ok(self.unmoved());
+            return Ok((self.unmoved(), Vec::new()));
         }
         let mut convert = ConvertOptions::default();
         convert.write.tree_padding = room;
-        rewrite(file, text, out.writer(), &convert, options.progress)?;
-        Ok(self.unmoved())
+        let done = rewrite(file, text, out.writer(), &convert, options.progress)?;
+        Ok((self.unmoved(), done.losses))
     }
 
     /// The path by which the file was opened; None for bytes without a file.

@@ -150,9 +150,9 @@ fn write_anew(
     let header = sections.header();
     writer.header_of_bytes(&header.line, &header.raw_comments, Some(text))?;
     for block in blocks.into_iter().filter(|block| !block.is_streamed()) {
-        writer.copy(&*block.stored(source)?, block)?;
+        writer.copy(&block.stored(source)?, block)?;
     }
     last(&mut writer)?;
-    writer.finish()?;
+    super::refuse_damaged(&writer.finish()?)?;
     Ok(out.commit()?.size)
 }

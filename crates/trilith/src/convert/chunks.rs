@@ -110,7 +110,7 @@ pub(super) fn convert<W: Write + Seek>(
     for block in streamed {
         write_old(file, &mut writer, block, options, &hints, &mut done, progress)?;
     }
-    writer.finish()?;
+    done.losses.extend(writer.finish()?);
     Ok(done)
 }
 
@@ -267,6 +267,7 @@ impl Cut {
         done: &mut Converted,
         progress: Progress<'_>,
     ) -> Result<()> {
+        self.array.source().check_whole()?;
         let (rows, height) = (self.array.shape().first().copied().unwrap_or(1), self.chunk.first().copied().unwrap_or(1));
         let across = self.counts.get(1..).unwrap_or_default();
         let mut how = BlockOptions::default();

@@ -16,7 +16,9 @@ impl Plan<'_> {
     /// The decoded bytes of a block to be written.
     pub(super) fn decoded(&self, data: &Data) -> Result<SourceRef> {
         if let Data::Block(index) = data {
-            return self.block_data(*index);
+            let data = self.block_data(*index)?;
+            data.check_whole()?;
+            return Ok(data);
         }
         let mut bytes = Vec::new();
         self.feed(data, &mut |part| {
@@ -36,6 +38,7 @@ impl Plan<'_> {
         match data {
             Data::Block(index) => {
                 let source = self.block_data(*index)?;
+                source.check_whole()?;
                 let mut at = 0;
                 let mut piece = Vec::new();
                 while at < source.len() {
@@ -51,8 +54,12 @@ impl Plan<'_> {
                 }
                 Ok(())
             }
-            Data::Array { array, change: None, order } => array.pieces(*order, 4 << 20, take),
+            Data::Array { array, change: None, order } => {
+                array.source().check_whole()?;
+                array.pieces(*order, 4 << 20, take)
+            }
             Data::Array { array, change: Some(change), .. } => {
+                array.source().check_whole()?;
                 array.pieces(Byteorder::Little, 4 << 20, &mut |bytes: &[u8]| take(&change.apply(bytes)?))
             }
         }
@@ -75,8 +82,9 @@ impl Plan<'_> {
             done.count(&written);
             progress.add(written.data_size);
         }
-        writer.finish()?;
+        let damaged = writer.finish()?;
         done.losses = self.losses;
+        done.losses.extend(damaged);
         done.notes = self.notes;
         Ok(done)
     }
@@ -102,7 +110,7 @@ impl Plan<'_> {
         let mut out: BlockWriter<'_, W> = match (&planned.form, &planned.data) {
             (Form::Copy, Data::Block(index)) => {
                 let block = sections.block(*index as i64)?;
-                return writer.copy(&*block.stored(sections.source())?, block);
+                return writer.copy(&block.stored(sections.source())?, block);
             }
             (Form::Encoded { text, bytes, len }, _) => {
                 let stored = MemorySource::new([text.as_bytes(), bytes].concat(), "encoded");

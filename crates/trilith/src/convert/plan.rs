@@ -111,7 +111,9 @@ pub fn convert_to<W: Write + Seek>(
     if !plan.losses.is_empty() && !options.allow_loss {
         return Err(loss::refusal(target, &plan.losses));
     }
-    plan.write(out, progress)
+    let done = plan.write(out, progress)?;
+    // That a block is damaged shows while it is copied.
+    if done.losses.is_empty() || options.allow_loss { Ok(done) } else { Err(loss::refusal(target, &done.losses)) }
 }
 
 impl<'f> Plan<'f> {

@@ -29,6 +29,7 @@ pub(super) fn store(
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     array.check_unmasked("a Dudley stream")?;
+    array.source().check_whole()?;
     if !array.datatype().means(datatype) || array.shape() != shape {
         if let Some(fitted) = super::text::fitted(array, datatype, shape)? {
             return store(&fitted, datatype, order, shape, take);

@@ -196,17 +196,17 @@ fn left(source: &SourceRef, block: &Block, right: bool, behind: u64, limits: &Li
     let of = block.decoded_len();
     let is_chain = block.is_encoded() || block.codes != [0; 16];
     if right {
-        let stored = block.stored(source)?;
-        let stated = block.checksum.as_deref().filter(|sum| sum.len() == 16 && !block.is_streamed());
-        let same = stated.is_none_or(|stated| checksum::md5_of(&*stored).is_ok_and(|found| found == stated));
+        let stored: SourceRef = Arc::new(block.window(source)?);
+        let same = block.is_streamed() || {
+            let found = checksum::md5_of(&*stored)?;
+            checksum::compare(&block, &found, stored.clone(), limits).is_ok()
+        };
         if block.is_plain() || is_chain {
             return Ok((if same { Fate::Whole } else { Fate::Damaged }, None));
         }
         let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits)?;
         let have = readable(&*decoded, limits);
         if have == of {
-            // Until 5.2 Python asdf hashed the decoded bytes.
-            let same = same || stated.is_some_and(|stated| checksum::md5_of(&*decoded).is_ok_and(|found| found == stated));
             return Ok((if same { Fate::Whole } else { Fate::Damaged }, None));
         }
         return part(decoded, have, of);

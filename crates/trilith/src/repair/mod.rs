@@ -342,11 +342,12 @@ impl Salvage {
                         how.streamed = number + 1 == self.pieces.len();
                         writer.block(&*stored, &how)?;
                     } else {
-                        writer.copy(&*stored, block)?;
+                        writer.copy(&stored, block)?;
                     }
                 }
                 (_, Some(data)) => {
-                    writer.block(&**data, &BlockOptions::default())?;
+                    // Nobody knows whether what is left of it is right.
+                    writer.unproven(&**data)?;
                 }
                 // The number stays taken, so that those behind keep theirs.
                 _ => {
@@ -354,6 +355,6 @@ impl Salvage {
                 }
             }
         }
-        writer.finish()
+        writer.finish().map(drop)
     }
 }

@@ -1,0 +1,50 @@
+//! What a command that makes one file of another does not keep: refused, or listed where that is allowed.
+
+use clap::Args;
+use serde_json::{Value, json};
+use trilith::{Diagnostic, Result};
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::output::{Out, note};
+
+/// Whether losses are allowed.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct AllowLoss {
+    /// Write OUT even if it cannot hold everything, or holds damaged blocks; losses are reported
+    #[arg(long)]
+    pub allow_loss: bool,
+}
+
+impl AllowLoss {
+    /// Whether the file is not to be written.
+    pub fn refuses(self, losses: &[Diagnostic]) -> bool {
+        !losses.is_empty() && !self.allow_loss
+    }
+}
+
+/// Lists what would be lost, on stderr or as JSON; nothing is written.
+pub fn refuse(input: &str, output: &str, losses: &[Diagnostic], options: &Options) -> Result<Outcome> {
+    for loss in losses {
+        note(&format!("trilith: {input}: loss: {loss}"));
+    }
+    note("trilith: nothing was written; add --allow-loss to write it anyway");
+    if options.json {
+        let mut out = Out::new();
+        out.json(&json!({ "file": output, "written": false, "losses": listed(losses) }))?;
+        out.finish()?;
+    }
+    Ok(Outcome::No)
+}
+
+/// Says on stderr what was lost.
+pub fn report(input: &str, losses: &[Diagnostic]) {
+    for loss in losses {
+        note(&format!("trilith: {input}: lost: {loss}"));
+    }
+}
+
+/// Losses as `--json` shows them.
+pub fn listed(losses: &[Diagnostic]) -> Vec<Value> {
+    losses.iter().map(|loss| json!({ "path": loss.path, "message": loss.message })).collect()
+}
